@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable
 
 import pytest
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 IS_WHOLE = "EVERY_ROW" in os.environ
 
@@ -25,21 +21,6 @@ SHOWING = ("criterion", "cheats")
 
 #: The tests that are left, before others choose among them.
 KEPT = pytest.StashKey[tuple[pytest.Item, ...]]()
-
-
-def every(step: int, rows: Sequence[T]) -> Sequence[T]:
-    """Return every `step`th row, the first one among them."""
-    return rows if IS_WHOLE else rows[::step]
-
-
-def pairs(step: int, ones: Sequence[T], others: Sequence[U]) -> list[tuple[T, U]]:
-    """Return pairs in which each of both is met, each with every `step`th of the others only."""
-    return [
-        (one, other)
-        for row, one in enumerate(ones)
-        for column, other in enumerate(others)
-        if IS_WHOLE or (row + column) % step == 0
-    ]
 
 
 def shown_by(item: pytest.Item) -> set[Shown]:

@@ -24,6 +24,7 @@ SAMPLE = (
 )
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("quality_extra")
 def test_what_lies_above_the_temporary_folder(tmp_path: Path) -> None:
     (tmp_path / ".phase-gate").mkdir()

@@ -10,6 +10,8 @@ from phase_gate.agents.agent import AGENT_NAMES
 from tests.agents.fake import FakeAgent, next_of
 from tests.support import CALC, FAILING_TESTS, Sample
 
+pytestmark = pytest.mark.sampled(3)
+
 Hire = Callable[[str], FakeAgent]
 
 

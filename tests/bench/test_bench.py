@@ -51,6 +51,7 @@ def test_a_small_benchmark_measures(tmp_path: Path, clean_environment: pytest.Mo
     assert "| bare pytest | 1.000 |" in (tmp_path / "results" / "results.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.sweep
 def test_a_proof_is_measured_beside_the_suite(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
     found = measure(Plan(folder=tmp_path, proven=(2,), rounds=1), ("proof",))
     timed, starts = found.values()

@@ -291,6 +291,7 @@ def test_the_override_may_have_a_remark() -> None:
     assert (said.explicit, said.value("exit", "EXIT_OVERRIDE")) == (True, "true")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["exit", "ralph"])
 def test_five_megabytes_of_log_around_it(kind: str) -> None:
     row = "2026-11-16 12:00:00 INFO  worker 3 wrote 17 rows, all tasks in its list\n"

@@ -172,6 +172,7 @@ def without_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phase_gate.agents.own_checks.find_program", lambda *given: None)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("agent", AGENT_NAMES)
 def test_the_doctor_runs_the_hooks(begin: Begin, monkeypatch: pytest.MonkeyPatch, agent: str) -> None:
     desk = begin("green-once")

@@ -86,6 +86,7 @@ def test_into_a_file_one_a_line(green: Desk) -> None:
     assert [json.loads(row)["_type"] for row in rows] == ["https://in-toto.io/Statement/v1"] * 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("variables", "url"),
     [

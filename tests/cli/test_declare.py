@@ -58,6 +58,7 @@ phases:
 """
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("fact", "value"),
     [

@@ -237,6 +237,7 @@ def test_a_usage_error_is_2_with_a_way_to_help(begin: Begin, arguments: tuple[st
     assert desk.error(*arguments)[:2] == (2, "bad-usage")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "task",
     [
@@ -272,6 +273,7 @@ def test_a_task_s_name_may_be(begin: Begin, task: str) -> None:
 # --- JSON
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("story", ["green", ""], ids=["a-task", "no-task"])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_answers_in_json(begin: Begin, name: str, story: str) -> None:
@@ -306,6 +308,7 @@ def test_what_follows_two_dashes_is_not_ours(begin: Begin) -> None:
 # --- where
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_works_in_a_subfolder(begin: Begin, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     desk = begin(STORIES.get(name, "green"))

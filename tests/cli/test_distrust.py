@@ -148,6 +148,7 @@ def put_in_clone(desk: Desk) -> None:
     put_in(desk, "default")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("happens", "slug", "problem"),
     [

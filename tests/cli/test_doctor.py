@@ -300,6 +300,7 @@ def warm_bench(monkeypatch: pytest.MonkeyPatch, children: Callable[[], WarmServe
     monkeypatch.setattr(runner, "Workbench", WarmBench)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("warm_bench")
 @pytest.mark.parametrize(
     ("rows", "code", "said"),
@@ -334,6 +335,7 @@ def test_prove(begin: Begin, monkeypatch: pytest.MonkeyPatch, rows: list[Row], c
     assert desk.files() == before, "it proves elsewhere"
 
 
+@pytest.mark.sweep
 def test_prove_as_json(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "try_all", partial(runner.try_all, [HOLDS]))
     ran = begin("").gate("doctor", "--self-test", "--json")

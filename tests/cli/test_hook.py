@@ -78,6 +78,7 @@ def read_pair(agent: str, situation: str, root: Path) -> tuple[Any, Any]:
     return json.loads(event), json.loads((DATA / agent / f"{situation}.out.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", AGENT_NAMES)
 @pytest.mark.parametrize("situation", [*STOPS, *TOOLS])
 def test_what_an_agent_is_answered(begin: Begin, hook: Hook, agent: str, situation: str) -> None:

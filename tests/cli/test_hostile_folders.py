@@ -1,7 +1,7 @@
 """Looking runs nobody's code: every kind of hostile folder, and every command that only looks.
 
 Here each kind meets the commands that ask git in different ways, and one kind meets all of them. The whole product is
-`tox -e hostile`.
+`tox -e sweeps`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from phase_gate.cli.doctor import Diagnosis
 from phase_gate.cli.verify import ACTIONS
 from tests.cli.conftest import Begin, Desk
 from tests.cli.hostile_folders import KINDS, Folder, Maker, filter_clean
+from tests.sweeps import IS_WHOLE
 
 Kind = Callable[[Maker], Folder]
 
@@ -108,6 +109,7 @@ def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: answer)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.usefixtures("unasked")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.replace("_", "-"))
 def test_looking_runs_nobodys_code(
@@ -115,6 +117,6 @@ def test_looking_runs_nobodys_code(
 ) -> None:
     desk, folder = make(kind)
     run_tests(desk, folder)
-    is_whole = kind is filter_clean or "HOSTILE_FOLDERS" in os.environ
+    is_whole = kind is filter_clean or IS_WHOLE
     for words in ALL if is_whole else SAMPLE:
         look(desk, folder, words, monkeypatch)

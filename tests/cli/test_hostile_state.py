@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -184,14 +183,13 @@ def ask_everything(call: Callable[..., tuple[int, str]], root: Path, more: tuple
     return told
 
 
-#: The rest of the table is for those who ask for it: `tox -e outputs`.
-ROWS = [(_tdd, everything, False), (_tdd, words, False), (_tdd, words, True), (_stuck, words, False)]
-if "EVERY_OUTPUT" in os.environ:
-    ROWS = list(itertools.product((_tdd, _stuck), (everything, words), (False, True)))
-POISONS = (everything, words) if "EVERY_OUTPUT" in os.environ else (words,)
+POISONS = (words, everything)
 
 
-@pytest.mark.parametrize(("story", "poison", "as_json"), ROWS)
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize(
+    ("story", "poison", "as_json"), list(itertools.product((_tdd, _stuck), POISONS, (False, True)))
+)
 def test_a_task_of_the_cycle(begin: Begin, story: Callable[[Begin], Desk], poison: Poison, as_json: bool) -> None:
     desk = story(begin)
     poison_folder(_folder(desk.root), poison)
@@ -204,6 +202,7 @@ def test_a_task_of_the_cycle(begin: Begin, story: Callable[[Begin], Desk], poiso
     assert ask_everything(call, desk.root, (), as_json=as_json) >= 10
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("poison", POISONS)
 def test_a_task_of_the_verification_gate(sample: Sample, monkeypatch: pytest.MonkeyPatch, poison: Poison) -> None:
     gate = Gate(sample, monkeypatch)
@@ -218,6 +217,7 @@ def test_a_task_of_the_verification_gate(sample: Sample, monkeypatch: pytest.Mon
     assert ask_everything(call, sample.root, ("--task", TASK), as_json=False) >= 5
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("poison", POISONS)
 def test_a_task_of_a_pipeline(sample: Sample, poison: Poison) -> None:
     pipe = Pipe(sample).begin()

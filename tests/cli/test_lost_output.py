@@ -17,9 +17,6 @@ from tests.cli.test_dispatch import CALLS, STORIES
 from tests.storage.stores import contents
 from tests.warm import WarmServer
 
-#: Commands that print an answer of each kind: rows, a document, a long answer, a refusal, an answer to an agent.
-TYPICAL = ("check", "ci badge", "history", "force", "hook")
-
 LOST: dict[str, dict[str, str]] = {
     "closed-output": {"stdout": "closed"},
     "full-output": {"stdout": "full"},
@@ -32,9 +29,7 @@ LOST: dict[str, dict[str, str]] = {
     "nobody-reads-either": {"stdout": "nobody-reads", "stderr": "nobody-reads"},
     "terminal-hung-up": {"stdin": "hung-up", "stdout": "hung-up", "stderr": "hung-up"},
 }
-#: Tried with every command, and the rest, too, where somebody asks for the whole table.
-WITH_EVERY_COMMAND = LOST if "EVERY_OUTPUT" in os.environ else ("all-closed",)
-ROWS = [(name, way) for way in LOST for name in (COMMANDS if way in WITH_EVERY_COMMAND else TYPICAL)]
+ROWS = [(name, way) for way in LOST for name in COMMANDS]
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +44,7 @@ def expected(code: int, streams: dict[str, str]) -> int:
     return 11 if code == 0 and streams.get("stdout") in ("full", "hung-up") else code
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(("name", "way"), ROWS)
 def test_a_lost_output_costs_no_answer(
     begin: Begin, streamless: WarmServer, monkeypatch: pytest.MonkeyPatch, name: str, way: str
@@ -109,6 +105,7 @@ SHELLS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", SHELLS)
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell that tells the code of a pipe's beginning")
 def test_from_the_interpreters_beginning(begin: Begin, how: str) -> None:

@@ -142,6 +142,7 @@ def test_a_snapshot_where_artifacts_are_part_of_the_tree(pipe: Pipe) -> None:
     assert pipe.look()["gate_1"]["satisfied"], "it does not contain itself"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "words",
     [

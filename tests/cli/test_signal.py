@@ -112,6 +112,7 @@ def test_a_stale_signal_is_refused_and_nothing_written(
     assert desk.error("signal", "--reason", "done") == (13, "stale-signal", problem)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("option", ["--blocked", "--test-wrong"])
 @pytest.mark.parametrize("happens", [happens for _, happens in STALE.values()], ids=STALE)
 def test_a_person_can_be_called_at_any_time(begin: Begin, happens: Callable[[Desk], object], option: str) -> None:

@@ -151,6 +151,7 @@ def _without_clock(reason: str) -> str:
     return re.sub(r"\d+ (?:min|s) left", "N left", reason)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_every_command_says_the_same(
     begin: Begin, sample: Sample, monkeypatch: pytest.MonkeyPatch, situation: str

@@ -114,6 +114,7 @@ def test_the_next_phase_shows_it_too(altered: Desk) -> None:
 # --- what it covers, and how long
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("tests", "expected"),
     [
@@ -144,6 +145,7 @@ def test_a_second_change_is_waived_by_itself(altered: Desk) -> None:
     assert len(verdict["overrides"]) == 2
 
 
+@pytest.mark.sweep
 def test_the_code_around_the_tests_may_be_reformatted_under_it(begin: Begin) -> None:
     desk = begin("green")
     code = "import os\n\nos.umask(0o22)\n\n\n"
@@ -221,6 +223,7 @@ SKIPPED = '@pytest.mark.skip(reason="later")\ndef test_sub'
 # --- refused
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -248,6 +251,7 @@ def test_reason_name_and_time(altered: Desk, arguments: tuple[str, ...], expecte
         assert altered.error("waive", "tests-unchanged", *arguments) == expected
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("guard", "problem"),
     [

@@ -22,6 +22,7 @@ FAKE = replace(CLAUDE, command=("claude",))
 BY_NAME = {scenario.name: scenario for scenario in (*SCENARIOS, *DRIVEN)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.processes
 @pytest.mark.parametrize("name", every(13, sorted(BY_NAME)))
 def test_a_scenario_comes_out_as_expected(name: str, tmp_path: Path) -> None:

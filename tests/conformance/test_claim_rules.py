@@ -71,6 +71,7 @@ def test_words_inside_are_weighed_like_words_outside(sample: Sample, reason: str
     assert present(claim(begin(sample), BARE.replace("it answers", reason)), "pattern") == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.criterion("CG-15")
 @pytest.mark.parametrize(
     ("configuration", "arguments", "needed"),
@@ -119,6 +120,7 @@ def test_a_lower_threshold_than_gate_1_has_is_refused_with_the_way(sample: Sampl
     assert not [line for line in ledger(sample) if line["kind"] == "claimed"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("CG-15")
 @pytest.mark.parametrize(
     ("setting", "text"),
@@ -295,6 +297,7 @@ def test_work_done_before_the_first_run_counts(sample: Sample) -> None:
     assert (ran.code, signal(sample).code) == (0, 0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.criterion("SE-06")
 @pytest.mark.parametrize(("text", "code"), [(BARE, 10), ("All tasks are completed.", 13)])
 def test_after_three_low_claims_a_better_one_is_not_low(sample: Sample, text: str, code: int) -> None:
@@ -435,6 +438,7 @@ class HonestAgent:
         return block
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("CG-15", "CG-16", "SE-13")
 @pytest.mark.parametrize(
     ("place", "style"),

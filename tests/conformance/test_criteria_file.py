@@ -124,6 +124,7 @@ def test_skipped():
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workers", [pytest.param((), id="alone"), pytest.param(("-p", "xdist", "-n1"), id="workers")])
 def test_the_program_runs_tests_and_writes_the_table(sample: Sample, workers: tuple[str, ...]) -> None:
     sample.write({"criteria.yaml": "AC-1: Adds\nAC-2: Divides\nAC-3: Subtracts\nAC-4: Rounds\n", "test_it.py": TESTS})

@@ -184,6 +184,7 @@ DESELECT = ("--deselect", "test_kinds.py::test_deselected")
 RERUNS = ("pytest_rerunfailures",)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("DC-01")
 @pytest.mark.parametrize("phase", ["red", "green", "refactor", "document"])
 @pytest.mark.parametrize("verbosity", ["--verbosity=0", "--verbosity=1"])
@@ -352,6 +353,7 @@ def test_who_can_not_get_the_lock_records_nothing_and_says_so(sample: Sample) ->
 # --- DC-03 -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("DC-03")
 @pytest.mark.parametrize("done", [pytest.param(0, id="gate-1-holds"), pytest.param(1, id="gate-1-closed")])
 @pytest.mark.parametrize(
@@ -401,6 +403,7 @@ def comparable(verdict: Any) -> Any:
     return rest
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DC-04")
 @pytest.mark.parametrize(
     ("phase", "distribution"),
@@ -477,6 +480,7 @@ def tampered(sample: Sample) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace('"can_exit":false', '"can_exit":true'), encoding="utf-8")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("DC-05")
 @pytest.mark.parametrize(
     ("story", "arguments", "code", "said"),
@@ -515,6 +519,7 @@ def test_the_exit_code_of_a_run_means_the_gate(
     assert ran.has(said)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DC-05")
 @pytest.mark.parametrize(
     ("story", "arguments", "code", "said"),
@@ -713,6 +718,7 @@ def test_a_hook_offers_a_workflow(sample: Sample) -> None:
     assert status(sample)["workflow"] == "short"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DC-07")
 @pytest.mark.parametrize(
     ("source", "said"),

@@ -75,6 +75,7 @@ def test_only_both_gates_together_let_a_phase_end(
     assert status(sample)["exited"] is (code == 0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.criterion("DG-01")
 @pytest.mark.parametrize(
     ("done", "answer", "code", "reason"),
@@ -111,6 +112,7 @@ def test_the_command_judges_both_gates_alike(sample: Sample, done: int, answer: 
 # --- DG-02 -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-02")
 @pytest.mark.parametrize(
     ("total", "done", "criteria", "code", "reason"),
@@ -230,6 +232,7 @@ def marked_tests(*marks: str) -> str:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.criterion("DG-02")
 @pytest.mark.parametrize(
     ("marks", "reason"),
@@ -273,6 +276,7 @@ def test_red_wants_a_failing_test_of_each_criterion_that_is_new(sample: Sample) 
 # --- DG-03 -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-03")
 @pytest.mark.parametrize(
     ("done", "runs", "code", "unmet", "reason"),
@@ -374,6 +378,7 @@ def declare(sample: Sample, fact: str) -> None:
     assert command(sample, "declare", fact, "--reason", "looked at it").code == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-04")
 @pytest.mark.parametrize(
     ("fact", "code", "reason"),
@@ -462,6 +467,7 @@ def _begin_document(sample: Sample) -> Sample:
     return sample
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-05")
 @pytest.mark.parametrize(
     ("files", "unmet"),
@@ -517,6 +523,7 @@ def test_the_number_of_documents_can_be_changed(sample: Sample) -> None:
 # --- DG-06 -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("DG-06")
 @pytest.mark.parametrize(
     ("text", "answer", "code", "reason"),
@@ -602,6 +609,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-07")
 @pytest.mark.parametrize("give", WAYS)
 def test_gate_1_of_one_iteration_and_the_signal_of_the_next_end_nothing(
@@ -619,6 +627,7 @@ def test_gate_1_of_one_iteration_and_the_signal_of_the_next_end_nothing(
     assert status(sample)["exited"] is False
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-07")
 @pytest.mark.parametrize("give", WAYS)
 def test_the_signal_of_one_iteration_and_gate_1_of_the_next_end_nothing(
@@ -635,6 +644,7 @@ def test_the_signal_of_one_iteration_and_gate_1_of_the_next_end_nothing(
     assert status(sample)["exited"] is False
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("DG-07")
 @pytest.mark.parametrize(
     ("bound", "problem"),
@@ -679,6 +689,7 @@ def run_into_an_interrupt(sample: Sample) -> None:
     assert sample.pytest("--phase=red", "--maxfail=1").has("this run does not count (incomplete)")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-07")
 @pytest.mark.parametrize(
     ("happens", "problem"),
@@ -1075,6 +1086,7 @@ def signal_by_command(sample: Sample) -> Ran:
     return command(sample, "signal", "--reason", "done")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-13")
 @pytest.mark.parametrize("give", [signal_by_option, signal_by_file, signal_by_command])
 def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(sample: Sample, give: Callable[[Sample], Ran]) -> None:
@@ -1422,6 +1434,7 @@ def wrong_test(sample: Sample) -> Ran:
     return judge(sample, "--phase=green", "--phase-exit=dual")[0]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("DG-18")
 @pytest.mark.parametrize(
     ("story", "code", "panel", "reason"),
@@ -1628,6 +1641,7 @@ def test_our_copy_has_the_four_documents() -> None:
         assert document["exit_allowed"] == {"when": "gate_1 == true AND gate_2 == true"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.criterion("DG-20")
 @pytest.mark.parametrize("spelling", ["no_more_improvements_identified", "no_improvements_found"])
 def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling: str) -> None:

@@ -179,6 +179,7 @@ def test_a_person_may_force_completion(sample: Sample) -> None:
 ASKED = "EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true\n"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("CG-08")
 @pytest.mark.parametrize(
     ("configuration", "work", "text", "code", "honoured"),
@@ -338,6 +339,7 @@ def test_the_sum_of_six_parts(sample: Sample) -> None:
     assert (found["confidence"], found["decision"]) == (100, "complete")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.criterion("SE-03")
 @pytest.mark.parametrize(("threshold", "decision"), [(80, "complete"), (81, "continue")])
 def test_from_the_threshold_on(sample: Sample, threshold: int, decision: str) -> None:
@@ -434,6 +436,7 @@ def test_sigint_ends_the_run_at_once(sample: Sample) -> None:
     assert (run["kind"], run["iteration"]) == ("incomplete", None)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("SE-11")
 @pytest.mark.parametrize("how", ["committed", "staged", "unstaged", "untracked"])
 def test_changed_files_come_from_git(sample: Sample, how: str) -> None:

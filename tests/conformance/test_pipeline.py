@@ -566,6 +566,7 @@ def test_a_recovery_may_begin_on_purpose(pipe: Pipe) -> None:
     assert pipe.phase == "ROLE_PLANNING"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("PG-12")
 @pytest.mark.parametrize("rewind", [None, "ARCHITECTURE", "role_planning", "IMPLEMENTATION"])
 def test_the_record_chooses_the_rewind(pipe: Pipe, rewind: str | None) -> None:
@@ -702,6 +703,7 @@ def test_only_a_person_begins_anew(pipe: Pipe) -> None:
 # --- PG-16: the three examples
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("PG-16")
 @pytest.mark.parametrize(
     ("phase", "condition", "guard"),
@@ -753,6 +755,7 @@ def test_implementation_is_not_reached_without_consensus_on_the_role_plans(pipe:
 # --- PG-17, PG-18: evidence belongs to one attempt
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("PG-17")
 def test_reports_that_lay_there_before_the_pipeline_do_not_count(pipe: Pipe) -> None:
     pipe.make("production-report")

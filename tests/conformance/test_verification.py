@@ -286,6 +286,7 @@ def test_an_approval_after_a_failed_verify_run_is_no_pass(gate: Gate) -> None:
 # --- the verdict and its evidence
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("VG-10", "VG-01")
 @pytest.mark.parametrize(
     ("verdict", "by", "said"),
@@ -678,6 +679,7 @@ def _edit(folder: Path, file: str, old: str, new: str) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.criterion("VG-20")
 @pytest.mark.parametrize(
     "damage",
@@ -961,6 +963,7 @@ def test_the_diff_has_an_end_and_says_what_is_not_in_it(gate: Gate) -> None:
     assert document["diff_left_out"] == ["data.csv: 8603 more lines", "logo.png: it is no text"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.criterion("VG-37")
 @pytest.mark.parametrize(
     "runner", [pytest.param("-m unittest test_planner", id="unittest"), pytest.param("", id="pytest")]
@@ -990,6 +993,7 @@ def test_a_known_test_that_was_emptied_is_flagged_and_shown(gate: Gate, runner: 
     assert gate.review().has("approved by ann (weak)")
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("VG-37")
 def test_a_known_test_that_was_mended_is_shown_and_not_flagged(gate: Gate) -> None:
     begin_pytest(gate)
@@ -1068,6 +1072,7 @@ def test_a_run_of_pytest_is_evidence_of_the_task(gate: Gate) -> None:
     assert gate.review().code == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.criterion("VG-04")
 @pytest.mark.parametrize("workers", ["", "-p xdist.plugin -n 2 "], ids=["alone", "with-workers"])
 def test_what_the_tests_start_is_no_run_of_the_task(gate: Gate, workers: str) -> None:
@@ -1079,6 +1084,7 @@ def test_what_the_tests_start_is_no_run_of_the_task(gate: Gate, workers: str) ->
     assert [run["kind"] for run in gate.json("history", "--task", TASK)["runs"]] == ["complete"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.criterion("VG-25")
 @pytest.mark.parametrize(
     ("tests", "said"),
@@ -1112,6 +1118,7 @@ def test_a_narrow_verify_is_complete(gate: Gate) -> None:
     assert gate.verify().code == 0, "what it selected when the task was taken is all that the task knows"
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("VG-25")
 def test_outcomes_that_are_not_the_tests_own_are_refused(gate: Gate) -> None:
     begin_pytest(gate)
@@ -1137,6 +1144,7 @@ def test_a_pytest_that_hides_from_us_proves_nothing(gate: Gate) -> None:
     assert ran.has("its run was not recorded now")
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("VG-13")
 def test_a_pytest_that_took_too_long_is_not_held_against_the_next_attempt(gate: Gate) -> None:
     gate.sample.write({"test_planner.py": TESTS + "\n\ndef test_slow():\n    import time\n\n    time.sleep(60)\n"})

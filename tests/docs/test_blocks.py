@@ -37,6 +37,9 @@ SET_UP = (
     'python3 -m venv .venv && .venv/bin/pip install --quiet -e ".[test]" -e ./plugin && .venv/bin/pytest -n 2',
 )
 
+#: What a newcomer reads first: every run of the suite tries these pages, and some of the others.
+FRONT = ("README.md", "docs/tutorial/first-cycle.md", "docs/how-to/local-session.md")
+
 #: Kinds that are run page by page; the others are checked one by one.
 RUN = ("console", "file")
 
@@ -104,7 +107,14 @@ CHECKS = {
 
 
 @needs_a_shell
-@pytest.mark.parametrize("page", [page for page in pages() if runs_commands(page)], ids=name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name(page), marks=() if name(page) in FRONT else pytest.mark.sampled(4))
+        for page in pages()
+        if runs_commands(page)
+    ],
+)
 def test_a_page_shows_what_happens(page: Path, tmp_path: Path, door: Door) -> None:
     session = Session(
         tmp_path,

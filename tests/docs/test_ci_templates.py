@@ -57,6 +57,7 @@ def test_one_job_on_github_that_fails(machine: Callable[..., Machine]) -> None:
     assert gate.out.count("::error title=Gate 1 is closed") == 1
 
 
+@pytest.mark.sweep
 def test_one_job_on_gitlab(machine: Callable[..., Machine]) -> None:
     gate, say = machine("ci-gate").gitlab(read("ci-gate", "gitlab.yml"))
     assert gate.code == 0, gate.out
@@ -67,6 +68,7 @@ def by_job(steps: list[Step]) -> tuple[list[Step], list[Step]]:
     return [step for step in steps if step.job == "shard"], [step for step in steps if step.job == "gate"]
 
 
+@pytest.mark.sweep
 def test_shards_on_github(machine: Callable[..., Machine]) -> None:
     shards, gate = by_job(machine("sharded-ci").github(read("sharded-ci", "github.yml")))
     assert [step.code for step in shards] == [0] * 6, shards[0].out
@@ -132,6 +134,7 @@ def test_the_action_gates(machine: Callable[..., Machine]) -> None:
     assert "::error title=Gate 2 is closed" in both.out
 
 
+@pytest.mark.sweep
 def test_the_action_confirms_in_the_room(machine: Callable[..., Machine]) -> None:
     host = machine("ci-gate")
     folder = host.clone()
@@ -152,6 +155,7 @@ def test_the_action_shards_and_combines(machine: Callable[..., Machine]) -> None
     assert (combined.code, combined.outputs["streak"]) == (10, "1")
 
 
+@pytest.mark.sweep
 def test_the_action_proves(machine: Callable[..., Machine]) -> None:
     host = machine("ci-gate")
     folder = host.clone()

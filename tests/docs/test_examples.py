@@ -121,6 +121,7 @@ def test_feature_with_criteria(example: Example) -> None:
     assert "- guard   rules-unchanged" in example.type("pytest --phase=refactor", ends_with=10)
 
 
+@pytest.mark.sweep
 def test_refactor_session(tmp_path: Path, door: Door) -> None:
     example = Example(Session(tmp_path, extras=True, door=door)).copy("refactor-session/red")
     example.type("pytest --phase=red --exit-signal='four tests'")
@@ -204,6 +205,7 @@ def test_custom_rules_close_on_a_skipped_test(example: Example) -> None:
     assert "- tests_skipped == 0" in said
 
 
+@pytest.mark.sweep
 def test_drive(example: Example) -> None:
     example.copy("drive")
     said = example.type("phase-gate drive")
@@ -239,6 +241,7 @@ def test_agent_loop(example: Example) -> None:
     assert decisions == [*["continue"] * 4, "halted", "continue", "complete"]
 
 
+@pytest.mark.sweep
 def test_task_list(example: Example) -> None:
     example.copy("task-list")
     example.type("git init -q && git add -A && git commit -q -m 'the list'")
@@ -355,6 +358,7 @@ def runs(example: Example) -> list[Mapping[str, Any]]:
     return rows
 
 
+@pytest.mark.sweep
 def test_release_pipeline(example: Example) -> None:
     example.copy("release-pipeline")
     rows = _told(example.type("python release.py"))
@@ -394,6 +398,7 @@ def events(example: Example, kind: str) -> list[Mapping[str, Any]]:
     return [line for line in lines if line["kind"] == kind]
 
 
+@pytest.mark.sweep
 def test_release_pipeline_with_agents(example: Example) -> None:
     example.copy("release-pipeline")
     example.type("git init -q && git add -A && git commit -q -m 'before the pipeline'")

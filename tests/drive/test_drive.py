@@ -14,7 +14,7 @@ import pytest
 from phase_gate.cli.workflow_schema import read_schema
 from tests.drive.conftest import DONE, RED, RIGHT, WRONG, Track, answer
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
 Begin = Callable[[str], Track]
 
@@ -61,6 +61,7 @@ def test_a_person_is_asked_by_default(track: Begin) -> None:
     assert driven.desk.gate("signal", "--reason", "I looked").code == 0, "and a person can give it then"
 
 
+@pytest.mark.sweep
 def test_an_agent_may_run_the_phase_itself(track: Begin) -> None:
     runs = "{python} -m pytest -p phase_gate.plugin -p no:cacheprovider -q --phase=green"
     driven = track("red-exited").plan(
@@ -114,6 +115,7 @@ def test_done_while_tests_fail_is_blocked_and_told(track: Begin) -> None:
     assert driven.iterations()[-1].get("code", 0) == 0, "the prompt had what it expected"
 
 
+@pytest.mark.sweep
 def test_a_stubborn_agent_ends_at_the_circuit(track: Begin) -> None:
     tries = [{"write": {"calc.py": f"{WRONG}\n\nTRY = {number}\n"}, "say": DONE} for number in range(9)]
     driven = track("red-exited").plan(*tries)
@@ -284,6 +286,7 @@ def test_answers_that_are_refused(track: Begin, turn: dict[str, object], signal:
     assert not (driven.desk.folder / "exit-signal.yaml").exists()
 
 
+@pytest.mark.sweep
 def test_an_agent_that_is_not_asked_can_not_signal(track: Begin) -> None:
     commands = [
         f'{sys.executable} -m phase_gate.cli signal --reason "done" ; echo $? >> codes.txt',
@@ -373,6 +376,7 @@ def test_the_environment_is_the_user_s_choice(track: Begin) -> None:
     assert not names & {"OTHER", "HOME", "USER"}
 
 
+@pytest.mark.sweep
 def test_the_prompt_in_a_file(track: Begin) -> None:
     driven = track("red-exited").plan({"write": {"calc.py": RIGHT}})
     ran = driven.sample.gate("drive", "--", *driven.agent, "--prompt-file", "{prompt}")

@@ -16,7 +16,7 @@ import pytest
 from tests.drive.conftest import is_alive, wait_for
 from tests.drive.team import Team, Turn, slug_of, works
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
 QUESTION = "retry, skip or investigate: "
 
@@ -110,6 +110,7 @@ def test_a_killed_driver_is_taken_over(team: Team, role: str, drivers: list[subp
     assert team.turns(1, "executor") == (2 if role == "executor" else 1)
 
 
+@pytest.mark.sweep
 def test_one_interrupt_ends_after_the_step(team: Team, drivers: list[subprocess.Popen[str]]) -> None:
     team.plan((1, 2), script={1: {"executor": [works(1, sleep=2)]}})
     driver = team.start()

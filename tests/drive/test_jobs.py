@@ -11,7 +11,7 @@ import pytest
 from tests.drive.conftest import is_alive, wait_for
 from tests.drive.team import Team, Turn, slug_of, works
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
 
 def left_over(team: Team) -> list[str]:
@@ -54,6 +54,7 @@ def test_six_tasks_in_three_waves_with_two_jobs(team: Team) -> None:
     assert left_over(team) == []
 
 
+@pytest.mark.sweep
 def test_work_that_breaks_with_the_others_goes_back(team: Team) -> None:
     """Both merge without a conflict, and the verify command of the later one fails on the result."""
     verify = {"verify": "grep -rq 'PART = 2' part2.py && test ! -e part1.py", "shell": True}
@@ -67,6 +68,7 @@ def test_work_that_breaks_with_the_others_goes_back(team: Team) -> None:
     assert not (team.root / "part2.py").exists()
 
 
+@pytest.mark.sweep
 def test_what_waits_for_a_person_is_kept_for_later(team: Team) -> None:
     fails: Turn = {"write": {"part1.py": "half = 1\n"}, "report": None, "exit": 3}
     honest = works(1, run=["cp part1.py ../../before.txt"])
@@ -123,6 +125,7 @@ def test_a_killed_driver_is_taken_over(team: Team, role: str, drivers: list[subp
     )
 
 
+@pytest.mark.sweep
 def test_an_interrupt_ends_all_jobs_and_leaves_nothing(team: Team, drivers: list[subprocess.Popen[str]]) -> None:
     team.plan((1, 2), script={1: {"executor": [{"sleep": 600, "report": None}, works(1)]}})
     driver = team.start("--jobs", "2")

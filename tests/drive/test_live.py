@@ -18,6 +18,8 @@ from phase_gate.drive.happenings import Happening, Progress
 from phase_gate.drive.view import Board, render_line, render_screen
 from tests.drive.conftest import RIGHT, Track
 
+pytestmark = pytest.mark.sampled(3)
+
 Begin = Callable[[str], Track]
 
 PROGRESS = Progress(
@@ -140,6 +142,7 @@ def test_a_person_is_asked_and_answers(track: Begin, at_terminal: Callable[[Trac
     assert driven.iterations()[-1].get("code", 0) == 0, "the agent was told what is missing"
 
 
+@pytest.mark.sweep
 @pytest.mark.processes
 @pytest.mark.skipif(os.name == "nt", reason="pseudo terminals")
 def test_a_person_who_does_not_answer(track: Begin, at_terminal: Callable[[Track], Terminal]) -> None:

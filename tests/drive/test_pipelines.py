@@ -148,6 +148,7 @@ def test_voters_who_do_not_agree_send_the_plan_back(crew: Crew) -> None:
     assert not crew.track.events("gate-failed"), "that is no gate that failed"
 
 
+@pytest.mark.sweep
 def test_a_fix_is_made_and_checked_in_the_recovery(crew: Crew) -> None:
     crew.plan(
         {
@@ -180,6 +181,7 @@ def plan_stuck(crew: Crew) -> None:
     )
 
 
+@pytest.mark.sweep
 def test_without_a_person_a_stuck_pipeline_ends_with_12(crew: Crew) -> None:
     plan_stuck(crew)
     rows = crew.rows(code=12)

@@ -17,6 +17,7 @@ Begin = Callable[[str], Track]
 Drivers = list[subprocess.Popen[str]]
 
 
+@pytest.mark.sweep
 def test_ctrl_c_once_ends_after_this_iteration(track: Begin, drivers: Drivers) -> None:
     driven = track("red-exited").plan({"sleep": 1.5, "write": {"calc.py": RIGHT}}, signal="agent")
     driver = driven.start()

@@ -6,7 +6,7 @@ import pytest
 
 from tests.drive.team import Team, call, slug_of, works
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
 
 # --- honest work
@@ -88,6 +88,7 @@ def test_a_file_that_is_not_listed_goes_back(team: Team) -> None:
     assert team.failures(1) == ["EXECUTION_FAILURE"]
 
 
+@pytest.mark.sweep
 def test_a_time_out_is_tried_again_after_a_while(team: Team) -> None:
     team.let_time_pass()
     slow = {"sleep": 600}

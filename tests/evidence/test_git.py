@@ -227,6 +227,7 @@ def come_back(sample: Sample) -> None:
     sample.git("checkout", "-q", "-")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

@@ -133,6 +133,7 @@ ESCAPES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", ESCAPES)
 def test_a_time_out_ends_the_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     monkeypatch.setattr(processes, "_GRACE", 0.3)
@@ -397,6 +398,7 @@ def test_a_terminal_that_is_gone_is_no_reason_to_end_it(tmp_path: Path) -> None:
     assert (ended.code, text(ended.output)) == (0, "here\n")
 
 
+@pytest.mark.sweep
 def test_a_terminal_that_is_halted_does_not_stop_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_PATIENCE", 0.5)
     read_end, write_end = os.pipe()

@@ -14,7 +14,7 @@ from tests.faults.points import CALLS
 from tests.faults.power import STEPS, Story
 from tests.faults.sweep import Sweeper
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="there is no fork"), pytest.mark.sampled(4)]
 
 BY_NAME = {each.name: each for each in OPERATIONS}
 
@@ -77,6 +77,7 @@ def test_what_a_killed_process_did_not_sync_is_synced_by_the_next(tmp_path: Path
     assert story.images > 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workers", [False, True], ids=["alone", "with-workers"])
 def test_a_run_that_is_killed_is_reported_as_lost_or_was_never_there(tmp_path: Path, workers: bool) -> None:
     found = kill_at_random(tmp_path, times=1, workers=workers, seed=7)

@@ -12,7 +12,7 @@ import pytest
 from tests.faults.behind import BEHIND, TWINS
 from tests.faults.leftovers import KINDS, REPORTS, TRACED_ONLY, WORKERS, Leftovers, is_kept, replacing
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="there is no fork"), pytest.mark.sampled(4)]
 
 #: The worst ones, each in one of the ways.
 SAMPLE = (

@@ -19,7 +19,7 @@ from tests.conformance.verifying import RIGHT, TASK, Gate, python
 from tests.faults.verifications import STEPS, Walk
 from tests.support import Sample
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="there is no fork"), pytest.mark.sampled(4)]
 
 COMMAND = (sys.executable, "-m", "phase_gate.cli")
 
@@ -153,6 +153,7 @@ class Hasty(FileSystem):
         pass
 
 
+@pytest.mark.sweep
 def test_a_thousand_tasks_are_read_once(gate: Gate) -> None:
     gate.start()
     gate.executor()

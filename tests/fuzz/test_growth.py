@@ -6,11 +6,14 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.fuzz.growth import grow, known_rows
 from tests.fuzz.targets import all_targets
 
 
+@pytest.mark.sweep
 def test_what_took_minutes_takes_seconds() -> None:
     """In a process without threads, which forks one child an input."""
     command = [sys.executable, "-m", "tests.fuzz", "--known"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import tracemalloc
@@ -17,7 +18,6 @@ from phase_gate.storage.files import REAL
 from phase_gate.storage.objects import MAX_SIZE, ObjectStore
 from tests.fuzz.mutations import anything
 from tests.fuzz.targets import all_targets
-from tests.sweeps import pairs
 
 NAMES = tuple(all_targets())
 
@@ -32,6 +32,7 @@ brief = settings(
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 @brief
 @given(data=st.data())
@@ -84,7 +85,8 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize(("name", "large"), pairs(4, NAMES, tuple(LARGE)))
+@pytest.mark.sampled(17)
+@pytest.mark.parametrize(("name", "large"), list(itertools.product(NAMES, LARGE)))
 def test_large_and_deep_input_ends_soon(name: str, large: str) -> None:
     all_targets()[name](LARGE[large])
 
@@ -101,6 +103,7 @@ def test_depth_in_a_valid_place(name: str, depth: int) -> None:
                 target(seed.replace(place, nested, 1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", [b"1e999", b"-1e999", b"NaN", b"Infinity", b"9" * 400 + b".5"])
 @pytest.mark.parametrize("name", NESTING)
 def test_numbers_that_are_none_in_a_valid_place(name: str, number: bytes) -> None:

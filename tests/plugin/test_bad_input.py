@@ -110,6 +110,7 @@ CONFIGURATIONS: dict[str, tuple[str | bytes | None, str, str]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("content", "problem", "slug"), CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 def test_a_configuration_that_can_not_be_used(
     sample: Sample, content: str | bytes | None, problem: str, slug: str
@@ -155,6 +156,7 @@ WORKFLOWS: dict[str, tuple[str | bytes | None, str, str]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("content", "problem", "slug"), WORKFLOWS.values(), ids=WORKFLOWS)
 def test_a_workflow_file_that_can_not_be_used(
     sample: Sample, content: str | bytes | None, problem: str, slug: str
@@ -246,6 +248,7 @@ SIGNALS: dict[str, tuple[str | bytes | None, str]] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("content", "problem"), SIGNALS.values(), ids=SIGNALS)
 def test_a_signal_that_is_none_keeps_gate_2_closed(red: Sample, content: str | bytes | None, problem: str) -> None:
     path = red.root / ".phase-gate" / "exit-signal.yaml"
@@ -261,6 +264,7 @@ def test_a_signal_that_is_none_keeps_gate_2_closed(red: Sample, content: str | b
     assert red.pytest("--phase=red").code == 0, "Gate 1 is none of its business"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("content", "answer"),
     [
@@ -342,6 +346,7 @@ def assert_not_recorded(red: Sample, ran: Ran, problem: str, slug: str) -> None:
     assert f"[{slug}]" in text
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("problem", "slug", "damage"), TROUBLE.values(), ids=TROUBLE)
 def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
     red: Sample, problem: str, slug: str, damage: Callable[[Path], object]
@@ -355,6 +360,7 @@ def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
     assert contents(red.root) == before, "nothing lost, nothing overwritten, no report of a run that was not recorded"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ["state-edited", "ledger-line-changed", "state-of-a-newer-version", "ledger-a-folder"])
 @pytest.mark.parametrize(
     ("arguments", "code"),
@@ -438,6 +444,7 @@ def test_a_keyed_ledger_without_its_key(sample: Sample) -> None:
     assert sample.pytest("--phase=red").code == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", [(), ("--phase-confirm",)], ids=["alone", "confirmed"])
 def test_a_ledger_without_the_key_that_is_set(red: Sample, words: tuple[str, ...]) -> None:
     red.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
@@ -493,6 +500,7 @@ class Broken:
             self._fail()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("story", ["the-first-run", "a-later-run"])
 @pytest.mark.parametrize(
     ("code", "cause", "remedy"),

@@ -24,6 +24,7 @@ def step(sample: Sample) -> Sample:
     return sample
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "workers"])
 def test_it_counts_and_its_error_is_named_first(step: Sample, workers: tuple[str, ...]) -> None:
     step.write(calc=BROKEN)
@@ -46,6 +47,7 @@ def test_what_was_mended_goes_on(step: Sample) -> None:
     assert step.pytest("--phase=green").code == 0
 
 
+@pytest.mark.sweep
 def test_the_same_error_opens_the_circuit(step: Sample) -> None:
     for attempt in range(5):
         step.write(calc=f"{BROKEN}# {attempt}\n")

@@ -154,6 +154,7 @@ def properties_of(path: Path) -> dict[str, Any]:
     return {each.attrib["name"]: each.attrib["value"] for each in suite.iter("property")}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workers", [pytest.param((), id="alone"), pytest.param(("-n", "2"), id="with-workers")])
 def test_the_junit_report_of_the_tests_has_the_verdict(
     sample: Sample, github: Runner, workers: tuple[str, ...]

@@ -25,6 +25,7 @@ def claim(sample: Sample, text: str = CLAIM) -> Ran:
     return command(sample, "claim", "said.txt", "--json")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workflow", ["exit-gate", "confidence"])
 def test_a_claim_and_a_signal_end_the_phase(sample: Sample, workflow: str) -> None:
     begin(sample, workflow)
@@ -36,6 +37,7 @@ def test_a_claim_and_a_signal_end_the_phase(sample: Sample, workflow: str) -> No
     assert (metrics["indicators"], metrics["confidence"], metrics["claimed_done"]) == (2, 80, True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workflow", ["exit-gate", "confidence"])
 def test_a_claim_speaks_of_one_iteration(sample: Sample, workflow: str) -> None:
     begin(sample, workflow)
@@ -44,6 +46,7 @@ def test_a_claim_speaks_of_one_iteration(sample: Sample, workflow: str) -> None:
     assert command(sample, "signal", "--reason", "done").has("signal came too early: not measured: cl")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("workflow", "text", "reason"),
     [
@@ -62,6 +65,7 @@ def test_a_claim_that_is_not_enough(sample: Sample, workflow: str, text: str, re
     assert reason in ran.document["reason"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workflow", ["exit-gate", "confidence"])
 def test_failing_tests_are_not_talked_away(sample: Sample, workflow: str) -> None:
     begin(sample, workflow).write(work=WORK.replace("42", "41"))

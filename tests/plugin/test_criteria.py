@@ -92,6 +92,7 @@ def test_from_a_missing_module_to_a_second_cycle(sample: Sample) -> None:
     assert (verdict["reason"], verdict["metrics"]["criteria_passing"]) == (WAITS, 3)
 
 
+@pytest.mark.sweep
 def test_the_same_under_xdist(sample: Sample) -> None:
     grouped = TESTS.replace("def test_fourth", '@pytest.mark.xdist_group("a")\ndef test_fourth')
     project(sample, grouped)
@@ -324,6 +325,7 @@ def test_a_test_that_fails_in_green_is_the_tests_business(sample: Sample) -> Non
     assert standings(sample) == {"AC-1": "passing", "AC-2": "failing"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("criteria", "told"),
     [

@@ -49,6 +49,7 @@ def _finding(sample: Sample) -> tuple[str, str]:
     return found["id"], found["detail"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("work", "test"),
     [

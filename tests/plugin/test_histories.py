@@ -21,6 +21,7 @@ def unwrapped(ran: Ran) -> str:
 # --- tests that move
 
 
+@pytest.mark.sweep
 def test_a_file_that_moves_and_comes_back(sample: Sample) -> None:
     sample.green()
     (sample.root / "test_calc.py").rename(sample.root / "test_sums.py")
@@ -62,6 +63,7 @@ def test_a_moved_test_stays_red_in_memory(sample: Sample) -> None:
     assert sample.pytest("--phase=green").has("tests-kept", "test_calc.py::test_sub")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", ["test_old.py", "tests/test_calc.py"])
 def test_in_the_next_red_a_moved_test_is_an_old_one(sample: Sample, place: str) -> None:
     sample.green()
@@ -281,6 +283,7 @@ def in_green(sample: Sample) -> Sample:
     return sample
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("guard", ["tests-unchanged", "red-was-seen"])
 def test_a_person_is_named_where_both_phases_refuse(in_green: Sample, guard: str) -> None:
     if guard == "tests-unchanged":
@@ -296,6 +299,7 @@ def test_a_person_is_named_where_both_phases_refuse(in_green: Sample, guard: str
     assert in_green.pytest("--phase=green").code == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("guard", ["tests-unchanged", "red-was-seen"])
 def test_tests_that_fail_again_are_taken_in(in_green: Sample, guard: str) -> None:
     if guard == "tests-unchanged":

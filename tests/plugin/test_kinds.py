@@ -52,6 +52,7 @@ def words(ran: Ran) -> str:
 # --- void
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("option", "code"),
     [
@@ -76,6 +77,7 @@ def test_help_records_nothing(suite: Sample) -> None:
     assert len(history_of(suite)) == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -102,6 +104,7 @@ def test_a_usage_error_does_not_make_the_last_run_stale(suite: Sample) -> None:
     assert suite.gate("signal", "--reason", "both runs were green").code == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workers", [pytest.param((), id="alone"), pytest.param(WORKERS, id="with-workers")])
 def test_a_usage_error_takes_the_entry_of_a_phase_back(sample: Sample, workers: tuple[str, ...]) -> None:
     sample.red()
@@ -227,6 +230,7 @@ def test_a_run_that_leaves_by_os_exit_is_lost(suite: Sample) -> None:
 FAILING = "def test_zero():\n    assert 0\n"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("arguments", "files", "why", "code", "streak"),
     [
@@ -326,6 +330,7 @@ def test_an_interrupted_run_keeps_the_chain_of_green_runs(suite: Sample) -> None
 # --- partial
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("arguments", "why", "code"),
     [
@@ -543,6 +548,7 @@ def test_a_narrow_first_run_defines_what_is_known_and_says_so(sample: Sample) ->
     expect(sample, "partial", "2 known tests did not run (test_b.py)", streak=2, iteration=2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workers", [pytest.param((), id="alone"), pytest.param(WORKERS, id="with-workers")])
 def test_a_module_that_cannot_be_imported_does_not_hide_the_rest_in_red(
     sample: Sample, workers: tuple[str, ...]

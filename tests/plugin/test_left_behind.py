@@ -23,6 +23,7 @@ def sub(a, b):
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("what", "said"),
     [

@@ -47,6 +47,7 @@ def lead_away(project: Sample, name: str, outside: Path) -> Path:
 # --- links
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("name", "rules", "options"),
     [
@@ -169,6 +170,7 @@ def test_a_project_in_a_home_that_is_a_link(project: Sample, outside: Path, home
     assert last_run(project)["kind"] == "complete"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("way", "place"),
     [

@@ -23,6 +23,7 @@ def pytest_sessionfinish(session):
 TAKE = "os.dup2({target}, terminalreporter._tw._file.fileno())"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "how",
     [

@@ -45,6 +45,7 @@ def ledger(sample: Sample) -> bytes:
 # --- --phase-exit
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("meaning", "first", "second", "with_signal"),
     [
@@ -143,6 +144,7 @@ def test_the_signal_goes_with_the_last_confirming_run(passing: Sample) -> None:
     assert state.evaluation["gate_2"]["reason"] == "three times green"
 
 
+@pytest.mark.sweep
 def test_a_signal_in_the_file_waits_for_the_last_one_too(passing: Sample) -> None:
     (passing.root / ".phase-gate").mkdir()
     waiting = passing.root / ".phase-gate" / "exit-signal.yaml"
@@ -166,6 +168,7 @@ def test_counts():
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("passes", "runs", "code", "streak"),
     [
@@ -247,6 +250,7 @@ def test_a_workflow_file_and_the_end_of_its_cycle(passing: Sample) -> None:
     assert (state_of(passing).cycle, state_of(passing).phase) == (2, "CHECK")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("option", "said"),
     [
@@ -344,6 +348,7 @@ def test_reports_by_suffix(passing: Sample) -> None:
     assert text.startswith("## Phase gate: GREEN, iteration 1\n")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("arguments", "kind"),
     [
@@ -425,6 +430,7 @@ def test_tasks_never_touch_each_other(passing: Sample) -> None:
     assert passing.pytest("--phase=green").code == 0, "the default task goes on where it was"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("by", ["option", "variable", "file"])
 def test_another_state_folder(passing: Sample, by: str) -> None:
     option = []
@@ -557,6 +563,7 @@ def test_a_process_that_leaves_early_has_said_its_verdict(passing: Sample, monke
     assert "Verdict" in passing.pytest_process("--phase=green", "-q").out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "story",
     [

@@ -46,6 +46,7 @@ def test_every_failure_gets_its_class(sample: Sample) -> None:
     assert not report["gate_1"]["satisfied"]
 
 
+@pytest.mark.sweep
 def test_every_failure_gets_its_class_on_workers(sample: Sample) -> None:
     cases = (*ACCEPTED, *REFUSED, CRASH)
     write(sample, *cases)
@@ -75,6 +76,7 @@ def told(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("cases", "arguments"),
     [
@@ -115,6 +117,7 @@ def test_each_refused_test_is_named_with_its_class_and_a_remedy(
     assert ran.has("- guard   red-for-a-reason: failing tests that give no reason to write code: 5")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("name", "file", "line", "detail"),
     [

@@ -35,6 +35,7 @@ def project(sample: Sample) -> Sample:
     return sample.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING})
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("folder", "options", "lines"),
     [

@@ -92,6 +92,7 @@ def test_combined_they_are_one_run(suite: Sample) -> None:
     assert gate("signal", "--reason", "green in all shards, twice").code == 0
 
 
+@pytest.mark.sweep
 def test_combining_again_is_not_running_again(suite: Sample) -> None:
     run_shards(suite, 2)
     assert gate("ci", "combine").code == 10
@@ -103,6 +104,7 @@ def test_combining_again_is_not_running_again(suite: Sample) -> None:
     assert len(history_of(suite)) == 1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("made", "key", "slug"),
     [
@@ -131,6 +133,7 @@ def test_shards_where_a_key_is_set_or_a_ledger_has_one(suite: Sample, made: str,
 # --- who splits, and how
 
 
+@pytest.mark.sweep
 def test_split_by_hashing_that_tells_nobody(suite: Sample) -> None:
     suite.write({"conftest.py": HASHING})
     for index in (1, 2, 3):
@@ -154,6 +157,7 @@ def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Sample) -> 
     assert not (suite.root / ".phase-gate").exists()
 
 
+@pytest.mark.sweep
 def test_workers_inside_each_shard(suite: Sample) -> None:
     for index in (1, 2):
         split = ("--splits", "2", "--group", str(index), f"--phase-shard={index}/2")
@@ -165,6 +169,7 @@ def test_workers_inside_each_shard(suite: Sample) -> None:
     assert "narrowed: -m 'not slow'" in document["notes"]
 
 
+@pytest.mark.sweep
 def test_hashing_on_a_worker(suite: Sample) -> None:
     """What a worker drops without a word is no more doubtful than what a process alone drops."""
     suite.write({"conftest.py": HASHING})
@@ -178,6 +183,7 @@ def test_hashing_on_a_worker(suite: Sample) -> None:
     assert document["metrics"]["outcomes_doubtful"] == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("variables", "arguments", "expected"),
     [
@@ -285,6 +291,7 @@ def both_ways(sample: Sample, total: int, *arguments: str, phase: str) -> tuple[
     return comparable(sample.report("whole.json")), comparable(parts)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("phase", "arguments"),
     [
@@ -319,6 +326,7 @@ def test_a_cycle_in_shards(suite: Sample) -> None:
     assert {row["slug"] for row in parts["findings"]} >= {"tests-kept", "tests-unchanged"}
 
 
+@pytest.mark.sweep
 def test_a_module_that_was_missing_and_comes_from_elsewhere(suite: Sample, tmp_path: Path) -> None:
     """No shard knows what RED missed; whoever combines them does."""
     suite.write({"tests/test_missing.py": OUTCOMES["tests/test_missing.py"]})
@@ -344,6 +352,7 @@ def test_a_known_test_that_no_shard_selects_makes_it_partial(suite: Sample) -> N
     assert state_of(suite).streak.count == 1
 
 
+@pytest.mark.sweep
 def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Sample) -> None:
     suite.write(
         {"tests/test_log.py": "from pathlib import Path\n\n\ndef test_log():\n"
@@ -388,6 +397,7 @@ def test_sources_that_are_not_those_here_are_refused(suite: Sample) -> None:
     assert not (suite.root / ".phase-gate").exists()
 
 
+@pytest.mark.sweep
 def test_shards_of_clones_are_combined_in_another_clone(suite: Sample, tmp_path: Path) -> None:
     """As CI does it: each shard in a checkout of its own, its record carried in a folder of its own."""
     suite.commit_all()
@@ -444,6 +454,7 @@ def test_the_exit_signal_goes_with_the_whole_run(suite: Sample) -> None:
     assert ran.has("RED has exited")
 
 
+@pytest.mark.sweep
 def test_a_shard_with_no_tests_of_its_own_ends_well(suite: Sample) -> None:
     codes = [ran.code for ran in run_shards(suite, 5, "tests/test_sub.py")]
     assert codes == [0] * 5

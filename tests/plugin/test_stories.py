@@ -102,6 +102,7 @@ def standing(sample: Sample) -> tuple[int, str | None, int]:
 # --- an existing project with known failures
 
 
+@pytest.mark.sweep
 def test_known_failures_from_the_first_day_to_the_next_cycle(sample: Sample) -> None:
     sample.write(shop=SHOP, test_shop=OLD_TESTS)
     assert take_baseline(sample).document == {"total": 4, "known_failures": KNOWN, "revision": None}
@@ -228,6 +229,7 @@ def test_red_typed_by_mistake_in_green(sample: Sample) -> None:
     assert run(sample, "green").code == 0
 
 
+@pytest.mark.sweep
 def test_red_typed_by_mistake_with_half_of_the_code_written(sample: Sample) -> None:
     sample.red().write(calc=CALC.partition("\n\n\n")[0] + "\n")
     assert run(sample, "green").code == 1
@@ -262,6 +264,7 @@ def test_changed_rules_are_frozen_anew_while_tests_still_fail(sample: Sample) ->
     assert run(sample, "green").code == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -332,6 +335,7 @@ def merged(sample: Sample) -> Sample:
     return sample
 
 
+@pytest.mark.sweep
 def test_forty_merged_tests_in_green(merged: Sample) -> None:
     assert run(merged, "green").code == 10, "another tree: the streak starts anew"
     assert numbers(merged, "tests_total", "consecutive_green_runs") == [42, 1]
@@ -339,6 +343,7 @@ def test_forty_merged_tests_in_green(merged: Sample) -> None:
     assert (found(merged), found(merged, "advisory")) == ([], [])
 
 
+@pytest.mark.sweep
 def test_merged_tests_may_go_again(merged: Sample) -> None:
     run(merged, "green")
     merged.write(test_merged="from merging import merged\n\n\n" + merged_tests(39))
@@ -352,6 +357,7 @@ def test_a_merged_test_that_fails_closes_green(merged: Sample) -> None:
     assert numbers(merged, "tests_failing", "baseline_failing") == [1, 0]
 
 
+@pytest.mark.sweep
 def test_merged_tests_do_not_become_the_next_steps_targets(merged: Sample) -> None:
     run(merged, "green")
     assert run(merged, "green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
@@ -379,6 +385,7 @@ def test_a_renamed_folder_in_red(sample: Sample) -> None:
     assert found(sample)[0][0] == "tests-unchanged", "a new conftest above the tests"
 
 
+@pytest.mark.sweep
 def test_a_folder_renamed_in_green_and_renamed_back(sample: Sample) -> None:
     sample.write({"pytest.ini": "[pytest]\npythonpath = .\n", "test/test_calc.py": FAILING_TESTS})
     run(sample, "red", "--exit-signal=both fail")
@@ -391,6 +398,7 @@ def test_a_folder_renamed_in_green_and_renamed_back(sample: Sample) -> None:
     assert run(sample, "green").code == 0
 
 
+@pytest.mark.sweep
 def test_another_python_for_the_next_run(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     skipping = "import platform\n\nimport pytest\n\n\n@pytest.mark.skipif(platform.python_version() == '3.99.0',"
     skipping += " reason='not there')\ndef test_by_version():\n    pass\n"
@@ -419,6 +427,7 @@ def test_a_condition_that_flips_by_a_variable_is_no_excuse(sample: Sample) -> No
     assert found(sample) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("files", "expected"),
     [

@@ -91,6 +91,7 @@ def test_nothing_new_is_not_a_step(sample: Sample) -> None:
     assert ran.has("no new or changed test: write the test for this step first")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("changed", "code", "expected"),
     [
@@ -187,6 +188,7 @@ def test_a_colleagues_merged_passing_tests_are_not_the_step(sample: Sample) -> N
     assert targets(sample) == ["test_new.py::test_new"]
 
 
+@pytest.mark.sweep
 def test_a_deleted_old_test_is_no_matter_in_red(sample: Sample) -> None:
     cycle(sample).write(test_calc=FAILING_TESTS.split("\n\n\n")[0] + "\n", test_new=NEW)
     assert red(sample).code == 0
@@ -254,6 +256,7 @@ def test_a_known_failure_that_passed_once_may_not_fail_again(with_baseline: Samp
     assert numbers(sample, "tests_failing", "tests_known_failing") == [1, 0]
 
 
+@pytest.mark.sweep
 def test_a_known_failure_with_another_body_is_a_target(with_baseline: Sample) -> None:
     sample = with_baseline.write(test_old=BROKEN.replace("assert 0", CHECK))
     assert red(sample).code == 0
@@ -270,6 +273,7 @@ def test_a_baseline_in_the_middle_of_a_cycle_is_refused(with_baseline: Sample) -
     assert (sample.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
 
 
+@pytest.mark.sweep
 def test_a_baseline_between_two_cycles_is_for_the_next_one(sample: Sample) -> None:
     cycle(sample).write(test_merged=BROKEN)
     assert take_baseline(sample).code == 0
@@ -278,6 +282,7 @@ def test_a_baseline_between_two_cycles_is_for_the_next_one(sample: Sample) -> No
     assert numbers(sample, "tests_total", "tests_known_failing", "baseline_total") == [1, 1, 4]
 
 
+@pytest.mark.sweep
 def test_a_baseline_between_two_phases_excuses_nothing_in_this_cycle(sample: Sample) -> None:
     cycle(sample)
     sample.write(
@@ -305,6 +310,7 @@ def test_a_baseline_of_a_revision(sample: Sample) -> None:
     assert targets(sample) == ["test_new.py::test_new", "test_old.py::test_broken"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("files", "arguments", "said"),
     [

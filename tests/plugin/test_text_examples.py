@@ -26,6 +26,7 @@ def test_other_words_change_nothing(red: Sample) -> None:
     assert ran.code == 0, ran.out
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "text",
     [

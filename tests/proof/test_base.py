@@ -101,6 +101,7 @@ def test_each_has_an_answer_also_while_nothing_is_committed(tmp_path: Path) -> N
     }
 
 
+@pytest.mark.sweep
 def test_tests_with_names_of_their_own_and_beside_the_code(tmp_path: Path) -> None:
     begin(tmp_path, {"calc.py": WRONG, "pytest.ini": "[pytest]\npython_files = check_*.py sums.py\n"})
     both = "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n"
@@ -133,6 +134,7 @@ def test_a_base_that_does_not_import_says_nothing(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.sweep
 def test_a_conftest_that_needs_the_change_is_named(tmp_path: Path) -> None:
     begin(tmp_path, {"tests/test_old.py": "def test_old():\n    pass\n"})
     fixture = "import pytest\nfrom calc import add\n\n\n@pytest.fixture\ndef three():\n    return add(1, 2)\n"
@@ -150,6 +152,7 @@ def test_a_conftest_that_needs_the_change_is_named(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.sweep
 def test_a_base_that_keeps_pytest_from_starting_is_named(tmp_path: Path) -> None:
     begin(tmp_path, {"pytest.ini": "[pytest]\naddopts = -p mine\n", "calc.py": WRONG, "mine.py": "import no_such\n"})
     write(tmp_path, {"calc.py": ADD, "test_calc.py": TEST_ADD, "mine.py": ""})
@@ -180,6 +183,7 @@ def test_what_was_merged_meanwhile_is_no_part_of_the_change(tmp_path: Path) -> N
     assert change_of(tmp_path, "HEAD^2").targets == ("test_calc.py::test_add",)
 
 
+@pytest.mark.sweep
 def test_a_project_in_a_folder_of_its_repository(tmp_path: Path) -> None:
     package = tmp_path / "packages" / "one"
     begin(
@@ -210,6 +214,7 @@ def test_what_changed_elsewhere_excuses_no_test_that_does_not_use_it(tmp_path: P
     assert answers(prove(package)) == {"test_calc.py::test_add": ("passes-without", "")}
 
 
+@pytest.mark.sweep
 def test_several_packages_from_the_top_of_their_repository(tmp_path: Path) -> None:
     paths = (
         "import pathlib\nimport sys\n\n"

@@ -10,9 +10,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.proof.cheat import Cheat
 from tests.proof.honest import HONEST
-from tests.proof.table import ALL_CHEATS, ESSENTIAL, count_by, table, twins_table
+from tests.proof.table import ALL_CHEATS, ESSENTIAL_FIRST, count_by, table, twins_table
 from tests.support import OURS, Ran, Sample
-from tests.sweeps import IS_WHOLE, every
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof")]
 
@@ -97,12 +96,10 @@ def name(story: Cheat) -> str:
     return f"{story.row}: {story.name}"
 
 
+@pytest.mark.sampled(len(ALL_CHEATS))
 @pytest.mark.parametrize(
     "cheat",
-    [
-        pytest.param(cheat, id=name(cheat), marks=pytest.mark.cheats(cheat.row))
-        for cheat in (ALL_CHEATS if IS_WHOLE else ESSENTIAL)
-    ],
+    [pytest.param(cheat, id=name(cheat), marks=pytest.mark.cheats(cheat.row)) for cheat in ESSENTIAL_FIRST],
 )
 def test_refuses(sample: Sample, cheat: Cheat) -> None:
     told = Told(sample, cheat)
@@ -126,7 +123,8 @@ def test_refuses(sample: Sample, cheat: Cheat) -> None:
 BY_EXPERIMENT = [cheat for cheat in ALL_CHEATS if cheat.by == "experiment"]
 
 
-@pytest.mark.parametrize("cheat", every(len(BY_EXPERIMENT), BY_EXPERIMENT), ids=name)
+@pytest.mark.sampled(len(BY_EXPERIMENT))
+@pytest.mark.parametrize("cheat", BY_EXPERIMENT, ids=name)
 def test_without_a_proof_it_opens(sample: Sample, cheat: Cheat) -> None:
     sample.write({"phase-gate.yaml": "proof: off\n"})
     told = Told(sample, cheat)
@@ -135,7 +133,8 @@ def test_without_a_proof_it_opens(sample: Sample, cheat: Cheat) -> None:
     assert told.signal().code == 0
 
 
-@pytest.mark.parametrize("honest", every(4, HONEST), ids=name)
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("honest", HONEST, ids=name)
 def test_opens_for_the_honest_twin(sample: Sample, honest: Cheat) -> None:
     told = Told(sample, honest)
     ran = told.tell()

@@ -17,7 +17,7 @@ from tests.proof.stories import ADD
 from tests.proof.test_room import has_ended
 from tests.support import OURS, Ran, Sample
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
 CONFIRM = ("--phase=green", "--phase-confirm-room")
 LATE = "import calc\n\n\ndef test_late():\n    assert calc.add(2, 2) == 4\n"
@@ -96,6 +96,7 @@ def test_an_honest_step_opens_with_newer_tests_beside_the_room(sample: Sample, k
     assert sample.gate("check").code == 0
 
 
+@pytest.mark.sweep
 def test_a_room_that_has_all_tests_needs_none_outside_and_refactor_has_one_too(unproven: Sample) -> None:
     unproven.write({"phase-gate.yaml": "run: {confirm: room}\n"})
     ran = step(unproven).pytest_process("--phase=green", "--exit-signal=done")
@@ -106,6 +107,7 @@ def test_a_room_that_has_all_tests_needs_none_outside_and_refactor_has_one_too(u
     unproven.pytest_process("--phase=refactor", "--phase-confirm").has("Run      in the room with the frozen tests (1)")
 
 
+@pytest.mark.sweep
 def test_workers_coverage_and_a_random_order_work_in_the_room(unproven: Sample) -> None:
     step(unproven, tests__test_late=LATE)
     words = ("-n2", "--cov=calc", "--cov-fail-under=90", "--junitxml=report.xml", "-p", "no:cacheprovider")
@@ -117,6 +119,7 @@ def test_workers_coverage_and_a_random_order_work_in_the_room(unproven: Sample) 
     assert 'tests="2"' in (unproven.root / "report.xml").read_text(encoding="utf-8")
 
 
+@pytest.mark.sweep
 def test_a_file_that_frozen_tests_ask_for_is_laid_in_and_a_new_test_of_theirs_runs_beside(unproven: Sample) -> None:
     tests = "from tests.helping import one\n\nimport calc\n\n\ndef test_add():\n    assert calc.add(one(), 2) == 3\n"
     step(unproven, {**RED, TEST_FILE: tests, "tests/__init__.py": ""}, tests__helping="def one():\n    return 1\n")
@@ -142,6 +145,7 @@ def test_a_new_file_that_mends_the_unit_is_refused_by_the_run(sample: Sample) ->
     assert "two-outcomes" not in sample.gate("explain").out
 
 
+@pytest.mark.sweep
 def test_a_late_conftest_that_mends_the_unit_is_refused_by_the_run(sample: Sample) -> None:
     late = {"tests/later/conftest.py": MENDS, "tests/later/test_late.py": LATE}
     step(sample).write({"calc.py": RED["calc.py"], **late})
@@ -149,6 +153,7 @@ def test_a_late_conftest_that_mends_the_unit_is_refused_by_the_run(sample: Sampl
     refused_in_the_room(sample, ran)
 
 
+@pytest.mark.sweep
 def test_bytecode_of_other_code_is_refused_by_the_run_without_being_recognised(sample: Sample) -> None:
     step(sample)
     compile_unchecked(sample)
@@ -172,6 +177,7 @@ def compile_unchecked(sample: Sample) -> None:
     assert sample.process(sys.executable, *words).code == 0
 
 
+@pytest.mark.sweep
 def test_bytecode_of_the_code_itself_and_a_conftest_of_newer_tests_are_confirmed(unproven: Sample) -> None:
     gives = "import pytest\n\n\n@pytest.fixture\ndef four():\n    return 4\n"
     late = "import calc\n\n\ndef test_late(four):\n    assert calc.add(2, 2) == four\n"
@@ -204,6 +210,7 @@ def test_a_frozen_test_that_is_gone_is_not_made_up_for_by_the_room(sample: Sampl
     ran.has("Run      in the room with the frozen tests (1), beside it 1 newer", "guard   tests-kept")
 
 
+@pytest.mark.sweep
 def test_an_edit_while_it_runs_makes_it_incomplete(sample: Sample) -> None:
     counter = sample.root.parent / f"{sample.root.name}-counter"
     edits_later = (
@@ -306,6 +313,7 @@ def test_nothing_stays_when_the_first_run_is_killed(waiting: tuple[Sample, subpr
     assert sample.gate("status").has("began and never ended")
 
 
+@pytest.mark.sweep
 def test_an_interrupt_ends_all_and_is_written_down(waiting: tuple[Sample, subprocess.Popen[bytes], int]) -> None:
     sample, process, inner = waiting
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does

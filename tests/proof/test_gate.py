@@ -72,6 +72,7 @@ def test_a_run_with_a_signal_makes_it_and_shows_a_line(sample: Sample) -> None:
     ran.has("Proof    2 of 2 targets: fail without the change, pass with it, notice 2 of 2")
 
 
+@pytest.mark.sweep
 def test_code_that_was_right_all_along_closes_the_gate(sample: Sample) -> None:
     # Red by a flag that only that run had.
     flag = "import os\n\nif os.environ.get('BROKEN'):\n    raise RuntimeError\n"
@@ -90,6 +91,7 @@ def test_code_that_was_right_all_along_closes_the_gate(sample: Sample) -> None:
     assert events(sample).count("proved") == 1
 
 
+@pytest.mark.sweep
 def test_a_test_that_checks_nothing_closes_and_a_person_may_let_it_pass(sample: Sample) -> None:
     green(sample, CHECKS_NOTHING, CALC)
     ran, verdict = signal(sample)
@@ -140,6 +142,7 @@ def test_without_red_it_compares_with_the_base_that_is_configured(sample: Sample
     assert sample.gate("prove").has("no test is new or changed since main: nothing to prove")
 
 
+@pytest.mark.sweep
 def test_refactor_has_no_control_and_looks_at_what_it_changed(sample: Sample) -> None:
     green(sample, FAILING_TESTS, CALC)
     assert signal(sample)[0].code == 0
@@ -151,6 +154,7 @@ def test_refactor_has_no_control_and_looks_at_what_it_changed(sample: Sample) ->
     assert verdict["metrics"]["functions_changed"] == 1
 
 
+@pytest.mark.sweep
 def test_a_proof_by_hand_is_found_by_the_signal(sample: Sample) -> None:
     green(sample, FAILING_TESTS, CALC)
     ran = sample.gate("prove")
@@ -171,6 +175,7 @@ def test_it_is_remade_when_the_code_changes(sample: Sample) -> None:
     assert events(sample).count("proved") == 2
 
 
+@pytest.mark.sweep
 def test_rooms_can_be_kept(sample: Sample) -> None:
     green(sample, FAILING_TESTS, CALC)
     assert sample.gate("prove", "--keep-room", "rooms").code == 0
@@ -180,12 +185,14 @@ def test_rooms_can_be_kept(sample: Sample) -> None:
     assert sample.gate("prove", "--keep-room", "rooms").code == 13
 
 
+#: A user for whom everything takes long.
+IMPATIENT = "import sys; from phase_gate.proof import making; from phase_gate.cli import main; making._PATIENCE = 0"
+
+
 def test_a_terminal_is_told_what_takes_long(sample: Sample) -> None:
-    waits = "import time\n\nimport calc\n\n\ndef test_add():\n    right = calc.add(1, 2) == 3\n"
-    tests = f"{waits}    time.sleep(0 if right else 1.5)\n    assert right\n"
-    green(sample, tests, CALC, calc="def add(a, b):\n    return 0\n")
+    green(sample, FAILING_TESTS, CALC)
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "phase_gate.cli", "prove"]
+    command = [sys.executable, "-c", f"{IMPATIENT}; sys.exit(main())", "prove"]
     with subprocess.Popen(command, cwd=sample.root, stdout=subprocess.DEVNULL, stderr=theirs) as process:
         os.close(theirs)
         said = b""

@@ -18,7 +18,6 @@ from tests.integrity.test_honest_twins import ALL
 from tests.integrity.test_process import TWINS as PROCESS_TWINS
 from tests.integrity.twins_genuine import TWINS as GENUINE_TWINS
 from tests.selftest.bench import FastWorkbench
-from tests.sweeps import every
 from tests.warm import WITH_PROOF
 
 pytestmark = pytest.mark.processes
@@ -57,7 +56,8 @@ def proving_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProvingB
     bench.close()
 
 
-@pytest.mark.parametrize("twin", every(40, list(TWINS.items())), ids=lambda twin: twin[0])
+@pytest.mark.sampled(60)
+@pytest.mark.parametrize("twin", list(TWINS.items()), ids=lambda twin: twin[0])
 def test_opens(proving_bench: ProvingBench, twin: tuple[str, Attempt]) -> None:
     proving_bench.check_twin(twin[1])
     code, said = proving_bench.signal(twin[1])

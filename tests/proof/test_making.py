@@ -16,7 +16,7 @@ from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
 from tests.proof.twins import BUILD, EXTENSION
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(4)]
 
 
 def test_an_honest_step_is_proven_and_names_what_it_notices(tmp_path: Path) -> None:
@@ -123,6 +123,7 @@ def test_a_module_that_was_built_again_says_nothing(tmp_path: Path, source: str,
     assert ("fast.c has changed: nothing is built in a room" in proof.targets[0].why) == (verdict == "unknown")
 
 
+@pytest.mark.sweep
 def test_a_target_that_fails_only_the_first_time_is_unknown(tmp_path: Path) -> None:
     mark = tmp_path / "outside" / "mark"
     mark.parent.mkdir()
@@ -145,6 +146,7 @@ def test_a_flaky_target_is_unknown(tmp_path: Path) -> None:
     assert verdicts(proof) == {"test_add": "flaky"}
 
 
+@pytest.mark.sweep
 def test_time_that_runs_out_makes_it_unknown(tmp_path: Path) -> None:
     test = "import time\n\n\ndef test_add():\n    time.sleep(600)\n"
     proof = make_proof(
@@ -197,6 +199,7 @@ def test_what_was_typed_in_red_is_kept(typed: str, kept: str) -> None:
     assert keep_words(typed.split()) == tuple(kept.split())
 
 
+@pytest.mark.sweep
 def test_a_plugin_that_is_gone_is_done_without_and_said(tmp_path: Path) -> None:
     trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"])
     proof = make_proof(replace(trial, words=("-p", "no_such_plugin")), at="")
@@ -211,6 +214,7 @@ def test_nothing_is_said_of_functions_that_were_not_tried(tmp_path: Path) -> Non
     assert (proof.unnoticed, proof.functions[0].left_out) == ((), "it could not be tried")
 
 
+@pytest.mark.sweep
 def test_a_function_without_which_a_test_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(negative, "_LEAST_SECONDS", 2.0)
     read = "def parts(text):\n    left = list(text)\n    while (part := take(left)) is not None:\n        yield part\n"
@@ -265,6 +269,7 @@ class Money:
 """
 
 
+@pytest.mark.sweep
 def test_tests_of_what_python_itself_calls_and_of_nothing_check_something(tmp_path: Path) -> None:
     checks = {
         "repr": "repr(Money(1)) == 'Money(1)'",

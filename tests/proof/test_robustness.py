@@ -20,9 +20,8 @@ from phase_gate.proof.model import Kind
 from tests.conftest import ROOT
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
 from tests.proof.test_room import has_ended, kinds
-from tests.sweeps import every
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(3)]
 
 TARGETS = ("test_calc.py::test_add",)
 
@@ -38,7 +37,8 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kin
 NAMES = ["with spaces, commas", "a:b=c;d", "größe-日本", "back\\slash 'quoted'", "-o [x]"]
 
 
-@pytest.mark.parametrize("name", every(2, NAMES))
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_project_may_lie_anywhere(tmp_path: Path, kind: Kind, name: str) -> None:
     root = tmp_path / name
     root.mkdir()

@@ -19,7 +19,7 @@ from phase_gate.proof.model import Kind
 from phase_gate.proof.room import NoRoomError, Room, run_in_room
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
 
 def kinds() -> list[Kind]:
@@ -51,6 +51,7 @@ def enter(root: Path, kind: Kind, **contents: str) -> dict[str, bool]:
     return {test_id: report.has_passed for test_id, report in run.reports.items()}
 
 
+@pytest.mark.sampled(1)
 def test_what_is_laid_out_is_what_runs(tmp_path: Path, kind: Kind) -> None:
     write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG})
     assert enter(tmp_path, kind) == {"test_calc.py::test_add": False}
@@ -261,6 +262,7 @@ def test_a_link_to_the_project_itself_is_seen_though_the_room_is_gone(tmp_path: 
     assert run.problem == "lib/calc.py was imported from the project itself, not from the room"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("module", "is_stray"), [("shop.calc", True), ("other.calc", False), ("other.shop.calc", False)]
 )

@@ -104,6 +104,7 @@ def test_a_source_that_reaches_over_is_watched(source: str) -> None:
     assert reaches_in(source.encode(), lambda: False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("files", "arguments"),
     [
@@ -161,6 +162,7 @@ def test_a_hook_of_collection_makes_no_test_slower(sample: Sample, watches: list
     assert not watches
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("conftest", TOUCHING.values(), ids=TOUCHING)
 def test_what_a_hook_of_collection_touched_is_watched(sample: Sample, watches: list[object], conftest: str) -> None:
     sample.write(conftest=conftest, test_it="def test_it():\n    assert 1\n")

@@ -237,6 +237,7 @@ class TestA:
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("source", COLLECTED.values(), ids=COLLECTED.keys())
 @pytest.mark.parametrize(
     ("functions", "classes"),

@@ -117,6 +117,7 @@ def stash(filtered: Filtered) -> None:
     filtered.git("rm", "-q", "--cached", "src/other.py")
 
 
+@pytest.mark.sampled(4)
 @posix_only
 @pytest.mark.parametrize(
     "act",
@@ -135,6 +136,7 @@ def test_what_changes_no_byte_changes_nothing(filtered: Filtered, act: Act) -> N
     assert take_tree(filtered.root, always=[filtered.path]).digest == before.digest
 
 
+@pytest.mark.sampled(3)
 @posix_only
 def test_an_edit_counts_once_however_it_is_committed(filtered: Filtered) -> None:
     clean = take_tree(filtered.root)
@@ -179,6 +181,7 @@ def test_a_new_file_keeps_its_id_when_it_is_committed(crypt: Filtered) -> None:
     assert take_data(crypt.root, ("src",), state_folder=crypt.root / ".phase-gate") == data
 
 
+@pytest.mark.sampled(3)
 @posix_only
 def test_nobody_runs_the_filter_to_look(filtered: Filtered) -> None:
     for act in (filtered.settle, filtered.file.touch, filtered.edit):

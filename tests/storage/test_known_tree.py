@@ -145,6 +145,7 @@ CHANGES: dict[str, Edit] = {
 }
 
 
+@pytest.mark.sampled(3)
 @posix_only
 @pytest.mark.parametrize("name", CHANGES)
 def test_change_is_never_missed(looks: Looks, name: str) -> None:

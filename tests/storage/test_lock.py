@@ -87,6 +87,7 @@ def run_all(script: str, *arguments: list[str]) -> None:
 # --- one at a time
 
 
+@pytest.mark.sweep
 @pytest.mark.processes
 def test_eight_processes_lose_no_increment(tmp_path: Path) -> None:
     counter = tmp_path / "counter"
@@ -181,6 +182,7 @@ def test_it_is_free_after_an_exception(tmp_path: Path) -> None:
 # --- who may open it
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("folder", "umask", "expected"),
     [

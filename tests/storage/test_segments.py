@@ -124,6 +124,7 @@ def tear(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-5])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", [0, 2, -1], ids=["first", "third", "last"])
 @pytest.mark.parametrize("harm", [flip, tear, Path.unlink], ids=["flipped", "torn", "gone"])
 def test_damage_is_noticed_and_what_comes_before_is_kept(

@@ -73,6 +73,7 @@ def commits(root: Path) -> None:
 # --- with git
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("edit", "changes"),
     [
@@ -127,6 +128,7 @@ def test_edits_against_the_commit(repo: Path, edit: Edit, changes: bool) -> None
     assert (after.digest != before.digest) is changes
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("prepare", "edit"),
     [
@@ -401,6 +403,7 @@ def test_settings_of_a_person_stay(repo: Path, tmp_path: Path, monkeypatch: pyte
     assert take_tree(repo) == before
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "setting",
     [

@@ -26,6 +26,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmServer]:
     server.close()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.processes
 @pytest.mark.parametrize("workflow", SHORT)
 def test_the_plain_way_leads_to_the_exit(workflow: str, server: WarmServer) -> None:

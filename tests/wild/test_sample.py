@@ -63,6 +63,7 @@ def sources(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workers", [0, 2], ids=["in-one-process", "with-two-workers"])
 def test_an_honest_suite_is_clean(sources: Path, tmp_path: Path, workers: int) -> None:
     if workers:
@@ -231,6 +232,7 @@ class TestZero:
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.processes
 def test_two_releases_are_proven_with_phases_and_without(tmp_path: Path) -> None:
     before, after, step = (tmp_path / name for name in ("before", "after", "step"))

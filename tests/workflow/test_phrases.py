@@ -106,6 +106,7 @@ WORST = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("pattern", WORST)
 def test_time_grows_with_the_text(pattern: str) -> None:
     unit = WORST[pattern]
