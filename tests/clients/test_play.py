@@ -16,15 +16,14 @@ from tests.clients.refusals import REFUSALS, script_for
 from tests.clients.scenarios import SCENARIOS, Expected
 from tests.clients.stage import Played
 from tests.clients.table import CLAUDE, CLIENTS, CODEX
-from tests.sweeps import every
 
 FAKE = replace(CLAUDE, command=("claude",))
 BY_NAME = {scenario.name: scenario for scenario in (*SCENARIOS, *DRIVEN)}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(13)
 @pytest.mark.processes
-@pytest.mark.parametrize("name", every(13, sorted(BY_NAME)))
+@pytest.mark.parametrize("name", sorted(BY_NAME))
 def test_a_scenario_comes_out_as_expected(name: str, tmp_path: Path) -> None:
     program, script = tmp_path / "claude", Path(__file__).parent / "fake_client.py"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{script}" "$@"\n')
