@@ -76,13 +76,10 @@ class _ValueType(type):
         own["_fields"] = fields
         own["_defaults"] = {**inherited, **defaults} if inherited else defaults
         own["_by_place"] = () if kw_only else fields
-        own["_setters"] = ()
         return super().__new__(mcls, name, bases, own)
 
     _fields: tuple[str, ...]
     _defaults: dict[str, Any]
-    #: Made with the first value: of many classes a start makes none.
-    _setters: tuple[tuple[str, Callable[[object, object], None]], ...]
     #: The fields that may be given without their names.
     _by_place: tuple[str, ...]
 
@@ -97,7 +94,7 @@ class Value(metaclass=_ValueType):
             if given:
                 named = _name_them(kind, given, named)
             defaults = kind._defaults
-            for name, put in kind._setters or _make_setters(kind):
+            for name, put in _SETTERS.get(kind) or _make_setters(kind):
                 if name in named:
                     put(self, named.pop(name))
                 elif name in defaults:
@@ -168,9 +165,13 @@ def replace(value: T, /, **changes: Any) -> T:
     return type(value)(**{**as_dict(value), **changes})
 
 
+#: Made with the first value: of many classes a start makes none. Not in the class, which stays as it is.
+_SETTERS: dict[type, tuple[tuple[str, Callable[[object, object], None]], ...]] = {}
+
+
 def _make_setters(kind: _ValueType) -> tuple[tuple[str, Callable[[object, object], None]], ...]:
-    kind._setters = tuple((each, getattr(kind, each).__set__) for each in kind._fields)
-    return kind._setters
+    made = _SETTERS[kind] = tuple([(each, getattr(kind, each).__set__) for each in kind._fields])
+    return made
 
 
 def _remake(kind: type[T], named: dict[str, Any]) -> T:

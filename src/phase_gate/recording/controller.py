@@ -39,11 +39,12 @@ class Controller(SessionRecorder):
 
     plugin = "phase_gate_controller"
     if_nothing = "the gate is closed"
+    _evaluation: Evaluation | None
 
     def __init__(self, config: pytest.Config, run: RecordedRun, options: Options) -> None:
         super().__init__(config, run, options)
         self._complaints: list[str] = []
-        self._evaluation: Evaluation | None = None
+        self._evaluation = None
         self._kind: Kind | None = None
         self._is_green = False
         self._is_stored = True

@@ -10,9 +10,10 @@ import builtins
 import functools
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Set
-from itertools import chain, compress, repeat
-from operator import attrgetter, is_
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import chain
+from operator import is_, methodcaller
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
 
@@ -78,18 +79,20 @@ _FREE_BUILTINS = frozenset(
 #: Written out in pytest although its class could have it generated: code without a file is not its own.
 _WRITTEN_OUT = {"_pytest.runner.CallInfo": ("__init__",)}
 _hookexec = getattr(pluggy.PluginManager, "_hookexec", None)
-_code, _module = attrgetter("__code__"), attrgetter("__module__")
+_values: Callable[[Any], Iterable[Any]] = methodcaller("values")
 
 _METHODS = frozenset({classmethod, staticmethod})
+#: What has code that can be exchanged.
+_CODED = _METHODS | {FunctionType}
 
 
 class _Space:
     """One dictionary as it was: of a module or a class."""
 
-    __slots__ = ("file", "now", "owner", "path", "values")
+    __slots__ = ("file", "now", "path", "values")
 
     def __init__(self, path: str, owner: Any, file: str) -> None:
-        self.path, self.owner, self.file = path, owner, file
+        self.path, self.file = path, file
         self.now = owner.__dict__
         self.values: dict[str, Any] = self.now.copy()
 
@@ -97,37 +100,31 @@ class _Space:
 class _Kept:
     """Some of these, with the code of their functions.
 
-    Thousands of values are compared at every look: by their ids, list against list, without a step of Python for each.
-    What the ids stand for is kept, so no other object can get one of them.
+    Thousands of values are compared at every look: by identity, all in a row, without a step of Python for each. Equal
+    code is the same code; of anything else a test could say what it is equal to.
     """
 
     def __init__(self, spaces: list[_Space]) -> None:
         self.spaces = spaces
-        self._ids = list(map(id, chain.from_iterable([space.values.values() for space in spaces])))
-        self.values = list(chain.from_iterable([space.values.values() for space in spaces]))
-        self.kinds = list(map(type, self.values))
-        self._functions = self.of_kinds({FunctionType})
-        inner = [each.__func__ for each in self.of_kinds(_METHODS)]
-        self._functions += [each for each in inner if type(each) is FunctionType]
-        self._codes = list(map(_code, self._functions))
-        self._code_ids = list(map(id, self._codes))
+        self._now = [space.now for space in spaces]
+        self._last: list[Any] = []
+        for space in spaces:
+            self._last += space.values.values()
+        coded = [each for each in self._last if type(each) in _CODED]
+        inner = [each if type(each) is FunctionType else each.__func__ for each in coded]
+        self._functions = [each for each in inner if type(each) is FunctionType]
+        self._codes = [each.__code__ for each in self._functions]
 
-    def of_kinds(self, kinds: Set[type]) -> list[Any]:
-        return list(compress(self.values, map(kinds.__contains__, self.kinds)))
-
-    def places(self, kinds: Set[type]) -> Iterator[tuple[_Space, str, Any]]:
-        """Yield values of these kinds, and where they stand."""
-        spaces = chain.from_iterable(map(repeat, self.spaces, [len(space.values) for space in self.spaces]))
-        names = chain.from_iterable([space.values for space in self.spaces])
-        return compress(zip(spaces, names, self.values, strict=True), map(kinds.__contains__, self.kinds))
-
-    def is_same(self) -> bool:
-        now = chain.from_iterable([space.now.values() for space in self.spaces])
-        return list(map(id, now)) == self._ids and list(map(id, map(_code, self._functions))) == self._code_ids
+    def _is_as_last(self) -> bool:
+        return (
+            sum(map(len, self._now)) == len(self._last)
+            and all(map(is_, chain.from_iterable(map(_values, self._now)), self._last))
+            and [each.__code__ for each in self._functions] == self._codes
+        )
 
     def changes(self) -> Iterator[tuple[_Space, set[str]]]:
-        """Yield the names that have another value, are new, or are gone."""
-        if self.is_same():
+        """Yield the names that have another value, are new, or are gone; nothing if that was so at the last look."""
+        if self._is_as_last():
             return
         pairs = zip(self._functions, self._codes, strict=True)
         other = {id(function) for function, code in pairs if function.__code__ is not code}
@@ -143,12 +140,14 @@ class _Kept:
                 changed |= {name for name, each in before.items() if id(getattr(each, "__func__", each)) in other}
             if changed:
                 yield space, changed
+        self._last = list(chain.from_iterable(map(_values, self._now)))
 
 
 _NONE = object()
 _FOLDERS = [os.path.dirname(sys.modules[name].__file__ or "") for name in ("_pytest", "pytest", "pluggy", "phase_gate")]
 _PYTEST, _OURS = (os.path.realpath(folder) + os.sep for folder in (_FOLDERS[0], _FOLDERS[-1]))
 _AT_HOME = tuple(folder + os.sep for folder in _FOLDERS)
+_STDLIB = os.path.dirname(os.__file__) + os.sep
 
 
 class Patches:
@@ -164,10 +163,15 @@ class Patches:
 
     def keep_own(self) -> None:
         """Keep this plugin's own parts, too: before the project's code runs, so that they are what they are."""
-        self._keep(_own_modules(), may_be_suspect=False)
+        names = _own_modules()
+        # A package gets another name with every module of it that is loaded.
+        packages = [name for name in names if hasattr(sys.modules[name], "__path__")]
+        self._keep(packages, may_be_suspect=False)
+        self._keep(names, may_be_suspect=False)
 
     def _keep(self, names: Iterable[str], *, may_be_suspect: bool = True) -> None:
         spaces: list[_Space] = []
+        others: set[type] = set()
         for name in names:
             module = sys.modules.get(name)
             if name in self._modules or not isinstance(module, ModuleType):
@@ -177,12 +181,17 @@ class Patches:
             space = _Space(name, module, file)
             spaces.append(space)
             for key, value in space.values.items():
-                if isinstance(value, type) and value.__module__ == name:
+                kind = type(value)
+                if kind is FunctionType or kind in others:
+                    continue
+                if not issubclass(kind, type):
+                    others.add(kind)
+                elif value.__module__ == name:
                     spaces.append(_Space(f"{name}.{key}", value, file))
         if spaces:
             self._kept.append(_Kept(spaces))
             if may_be_suspect:
-                self._suspects |= _find_suspects(self._kept[-1])
+                self._suspects |= _find_suspects(spaces)
 
     def look(
         self, ownership: Ownership, config: pytest.Config, left: Mapping[str, object]
@@ -193,7 +202,9 @@ class Patches:
         """
         self._keep((*_own_modules(), *_MODULES))
         for name, module in self._modules.items():
-            now = left.get(f"sys.modules.{name}", sys.modules.get(name))
+            now: object = sys.modules.get(name)
+            if left:
+                now = left.get(f"sys.modules.{name}", now)
             if now is not module:
                 yield name, _whose(now, ownership)
         # Those that turn out to be at home need no third look: what changes from now on is seen by identity.
@@ -204,7 +215,9 @@ class Patches:
             for space, changed in kept.changes():
                 yield from _judge_changes(space, changed, ownership)
         for name, value in self._builtins.items():
-            now = left.get(f"builtins.{name}", vars(builtins).get(name))
+            now = vars(builtins).get(name)
+            if left:
+                now = left.get(f"builtins.{name}", now)
             if now is not value and _is_replaced(value, now, ownership):
                 yield f"builtins.{name}", _whose(now, ownership)
         yield from _look_at_objects(config, ownership)
@@ -214,22 +227,34 @@ def _own_modules() -> list[str]:
     return [name for name in sys.modules if name.startswith(OWN_PACKAGES)]
 
 
-def _find_suspects(kept: _Kept) -> dict[str, object]:
+def _find_suspects(spaces: Iterable[_Space]) -> dict[str, object]:
     """Return, by dotted name, what needs a second look at where it comes from."""
-    kinds = set(kept.kinds) - _PLAIN
-    classes = {kind for kind in kinds if issubclass(kind, type)}
+    found: dict[str, object] = {}
     # Of most kinds one look tells it for all of them.
-    others = {kind for kind in kinds - classes if kind in _JUDGED_BY_FILE or not _is_trusted_kind(kind)}
-    if any(map(_is_untrusted, set(map(_module, kept.of_kinds(classes))))):
-        others |= classes
-    found = {
-        f"{space.path}.{name}": value
-        for space, name, value in kept.places(others)
-        if not (type(value) is FunctionType and value.__code__.co_filename == space.file)
-        and _is_suspect(value, space.file)
-    }
-    by_path = {space.path: space.values for space in kept.spaces if space.path in _WRITTEN_OUT}
-    return found | {f"{path}.{name}": values[name] for path, values in by_path.items() for name in _WRITTEN_OUT[path]}
+    plain, modules = set(_PLAIN), {""}
+    for space in spaces:
+        file = space.file
+        for name, value in space.values.items():
+            kind = type(value)
+            if kind is FunctionType:
+                if value.__code__.co_filename == file:
+                    continue
+            elif kind in plain:
+                continue
+            elif issubclass(kind, type):
+                if value.__module__ in modules:
+                    continue
+                if not _is_untrusted(value.__module__):
+                    modules.add(value.__module__)
+                    continue
+            elif kind not in _JUDGED_BY_FILE and _is_trusted_kind(kind):
+                plain.add(kind)
+                continue
+            if _is_suspect(value, file):
+                found[f"{space.path}.{name}"] = value
+        for name in _WRITTEN_OUT.get(space.path, ()):
+            found[f"{space.path}.{name}"] = space.values[name]
+    return found
 
 
 #: Whose classes and objects need no second look; what they hold is looked at where it is defined.
@@ -251,13 +276,23 @@ def _is_suspect(value: Any, file: str) -> bool:
         while value.__dict__ and type(value.__dict__.get("__wrapped__")) is FunctionType:
             value = value.__dict__["__wrapped__"]
         made_in = value.__code__.co_filename
-        if made_in == file or made_in.startswith(_AT_HOME):
+        if made_in == file or made_in.startswith(_AT_HOME) or _is_pythons(value, made_in):
             return False
         # Methods that a class decorator generated have no file of their own, but they belong to their module.
         return bool(made_in != "<string>" or value.__globals__.get("__file__") != file)
     if kind is property:
         return type(value.fget) is FunctionType and value.fget.__code__.co_filename != file
     return _is_untrusted(value.__module__) if isinstance(value, type) else not _is_trusted_kind(kind)
+
+
+def _is_pythons(function: FunctionType, file: str) -> bool:
+    """Tell whether it is what a module of Python's has under that very name."""
+    name = function.__module__
+    if name.partition(".")[0] not in sys.stdlib_module_names or name == "unittest.mock":
+        return False
+    module = sys.modules.get(name)
+    here = getattr(module, "__file__", None) == file and file.startswith(_STDLIB)
+    return here and vars(module).get(function.__name__) is function
 
 
 def _is_trusted_kind(kind: type) -> bool:
@@ -292,9 +327,13 @@ def _is_of_another(file: str) -> bool:
     One part of pytest may change another: its `legacypath` does. A part that decides about outcomes never does.
     """
     path = real_path(file)
-    looked_at = {real_path(sys.modules[name].__file__ or "") for name in _MODULES if name in sys.modules}
-    is_elsewhere = os.path.isfile(path) and path not in looked_at and not path.startswith(_OURS)
+    is_elsewhere = os.path.isfile(path) and path not in _looked_at() and not path.startswith(_OURS)
     return is_elsewhere and (path.startswith(_PYTEST) or is_distributed(path))
+
+
+@cache
+def _looked_at() -> frozenset[str]:
+    return frozenset(real_path(sys.modules[name].__file__ or "") for name in _MODULES if name in sys.modules)
 
 
 def _is_alien(path: str, value: object, ownership: Ownership) -> bool:
