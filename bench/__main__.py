@@ -1,10 +1,14 @@
-"""`python -m bench`: measure section by section, print Markdown, and write it with the values as JSON and a picture."""
+"""`python -m bench`: measure section by section, print Markdown, and write it with the values as JSON and a picture.
+
+`python -m bench honesty --help`: gates against gaming, side by side.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import platform
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,6 +26,10 @@ Results = dict[str, dict[str, float]]
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["honesty"]:
+        from bench.honesty.command import main as judge
+
+        return judge(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of: {', '.join(SECTIONS)} (default: all)")
     parser.add_argument("--tests", default="1000,2000,10000", help="sizes of the suites, at least two")

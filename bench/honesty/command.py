@@ -1,0 +1,146 @@
+"""`python -m bench honesty`: play every case under every gate; print the table, and write the page and the picture."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from bench.honesty import results as recorded
+from bench.honesty.case import DONE, Case, check_set, load_cases
+from bench.honesty.environments import Environments, versions
+from bench.honesty.gates import Gate, load_gates
+from bench.honesty.page import put_into_page, render
+from bench.honesty.play import Answer, play
+from bench.honesty.results import RECORDED, Results
+
+#: For the interpreter that runs this: it may have plugins that no gate is about.
+_NO_PLUGINS = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+_PLUGINS_OF_CASES = ("xdist.plugin", "pytest_rerunfailures")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench honesty", description=__doc__)
+    parser.add_argument("--only", default="*", metavar="GLOB", help="cases whose names match")
+    parser.add_argument("--gates", default="", metavar="NAMES", help="with commas between them (default: all)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep the answers there; those of other cases stay")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="stories that are played at a time")
+    parser.add_argument("--limit", type=float, default=180.0, help="seconds for a story under one gate")
+    parser.add_argument("--here", action="store_true", help="no environments: this interpreter, with what it has")
+    parser.add_argument("--environments", type=Path, metavar="DIR", help="keep the environments there")
+    parser.add_argument("--say", action="store_true", help="show what was said where a gate was wrong")
+    parser.add_argument("--labels", action="store_true", help="only check the labels of the cases, without any gate")
+    parser.add_argument("--page", action="store_true", help="only write page and picture, from recorded answers")
+    options = parser.parse_args(words)
+    if options.page:
+        put_into_page(recorded.read(options.json or RECORDED))
+        return 0
+    cases = load_cases(options.only)
+    if not cases:
+        parser.error(f"no case is called {options.only}")
+    gates = _choose(parser, options.gates)
+    with tempfile.TemporaryDirectory(prefix="honesty-environments-") as folder:
+        if options.labels:
+            gates, options.here = [gate for gate in load_gates() if gate.name == "bare"], True
+        pythons = (
+            {gate.name: sys.executable for gate in gates}
+            if options.here
+            else Environments((options.environments or Path(folder)).absolute()).make(gates)
+        )
+        results = _begin(gates, pythons, options.json)
+        wrong = play_all(cases, gates, pythons, results, options, show=print)
+    problems = [*wrong, *(check_set(load_cases()) if options.only == "*" else ())]
+    if not options.labels:
+        results.keep(case.name for case in load_cases())
+        if options.json:
+            recorded.write(results, options.json)
+        if options.only == "*" and not options.gates and not options.here:
+            recorded.write(results, RECORDED)
+            put_into_page(results)
+        print(render(results))
+    for problem in problems:
+        print(f"wrong: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _choose(parser: argparse.ArgumentParser, names: str) -> list[Gate]:
+    known = {gate.name: gate for gate in load_gates()}
+    wanted = names.split(",") if names else list(known)
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        parser.error(f"no such gate: {unknown[0]} (of: {', '.join(known)})")
+    return [known[name] for name in wanted]
+
+
+def _begin(gates: Sequence[Gate], pythons: Mapping[str, str], path: Path | None) -> Results:
+    found = Results(
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        python=platform.python_version(),
+        gates={gate.name: gate.title for gate in gates},
+        versions={gate.name: versions(pythons[gate.name]) for gate in gates},
+    )
+    if path is None or not path.exists():
+        return found
+    before = recorded.read(path)
+    found.gates = {gate.name: gate.title for gate in load_gates() if gate.name in {**before.gates, **found.gates}}
+    found.versions = {**before.versions, **found.versions}
+    found.cases = before.cases
+    return found
+
+
+def play_all(
+    cases: Sequence[Case],
+    gates: Sequence[Gate],
+    pythons: Mapping[str, str],
+    results: Results,
+    options: argparse.Namespace,
+    *,
+    show: Callable[[str], None],
+) -> list[str]:
+    """Play each case under each gate, side by side; return the labels that the tests contradict."""
+    wrong = []
+    is_here = len(set(pythons.values())) == 1 and pythons[gates[0].name] == sys.executable
+    with ThreadPoolExecutor(options.jobs) as pool:
+        waiting = {
+            pool.submit(
+                play,
+                case,
+                gate,
+                pythons[gate.name],
+                limit=options.limit,
+                environment=_environment(gate) if is_here else {},
+                with_truth=gate is gates[0],
+            ): (case, gate)
+            for case in cases
+            for gate in gates
+        }
+        for number, done in enumerate(as_completed(waiting), 1):
+            case, gate = waiting[done]
+            answer = done.result()
+            results.add(case, answer)
+            if answer.is_right is not None and answer.is_right != (case.expect == DONE):
+                wrong.append(_contradicted(case))
+            is_mistaken = answer.answer != case.expect
+            if not options.labels and (options.say or is_mistaken):
+                show(f"[{number}/{len(waiting)}] {gate.name}: {case.name}: {answer.answer}, expected {case.expect}")
+            if options.say and is_mistaken:
+                show("\n".join(answer.said))
+    return sorted(wrong)
+
+
+def _environment(gate: Gate) -> dict[str, str]:
+    return {_NO_PLUGINS: "1", "PYTEST_PLUGINS": ",".join((*_PLUGINS_OF_CASES, *gate.plugins))}
+
+
+def _contradicted(case: Case) -> str:
+    how = "pass" if case.expect != DONE else "do not pass"
+    return f"{case.name}: expect is {case.expect!r}, but the tests of RED {how} with the code as it is in the end"
+
+
+__all__ = ["Answer", "main", "play_all"]
