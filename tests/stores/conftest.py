@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from phase_gate.stores.address import StoreAddress, parse_address
-from tests.stores.database import Database, is_installed
+from tests.stores.database import Database, is_installed, shared_database
 
 #: Here, and not in an inner session: compiled parts do not survive a second import.
 HAS_DATABASE = is_installed()
@@ -18,23 +18,11 @@ collect_ignore = [] if HAS_DATABASE else ["test_postgresql.py", "test_postgresql
 _NUMBERS = itertools.count()
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[Database]:
-    """A server with the tables of a store in its database `postgres`; it takes two seconds."""
-    found = Database()
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PGPASSFILE", str(found.password_file(found.folder)))
-            found.init()
-        yield found
-    finally:
-        found.remove()
-
-
 @pytest.fixture
-def database(server: Database, clean_environment: pytest.MonkeyPatch) -> Database:
-    clean_environment.setenv("PGPASSFILE", str(server.folder / "pgpass"))
-    return server
+def database(clean_environment: pytest.MonkeyPatch) -> Database:
+    found = shared_database()
+    clean_environment.setenv("PGPASSFILE", str(found.folder / "pgpass"))
+    return found
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import pwd
 import shutil
@@ -53,6 +55,22 @@ def free_port() -> int:
 PASSWORDS = {"boss": "boss-s3cret", "dev": "dev-s3cret"}
 
 
+@functools.cache
+def shared_database() -> Database:
+    """Return the server of this process, with the tables of a store in its database `postgres`: takes two seconds."""
+    found = Database()
+    atexit.register(found.remove)
+    file = found.password_file(found.folder)
+    before = os.environ.get("PGPASSFILE")
+    os.environ["PGPASSFILE"] = str(file)
+    try:
+        found.init()
+    finally:
+        if before is None:
+            del os.environ["PGPASSFILE"]
+    return found
+
+
 class Database:
     """A server with its files in a temporary folder, and two users."""
 
@@ -79,8 +97,7 @@ class Database:
         assert program, "it is installed"
         settings = (f"port={self.port}", "listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}")
         command = [program, "-D", str(self.data), *(word for each in settings for word in ("-c", each)), *self._options]
-        with open(self.folder / "log", "ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self._user())
+        self._process = self.spawn(command)
         end = time.monotonic() + 60
         while not self.answers():
             if self._process.poll() is not None or time.monotonic() > end:
@@ -113,10 +130,11 @@ class Database:
                 continue
         return found
 
-    def answers(self) -> bool:
+    def answers(self, port: int | None = None) -> bool:
+        """Tell whether it takes connections, or what listens at another port."""
         from psycopg import pq
 
-        return bool(pq.PGconn.ping(self.conninfo("boss").encode()) == pq.Ping.OK)
+        return bool(pq.PGconn.ping(f"host=127.0.0.1 port={port or self.port}".encode()) == pq.Ping.OK)
 
     # --- addresses -----------------------------------------------------------------------------------------------
 
@@ -146,6 +164,11 @@ class Database:
         with psycopg.connect(self.conninfo(user, database=database), autocommit=True) as connection:
             done = connection.execute(statement)
             return done.fetchall() if done.description else []
+
+    def spawn(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Start a program as the user that the server runs as."""
+        with open(self.folder / "log", "ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self._user())
 
     # --- as another user -----------------------------------------------------------------------------------------
 

@@ -6,16 +6,18 @@ first. A run that lives holds an advisory lock on a connection of its own: it go
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
-from phase_gate.hashing import sha256
-from phase_gate.storage.ledger import GENESIS
 from phase_gate.storage.shared import Head, Tail
+from phase_gate.stores import postgresql_statements as statements
 from phase_gate.stores.address import StoreAddress
-from phase_gate.stores.postgresql_session import Lost, Refused, Row, Session, as_int, pooled, refuse_pooler
+from phase_gate.stores.postgresql_connecting import Lost
+from phase_gate.stores.postgresql_poolers import pooled, refuse_pooler
+from phase_gate.stores.postgresql_session import Refused, Row, Session, as_int
 from phase_gate.stores.postgresql_tables import Initialised, StoreRights, make_tables, read_rights
 
 TYPE_CHECKING = False
@@ -23,30 +25,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     T = TypeVar("T")
-
-#: In one statement, so that they fit together: the line that is known and those after it, the objects that came with
-#: them, and the last line, for a ledger that is shorter than what is known.
-_READ = b"""
-SELECT 'line', seq, hash, content FROM phase_gate.lines WHERE project = $1 AND task = $2 AND seq >= $3
-UNION ALL SELECT 'object', seq, digest, content FROM phase_gate.objects WHERE project = $1 AND task = $2 AND seq > $3
-UNION ALL SELECT 'head', seq, hash, ''::bytea FROM (
-  SELECT seq, hash FROM phase_gate.lines WHERE project = $1 AND task = $2 ORDER BY seq DESC LIMIT 1) AS last
-"""
-_FIND_LINE = b"SELECT 1 FROM phase_gate.lines WHERE project = $1 AND task = $2 AND seq = $3 AND hash = $4"
-_LAST = b"SELECT seq, hash FROM phase_gate.lines WHERE project = $1 AND task = $2 ORDER BY seq DESC LIMIT 1"
-_OBJECT = b"SELECT content FROM phase_gate.objects WHERE project = $1 AND task = $2 AND digest = $3"
-_TASKS = b'SELECT task FROM phase_gate.lines WHERE project = $1 AND seq = 1 ORDER BY task COLLATE "C"'
-
-#: Shared: two holds of one name do not wait for each other.
-_LOCK = b"SELECT pg_advisory_lock_shared($1)"
-_UNLOCK = b"SELECT pg_advisory_unlock_shared($1)"
-_LOCKED = b"""
-SELECT DISTINCT key FROM (
-  SELECT (classid::bigint << 32) | objid::bigint AS key FROM pg_locks
-  WHERE locktype = 'advisory' AND objsubid = 1 AND granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS held
-WHERE key = ANY ($1)
-"""
 
 #: Another line has that number; the line before is not the one that was read; the server chose one of two writers.
 _MOVED = frozenset({"23505", "23503", "40001", "40P01"})
@@ -93,68 +71,66 @@ class PostgresqlStore:
     # --- the protocol --------------------------------------------------------------------------------------------
 
     def read(self, task: str, after: Head) -> Tail:
-        head, rows, objects = Head(), [], {}
-        first = ""
-        for kind, number, name, content in self._ask(_READ, self._project, task, after.serial):
-            serial, text = as_int(number), name.decode()
-            if kind == b"object":
-                objects[text] = content
-            elif kind == b"head":
-                head = Head(serial, text)
-            elif serial == after.serial:
-                first = text
-            else:
-                rows.append((serial, content))
-        if first and first != after.hash:
+        found = statements.Answer(after)
+        for kind, _, *rest in self._ask(statements.READ, self._project, task, after.serial):
+            found.add(kind, *rest)
+        if found.is_other:
             raise RollbackError(
                 f"{self.shown} has another line {after.serial} of task {task} than the one that was read before",
                 remedy="bring the store's own ledger back, then phase-gate audit",
             )
-        return Tail(head=head, rows=b"".join(content for _, content in sorted(rows)), objects=objects)
+        return found.tail()
+
+    def read_all(self, known: Mapping[str, Head]) -> dict[str, Tail]:
+        """Return what each task has after the line that is known of it; of one whose line is another, only the last."""
+        serials = json.dumps({task: head.serial for task, head in known.items()})
+        answers: dict[str, statements.Answer] = {}
+        for kind, name, *rest in self._ask(statements.READ_ALL, self._project, serials):
+            task = name.decode()
+            answers.setdefault(task, statements.Answer(known.get(task, Head()))).add(kind, *rest)
+        return {task: answer.tail() for task, answer in answers.items()}
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
-        statement, values = _append_statement(self._project, task, after, rows, objects)
+        statement, values = statements.append_statement(self._project, task, after, rows, objects)
         try:
             # Asked twice where the connection breaks: the same lines are not added again.
             self._exchange(lambda session: session.ask(statement, *values))
         except Refused as error:
             if error.code not in _MOVED:
                 raise self._translate(error) from None
-            if self._ask(_FIND_LINE, self._project, task, last.serial, last.hash):
+            if self._ask(statements.FIND_LINE, self._project, task, last.serial, last.hash):
                 return  # it was us: only the answer was lost
             raise MovedError(
                 f"another machine added to task {task} first", remedy="try again: it judges on what is there by now"
             ) from None
 
     def load_object(self, task: str, name: str) -> bytes | None:
-        found = self._ask(_OBJECT, self._project, task, name)
+        found = self._ask(statements.OBJECT, self._project, task, name)
         return found[0][0] if found else None
 
     def hold(self, task: str, name: str) -> _Held:
         key = self._key(task, name)
         try:
-            self._lock(key)
+            self._twice(lambda: self._lock(key))
         except Refused as error:
             raise self._translate(error) from None
-        except Lost as error:
-            raise self._unreachable(error) from None
         return _Held(self, key)
 
     def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
         keys = {self._key(task, name): name for name in names}
-        return frozenset(keys[as_int(found)] for (found,) in self._ask(_LOCKED, frozenset(keys)))
+        return frozenset(keys[as_int(found)] for (found,) in self._ask(statements.LOCKED, frozenset(keys)))
 
     def list_tasks(self) -> tuple[str, ...]:
-        return tuple(task.decode() for (task,) in self._ask(_TASKS, self._project))
+        return tuple(task.decode() for (task,) in self._ask(statements.TASKS, self._project))
 
     def wait(self, task: str, after: Head, seconds: float) -> bool:
         end = time.monotonic() + seconds
-        channel = _channel(self._project, task)
+        channel = statements.channel_of(self._project, task)
 
         def look_and_wait(session: Session) -> bool:
             # First the ear, then the look: what comes between is heard.
             session.listen(channel)
-            while (found := _head(session.ask(_LAST, self._project, task))) == after:
+            while (found := statements.head_of(session.ask(statements.LAST, self._project, task))) == after:
                 left = end - time.monotonic()
                 if left <= 0:
                     break
@@ -195,7 +171,7 @@ class PostgresqlStore:
             return
         self._held.remove(key)
         try:
-            self._keeper.ask(_UNLOCK, key)
+            self._keeper.ask(statements.UNLOCK, key)
         except (Lost, Refused):
             self._keeper.close()
 
@@ -208,14 +184,17 @@ class PostgresqlStore:
             raise self._translate(error) from None
 
     def _exchange(self, talk: Callable[[Session], T]) -> T:
+        return self._twice(lambda: talk(self._connected()))
+
+    def _twice(self, talk: Callable[[], T]) -> T:
         """Talk on the connection there is; once more on a new one where that broke. Raises Refused."""
         try:
             try:
-                return talk(self._connected())
+                return talk()
             except Lost as error:
                 if error.is_late:
                     raise
-            return talk(self._connected())
+            return talk()
         except Lost as error:
             raise self._unreachable(error) from None
 
@@ -246,12 +225,12 @@ class PostgresqlStore:
                 raise pooled(self.shown)
             # Those that were held on one that broke.
             for held in self._held:
-                self._keeper.ask(_LOCK, held)
-        self._keeper.ask(_LOCK, key)
+                self._keeper.ask(statements.LOCK, held)
+        self._keeper.ask(statements.LOCK, key)
         self._held.append(key)
 
     def _key(self, task: str, name: str) -> int:
-        return as_int(_digest(self._project, task, name)[:8])
+        return as_int(statements.digest_of(self._project, task, name)[:8])
 
     # --- errors --------------------------------------------------------------------------------------------------
 
@@ -271,51 +250,3 @@ class _Held:
 
     def release(self) -> None:
         self._store.release(self._key)
-
-
-def _append_statement(
-    project: str, task: str, after: Head, rows: bytes, objects: Mapping[str, bytes]
-) -> tuple[bytes, list[object]]:
-    """Return one statement that adds lines and objects, or nothing, and tells those who wait."""
-    values: list[object] = [project, task, _channel(project, task)]
-
-    def place(*given: object) -> str:
-        values.extend(given)
-        return ", ".join(f"${number}" for number in range(len(values) - len(given) + 1, len(values) + 1))
-
-    lines, serial, prev = [], after.serial, after.hash
-    for content in rows.splitlines(keepends=True):
-        serial, found = serial + 1, _hash_of(content)
-        lines.append(f"($1, $2, {place(serial, prev, found, content)})")
-        prev = found
-    brought = [f"({place(name, serial, content)})" for name, content in sorted(objects.items())]
-    # The lines first: two writers meet there, and the second one waits before it has touched anything else.
-    added = (
-        f"INSERT INTO phase_gate.lines (project, task, seq, prev, hash, content) VALUES {', '.join(lines)} RETURNING 1"
-    )
-    kept = ""
-    if brought:
-        kept = f""", kept AS (
-          INSERT INTO phase_gate.objects (project, task, digest, seq, content)
-          SELECT $1, $2, name, seq, content FROM (VALUES {", ".join(brought)}) AS brought (name, seq, content)
-          WHERE (SELECT count(*) FROM added) > 0 ON CONFLICT DO NOTHING)"""
-    return f"WITH added AS ({added}){kept} SELECT pg_notify($3, '')".encode(), values
-
-
-def _hash_of(content: bytes) -> str:
-    import json
-
-    found: str = json.loads(content)["hash"]
-    return found
-
-
-def _head(rows: list[Row]) -> Head:
-    return Head(as_int(rows[0][0]), rows[0][1].decode()) if rows else Head(0, GENESIS)
-
-
-def _digest(*words: str) -> bytes:
-    return sha256("\0".join(words).encode()).digest()
-
-
-def _channel(project: str, task: str) -> str:
-    return f"phase_gate_{_digest(project, task).hex()[:32]}"

@@ -6,12 +6,23 @@ process that opened the connection.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from phase_gate.errors import StoreUnreachableError
+from phase_gate.stores.postgresql_connecting import (
+    COUNT,
+    IDLE,
+    INTERVAL,
+    UNANSWERED_MS,
+    Lost,
+    clean,
+    connect,
+    error_of,
+    is_ready,
+    load_psycopg,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,23 +30,8 @@ if TYPE_CHECKING:
 
 Row = tuple[bytes, ...]
 
-#: Seconds for a connection, and for an answer. A server that is stopped in its tracks answers nothing, and its machine
-#: says that all is well.
-CONNECT_TIMEOUT = 10
+#: Seconds for an answer. A server that is stopped in its tracks answers nothing, and its machine says that all is well.
 ANSWER_TIMEOUT = 30.0
-
-#: A dead machine is noticed within a minute, on both sides: the server holds a dead run's lock no longer.
-_IDLE, _INTERVAL, _COUNT, _UNANSWERED_MS = 15, 10, 3, 45_000
-
-#: What we ask libpq for where the address says nothing else.
-_DEFAULTS = {
-    "connect_timeout": str(CONNECT_TIMEOUT),
-    "keepalives_idle": str(_IDLE),
-    "keepalives_interval": str(_INTERVAL),
-    "keepalives_count": str(_COUNT),
-    "tcp_user_timeout": str(_UNANSWERED_MS),
-    "fallback_application_name": "phase-gate",
-}
 
 #: What may have been set for the user or the database and would break a promise: an answer before the write is safe,
 #: another meaning of names, a lock that goes because a run takes long. A stricter `synchronous_commit` stays.
@@ -52,24 +48,10 @@ SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(),
   pg_catalog.set_config('tcp_keepalives_interval', '%d', false),
   pg_catalog.set_config('tcp_keepalives_count', '%d', false),
   pg_catalog.set_config('tcp_user_timeout', '%d', false)
-""" % (_IDLE, _INTERVAL, _COUNT, _UNANSWERED_MS)
-
-_OWN_PID = b"SELECT pg_catalog.pg_backend_pid()"
-
-#: How often two connections are compared where a pooler stands between.
-_LOOKS = 3
+""" % (IDLE, INTERVAL, COUNT, UNANSWERED_MS)
 
 #: Types of what we send, as the server numbers them.
 _BYTEA, _INT8, _TEXT, _INT8_ARRAY = 17, 20, 25, 1016
-
-
-class Lost(Exception):  # noqa: N818  (both are caught by the store, which makes errors of them)
-    """The connection is gone: whether the question was carried out is not known."""
-
-    def __init__(self, text: str, *, is_late: bool = False) -> None:
-        super().__init__(text)
-        #: No answer within the limit: asking again would take as long.
-        self.is_late = is_late
 
 
 class Refused(Exception):  # noqa: N818
@@ -90,15 +72,12 @@ class Session:
 
     def __init__(self, place: str, *, limit: float = ANSWER_TIMEOUT) -> None:
         """Connect. Raises Lost, with what libpq says."""
-        pq = _load().pq
         self._limit = limit
         self._owner = os.getpid()
-        self._connection: Any = pq.PGconn.connect(_conninfo(place))
-        if self._connection.status != pq.ConnStatus.OK:
-            text = _one_line(self._connection)
-            self._connection.finish()
-            raise Lost(text)
+        self._connection: Any = connect(place)
         self._connection.nonblocking = 1
+        self._connection.enter_pipeline_mode()
+        self._asked = 0
         _remember(self)
         try:
             row = self.ask(_GREETING)[0]
@@ -118,20 +97,33 @@ class Session:
 
     @property
     def is_usable(self) -> bool:
-        return not self.is_inherited and self._connection.status == _load().pq.ConnStatus.OK
+        return not self.is_inherited and self._connection.status == load_psycopg().pq.ConnStatus.OK
 
     def ask(self, statement: bytes, *values: object) -> list[Row]:
         """Run one statement as one transaction and return its rows. Raises Lost, Refused."""
-        binary = _load().pq.Format.BINARY
-        sent = [_encode(value) for value in values]
-        texts, types, formats = ([each[index] for each in sent] for index in range(3))
-        return self._exchange(
-            lambda connection: connection.send_query_params(statement, texts, types, formats, result_format=binary)
-        )
+        self._asked += 1
+        number = _encode(self._asked)
+
+        def send(connection: Any) -> None:
+            # The question's number comes back before its answer: what a line brings twice is no answer to the next one.
+            for text, sent in ((b"SELECT $1", [number]), (statement, [_encode(value) for value in values])):
+                words, types, formats = ([each[index] for each in sent] for index in range(3))
+                connection.send_query_params(text, words, types, formats, result_format=1)
+            connection.pipeline_sync()
+
+        with self._whole():
+            found = self._exchange(send)
+            if len(found) != 2 or not found[0].ntuples or as_int(found[0].get_value(0, 0)) != self._asked:
+                raise Lost("an answer to another question")
+            return _rows(found[1])
 
     def run(self, script: bytes) -> None:
         """Run several statements as one transaction. Raises Lost, Refused."""
-        self._exchange(lambda connection: connection.send_query(script))
+        with self._whole():
+            self._connection.exit_pipeline_mode()
+            for result in self._exchange(lambda connection: connection.send_query(script)):
+                _rows(result)
+            self._connection.enter_pipeline_mode()
 
     def listen(self, channel: str) -> None:
         """Be told from now on what is said on a channel: a plain word."""
@@ -140,10 +132,11 @@ class Session:
     def wait(self, seconds: float) -> None:
         """Wait until something is said on a channel, or for so long."""
         connection, end = self._connection, time.monotonic() + seconds
-        while connection.notifies() is None and self._is_ready(end, reads=True):
-            self._take_in()
-        while connection.notifies() is not None:
-            pass
+        with self._whole():
+            while connection.notifies() is None and is_ready(connection, end):
+                connection.consume_input()
+            while connection.notifies() is not None:
+                pass
 
     def close(self) -> None:
         """End it; in a forked child only let go of it, for the parent goes on with it."""
@@ -158,125 +151,66 @@ class Session:
         except Exception:  # it had gone before
             return
 
-    def _exchange(self, send: Callable[[Any], None]) -> list[Row]:
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Close the connection unless the server's whole answer was read: the next one would be what is left of it."""
         try:
-            return self._read_answer(send, time.monotonic() + self._limit)
+            yield
         except Refused:
             raise
-        except BaseException:
-            # Ctrl-C too: a connection with half an answer answers the next question with the other half.
+        except load_psycopg().Error as error:
+            self.close()
+            raise Lost(clean(str(error))) from None
+        except BaseException:  # Ctrl-C too
             self.close()
             raise
 
-    def _read_answer(self, send: Callable[[Any], None], end: float) -> list[Row]:
-        pq, connection = _load().pq, self._connection
-        try:
-            send(connection)
-            while connection.flush():
-                self._wait_for(end, reads=True, writes=True)
-                # The server may have to say something before it takes more.
-                connection.consume_input()
-        except _load().Error as error:
-            raise Lost(_clean(str(error))) from None
-        results = []
-        while (result := self._next_result(end)) is not None:
-            results.append(result)
-        if not results or connection.status != pq.ConnStatus.OK:
-            raise Lost(_one_line(connection))
-        last = results[-1]
-        if last.status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
-            return [tuple(last.get_value(row, column) for column in range(last.nfields)) for row in range(last.ntuples)]
-        code = last.error_field(pq.DiagnosticField.SQLSTATE) or b""
-        text = last.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"no reason"
-        raise Refused(code.decode("ascii", "replace"), _clean(text.decode("utf-8", "replace")))
+    def _exchange(self, send: Callable[[Any], None]) -> list[Any]:
+        """Return what the server answers, up to where it says that the transaction is over."""
+        pq, connection, end = load_psycopg().pq, self._connection, time.monotonic() + self._limit
+        is_pipeline = connection.pipeline_status != pq.PipelineStatus.OFF
+        send(connection)
+        while connection.flush():
+            self._wait_for(end, writes=True)
+            # The server may have to say something before it takes more.
+            connection.consume_input()
+        results: list[Any] = []
+        ends = 0
+        while True:
+            result = self._next_result(end)
+            if connection.status != pq.ConnStatus.OK:
+                raise Lost(error_of(connection))
+            if result is None:
+                ends += 1
+                if not is_pipeline:
+                    return results
+                if ends > len(results):
+                    raise Lost("half an answer")
+            elif result.status == pq.ExecStatus.PIPELINE_SYNC:
+                return results
+            else:
+                results.append(result)
 
     def _next_result(self, end: float) -> Any:
         while self._connection.is_busy():
-            self._wait_for(end, reads=True)
-            self._take_in()
+            self._wait_for(end)
+            self._connection.consume_input()
         return self._connection.get_result()
 
-    def _take_in(self) -> None:
-        try:
-            self._connection.consume_input()
-        except _load().Error as error:
-            raise Lost(_clean(str(error))) from None
-
-    def _wait_for(self, end: float, *, reads: bool = False, writes: bool = False) -> None:
-        if not self._is_ready(end, reads=reads, writes=writes):
+    def _wait_for(self, end: float, *, writes: bool = False) -> None:
+        if not is_ready(self._connection, end, writes=writes):
             raise Lost(f"no answer within {self._limit:g} s", is_late=True)
 
-    def _is_ready(self, end: float, *, reads: bool = False, writes: bool = False) -> bool:
-        """Wait until the connection can be read or written; False: not in time."""
-        try:
-            socket = self._connection.socket
-        except _load().Error as error:
-            raise Lost(_clean(str(error))) from None
-        left = max(0.0, end - time.monotonic())
-        found = select.select([socket] if reads else [], [socket] if writes else [], [], left)
-        return any(found)
 
-
-def refuse_pooler(session: Session, place: str, shown: str) -> None:
-    """Raise StoreUnreachableError if a session is not one server process for as long as it lives.
-
-    In transaction mode a pooler gives each transaction to the process that is free: locks that tell of living runs stay
-    behind with a process that others use. In session mode no harm is done.
-    """
-    if not session.is_pooled:
-        return
-    other = Session(place, limit=CONNECT_TIMEOUT)
-    try:
-        # One of them idles while the other one asks: a pooler in transaction mode gives both the same process, or
-        # gives one of them another than before.
-        for _ in range(_LOOKS):
-            found = (as_int(session.ask(_OWN_PID)[0][0]), as_int(other.ask(_OWN_PID)[0][0]))
-            if found != (session.pid, other.pid) or session.pid == other.pid:
-                raise pooled(shown)
-    except Lost as error:
-        raise StoreUnreachableError(
-            f"{shown} is behind a pooler that gives no second connection: {error}",
-            remedy="connect to the server itself, or allow the pooler more connections",
-        ) from None
-    finally:
-        other.close()
-
-
-def pooled(shown: str) -> StoreUnreachableError:
-    return StoreUnreachableError(
-        f"{shown} is behind a pooler in transaction mode: the locks that tell of living runs do not survive in it",
-        remedy="connect to the server itself, or set pool_mode = session in the pooler",
-    )
-
-
-def _load() -> Any:
-    """Return psycopg. Raises StoreUnreachableError where it is not installed."""
-    try:
-        import psycopg  # here: it takes longer to load than all of us
-    except ImportError as error:
-        raise StoreUnreachableError(
-            f"a store in PostgreSQL needs the package psycopg, from version 3.2 on ({error})",
-            remedy="pip install 'pytest-phase-gate[postgresql]'",
-        ) from None
-    return psycopg
-
-
-def _conninfo(place: str) -> bytes:
-    """Return what libpq connects with. Raises StoreUnreachableError for what it can't read: its reason may show all."""
-    psycopg = _load()
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
-    try:
-        given = conninfo_to_dict(place)
-    except psycopg.Error:
-        given = {"password": None}
-    if "password" in given or "sslpassword" in given:  # however it is spelt
-        raise StoreUnreachableError(
-            "libpq can't read the store's address, or finds a password in it",
-            remedy="write postgresql://USER@HOST/DATABASE#PROJECT, or postgresql:///?service=NAME#PROJECT",
-        )
-    text: str = make_conninfo("", **{**_DEFAULTS, **given})
-    return text.encode()
+def _rows(result: Any) -> list[Row]:
+    """Return the rows of a result. Raises Refused."""
+    pq = load_psycopg().pq
+    if result.status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+        columns = range(result.nfields)
+        return [tuple(result.get_value(row, column) for column in columns) for row in range(result.ntuples)]
+    code = result.error_field(pq.DiagnosticField.SQLSTATE) or b""
+    text = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"no reason"
+    raise Refused(code.decode("ascii", "replace"), clean(text.decode("utf-8", "replace")))
 
 
 def _encode(value: object) -> tuple[bytes, int, int]:
@@ -291,15 +225,6 @@ def _encode(value: object) -> tuple[bytes, int, int]:
         case frozenset():
             return b"{" + b",".join(str(each).encode() for each in sorted(value)) + b"}", _INT8_ARRAY, 0
     raise TypeError(f"not sent: {type(value).__name__}")
-
-
-def _one_line(connection: Any) -> str:
-    return _clean(connection.get_error_message())
-
-
-def _clean(text: str) -> str:
-    """Return what libpq says, in one line. It never prints a password."""
-    return " ".join(text.split()) or "the connection is gone"
 
 
 # --- fork ------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,117 @@
+"""What a store in PostgreSQL asks, in SQL, and what the answers mean. Pure: texts and values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from phase_gate.hashing import sha256
+from phase_gate.storage.shared import Head, Tail
+from phase_gate.stores.postgresql_session import Row, as_int
+
+#: In one statement, so that they fit together: the line that is known and those after it, the objects that came with
+#: them, and the last line, for a ledger that is shorter than what is known.
+_PARTS = """
+SELECT 'line', task, seq, hash, content FROM asked CROSS JOIN LATERAL (
+  SELECT seq, hash, content FROM phase_gate.lines
+  WHERE project = $1 AND lines.task = asked.task AND seq >= asked.known) AS found
+UNION ALL SELECT 'object', task, seq, digest, content FROM asked CROSS JOIN LATERAL (
+  SELECT seq, digest, content FROM phase_gate.objects
+  WHERE project = $1 AND objects.task = asked.task AND seq > asked.known) AS found
+UNION ALL SELECT 'head', task, seq, hash, ''::bytea FROM asked CROSS JOIN LATERAL (
+  SELECT seq, hash FROM phase_gate.lines
+  WHERE project = $1 AND lines.task = asked.task ORDER BY seq DESC LIMIT 1) AS found
+"""
+READ = f"WITH asked AS (SELECT $2 AS task, $3 AS known) {_PARTS}".encode()
+READ_ALL = f"""
+WITH asked AS (
+  SELECT task, coalesce(value::bigint, 0) AS known
+  FROM phase_gate.lines LEFT JOIN jsonb_each_text($2::jsonb) ON key = task WHERE project = $1 AND seq = 1)
+{_PARTS}""".encode()
+FIND_LINE = b"SELECT 1 FROM phase_gate.lines WHERE project = $1 AND task = $2 AND seq = $3 AND hash = $4"
+LAST = b"SELECT seq, hash FROM phase_gate.lines WHERE project = $1 AND task = $2 ORDER BY seq DESC LIMIT 1"
+OBJECT = b"SELECT content FROM phase_gate.objects WHERE project = $1 AND task = $2 AND digest = $3"
+TASKS = b'SELECT task FROM phase_gate.lines WHERE project = $1 AND seq = 1 ORDER BY task COLLATE "C"'
+
+#: Shared: two holds of one name do not wait for each other.
+LOCK = b"SELECT pg_advisory_lock_shared($1)"
+UNLOCK = b"SELECT pg_advisory_unlock_shared($1)"
+LOCKED = b"""
+SELECT DISTINCT key FROM (
+  SELECT (classid::bigint << 32) | objid::bigint AS key FROM pg_locks
+  WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS held
+WHERE key = ANY ($1)
+"""
+
+
+class Answer:
+    """What a task has, as it comes row by row."""
+
+    def __init__(self, known: Head) -> None:
+        self._known, self._head, self.is_other = known, Head(), False
+        self._rows: list[tuple[int, bytes]] = []
+        self._objects: dict[str, bytes] = {}
+
+    def add(self, kind: bytes, number: bytes, name: bytes, content: bytes) -> None:
+        serial, text = as_int(number), name.decode()
+        if kind == b"object":
+            self._objects[text] = content
+        elif kind == b"head":
+            self._head = Head(serial, text)
+        elif serial > self._known.serial:
+            self._rows.append((serial, content))
+        else:
+            self.is_other = text != self._known.hash
+
+    def tail(self) -> Tail:
+        if self.is_other:
+            return Tail(head=self._head)
+        rows = b"".join(content for _, content in sorted(self._rows))
+        return Tail(head=self._head, rows=rows, objects=self._objects)
+
+
+def append_statement(
+    project: str, task: str, after: Head, rows: bytes, objects: Mapping[str, bytes]
+) -> tuple[bytes, list[object]]:
+    """Return one statement that adds lines and objects, or nothing, and tells those who wait."""
+    values: list[object] = [project, task, channel_of(project, task)]
+
+    def place(*given: object) -> str:
+        values.extend(given)
+        return ", ".join(f"${number}" for number in range(len(values) - len(given) + 1, len(values) + 1))
+
+    lines, serial, prev = [], after.serial, after.hash
+    for content in rows.splitlines(keepends=True):
+        serial, found = serial + 1, _hash_of(content)
+        lines.append(f"($1, $2, {place(serial, prev, found, content)})")
+        prev = found
+    brought = [f"({place(name, serial, content)})" for name, content in sorted(objects.items())]
+    # The lines first: two writers meet there, and the second one waits before it has touched anything else.
+    added = (
+        f"INSERT INTO phase_gate.lines (project, task, seq, prev, hash, content) VALUES {', '.join(lines)} RETURNING 1"
+    )
+    kept = ""
+    if brought:
+        kept = f""", kept AS (
+          INSERT INTO phase_gate.objects (project, task, digest, seq, content)
+          SELECT $1, $2, name, seq, content FROM (VALUES {", ".join(brought)}) AS brought (name, seq, content)
+          WHERE (SELECT count(*) FROM added) > 0 ON CONFLICT DO NOTHING)"""
+    return f"WITH added AS ({added}){kept} SELECT pg_notify($3, '')".encode(), values
+
+
+def _hash_of(content: bytes) -> str:
+    found: str = json.loads(content)["hash"]
+    return found
+
+
+def head_of(rows: list[Row]) -> Head:
+    return Head(as_int(rows[0][0]), rows[0][1].decode()) if rows else Head()
+
+
+def digest_of(*words: str) -> bytes:
+    return sha256("\0".join(words).encode()).digest()
+
+
+def channel_of(project: str, task: str) -> str:
+    return f"phase_gate_{digest_of(project, task).hex()[:32]}"
