@@ -7,7 +7,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from phase_gate.cli._answer import Answer, Call
@@ -60,24 +60,18 @@ class PlainLines:
         """Only what happened is printed."""
 
 
-class LiveView:
+class Screen:
     """Lines that stay, and below them what goes on right now, drawn again several times a second."""
 
     def __init__(self) -> None:
-        self._board = Board()
         self._rows = 0
         self._drawn_at = 0.0
 
-    def tell(self, happening: Happening) -> None:
-        self.clear()
-        self._board = self._board.after(happening)
-        if line := render_line(happening):
-            say(line, flush=True)
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() - self._drawn_at >= _PAUSE
 
-    def progress(self, progress: Progress) -> None:
-        if time.monotonic() - self._drawn_at < _PAUSE:
-            return
-        rows = render_screen(self._board, progress, width=screen_width() - 1, rows=_screen_rows())
+    def show(self, rows: Sequence[str]) -> None:
         self.clear()
         draw("\n".join((f"{_BOLD}{rows[0]}{_PLAIN}", *rows[1:])) + "\n", sys.stdout)
         self._rows, self._drawn_at = len(rows), time.monotonic()
@@ -86,6 +80,24 @@ class LiveView:
         if self._rows:
             draw(_UP.format(self._rows) + _CLEAR_BELOW, sys.stdout)
         self._rows = 0
+
+
+class LiveView(Screen):
+    """The live view of a drive; and who asks a person there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._board = Board()
+
+    def tell(self, happening: Happening) -> None:
+        self.clear()
+        self._board = self._board.after(happening)
+        if line := render_line(happening):
+            say(line, flush=True)
+
+    def progress(self, progress: Progress) -> None:
+        if self.is_due:
+            self.show(render_screen(self._board, progress, width=screen_width() - 1, rows=screen_rows()))
 
     def ask(self, question: Question) -> Signal | None:
         """Ask for the signal of Gate 2: only what is typed here is one."""
@@ -164,7 +176,7 @@ def _wait_for_line() -> None:
         os.close(told)
 
 
-def _screen_rows() -> int:
+def screen_rows() -> int:
     try:
         lines = os.get_terminal_size(sys.stdout.fileno()).lines or _ROWS
     except (OSError, ValueError):

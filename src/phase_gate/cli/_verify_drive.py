@@ -5,28 +5,18 @@ from __future__ import annotations
 import sys
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._streams import render_json, say
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.drive.clients import Client, find_client
-from phase_gate.drive.jobs import Orphans, drive_job, open_pool, read_job
-from phase_gate.drive.list_session import Choice, Escalated, ListHappening, ListSession, ListWatchers, make_team
-from phase_gate.drive.list_view import render_list_lines
+from phase_gate.drive.job_process import Orphans, Reporter, drive_job, read_job
+from phase_gate.drive.jobs import open_pool
+from phase_gate.drive.list_session import ListSession, ListWatchers, make_team
 from phase_gate.drive.task_list import ListEnded, ListOrder, drive_list
 from phase_gate.errors import UsageError
 from phase_gate.values import replace
 from phase_gate.verification.model import Status
-from phase_gate.verification.override import KINDS
 from phase_gate.verification.prompt import write_executor_prompt
 from phase_gate.workflow.durations import FORM, parse_duration
 from phase_gate.workflow.settings import DriveSettings
-
-#: How the question is put, and what may be typed; the document's three ways.
-_WAYS = (
-    "  retry REASON        let the executor try again",
-    f"  skip KIND REASON    complete it unverified; KIND is {', '.join(KINDS)}",
-    "  investigate         show what failed, then ask again",
-    "  or nothing, to leave it to another day",
-)
 
 
 def prompt(call: Call) -> Answer:
@@ -95,36 +85,16 @@ def _find(call: Call, words: tuple[str, ...], role: str) -> Client:
 
 
 def _choose_watchers(call: Call) -> ListWatchers:
+    from phase_gate.cli._list_screen import LiveList, print_document, tell, tell_json
+
+    if call.arguments.job:
+        return ListWatchers(tell=tell_json, progress=Reporter(print_document).tell)
     if call.arguments.json:
-        return ListWatchers(tell=_tell_json)
-    is_shown = sys.stdout is not None and sys.stdout.isatty()
-    return ListWatchers(tell=_tell, ask=_ask if call.interactive and is_shown else None)
-
-
-def _tell_json(happening: ListHappening) -> None:
-    say(render_json(happening.document), flush=True)
-
-
-def _tell(happening: ListHappening) -> None:
-    if lines := render_list_lines(happening):
-        say(lines, flush=True)
-
-
-def _ask(question: Escalated) -> Choice | None:
-    """Ask a person: only what is typed here decides."""
-    from phase_gate.cli._drive_screen import ask_line
-
-    say(f"{question.task} waits for a person: {question.reason}")
-    say("\n".join(_WAYS))
-    typed = ask_line("retry, skip or investigate: ").split()
-    if not typed:
-        return None
-    way, rest = typed[0].lower(), typed[1:]
-    if way == "skip":
-        return Choice(way="skip", kind=rest[0] if rest else "", reason=" ".join(rest[1:]))
-    if way == "retry":
-        return Choice(way="retry", reason=" ".join(rest))
-    return Choice(way="investigate")
+        return ListWatchers(tell=tell_json)
+    if sys.stdout is None or not sys.stdout.isatty():
+        return ListWatchers(tell=tell)
+    view = LiveList()
+    return ListWatchers(tell=view.tell, progress=view.progress, ask=view.ask if call.interactive else None)
 
 
 def _answer(ended: ListEnded) -> Answer:

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
-import selectors
+import queue
 import shlex
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from phase_gate.codec import from_json
 from phase_gate.drive.chain import Decision, Outcome
 from phase_gate.drive.clients import choose_environment
-from phase_gate.drive.list_session import OWNER, ListHappening, ListSession
-from phase_gate.drive.loop import hide_keys
+from phase_gate.drive.job_process import WORKING, JobOrder
+from phase_gate.drive.list_session import OWNER, ListHappening, ListSession, Working
 from phase_gate.drive.side_by_side import hand_over
 from phase_gate.drive.task_list import ListOrder, Pool, TaskEnd
-from phase_gate.drive.task_loop import drive_one
 from phase_gate.drive.worktrees import Conflict, Worktrees
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.evidence.process.run import run_process
 from phase_gate.project import Project
 from phase_gate.storage.tree.fingerprint import list_matcher
-from phase_gate.values import Value, replace
+from phase_gate.values import replace
 from phase_gate.verification.board import TaskBoard, TaskSession
 from phase_gate.verification.commands import steps_of
 from phase_gate.verification.commit import commit_task
@@ -35,7 +34,6 @@ from phase_gate.verification.override import abandon_attempt
 from phase_gate.verification.run import KEPT
 from phase_gate.verification.start import take_anew
 from phase_gate.verification.stats import TaskRow
-from phase_gate.workflow.settings import DriveSettings
 
 _PAUSE = 0.1
 #: How often a task goes back to its executor because it can't be merged, before a person is asked.
@@ -49,7 +47,6 @@ class Job:
         self.task, self.process = task, process
         self.decision: Decision | None = None
         self.problem = ""
-        self.rest = b""
         #: How often it was told to end.
         self.told = 0
 
@@ -64,7 +61,8 @@ class JobsPool(Pool):
         self._jobs: dict[str, Job] = {}
         #: How often work that was approved could not be merged.
         self._sent_back: dict[str, int] = {}
-        self._selector = selectors.DefaultSelector()
+        #: What jobs say, each line with its job; None: it has ended. A person who is asked holds up no job.
+        self._heard: queue.SimpleQueue[tuple[Job, bytes | None]] = queue.SimpleQueue()
 
     @property
     def running(self) -> Collection[str]:
@@ -99,8 +97,7 @@ class JobsPool(Pool):
         )
         hand_over(process, JobOrder(settings=session.settings, hidden=hidden))
         job = self._jobs[task] = Job(task, process)
-        assert process.stdout is not None, "it is a pipe"
-        self._selector.register(process.stdout, selectors.EVENT_READ, job)
+        threading.Thread(target=self._listen, args=(job,), daemon=True).start()
 
     def _prepare(self, task: str) -> Project:
         """Return the project in the task's checkout. Raises PhaseGateError where the task can't be driven there."""
@@ -132,24 +129,25 @@ class JobsPool(Pool):
             if not self._jobs:
                 return None
             self._pass_on_interrupts()
-            for key, _ in self._selector.select(_PAUSE):
-                self._read(key.data)
+            with contextlib.suppress(queue.Empty):
+                job, line = self._heard.get(timeout=_PAUSE)
+                self._end(job) if line is None else self._hear(job, line)
         return self._ended.pop(0)
 
-    def _read(self, job: Job) -> None:
+    def _listen(self, job: Job) -> None:
+        """Read what a job says, in a thread of its own."""
         assert job.process.stdout is not None, "it is a pipe"
-        data = os.read(job.process.stdout.fileno(), 1 << 16)
-        *lines, job.rest = (job.rest + data).split(b"\n")
-        for line in lines:
-            self._hear(job, line)
-        if not data:
-            self._selector.unregister(job.process.stdout)
-            job.process.stdout.close()
-            code = job.process.wait()
-            del self._jobs[job.task]
-            why = job.problem or f"its driver ended with {code}"
-            decision = job.decision or Decision(outcome=Outcome.PERSON, reason=why)
-            self._ended.append(TaskEnd(task=job.task, decision=decision))
+        with job.process.stdout as stream:
+            for line in stream:
+                self._heard.put((job, line))
+        self._heard.put((job, None))
+
+    def _end(self, job: Job) -> None:
+        code = job.process.wait()
+        del self._jobs[job.task]
+        why = job.problem or f"its driver ended with {code}"
+        decision = job.decision or Decision(outcome=Outcome.PERSON, reason=why)
+        self._ended.append(TaskEnd(task=job.task, decision=decision))
 
     def _hear(self, job: Job, line: bytes) -> None:
         try:
@@ -161,12 +159,15 @@ class JobsPool(Pool):
             job.decision = Decision(outcome=Outcome(document["outcome"]), reason=document["reason"])
         elif kind == "error":
             job.problem = document["error"]["problem"]
+        elif kind == WORKING:
+            self.session.watchers.progress(from_json(Working, document["working"]))
         elif kind:
             data = {name: value for name, value in document.items() if name not in ("event", "at")}
             self.session.watchers.tell(ListHappening(kind=kind, at=document["at"], data=data))
 
     def _pass_on_interrupts(self) -> None:
         """Tell all jobs to end, as often as we were told."""
+        self.session.hear_user()
         heard = self.session.interrupts
         wanted = 2 if heard.number else 1 if heard.is_asked_to_end else 0
         for job in self._jobs.values():
@@ -254,7 +255,6 @@ class JobsPool(Pool):
         for job in self._jobs.values():
             job.process.wait()
         self._jobs.clear()
-        self._selector.close()
         rows = {row.task: row for row in self.session.board().overview.rows}
         for task in self.trees.left():
             try:
@@ -273,43 +273,3 @@ class JobsPool(Pool):
 def open_pool(session: ListSession, order: ListOrder) -> Pool:
     """Return where the tasks of a list are driven."""
     return Pool(session, commits=order.commits) if order.jobs is None else JobsPool(session, order)
-
-
-# --- the other side: the process that drives one task
-
-
-def drive_job(session: ListSession, task: str, *, again: bool) -> Decision:
-    """Drive one task for a pool, which does all that comes after."""
-    hide_keys(session.project)
-    with session.interrupts:
-        decision = drive_one(session, task, again=again)
-    session.tell("job-ended", task=task, outcome=str(decision.outcome), reason=decision.reason)
-    return decision
-
-
-class JobOrder(Value):
-    """What a job is told on its standard input."""
-
-    settings: DriveSettings
-    #: The part of the user's environment that stands in no process's own.
-    hidden: Mapping[str, str]
-
-
-def read_job(text: bytes) -> JobOrder:
-    return from_json(JobOrder, json.loads(text))
-
-
-class Orphans:
-    """Ends a job whose pool has died."""
-
-    def __init__(self, session: ListSession) -> None:
-        self._session, self._parent, self._looked = session, os.getppid(), 0.0
-
-    def look(self) -> None:
-        if time.monotonic() - self._looked < _PAUSE:
-            return
-        self._looked = time.monotonic()
-        if os.getppid() != self._parent:
-            heard = self._session.interrupts
-            heard.is_asked_to_end = True
-            heard.number = heard.number or signal.SIGTERM

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from phase_gate.drive.agent_process import Tail
 from phase_gate.drive.clients import Client
@@ -21,13 +21,36 @@ from phase_gate.workflow.settings import DriveSettings
 
 OWNER = "phase-gate verify drive"
 
+#: Lines of an agent's output that a view is given.
+_SHOWN = 5
+
 #: What a person may decide about a task that waits for one; the document's three ways.
 Way = Literal["retry", "skip", "investigate"]
+
+
+ListKind = Literal[
+    "list-started",
+    "step-started",
+    "agent-ended",
+    "step-ended",
+    "waits",
+    "task-ended",
+    "committed",
+    "merged",
+    "conflict",
+    "person-needed",
+    "investigated",
+    "decided",
+    "note",
+    "list-ended",
+]
+LIST_KINDS: tuple[ListKind, ...] = get_args(ListKind)
 
 
 class ListHappening(Value):
     """What a drive of a list tells while it goes on."""
 
+    #: One of LIST_KINDS; beside them what a job tells its pool alone.
     kind: str
     at: str
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -36,6 +59,20 @@ class ListHappening(Value):
     def document(self) -> dict[str, Any]:
         """One line of `phase-gate verify drive --json`."""
         return {"event": self.kind, "at": self.at, **self.data}
+
+
+class Working(Value):
+    """Who is at work on a task right now, several times a second."""
+
+    task: str
+    #: `executor`, `verify`, `reviewer` or `waits`.
+    step: str
+    attempt: int = 0
+    #: Of what goes on.
+    seconds: float = 0.0
+    limit: float = 0.0
+    lines: tuple[str, ...] = ()
+    is_ending: bool = False
 
 
 class Escalated(Value):
@@ -58,6 +95,7 @@ class Choice(Value):
 
 class ListWatchers(Value):
     tell: Callable[[ListHappening], None]
+    progress: Callable[[Working], None] = lambda working: None
     #: Returns what a person decides; None: no answer. Without it no person is there.
     ask: Callable[[Escalated], Choice | None] | None = None
 
@@ -106,6 +144,8 @@ class ListSession:
         self.waits = 0
         #: Called several times a second while something goes on.
         self.tick: Callable[[], None] = lambda: None
+        #: The user was told that the first Ctrl-C was heard.
+        self.has_told_end = False
 
     def board(self, task: str | None = None) -> TaskBoard:
         """Return all tasks as they are now."""
@@ -117,6 +157,30 @@ class ListSession:
     def relative(self, path: Path) -> str:
         root = self.project.root
         return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+    def show(self, task: str, step: str, attempt: int, seconds: float, limit: float) -> None:
+        """Show who is at work."""
+        self.tick()
+        self.hear_user()
+        lines = () if step == "waits" else tuple(self.tail.lines(_SHOWN))
+        is_ending = self.interrupts.is_asked_to_end
+        self.watchers.progress(
+            Working(
+                task=task,
+                step=step,
+                attempt=attempt,
+                seconds=seconds,
+                limit=limit,
+                lines=lines,
+                is_ending=is_ending,
+            )
+        )
+
+    def hear_user(self) -> None:
+        """Tell the user once that the first Ctrl-C was heard."""
+        if self.interrupts.is_asked_to_end and not self.has_told_end:
+            self.has_told_end = True
+            self.note("", "ends after the steps that are at work; Ctrl-C again ends them at once")
 
     def tell(self, kind: str, **data: Any) -> None:
         self.watchers.tell(ListHappening(kind=kind, at=now(), data=data))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from phase_gate.drive.agent_process import AgentEnded, run_agent
 from phase_gate.drive.chain import Outcome
@@ -31,6 +32,7 @@ from phase_gate.verification.review import review
 from phase_gate.verification.rules import seconds_between
 from phase_gate.verification.run import Display, run_verify
 from phase_gate.verification.start import begin
+from phase_gate.verification.turns import record_turn
 from phase_gate.visible import show_line
 from phase_gate.workflow.names import ANSWER_VARIABLE
 
@@ -96,11 +98,13 @@ def execute(session: ListSession, task: str) -> StepEnd:
 def verify(session: ListSession, task: str) -> StepEnd:
     """Step 2: run the verify command. What the task does not list goes back to the executor."""
     current = session.task(task)
+    attempt = current.verification().attempt
     _tell_start(session, task, current.verification(), "verify")
+    session.tail.clear()
     display = Display(
         show=lambda text: None,
-        tick=lambda seconds, limit: session.tick(),
-        stream=None,
+        tick=lambda seconds, limit: session.show(task, "verify", attempt, seconds, limit),
+        stream=cast(BinaryIO, session.tail),
         interrupts=session.interrupts,
     )
     ran = run_verify(current, display)
@@ -156,6 +160,8 @@ def _play(
     environment = choose_environment(session.project, session.settings.env)
     environment[MARK] = session.project.environment[MARK]  # by it a later drive finds what this one left
     environment[ANSWER_VARIABLE] = str(answer)
+    attempt = current.verification().attempt
+    session.tail.clear()
     agent = run_agent(
         client,
         prompt,
@@ -167,7 +173,7 @@ def _play(
         mark=secrets.token_hex(16),
         interrupts=session.interrupts,
         tail=session.tail,
-        tick=lambda seconds: session.tick(),
+        tick=lambda seconds: session.show(task, role, attempt, seconds, limit),
     )
     session.tell(
         "agent-ended",
@@ -183,7 +189,9 @@ def _play(
         data = _read_answer(answer)
     finally:
         remove_file(answer)
-    return Played(agent=agent, answer=data, file=answer, outside=_find_outside(session, task, since=serial))
+    outside = _find_outside(session, task, since=serial)
+    record_turn(session.task(task), role=role, seconds=agent.seconds, how=agent.how)
+    return Played(agent=agent, answer=data, file=answer, outside=outside)
 
 
 def _answers_folder(session: ListSession, folder: Path) -> Path:

@@ -139,6 +139,8 @@ class _List:
             executor=list(session.team.executor.words),
             reviewer=list(session.team.reviewer.words),
             jobs=self.order.jobs or 1,
+            finished=sum(row.status in FINISHED for row in session.board().overview.rows if row.task in self.chosen),
+            seconds=session.settings.budget.seconds,
         )
         pool = self._open_pool(session, self.order)
         try:

@@ -101,8 +101,9 @@ def _wait(session: ListSession, task: str, seconds: float, why: str) -> None:
     session.tell("waits", task=task, seconds=round(seconds, 1), reason=why)
     began = store.now()
     # A little longer: the rules must not see the last millisecond of it.
+    attempt = session.task(task).verification().attempt
     while (left := seconds + 0.01 - seconds_between(began, store.now())) > 0 and not session.interrupts.is_asked_to_end:
-        session.tick()
+        session.show(task, "waits", attempt, max(0.0, seconds - left), seconds)
         pause(min(_PAUSE, left))
 
 

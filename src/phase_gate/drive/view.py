@@ -111,8 +111,9 @@ def render_screen(board: Board, progress: Progress, *, width: int, rows: int = 1
         *(f"  | {line}" for line in progress.lines[max(0, len(progress.lines) - rows + 5) :]),
         keys,
     ]
-    return [_cut(show_line(row), width) for row in shown]
+    return [cut_row(show_line(row), width) for row in shown]
 
 
-def _cut(text: str, width: int) -> str:
+def cut_row(text: str, width: int) -> str:
+    """Return a row no wider than the screen."""
     return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"

@@ -57,6 +57,7 @@ PARTS: Mapping[str, Row] = {
                 "executor-reported",
                 "verify-started",
                 "verify-ran",
+                "agent-worked",
                 "reviewed",
                 "attempt-failed",
                 "verification-skipped",

@@ -21,7 +21,7 @@ else:
     Json = dict
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 12
+SCHEMA = 13
 
 
 class Event(Value):

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.gate.parts import VERIFICATION
-from phase_gate.values import Value, field
+from phase_gate.values import Value, field, replace
 from phase_gate.verification.spec import TaskSpec
 from phase_gate.visible import cut
 
@@ -60,6 +60,10 @@ NOT_PASSED = frozenset({Status.FAILED, Status.REJECTED})
 
 #: The names of the three steps, by which limits are set.
 STEPS: Mapping[int, str] = {1: "executor", 2: "verify", 3: "review"}
+
+
+#: Turns of a task that its state lists; the ledger has all of them.
+_LISTED = 60
 
 
 class FailureType(StrEnum):
@@ -157,6 +161,17 @@ class Failure(Value):
     resolution: str = ""
 
 
+class Turn(Value):
+    """How long one of the three was at work in an attempt."""
+
+    attempt: int
+    #: executor, verify or reviewer.
+    role: str
+    seconds: float
+    #: ended, timed-out, interrupted or not-started.
+    how: str = "ended"
+
+
 class Skip(Value):
     """A person took the task out of the gate."""
 
@@ -184,6 +199,8 @@ class Verification(Value):
     check: Check | None = None
     review: Review | None = None
     failures: tuple[Failure, ...] = ()
+    #: Who was at work, the latest; agents only where a drive started them.
+    turns: tuple[Turn, ...] = ()
     #: Seconds by step; what an attempt after a time-out gets is more.
     limits: Mapping[str, float] = field(default_factory=dict)
     #: No time limit for executor and reviewer.
@@ -232,6 +249,15 @@ class Verification(Value):
             said += [f"concern: {concern}" for concern in self.review.verdict.get("concerns", ())]
             said += self.review.flags
         return (*said, *(() if self.check is None else self.check.flags))
+
+    def after_turn(self, turn: Turn) -> Verification:
+        """Return the task after one of the three was at work."""
+        return replace(self, turns=(*self.turns, turn)[-_LISTED:])
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether it is known how long agents worked on it."""
+        return any(turn.role != "verify" for turn in self.turns)
 
     @property
     def word(self) -> str:

@@ -27,6 +27,7 @@ from phase_gate.verification.model import (
     Review,
     Skip,
     Status,
+    Turn,
     Verification,
 )
 from phase_gate.verification.spec import TaskSpec
@@ -161,8 +162,13 @@ def _verify_ran(verification: Verification, event: Event) -> Verification:
     check = replace(from_json(Check, event.data["check"]), ended_at=event.at)
     if check.id != verification.check.id:
         raise ValueError("another run of the verify command ended")
-    verification = replace(verification, check=check)
+    turn = Turn(attempt=verification.attempt, role="verify", seconds=check.seconds, how=check.how)
+    verification = replace(verification.after_turn(turn), check=check)
     return _recover(move(verification, Status.REVIEWING), 2) if check.passes else verification
+
+
+def _agent_worked(verification: Verification, event: Event) -> Verification:
+    return verification.after_turn(from_json(Turn, {**event.data, "attempt": verification.attempt}))
 
 
 def _reviewed(verification: Verification, event: Event) -> Verification:
@@ -247,6 +253,7 @@ _CHANGES: Mapping[str, Callable[[Verification, Event], Verification]] = {
     "executor-reported": _executor_reported,
     "verify-started": _verify_started,
     "verify-ran": _verify_ran,
+    "agent-worked": _agent_worked,
     "reviewed": _reviewed,
     "attempt-failed": _attempt_failed,
     "verification-skipped": _skipped,
@@ -256,4 +263,4 @@ _CHANGES: Mapping[str, Callable[[Verification, Event], Verification]] = {
 }
 
 #: Events that are a step of the task, for the time of the last one.
-_STEPS = frozenset(_CHANGES) - {"task-resumed", "wave-resumed"}
+_STEPS = frozenset(_CHANGES) - {"agent-worked", "task-resumed", "wave-resumed"}

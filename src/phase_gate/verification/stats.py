@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phase_gate.values import Value, replace
+from phase_gate.values import Value, field, replace
 from phase_gate.verification.model import (
     FINISHED,
     IN_PROGRESS,
@@ -48,6 +48,8 @@ class TaskRow(Value):
     last_step_at: str = ""
     wave_resumed_at: str = ""
     failures: tuple[Failure, ...] = ()
+    #: Seconds by role, of all attempts; none where no drive started the agents.
+    seconds: Mapping[str, float] = field(default_factory=dict)
     #: The entry of a task that a person took out of the gate.
     skip: Mapping[str, Any] | None = None
 
@@ -248,8 +250,16 @@ def row_of(task: str, verification: Verification) -> TaskRow:
         wave_resumed_at=verification.wave_resumed_at,
         # What they printed is asked of the task itself.
         failures=tuple(replace(each, lines=()) for each in verification.failures),
+        seconds=_seconds_of(verification),
         skip=None if verification.skip is None else skip_to_json(verification),
     )
+
+
+def _seconds_of(verification: Verification) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for turn in verification.turns if verification.is_driven else ():
+        found[turn.role] = round(found.get(turn.role, 0.0) + turn.seconds, 3)
+    return found
 
 
 def stats_to_json(overview: Overview) -> dict[str, Any]:
