@@ -8,13 +8,14 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.decisions.auditing import accept_rollback, adopt, audit
 from phase_gate.project import Project
+from phase_gate.storage.anew import repair_copy
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repair", action="store_true", help="keep a copy and go on from the last good line")
-    parser.add_argument("--accept-rollback", action="store_true", help="accept a folder that was restored from a copy")
+    parser.add_argument("--accept-rollback", action="store_true", help="accept a folder or a store that was put back")
     parser.add_argument("--adopt-key", action="store_true", help="put a ledger without a key under PHASE_GATE_KEY")
     parser.add_argument("--reason", metavar="TEXT", help="why, with --accept-rollback or --adopt-key")
     parser.add_argument("--by", metavar="NAME", help="who, with --accept-rollback or --adopt-key")
@@ -40,6 +41,12 @@ def run(call: Call) -> Answer:
 
 
 def _repair(store: TaskStore) -> Answer:
+    if store.shared is not None:
+        taken = repair_copy(store)
+        return Answer(
+            text=f"repaired: {taken.lines} lines taken anew from {store.shared.shown}; copy: {taken.copy.name}",
+            document={"repaired": True, "kept_lines": taken.lines, "dropped_bytes": 0, "copy": str(taken.copy)},
+        )
     done = repair(store)
     return Answer(
         text=f"repaired: {done.kept_lines} lines kept, {done.dropped_bytes} bytes dropped; copy: {done.copy.name}"

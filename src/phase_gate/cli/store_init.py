@@ -8,7 +8,7 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._store import require_chosen, say_readable
 from phase_gate.errors import StoreUntrustedError
 from phase_gate.stores.address import parse_address
-from phase_gate.stores.choosing import init_store
+from phase_gate.stores.making import init_store
 from phase_gate.visible import show_rows
 
 

@@ -450,7 +450,7 @@ complete -c phase-gate -n '_shtab_phase_gate_using doctor' -l task -xka "(_phase
 complete -c phase-gate -n '_shtab_phase_gate_using doctor' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a audit -d 'Verify every line of the ledger; repair a damaged one.'
 complete -c phase-gate -n '_shtab_phase_gate_using audit' -l repair -d 'keep a copy and go on from the last good line'
-complete -c phase-gate -n '_shtab_phase_gate_using audit' -l accept-rollback -d 'accept a folder that was restored from a copy'
+complete -c phase-gate -n '_shtab_phase_gate_using audit' -l accept-rollback -d 'accept a folder or a store that was put back'
 complete -c phase-gate -n '_shtab_phase_gate_using audit' -l adopt-key -d 'put a ledger without a key under PHASE_GATE_KEY'
 complete -c phase-gate -n '_shtab_phase_gate_using audit' -l reason -x -d 'why, with --accept-rollback or --adopt-key'
 complete -c phase-gate -n '_shtab_phase_gate_using audit' -l by -x -d 'who, with --accept-rollback or --adopt-key'

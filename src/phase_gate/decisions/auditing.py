@@ -9,9 +9,11 @@ from typing import Any
 
 from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError
 from phase_gate.gate.overrides import Person, refuse_excuse
-from phase_gate.gate.state import Event
+from phase_gate.gate.state import NEW_STATE, Event
+from phase_gate.storage.anew import accept_rewritten
+from phase_gate.storage.mirror import verify_whole
 from phase_gate.storage.shared import again_if_moved
-from phase_gate.storage.store import TaskStore
+from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.values import Value
 
 
@@ -36,10 +38,14 @@ def audit(store: TaskStore) -> Audited:
     last = 0
     problem: StateError | None = None
     try:
+        if store.shared is not None:
+            store.look()
         for line in store.lines():
             kinds[line.event.kind] += 1
             last = line.seq
         store.check_objects(store.look().state)
+        if store.shared is not None:
+            verify_whole(store)
     except StateError as error:
         problem = error
     return Audited(events=last, kinds=dict(sorted(kinds.items())), problem=problem)
@@ -57,12 +63,28 @@ def accept_rollback(store: TaskStore, person: Person) -> dict[str, Any]:
         is_foreign = True  # what it says of scripts was said about another project
     else:
         raise NotAllowedError("nothing was rolled back", remedy="phase-gate status")
+    what = "accepting another ledger" if is_foreign else "accepting a rollback"
+    if store.shared is not None:
+        # A store that was rewritten can say anything of scripts.
+        person.require(NEW_STATE, what, always=True)
+        refuse_excuse(person.reason)
+        accept_rewritten(store)
+        return _record_accepted(store, person)
     with store.transaction(accept_rollback=True) as change:
-        what = "accepting another ledger" if is_foreign else "accepting a rollback"
         person.require(change.opened.state, what, always=is_foreign)
         refuse_excuse(person.reason)
-        record = {"reason": person.reason, "by": person.by, "serial": change.opened.serial}
-        change.record(Event(kind="rollback-accepted", data=record))
+        return _accepted(change, person)
+
+
+@again_if_moved
+def _record_accepted(store: TaskStore, person: Person) -> dict[str, Any]:
+    with store.transaction() as change:
+        return _accepted(change, person)
+
+
+def _accepted(change: Transaction, person: Person) -> dict[str, Any]:
+    record = {"reason": person.reason, "by": person.by, "serial": change.opened.serial}
+    change.record(Event(kind="rollback-accepted", data=record))
     return record
 
 
@@ -70,6 +92,12 @@ def adopt(store: TaskStore, person: Person) -> AdoptedKey:
     """Put a ledger without a key under the key that is set."""
     from phase_gate.storage.adoption import adopt_key, look_without_key
 
+    if store.shared is not None:
+        raise NotAllowedError(
+            "a shared store is never rewritten, so the key can't be put under what it has",
+            remedy="phase-gate store copy shared folder; with PHASE_GATE_STORE=folder: phase-gate audit --adopt-key;"
+            " then phase-gate store copy folder STORE, under another project's name",
+        )
     opened = look_without_key(store)
     # What such a ledger says of overrides is not vouched for: it can't let a script in.
     person.require(opened.state, "adopting a key", always=True)

@@ -19,7 +19,8 @@ from phase_gate.errors import (
     TamperedError,
 )
 from phase_gate.storage.files import read_bytes
-from phase_gate.storage.ledger import Line, read_chain
+from phase_gate.storage.ledger import Line, encode_line, read_chain
+from phase_gate.storage.objects import unpack
 from phase_gate.storage.opening import Opened, apply_line
 from phase_gate.storage.places import task_folder, task_names
 from phase_gate.storage.shared import Head, SharedStore, Tail, read_all
@@ -28,6 +29,9 @@ from phase_gate.values import Value, replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.storage.store import TaskStore
+
+
+_STORE_DAMAGED = "bring the store's ledger back, or copy a good one to another project's name: phase-gate store copy"
 
 
 class Beyond(Value):
@@ -53,10 +57,14 @@ def read_beyond(store: TaskStore, opened: Opened) -> Beyond | None:
 
 def follow(store: TaskStore, opened: Opened, tail: Tail) -> Beyond:
     """Return lines that come after what was opened, verified. Raises StateError for what does not follow."""
-    lines = _verify(store, opened, tail)
     state, lineage, key_check = opened.state, opened.lineage, opened.key_check
-    for line in lines:
-        state = apply_line(state, line)
+    try:
+        lines = _verify(store, opened, tail)
+        for line in lines:
+            state = apply_line(state, line)
+    except TamperedError as error:
+        # No repair of the copy would mend it.
+        raise TamperedError(f"the store's own ledger is damaged: {error.problem}", remedy=_STORE_DAMAGED) from error
     if not opened.exists:
         lineage, key_check = _created(lines[0], "lineage") or "", _created(lines[0], "key_check")
     last = lines[-1]
@@ -86,6 +94,21 @@ def send(store: TaskStore, opened: Opened, rows: bytes, last: Line) -> None:
         if store.shared.read(store.task, before).head != after:
             raise
     store.objects.kept.clear()
+
+
+def verify_whole(store: TaskStore) -> None:
+    """Verify the store's whole ledger with its objects, and that the folder is a copy of it."""
+    assert store.shared is not None, "there is one"
+    tail = store.shared.read(store.task, Head())
+    if tail.rows:
+        follow(store, Opened(), tail)
+    for name, packed in tail.objects.items():
+        unpack(name, packed)
+    for line, row in zip(store.lines(), tail.rows.splitlines(keepends=True), strict=False):
+        if encode_line(line) != row:
+            raise TamperedError(
+                f"line {line.seq} is not the one that {store.shared.shown} has", remedy="phase-gate audit --repair"
+            )
 
 
 # --- all tasks of a project at once
@@ -168,9 +191,7 @@ def _verify(store: TaskStore, opened: Opened, tail: Tail) -> list[Line]:
     after = (opened.serial, opened.head)
     lines = list(read_chain(rows, key=key, after=after, name=store.shared.shown))
     if not lines or lines[-1].more or lines[-1].end != len(tail.rows):
-        raise TamperedError(
-            f"{store.shared.shown} has half a transaction of task {store.task}", remedy="phase-gate audit"
-        )
+        raise TamperedError(f"{store.shared.shown} has half a transaction of task {store.task}", remedy=_STORE_DAMAGED)
     return lines
 
 

@@ -316,7 +316,7 @@ class Opener:
 
     def _read_first(self, name: str) -> str | None:
         """Return what the ledger's first line says of its lineage or its key; None if it says nothing."""
-        return _first_text(self._first_row(), name)
+        return first_text(self._first_row(), name)
 
     def _first_row(self) -> bytes:
         stream = open_file(self.ledger_file, self._files)
@@ -352,7 +352,7 @@ class Opener:
         """Return the key for lines that follow what was opened, or that begin with this row."""
         if opened.exists:
             return self.key_for(opened.key_check)
-        key = self.key_for(_first_text(first, "key_check"), _first_text(first, "lineage"))
+        key = self.key_for(first_text(first, "key_check"), first_text(first, "lineage"))
         self._require_key(key)
         return key
 
@@ -372,7 +372,8 @@ class Opener:
             )
 
 
-def _first_text(row: bytes, name: str) -> str | None:
+def first_text(row: bytes, name: str) -> str | None:
+    """Return what a ledger's first row says under that name; None if it says nothing."""
     try:
         found = json.loads(row)["data"].get(name)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

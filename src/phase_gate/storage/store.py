@@ -39,7 +39,7 @@ from phase_gate.storage.files import (
 )
 from phase_gate.storage.ledger import Line, digest, encode_transaction
 from phase_gate.storage.memory import Memory, Seen
-from phase_gate.storage.opening import Opened, Opener
+from phase_gate.storage.opening import Opened, Opener, first_text
 from phase_gate.storage.places import TaskPlaces, make_state_folder
 from phase_gate.storage.root import refuse_links
 from phase_gate.values import replace
@@ -188,18 +188,26 @@ class TaskStore(TaskPlaces):
 
     def without_key(self) -> TaskStore:
         """Return the same task, opened without the key."""
+        return self._again(key=None, shared=self.shared)
+
+    def alone(self) -> TaskStore:
+        """Return the task as the folder has it, whatever a shared store has."""
+        return self._again(key=self.key, shared=None)
+
+    def _again(self, *, key: bytes | None, shared: SharedStore | None) -> TaskStore:
         return TaskStore(
             self.folder,
             task=self.task,
             command=self._command,
             lock_timeout=self._lock_timeout,
+            key=key,
             memory=self._memory,
             files=self.files,
             own_folders=self._own_folders,
             state_folder=self._state_folder,
             ledger_size=self._ledger_size // 1024,
             keep_objects=self._keep_objects,
-            shared=self.shared,
+            shared=shared,
         )
 
     def key_check(self, lineage: str) -> str | None:
@@ -304,6 +312,15 @@ class TaskStore(TaskPlaces):
         why = next(filter(None, (part.holds_signal(value) for part, value in parts_of(state))), "")
         if why and self.is_driven():
             raise NotAllowedError(why, remedy="wait for this iteration to end, then signal")
+
+    @staticmethod
+    def lineage_of(rows: bytes) -> str:
+        """Return which ledger begins with these rows."""
+        return first_text(rows.partition(b"\n")[0], "lineage") or ""
+
+    def expect(self, lineage: str) -> None:
+        """Expect a ledger of this lineage from now on, at any line: a person has decided so."""
+        self._memory.expect(lineage)
 
     def has_lost_cycle(self, state: State) -> bool:
         """Tell whether this user has seen an open cycle in this folder that the state knows nothing of."""

@@ -80,18 +80,6 @@ def open_address(address: StoreAddress, cache: Path, environment: Mapping[str, s
     return _opened[key]
 
 
-def init_store(
-    address: StoreAddress, cache: Path, environment: Mapping[str, str], *, writers: tuple[str, ...] = ()
-) -> tuple[str, ...]:
-    """Make what the store needs, and return what was done, a line each. Raises PhaseGateError where it can't be."""
-    if address.kind in SHIPPED:
-        module = importlib.import_module(f"phase_gate.stores.{address.kind}")
-        done: tuple[str, ...] = module.init_store(address, cache / "store", environment, writers=writers).said
-        return done
-    found = len(open_address(address, cache, environment).list_tasks())
-    return (f"it answers, and has {found} tasks of {address.project}",)
-
-
 class RefusedStore:
     """A store that is not asked: every question is answered with the reason."""
 

@@ -7,6 +7,8 @@ and below `refs/phase-gate` and `refs/phase-gate-runs` only.
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import time
 from collections.abc import Iterable, Mapping
@@ -41,6 +43,14 @@ _FIRST_LOOK, _LAST_LOOK = 0.5, 5.0
 def open_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> GitStore:
     """Return the store of an address. Raises UsageError for a remote that can't be one."""
     return GitStore(address, folder, environment, remote=find_remote(address, project_of(folder)))
+
+
+def init_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> int:
+    """Look whether the remote can be a store: it answers, and takes refs of ours. Return how many tasks it has."""
+    store = open_store(address, folder, environment)
+    found = len(store.list_tasks())
+    store.try_refs()
+    return found
 
 
 class _Refs(Value):
@@ -100,7 +110,22 @@ class GitStore:
         objects: dict[str, bytes] = {}
         for content in contents:
             objects |= content.objects
-        return Tail(head=known.head, rows=b"".join(content.rows for content in contents), objects=objects)
+        rows = self._cut(task, b"".join(content.rows for content in contents), after)
+        return Tail(head=known.head, rows=rows, objects=objects)
+
+    def _cut(self, task: str, rows: bytes, after: Head) -> bytes:
+        """Return the rows behind a line: where tasks are copied, one commit has several transactions."""
+        if not rows or not after.serial:
+            return rows
+        lines = rows.splitlines(keepends=True)
+        try:
+            known = after.serial - int(json.loads(lines[0])["seq"])
+            is_known = known < 0 or json.loads(lines[known])["hash"] == after.hash
+        except (ValueError, LookupError, TypeError):
+            return rows  # they are verified where they are taken over
+        if not is_known:
+            raise self._rollback(f"does not have line {after.serial} of task {task} any more")
+        return b"".join(lines[known + 1 :])
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
         known = self._find_known(task)
@@ -150,6 +175,23 @@ class GitStore:
             time.sleep(min(pause, left))
             pause = min(pause * 1.5, _LAST_LOOK)
 
+    def forget(self, task: str) -> None:
+        """Forget what this machine has seen of a task: a person accepts what the server has now."""
+        self._own.forget_known(self._ref(task))
+        self._read.pop(task, None)
+
+    def try_refs(self) -> None:
+        """Find out whether the server takes refs of ours: one is made and removed again.
+
+        Raises StoreUnreachableError where it does not.
+        """
+        ref = self._lease_ref("init", os.urandom(8).hex())
+        value = self._own.write_mark("phase-gate: a try")
+        for change in (("", value), (value, "")):
+            answer = self._server.push({ref: change})
+            if answer.status != 0:
+                raise self._server.refused(ref, answer)
+
     # --- reading --------------------------------------------------------------------------------------------------
 
     def _ask(self, task: str) -> _Refs:
@@ -190,8 +232,11 @@ class GitStore:
             return sent
         if known.head.serial < after.serial:
             return []
-        place = next((number for number, each in enumerate(sent, 1) if each.head == after), 0)
-        if not place:
+        place = next(number for number, each in enumerate(sent, 1) if each.head.serial >= after.serial)
+        end = sent[place - 1].head
+        if end.serial > after.serial:
+            return sent[place - 1 :]
+        if end != after:
             raise self._rollback(f"does not have line {after.serial} of task {task} any more")
         return sent[place:]
 

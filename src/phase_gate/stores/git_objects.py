@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.errors import RollbackError, StorageError, TamperedError
-from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
+from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, remove_file, write_atomically
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.objects import MAX_SIZE
 from phase_gate.storage.places import make_state_folder
@@ -113,6 +113,11 @@ class OwnRepository:
         for path, text in ((self.folder / ref, f"{sent.commit}\n"), (self._known_file(ref), known)):
             make_folder(REAL, path.parent)
             write_atomically(REAL, path, text.encode(), durable=False)
+
+    def forget_known(self, ref: str) -> None:
+        for path in (self.folder / ref, self._known_file(ref)):
+            if exists(path):
+                remove_file(path)
 
     def _known_file(self, ref: str) -> Path:
         return self.folder / "known" / ref.rpartition("/")[2]

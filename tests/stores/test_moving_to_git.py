@@ -1,0 +1,100 @@
+"""Moving tasks to a git remote and away from it, by the command; and what `store init` finds out there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from phase_gate.stores import choosing
+from phase_gate.stores.making import _say
+from phase_gate.stores.postgresql_tables import Initialised, StoreRights
+from tests.storage.stores import begin, declare, facts, lines_of, open_store
+from tests.stores.kinds import make_bare
+from tests.stores.test_commands import Gate, folder, gate
+
+__all__ = ["gate"]  # a fixture
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+
+
+@pytest.fixture
+def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    bare = make_bare(tmp_path / "remote.git")
+    monkeypatch.setattr(choosing, "_opened", {})
+    monkeypatch.setenv("PHASE_GATE_STORE", f"git:{bare}#shop")
+    return bare
+
+
+def test_init_tries_a_ref_and_leaves_none(gate: Gate, remote: Path) -> None:
+    ran = gate("store", "init")
+    assert (ran.code, ran.has("the remote takes refs/phase-gate", "a forced push can rewrite a git store")) == (0, True)
+    assert not [path for path in (remote / "refs" / "phase-gate-runs").rglob("*") if path.is_file()]
+    assert gate("store", "init", "--writer", "ada").code == 2
+
+
+def test_init_of_a_remote_that_takes_no_refs_of_ours(gate: Gate, remote: Path) -> None:
+    hook = remote / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho only branches here >&2\nexit 1\n", encoding="utf-8")
+    hook.chmod(0o755)
+    ran = gate("store", "init")
+    assert (ran.code, ran.has("does not accept refs/phase-gate-runs/shop/init/", "let it accept")) == (11, True)
+
+
+def test_init_of_a_remote_that_is_not_there(gate: Gate, remote: Path) -> None:
+    shutil.rmtree(remote)
+    ran = gate("store", "init")
+    assert (ran.code, ran.has("[store-unreachable]", f"git init --bare {remote}")) == (11, True)
+
+
+def test_a_folder_moves_in_and_an_older_copy_of_it_follows(gate: Gate, remote: Path, tmp_path: Path) -> None:
+    store = begin(open_store(folder()))
+    older = tmp_path / "older"
+    for name in ("first", "second", "third"):
+        declare(store, name)
+        if name == "first":
+            shutil.copytree(folder(), older)
+    ledger = lines_of(store)
+    assert gate("store", "copy", "folder", "shared").code == 0
+    assert gate("status").code == 10
+    # Its last line is in the middle of what was sent at once.
+    assert gate("status", "--dir", str(older)).code == 10
+    assert lines_of(open_store(older)) == ledger
+    assert gate("store", "export", str(tmp_path / "out")).code == 0
+    assert facts(open_store(tmp_path / "out")) == ["first", "second", "third"]
+
+
+def test_an_older_copy_that_went_its_own_way_does_not_follow(gate: Gate, remote: Path, tmp_path: Path) -> None:
+    store = begin(open_store(folder()))
+    older = tmp_path / "older"
+    shutil.copytree(folder(), older)
+    declare(store, "first", "second")
+    declare(open_store(older), "another")
+    assert gate("store", "copy", "folder", "shared").code == 0
+    ran = gate("status", "--dir", str(older))
+    assert (ran.code, ran.has("[state-rolled-back]")) == (11, True)
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        pytest.param(
+            Initialised(
+                made_tables=True, role="w", writers=("ada",), rights=StoreRights(user="boss", may_rewrite=True)
+            ),
+            ("tables: made", "role w: may read and add, never change or remove, and now also ada", "me may rewrite"),
+            id="all-is-made",
+        ),
+        pytest.param(
+            Initialised(made_tables=False, role="", writers=(), rights=StoreRights(user="dev", is_durable=False)),
+            ("tables: there already", "no role: ", "the server does not wait for its disk"),
+            id="nothing-is-made",
+        ),
+    ],
+)
+def test_what_was_made_in_a_database_is_said(done: Initialised, said: tuple[str, ...]) -> None:
+    rows = list(_say(done))
+    assert len(rows) == len(said)
+    assert all(row.startswith(begins) for row, begins in zip(rows, said, strict=True))
