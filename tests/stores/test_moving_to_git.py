@@ -81,9 +81,7 @@ def test_an_older_copy_that_went_its_own_way_does_not_follow(gate: Gate, remote:
     ("done", "said"),
     [
         pytest.param(
-            Initialised(
-                made_tables=True, role="w", writers=("ada",), rights=StoreRights(user="boss", may_rewrite=True)
-            ),
+            Initialised(made_tables=True, role="w", writers=("ada",), rights=StoreRights(user="me", may_rewrite=True)),
             ("tables: made", "role w: may read and add, never change or remove, and now also ada", "me may rewrite"),
             id="all-is-made",
         ),
