@@ -7,6 +7,7 @@ A kind that can't do something to its server raises `NotHereError`, and the test
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -15,10 +16,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
+import pytest
+
 from phase_gate.storage.shared import SharedStore
 from phase_gate.stores.address import make_address
 from phase_gate.stores.git import GitStore, open_store
+from phase_gate.stores.postgresql import PostgresqlStore
 from tests.stores import in_memory
+from tests.stores.database import is_installed, shared_database
 from tests.stores.http_git import serve
 
 
@@ -147,7 +152,63 @@ def git_by_http(folder: Path) -> Iterator[Server]:
         yield GitServer(bare, f"{address}/remote.git")
 
 
+# --- PostgreSQL
+
+
+class PostgresqlServer:
+    """A project of its own on the server of this process."""
+
+    def __init__(self, project: str) -> None:
+        self._database, self._project = shared_database(), project
+
+    def open(self, machine: Path, **more: Any) -> PostgresqlStore:
+        return PostgresqlStore(make_address("postgresql", self._database.place(), self._project))
+
+    def _change(self, statement: str) -> None:
+        """Do what only a superuser can, with keys and triggers off."""
+        self._database.query(f"SET session_replication_role = replica; {statement}")
+
+    def cut_back(self, task: str, transactions: int) -> None:
+        ends = self._database.query(
+            f"SELECT seq FROM phase_gate.lines WHERE project = '{self._project}' AND task = '{task}'"
+            " AND position('\"more\":true'::bytea in content) = 0 ORDER BY seq DESC"
+        )
+        last = ends[transactions][0] if transactions < len(ends) else 0
+        self._change(f"DELETE FROM phase_gate.lines WHERE {self._where(task)} AND seq > {last}")
+
+    def remove(self, task: str) -> None:
+        self._change(f"DELETE FROM phase_gate.lines WHERE {self._where(task)}")
+
+    def replace(self, task: str, other: str) -> None:
+        self.remove(task)
+        columns = "seq, prev, hash, content"
+        self._change(
+            f"INSERT INTO phase_gate.lines (project, task, {columns}) SELECT project, '{task}', {columns}"
+            f" FROM phase_gate.lines WHERE {self._where(other)}"
+        )
+
+    def _where(self, task: str) -> str:
+        return f"project = '{self._project}' AND task = '{task}'"
+
+    def stop(self) -> None:
+        self._database.stop()
+
+    def start(self) -> None:
+        self._database.start()
+
+
+@contextlib.contextmanager
+def postgresql(folder: Path) -> Iterator[Server]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGPASSFILE", str(shared_database().folder / "pgpass"))
+        yield PostgresqlServer(f"kind-{next(_NUMBERS)}")
+
+
+_NUMBERS = itertools.count()
+
 #: By their ids. A kind that needs a server which is not installed is left out of it.
 KINDS: dict[str, Kind] = {"memory": memory}
 if shutil.which("git"):
     KINDS |= {"git-file": git_by_file, "git-http": git_by_http}
+if is_installed():
+    KINDS |= {"postgresql": postgresql}

@@ -78,6 +78,7 @@ def test_status_says_which_store_and_what_it_has(gate: Gate, server: Server, tmp
         "there": 3,
         "unsent": 0,
         "same": False,
+        "notes": [],
         "problem": None,
     }
     assert gate("status").code == 10

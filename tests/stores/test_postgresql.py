@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate.cli import main
 from phase_gate.errors import MovedError, StoreUnreachableError, UsageError
 from phase_gate.storage.ledger import GENESIS
 from phase_gate.storage.shared import Head
@@ -207,6 +208,23 @@ def test_a_habit_of_the_server_weakens_nothing(database: Database, address: Addr
     assert found == (b"on", b"read committed", b"pg_catalog", b"0")
 
 
+def test_init_and_status_say_what_the_user_may_do(
+    database: Database, tmp_path: Path, clean_environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database.query("CREATE DATABASE told")
+    clean_environment.chdir(tmp_path)
+    owner, writer = (f"{database.place(user, database='told')}#shop" for user in ("boss", "dev"))
+    assert main(["store", "init", owner, "--writer", "dev"]) == 0
+    out = capsys.readouterr().out
+    assert "its tables were made" in out
+    assert f"dev is a member of {WRITER}" in out
+    assert "boss may rewrite its history" in out
+    assert f"PHASE_GATE_STORE={owner}" in out
+    clean_environment.setenv("PHASE_GATE_STORE", writer)
+    assert main(["store", "status"]) == 0
+    assert "dev may read and add, and change nothing that is there" in capsys.readouterr().out
+
+
 # --- secrets ----------------------------------------------------------------------------------------------------------
 
 SECRET = "hunter2-of-the-store"
@@ -222,6 +240,8 @@ SECRET = "hunter2-of-the-store"
         f"postgresql://127.0.0.1/db?password={SECRET}",
         f"postgresql://127.0.0.1/db?user=dev&sslpassword={SECRET}",
         f"postgresql://127.0.0.1/db?PASSWORD={SECRET}",
+        f"postgresql://127.0.0.1/db?pass%77ord={SECRET}",
+        f"postgresql://dev:pass/{SECRET}@127.0.0.1/db",
     ],
 )
 def test_an_address_with_a_password_is_refused(place: str) -> None:

@@ -9,7 +9,7 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._store import choose
 from phase_gate.errors import StateError
-from phase_gate.storage.shared import Head
+from phase_gate.storage.shared import Head, read_notes
 from phase_gate.storage.unsent import read_unsent
 from phase_gate.visible import count, show_rows
 from phase_gate.workflow.names import of_task
@@ -40,6 +40,7 @@ def run(call: Call) -> Answer:
         document |= {"here": here.serial, "unsent": waiting}
         assert store.shared is not None, "it was chosen"
         there = store.shared.read(project.task, here).head
+        notes = read_notes(store.shared)
     except StateError as error:
         document["problem"] = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
         rows.append(f"{error}")
@@ -51,9 +52,10 @@ def run(call: Call) -> Answer:
             exit_code=exit_codes.NOT_TRUSTED,
             is_error=True,
         )
-    document |= {"there": there.serial, "same": there == here, "problem": None}
+    document |= {"there": there.serial, "same": there == here, "notes": list(notes), "problem": None}
     where = "the same here" if there == here else f"line {here.serial} here: the next command takes the rest over"
     rows.append(f"  it answers: task {project.task} at line {there.serial}, {where}")
+    rows += [f"  {note}" for note in notes]
     if waiting:
         rows.append(f"  not sent: {count(waiting, 'change')}, which count for nothing until then")
         rows.append(f"  next: {of_task('phase-gate store push', project.task)}")

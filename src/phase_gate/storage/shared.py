@@ -110,6 +110,12 @@ def read_all(shared: SharedStore, known: Mapping[str, Head]) -> Mapping[str, Tai
     return {task: shared.read(task, known.get(task, Head())) for task in shared.list_tasks()}
 
 
+def read_notes(shared: SharedStore) -> tuple[str, ...]:
+    """Return what a user should know about a store, a line each: one that has something to say has a method `notes`."""
+    notes: Callable[[], tuple[str, ...]] | None = getattr(shared, "notes", None)
+    return () if notes is None else notes()
+
+
 def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
     """Call again what changes a task, where another machine was first: it then judges on what is true by now.
 

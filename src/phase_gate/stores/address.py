@@ -24,10 +24,10 @@ _PROJECT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 _SCHEMES = ("file", "ssh", "https", "http")
 
 #: A user's name and password in an address: up to the last `@`, for people forget to quote what stands in a password.
-_SECRET = re.compile(r"(?<=://)\S+(?=@)|(?<=password=)[^&#\s]+", re.IGNORECASE)
+_SECRET = re.compile(r"(?<=://)\S+(?=@)|(?<=password=)[^&#\s]+|(?<=\?)[^#\s]*%[^#\s]*", re.IGNORECASE)
 
-#: A password in what libpq connects with.
-_PASSWORD = re.compile(r"://[^/?@]*:[^/?@]*@|[?&](?:ssl)?password=", re.IGNORECASE)
+#: A password in what libpq connects with, or a word that hides behind percent signs that it is one.
+_PASSWORD = re.compile(r"://[^?]*:[^?]*@|[?&](?:ssl)?password=|[?&][^=&]*%[^=&]*=", re.IGNORECASE)
 
 #: What an address in a database begins with.
 _DATABASE = ("postgresql://", "postgres://")
@@ -49,7 +49,9 @@ class StoreAddress(Value):
     project: str
 
     def __str__(self) -> str:
-        """Return it as messages and the ledger may show it: without a user's name or a password."""
+        """Return it as messages and the ledger may show it: without a password."""
+        if self.kind == POSTGRESQL and not _PASSWORD.search(self.place):
+            return f"{self.place}#{self.project}"  # as it may be typed again
         prefix = "" if self.kind == POSTGRESQL else f"{self.kind}:"
         return f"{prefix}{_SECRET.sub('...', self.place)}#{self.project}"
 

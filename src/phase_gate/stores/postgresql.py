@@ -151,6 +151,9 @@ class PostgresqlStore:
         except Refused as error:
             raise self._translate(error) from None
 
+    def notes(self) -> tuple[str, ...]:
+        return self.read_rights().said
+
     def make_tables(self, writers: Iterable[str]) -> Initialised:
         named = tuple(writers)
         try:

@@ -98,6 +98,22 @@ class StoreRights(Value):
     #: What is acknowledged survives the death of the server's machine.
     is_durable: bool = True
 
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Return what a user should know, a line each."""
+        if not self.has_tables:
+            return ("it has no tables yet: phase-gate store init",)
+        rows = []
+        if not self.may_write:
+            rows.append(f"{self.user} may not add to it: GRANT {WRITER} TO {quote_name(self.user)}")
+        elif self.may_rewrite:
+            rows.append(f"{self.user} may rewrite its history: write as a user that is only a member of {WRITER}")
+        else:
+            rows.append(f"{self.user} may read and add, and change nothing that is there")
+        if not self.is_durable:
+            rows.append("its server does not wait for its disk (fsync, full_page_writes): a crash may lose lines")
+        return tuple(rows)
+
 
 class Initialised(Value):
     """What `store init` has done in a database."""
@@ -110,6 +126,15 @@ class Initialised(Value):
     writers: tuple[str, ...]
     #: Of the user that connected.
     rights: StoreRights
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Return what was done, a line each."""
+        rows = ["its tables were made" if self.made_tables else "its tables were there"]
+        if not self.role:
+            rows.append(f"no role {WRITER} was made: {self.rights.user} may not make roles")
+        rows += [f"{writer} is a member of {self.role}: may read and add" for writer in self.writers]
+        return (*rows, *self.rights.said)
 
 
 def read_rights(session: Session) -> StoreRights:
