@@ -152,7 +152,7 @@ def test_nothing_is_run_again_on_the_same_files(kind: FailureType, tree: str, is
     with pytest.raises(NotAllowedError, match="no file has changed") as caught:
         refuse_unchanged(verification, tree)
     assert "phase-gate verify resume --task task-3-create-plannerid" in caught.value.remedy
-    refuse_unchanged(replace(verification, resumed_at=at(30)), tree)
+    refuse_unchanged(replace(verification, resumed_after=len(verification.failures)), tree)
 
 
 def test_a_verify_command_that_never_started_is_run_again_on_the_same_files() -> None:
@@ -291,7 +291,7 @@ def test_three_failing_tasks_halt_their_wave(failing: int, halted: bool) -> None
 def test_a_wave_that_was_resumed_or_recovered_goes_on() -> None:
     rows = tuple(row(number, Status.FAILED, wave="w1", failing=True) for number in (1, 2, 3))
     assert Overview(rows=rows).halted("w1")
-    assert not Overview(rows=(*rows[:2], replace(rows[2], wave_resumed_at=at(1)))).halted("w1")
+    assert not Overview(rows=(*rows[:2], replace(rows[2], wave_resumed_after=1))).halted("w1")
     mended = replace(rows[2], failures=tuple(replace(each, recovered=True) for each in rows[2].failures))
     assert not Overview(rows=(*rows[:2], mended)).halted("w1")
     assert not Overview(rows=(*rows[:2], replace(rows[2], status=Status.SKIPPED))).halted("w1")

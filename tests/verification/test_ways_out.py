@@ -296,7 +296,7 @@ def test_start_takes_the_next_task_whose_dependencies_are_finished(gate: Gate) -
     assert gate.start(document=two(gate)).has("next: phase-gate verify start")
     assert gate.call("verify", "start").has("Task 2: Second (task-2-second), attempt 1")
     refused = gate.call("verify", "start")
-    assert refused.code == 13
+    assert refused.code == 10
     assert refused.has("phase-gate verify status --task task-2-second")
     assert gate.executor(gate.result(task_name="Task 2: Second")).code == 0
     gate.verify()

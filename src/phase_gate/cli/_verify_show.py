@@ -59,7 +59,7 @@ def _one(session: TaskSession) -> Answer:
     check = verification.check
     if check is not None and check.how == "running" and not session.store.find_alive((check.id,)):
         rows.append("Note     the verify run was killed: the next command records it as interrupted")
-    overdue = late(verification, now())
+    overdue = late(session.board.clock.on_own(session.task, verification), now())
     if overdue:
         rows.append(f"Note     late: {overdue}")
     is_finished = verification.status in FINISHED

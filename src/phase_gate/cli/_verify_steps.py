@@ -13,12 +13,14 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import draw, raw_output, read_input, say_aside
 from phase_gate.errors import UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
+from phase_gate.names import find_name_fault
 from phase_gate.project import Project, who_am_i
 from phase_gate.verification.board import Attachment, TaskBoard, TaskStatus
 from phase_gate.verification.judging import advise_task
 from phase_gate.verification.model import IN_PROGRESS, NOT_PASSED, Status
 from phase_gate.verification.show import step_rows
 from phase_gate.visible import show_rows
+from phase_gate.workflow.durations import FORM, parse_duration
 
 if TYPE_CHECKING:
     from phase_gate.verification.start import TakenTask
@@ -39,11 +41,14 @@ def open_board(call: Call) -> TaskBoard:
 
 
 def start(call: Call) -> Answer:
-    from phase_gate.verification.start import StartOptions, begin, choose_specs, find_next, take_tasks
+    from phase_gate.verification.start import StartOptions, begin, choose_specs, take_tasks
 
     given, board = call.arguments, open_board(call)
     if given.task_file is None:
-        return answer_status(begin(board.session(board.named() or find_next(board))))
+        task = board.named()
+        if task is None:
+            return _hand_out(call, board, by=given.by or "")
+        return answer_status(begin(board.session(task), by=given.by or ""))
     from phase_gate.verification.task_files import read_task_file
 
     specs = choose_specs(
@@ -60,6 +65,46 @@ def start(call: Call) -> Answer:
         file=_path_from_root(call, board.project, given.task_file),
     )
     return _answer_taken(take_tasks(board, specs, options))
+
+
+def next_task(call: Call) -> Answer:
+    board = open_board(call)
+    if board.named() is not None:
+        raise UsageError(
+            "the list says which task is next",
+            remedy=f"leave --task out, or: phase-gate verify start --task {call.arguments.task}",
+        )
+    return _hand_out(call, board, by=call.by())
+
+
+def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Answer:
+    from phase_gate.verification.next_task import NextOptions, Nothing, hand_out
+    from phase_gate.verification.start import TakenTask
+
+    fault = find_name_fault(by)
+    if fault:
+        raise UsageError(f"--by={by}: {fault}", remedy="give a name that can be read")
+    span = getattr(call.arguments, "wait", None)
+    seconds = 0.0 if span is None else parse_duration(span)
+    if seconds is None:
+        raise UsageError(f"--wait={span}: that is no span of time", remedy=FORM)
+    found = hand_out(board, NextOptions(by=by, wave=call.arguments.wave, wait=seconds, show=say_aside))
+    if not isinstance(found, Nothing):
+        return _answer_taken([TakenTask(status=found, is_new=False)])
+    document = {
+        "task": None,
+        "why": found.why,
+        "reason": found.problem,
+        "next_command": found.next_command or None,
+        "next_hint": found.next_hint or None,
+        "at_work": found.at_work,
+    }
+    codes = {"waiting": exit_codes.GATE_CLOSED, "needs-person": exit_codes.CIRCUIT_OPEN}
+    return Answer(
+        text=show_rows([found.problem, f"  next: {found.next_command or found.next_hint}"]),
+        document=document,
+        exit_code=codes.get(found.why, exit_codes.NOT_ALLOWED),
+    )
 
 
 def _answer_taken(taken: Sequence[TakenTask]) -> Answer:

@@ -15,6 +15,10 @@ ACTIONS: dict[str, tuple[str, str]] = {
         "_verify_steps.start",
         "Take tasks from a file, or begin an attempt of one; by itself, of the next",
     ),
+    "next": (
+        "_verify_steps.next_task",
+        "Take the next task of the list for one worker of many, and begin an attempt of it",
+    ),
     "drive": ("_verify_drive.drive", "Let agents execute and review the tasks, one after the other or side by side"),
     "prompt": ("_verify_drive.prompt", "Print what the executor is told: task, feedback, form of the report"),
     "executor": ("_verify_steps.executor", "Step 1: hand in the executor's report"),
@@ -74,6 +78,12 @@ def _start(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--timeout-{step}", metavar="S", type=float, help=f"seconds for {words}")
     parser.add_argument("--untimed", action="store_true", help="no time limit for executor and reviewer")
     _person(parser)
+
+
+def _next(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--by", metavar="NAME", help="the worker that takes it; the user's name by default")
+    parser.add_argument("--wave", metavar="NAME", help="only the tasks of this wave, whatever the others are")
+    parser.add_argument("--wait", metavar="SPAN", help="wait so long for a task to be free, as in 10m")
 
 
 def _drive(parser: argparse.ArgumentParser) -> None:
@@ -145,6 +155,7 @@ def _force(parser: argparse.ArgumentParser) -> None:
 
 _OWN: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "start": _start,
+    "next": _next,
     "drive": _drive,
     "executor": _executor,
     "run": _run,

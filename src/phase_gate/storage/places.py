@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 from phase_gate.errors import TamperedError, TaskNameError
 from phase_gate.storage import fork_marks
-from phase_gate.storage.files import REAL, FileSystem, exists, make_folder, write_atomically
+from phase_gate.storage.files import REAL, FileSystem, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.ledger import REPAIR
 
 #: Our folder's own `.gitignore`.
@@ -88,6 +89,18 @@ def task_names(state_folder: Path) -> list[str]:
     if others.is_dir():
         names += sorted(each.name for each in others.iterdir() if (each / "ledger.jsonl").exists())
     return names
+
+
+def place_name(state_folder: Path, files: FileSystem = REAL) -> str:
+    """Return the random name of this state folder, by which machines that share tasks tell work trees apart."""
+    path = state_folder / "place"
+    name = (read_bytes(path, files) or b"").decode("ascii", "replace").strip()
+    if re.fullmatch("[0-9a-f]{16}", name):
+        return name
+    make_state_folder(state_folder, files)
+    write_atomically(files, path, os.urandom(8).hex().encode() + b"\n")
+    # Of two processes that write it at once, both take the one that stays.
+    return (read_bytes(path, files) or b"").decode("ascii", "replace").strip()
 
 
 def make_state_folder(folder: Path, files: FileSystem = REAL) -> None:

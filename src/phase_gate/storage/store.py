@@ -222,11 +222,14 @@ class TaskStore(TaskPlaces):
 
     # --- looking -------------------------------------------------------------------------------------------------
 
-    def look(self) -> Opened:
-        """Return the task as it stands, without a lock; nothing is written but what a shared store has beyond it."""
+    def look(self, *, asks: bool = True) -> Opened:
+        """Return the task as it stands, without a lock; nothing is written but what a shared store has beyond it.
+
+        :param asks: False: as this folder has it. A change that is based on it finds out whether that is still true.
+        """
         refuse_links(self._own_folders)
         opened = self.opener.open()
-        if self.shared is not None:
+        if self.shared is not None and asks:
             opened = self._catch_up(opened)
         marks = self.late_marks(opened)
         if not marks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
@@ -12,14 +13,16 @@ from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.rejudging import judgement_events
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
-from phase_gate.names import author_of
-from phase_gate.project import Project
+from phase_gate.names import author_of, same_name
+from phase_gate.project import Look, Project
+from phase_gate.storage.places import place_name
 from phase_gate.storage.root import refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.values import Value, replace
 from phase_gate.verification.changes import find_changes
+from phase_gate.verification.clock import Clock
 from phase_gate.verification.judging import TaskChanges, judge
 from phase_gate.verification.model import FINISHED, PHASE, Check, FailureType, Status, Verification, find_verification
 from phase_gate.verification.overview import load_overview, state_file, write_state_file
@@ -83,13 +86,25 @@ class TaskBoard:
         if project.configuration.verification.state_file is not None:
             state_file(project)  # refused before a step, not after it
         self._overview: Overview | None = None
+        self._look: Look | None = None
 
     @property
     def overview(self) -> Overview:
         if self._overview is None:
-            look = self.project.look_at_tasks(self._owner)
-            self._overview = load_overview(self.project.state_folder, look, key=self.project.key)
+            if self._look is None:
+                self._look = self.project.look_at_tasks(self._owner)
+            self._overview = load_overview(self.project.state_folder, self._look, key=self.project.key)
+            self.clock.see(self._overview.rows)
         return self._overview
+
+    @functools.cached_property
+    def clock(self) -> Clock:
+        return Clock(self.project.state_folder, is_shared=self.project.shared_store() is not None)
+
+    @functools.cached_property
+    def place(self) -> str:
+        """The name of this work tree among those that share the tasks; empty where they are not shared."""
+        return "" if self.project.shared_store() is None else place_name(self.project.state_folder)
 
     @property
     def damaged(self) -> tuple[str, ...]:
@@ -179,8 +194,12 @@ class TaskBoard:
     # --- after a step --------------------------------------------------------------------------------------------
 
     def forget(self) -> None:
-        """Look at all tasks anew when they are asked for: something was written."""
+        """Look at all tasks anew when they are asked for: something was written here."""
         self._overview = None
+
+    def ask_again(self) -> None:
+        """Look at all tasks anew when they are asked for, at those too that other machines have changed."""
+        self._overview = self._look = None
 
     def refresh(self) -> None:
         """Look at all tasks anew, and write STATE.md for people. No code reads it back."""
@@ -246,6 +265,30 @@ class TaskSession:
         why = self.board.overview.halted(wave)
         if why:
             raise NotAllowedError(why, remedy=f"look into it, then: {resume_command(wave)}")
+
+    def refuse_foreign(self, verification: Verification, by: str) -> None:
+        """Refuse a report for an attempt that another worker has: its own was taken over. Raises NotAllowedError."""
+        if verification.status is not Status.EXECUTING or not verification.by:
+            return
+        place = self.board.place
+        if same_name(by, verification.by) and (not place or place == verification.place):
+            return
+        where = ", in another work tree" if same_name(by, verification.by) else f", and the report is {by}'s"
+        raise NotAllowedError(
+            f"{verification.by} has attempt {verification.attempt} of {self.task} since {verification.began_at}{where}",
+            remedy=f"if it is yours: phase-gate verify executor FILE --by NAME --task {self.task}, where it was taken;"
+            " else take another one: phase-gate verify next --by NAME",
+        )
+
+    def refuse_elsewhere(self, verification: Verification, tree: Tree) -> None:
+        """Refuse to verify files that are not the reported ones in another work tree. Raises NotAllowedError."""
+        place, report = self.board.place, verification.report
+        if not place or verification.place in ("", place) or report is None or report.tree == tree.digest:
+            return
+        raise NotAllowedError(
+            f"{self.task} is worked on in another work tree, and these are not the files that {report.by} reported",
+            remedy="run it there, or bring those files here first",
+        )
 
     # --- changing ------------------------------------------------------------------------------------------------
 

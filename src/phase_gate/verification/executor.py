@@ -29,6 +29,7 @@ def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
         session.close_lost(change)
         current = require_verification(change.state, session.task)
         session.refuse_halted(current)
+        session.refuse_foreign(current, by)
         if isinstance(result, ExecutorResult) and result.status == "success":
             refuse_unchanged(current, tree.digest)
         if current.status is not Status.EXECUTING:
@@ -49,7 +50,7 @@ def _report(
     document = result_to_json(result)
     kept = session.store.keep("evidence", document)
     short = {key: value[:LONGEST] if isinstance(value, str) else value for key, value in document.items()}
-    overdue = late(current, change.at)
+    overdue = late(session.board.clock.on_own(session.task, current), change.at)
     if overdue:
         lines = tuple(str(document.get("evidence", "")).splitlines()[:5])
         session.fail(change, FailureType.TIMEOUT, step=1, error=overdue, tree=tree, lines=lines)
@@ -73,10 +74,14 @@ def _judge(session: TaskSession, change: Transaction, tree: Tree) -> Evaluation:
 # --- begin an attempt of a task: what the executor's report and `verify start` share
 
 
-def begin_attempt(session: TaskSession, change: Transaction, tree: Tree, *, head: str = "") -> None:
+def begin_attempt(
+    session: TaskSession, change: Transaction, tree: Tree, *, head: str = "", by: str = "", memory: str = ""
+) -> None:
     """Record that an attempt begins. Raises NotAllowedError where it must not.
 
     :param head: the commit that the work begins on; empty where the work is done already.
+    :param by: the worker that has it from now on; empty where none is named.
+    :param memory: the object with the files as they are here, where they were remembered elsewhere.
     """
     verification = require_verification(change.state, session.task)
     session.refuse_halted(verification)
@@ -85,7 +90,8 @@ def begin_attempt(session: TaskSession, change: Transaction, tree: Tree, *, head
             f"attempt {verification.attempt} of {session.task} goes on since {verification.began_at}",
             remedy=f"phase-gate verify executor FILE --task {session.task}",
         )
-    require_attempt(verification, tree=tree.digest, at=change.at)
+    on_own_clock = session.board.clock.on_own(session.task, verification)
+    require_attempt(on_own_clock, tree=tree.digest, at=change.at)
     _refuse_dependencies(session, verification)
     if verification.status is Status.REVIEWING:
         # What was verified is not there any more: that attempt is over, and counts as no failure.
@@ -98,7 +104,12 @@ def begin_attempt(session: TaskSession, change: Transaction, tree: Tree, *, head
             counts=False,
         )
     number = verification.attempt if verification.status is Status.BLOCKED else verification.attempt + 1
-    data = {"attempt": number, "limits": extend_limits(verification), **({"head": head} if head else {})}
+    given = {"head": head, "by": by, "memory": memory, "place": session.board.place if memory else ""}
+    data = {
+        "attempt": number,
+        "limits": extend_limits(verification),
+        **{name: value for name, value in given.items() if value},
+    }
     change.record(Event(kind="attempt-began", data=data))
 
 

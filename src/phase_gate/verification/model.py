@@ -213,8 +213,13 @@ class Verification(Value):
     flags: tuple[str, ...] = ()
     #: Files that were handed to us: task, results, verdicts. They are no work of the executor's.
     attachments: tuple[str, ...] = ()
-    resumed_at: str = ""
-    wave_resumed_at: str = ""
+    #: Who has the attempt, where a worker took it by name; and the work tree that `memory` speaks of, where tasks are
+    #: shared.
+    by: str = ""
+    place: str = ""
+    #: How many of the failures were there when a person last let the task go on, or its wave.
+    resumed_after: int = 0
+    wave_resumed_after: int = 0
     skip: Skip | None = None
     commit: str = ""
     committed_at: str = ""

@@ -15,7 +15,7 @@ from phase_gate.values import Value
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.verification.judging import advise_task
 from phase_gate.verification.model import FINISHED, IN_PROGRESS, PHASE, FailureType, Status
-from phase_gate.verification.rules import escalate
+from phase_gate.verification.rules import escalate, since_resumed
 
 #: What a verify step may be skipped for; everything else is no reason.
 KINDS = {
@@ -82,7 +82,7 @@ def resume_task(session: TaskSession, person: Person) -> TaskStatus:
     """Let a task go on that waits for a person, or whose last failure was mended outside of its files."""
     verification = session.verification()
     last = verification.last_failure
-    is_open = last is not None and last.counts and not last.recovered and last.at > verification.resumed_at
+    is_open = last is not None and last in since_resumed(verification) and not last.recovered
     if escalate(verification).level < 2 and not (is_open and verification.status not in FINISHED):
         raise NotAllowedError(f"{session.task} does not wait for a person", remedy="phase-gate verify status")
     return session.end_step(_record(session, "task-resumed", person))

@@ -113,6 +113,7 @@ def _taken(verification: Verification | None, event: Event) -> Verification:
         limits=dict(data["limits"]),
         untimed=data.get("untimed", False),
         memory=data.get("memory", ""),
+        place=data.get("place", ""),
         flags=tuple(data.get("flags", ())),
         attachments=tuple(data.get("attachments", ())),
     )
@@ -125,13 +126,18 @@ def _taken(verification: Verification | None, event: Event) -> Verification:
 
 
 def _attempt_began(verification: Verification, event: Event) -> Verification:
+    # Worked on elsewhere from now on: what was changed is told from the files there.
+    moves = "memory" in event.data
     return move(
         verification,
         Status.EXECUTING,
         attempt=event.data["attempt"],
         began_at=event.at,
         # The first one stays: what was committed in an attempt that failed is still there.
-        head=verification.head or event.data.get("head", ""),
+        head=event.data.get("head", "") if moves else verification.head or event.data.get("head", ""),
+        memory=event.data["memory"] if moves else verification.memory,
+        place=event.data["place"] if moves else verification.place,
+        by=event.data.get("by", ""),
         limits=dict(event.data.get("limits") or verification.limits),
         report=None,
         check=None,
@@ -213,11 +219,11 @@ def _committed(verification: Verification, event: Event) -> Verification:
 
 
 def _resumed(verification: Verification, event: Event) -> Verification:
-    return replace(verification, resumed_at=event.at)
+    return replace(verification, resumed_after=len(verification.failures))
 
 
 def _wave_resumed(verification: Verification, event: Event) -> Verification:
-    return replace(verification, wave_resumed_at=event.at)
+    return replace(verification, wave_resumed_after=len(verification.failures))
 
 
 def _expect(verification: Verification, status: Status) -> None:

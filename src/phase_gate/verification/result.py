@@ -68,6 +68,7 @@ def status_to_json(task: str, verification: Verification, escalation: Escalation
         "architect_status": architect_status(verification),
         "started_at": verification.began_at or None,
         "last_step_at": verification.last_step_at or None,
+        "worker": verification.by or None,
         "attempt": verification.attempt,
         "max_attempts": MAX_ATTEMPTS,
         "previous_failures": [previous_failure(each) for each in verification.failures],

@@ -40,7 +40,8 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
             session.fail(change, FailureType.MALFORMED, step=3, error=said, tree=tree)
         else:
             _refuse_reviewer(current, by)
-            _refuse_other_evidence(current, verdict, tree, attachment.written)
+            own = session.board.clock.on_own(session.task, current)
+            _refuse_other_evidence(own, verdict, tree, attachment.written)
             if verdict.is_approved:
                 _refuse_open_ends(session, change, verdict, changes)
             flags = changes.weak_because if verdict.is_approved else ()
@@ -137,7 +138,7 @@ def _record(
 ) -> Reading:
     current = require_verification(change.state, session.task)
     document = verdict_to_json(verdict)
-    overdue = late(current, change.at)
+    overdue = late(session.board.clock.on_own(session.task, current), change.at)
     if overdue:
         session.fail(change, FailureType.TIMEOUT, step=3, error=overdue, tree=tree, lines=verdict.findings[:5])
         return Reading()

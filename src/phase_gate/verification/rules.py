@@ -13,6 +13,7 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.values import Value
 from phase_gate.verification.model import (
     FINISHED,
+    NOT_PASSED,
     STEPS,
     Failure,
     FailureType,
@@ -94,7 +95,8 @@ def escalate(verification: Verification, halted: str = "") -> Escalation:
 
 def since_resumed(verification: Verification) -> list[Failure]:
     """Return the failures that count since a person last let the task go on."""
-    return [each for each in verification.failures if each.counts and each.at > verification.resumed_at]
+    # By their order, not by their times: machines have clocks of their own.
+    return [each for each in verification.failures[verification.resumed_after :] if each.counts]
 
 
 def _of(failures: Iterable[Failure], kind: FailureType) -> int:
@@ -150,7 +152,7 @@ def refuse_unchanged(verification: Verification, tree: str) -> None:
         return
     if last.type is FailureType.VERIFY_FAILURE and (verification.spec.flaky or not last.started):
         return
-    if last.at <= verification.resumed_at:
+    if verification.resumed_after == len(verification.failures):
         return  # a person says that it was mended elsewhere
     task = verification.spec.slug
     raise NotAllowedError(
@@ -238,6 +240,40 @@ def late(verification: Verification, at: str) -> str:
         return f"the {step} step took {took:.0f} s, and has {limit:g} s"
     total = seconds_between(verification.began_at, at)
     return f"the gate took {total:.0f} s, and has {GATE_TIMEOUT:g} s" if total > GATE_TIMEOUT else ""
+
+
+#: Seconds that an attempt keeps beyond its time where others see it through a shared store: what a worker has written
+#: takes a while to arrive.
+MARGIN = 30.0
+
+
+class Lease(Value):
+    """How long a task belongs to the worker that has it."""
+
+    #: When that time began, by the clock of the machine that wrote it.
+    since: str
+    #: Seconds; None: for ever.
+    seconds: float | None
+
+
+def lease_of(verification: Verification) -> Lease | None:
+    """Return how long no other worker may have the task; None for one that nobody works on.
+
+    The attempt belongs to its worker for the time of its step, and after a failure for the time of another attempt.
+    """
+    status, last = verification.status, verification.last_failure
+    limits = verification.limits
+    if status is Status.EXECUTING:
+        lease = Lease(since=verification.began_at, seconds=limits["executor"])
+    elif status is Status.VERIFYING:
+        lease = Lease(since=verification.last_step_at, seconds=limits["verify"])
+    elif last is None or status not in NOT_PASSED:
+        return None
+    elif last.type is FailureType.TIMEOUT:
+        return Lease(since=last.at, seconds=RETRIES[last.type].delay)  # its worker has lost it
+    else:
+        lease = Lease(since=last.at, seconds=limits["executor"])
+    return Lease(since=lease.since, seconds=None) if verification.untimed else lease
 
 
 def time_left(verification: Verification, at: str) -> float:

@@ -107,10 +107,11 @@ class _VerifyRun:
             session.close_lost(change)
             current = self.verification = require_verification(change.state, session.task)
             self._refuse(current)
+            session.refuse_elsewhere(current, self.before)
             session.refuse_halted(current)
             changes = session.changes(change.state, current, self.before)
             evaluation = None
-            left = time_left(current, change.at)
+            left = time_left(session.board.clock.on_own(session.task, current), change.at)
             if is_unlisted(change.state, changes, at=change.at):
                 # Judged, so that a person can waive what was found.
                 evaluation = session.judge(change, changes)

@@ -74,6 +74,10 @@ def _clock(at: str) -> str:
     return f" ({at[11:19]})" if at else ""
 
 
+#: Where the worker that has a task is shown.
+_HELD = frozenset({Status.EXECUTING, Status.VERIFYING, *NOT_PASSED})
+
+
 def task_rows(rows: Iterable[TaskRow]) -> list[str]:
     """Return one line a task."""
     rows = list(rows)
@@ -82,6 +86,7 @@ def task_rows(rows: Iterable[TaskRow]) -> list[str]:
     return [
         f"{row.task:{width}}  {row.word:{states}}  step {row.step}/3  {count(row.attempt, 'attempt')}"
         + (f"  wave {row.wave}" if row.wave else "")
+        + (f"  {row.by} since {row.began_at[:19]}Z" if row.by and row.status in _HELD else "")
         + ("  weak" if row.is_weak else "")
         + (f"  {row.commit[:10]}" if row.commit else "")
         for row in rows

@@ -18,6 +18,7 @@ from phase_gate.gate.state import Event
 from phase_gate.project import Project
 from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore, Transaction
+from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus
@@ -109,25 +110,12 @@ def take_anew(board: TaskBoard, task: str) -> None:
     board.refresh()
 
 
-def find_next(board: TaskBoard) -> str:
-    """Return the next task of the list whose dependencies are finished. Raises NotAllowedError where none is left."""
-    overview = board.overview
-    if overview.next_task is not None:
-        return overview.next_task.task
-    if not overview.rows:
-        raise NotAllowedError("there is no task yet", remedy="phase-gate verify start --task-file FILE")
-    unfinished = [row for row in overview.rows if row.status not in FINISHED]
-    if not unfinished:
-        raise NotAllowedError("every task is finished", remedy="phase-gate verify status")
-    raise NotAllowedError(
-        f"no task is left that could begin: {unfinished[0].task} is {unfinished[0].word}",
-        remedy=overview.next_command or f"phase-gate verify status --task {unfinished[0].task}",
-    )
+def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
+    """Begin an attempt before its executor reports: from now on the clock runs.
 
-
-def begin(session: TaskSession) -> TaskStatus:
-    """Begin an attempt before its executor reports: from now on the clock runs."""
-    return session.end_step(_begin_attempt(session))
+    :param by: the worker that has it from now on; empty where none is named.
+    """
+    return session.end_step(_begin_attempt(session, by))
 
 
 def _lint(spec: TaskSpec, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -203,6 +191,7 @@ def _take(
             "flags": list(flags),
             "memory": session.store.keep("evidence", memory),
             "attachments": [options.file] if options.file else [],
+            **({"place": session.board.place} if session.board.place else {}),
             "rules": session.store.objects.keep(workflow_to_json(workflow)),
             "amends": before is not None and before.status is not Status.PENDING,
         }
@@ -256,14 +245,37 @@ def _amend(person: Person, change: Transaction) -> None:
 
 
 @again_if_moved
-def _begin_attempt(session: TaskSession) -> Transaction:
+def _begin_attempt(session: TaskSession, by: str = "") -> Transaction:
     verification = session.verification()
     tree = session.tree(verification.spec)
     head = head_of(session.project.root)
+    memory = remember_here(session, verification, tree)
     with session.store.transaction() as change:
         session.close_lost(change)
-        begin_attempt(session, change, tree, head=head)
+        begin_attempt(session, change, tree, head=head, by=by, memory=memory)
     return change
+
+
+def remember_here(session: TaskSession, verification: Verification, tree: Tree) -> str:
+    """Return the stored files as they are here, for a task whose files were remembered elsewhere; empty: they were not.
+
+    In the same work tree they are not remembered twice: what an attempt left behind is a change of the task.
+    """
+    if not session.board.place or verification.place == session.board.place:
+        return ""
+    context = context_of(Task(session.project, session.store, session.state()), frozenset(), phase=PHASE)
+    return session.store.keep("evidence", remember_files(context, tree, verification.spec.files))
+
+
+@again_if_moved
+def collect_known_here(session: TaskSession, show: Callable[[str], None]) -> None:
+    """Remember which tests the task's verify command selects here, for one that was taken elsewhere."""
+    verification = session.verification()
+    limit = verification.limits["verify"]
+    known = collect_known(session.project, session.store, verification.spec, limit=limit, show=show)
+    if known is not None:
+        with session.store.transaction() as change:
+            change.record(Event(kind="known-taken", data={"known": known}))
 
 
 def _open_dependencies(board: TaskBoard, spec: TaskSpec) -> list[str]:

@@ -5,7 +5,7 @@ Pure. What is kept of a task here is little, so that a thousand of them can be r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from phase_gate.values import Value, field, replace
@@ -18,7 +18,7 @@ from phase_gate.verification.model import (
     Verification,
 )
 from phase_gate.verification.result import skip_to_json
-from phase_gate.verification.rules import WAVE, resume_command
+from phase_gate.verification.rules import WAVE, Lease, escalate, lease_of, resume_command
 from phase_gate.visible import count
 
 #: Failures that the log of all tasks shows.
@@ -46,10 +46,18 @@ class TaskRow(Value):
     weak_because: tuple[str, ...] = ()
     commit: str = ""
     last_step_at: str = ""
-    wave_resumed_at: str = ""
+    wave_resumed_after: int = 0
     failures: tuple[Failure, ...] = ()
     #: Seconds by role, of all attempts; none where no drive started the agents.
     seconds: Mapping[str, float] = field(default_factory=dict)
+    #: Who has it, where a worker took it by name.
+    by: str = ""
+    #: How long it is that worker's; None where nobody works on it.
+    lease: Lease | None = None
+    #: When its attempt and its verify run were, by the clock of the machine that wrote it.
+    began_at: str = ""
+    verified_at: str = ""
+    asks_person: bool = False
     #: The entry of a task that a person took out of the gate.
     skip: Mapping[str, Any] | None = None
 
@@ -181,12 +189,11 @@ class Overview(Value):
 
     def _wave(self, name: str) -> Wave:
         rows = [row for row in self.rows if row.wave == name]
-        resumed = max((row.wave_resumed_at for row in rows), default="")
         failing = [
             row.task
             for row in rows
             if row.status is not Status.SKIPPED
-            and any(each.counts and not each.recovered and each.at > resumed for each in row.failures)
+            and any(each.counts and not each.recovered for each in row.failures[row.wave_resumed_after :])
         ]
         # One that can't be read any more must not let the others go on.
         lost = [each.task for each in self.untrusted if each.wave == name]
@@ -203,14 +210,31 @@ class Overview(Value):
         found = self.wave(wave)
         return "" if found is None else found.why
 
+    def ready(self, is_free: Callable[[TaskRow], bool], *, wave: str | None = None) -> list[TaskRow]:
+        """Return the tasks that wait for nothing but a worker, in the list's order. A wave begins after the one before.
+
+        :param is_free: tells whether a task that failed is nobody's any more.
+        :param wave: only the tasks of this one, whatever the others are.
+        """
+        left = [row for row in self.rows if row.status not in FINISHED]
+        if wave is None and left:
+            wave = left[0].wave
+        if self.halted(wave or ""):
+            return []
+        finished = {row.name for row in self.rows if row.status in FINISHED}
+        return [
+            row
+            for row in left
+            if row.wave == wave
+            and (row.status is Status.PENDING or (row.status in _WAITING and is_free(row)))
+            and not row.asks_person
+            and finished.issuperset(row.depends_on)
+        ]
+
     @property
     def next_task(self) -> TaskRow | None:
-        """The first task of the list that waits for nothing but its executor."""
-        finished = {row.name for row in self.rows if row.status in FINISHED}
-        for row in self.rows:
-            if row.status is Status.PENDING and finished.issuperset(row.depends_on) and not self.halted(row.wave):
-                return row
-        return None
+        """The first task of the list that waits for nothing but its first worker."""
+        return next(iter(self.ready(lambda row: False)), None)
 
     @property
     def next_command(self) -> str:
@@ -247,7 +271,12 @@ def row_of(task: str, verification: Verification) -> TaskRow:
         weak_because=verification.weak_because,
         commit=verification.commit,
         last_step_at=verification.last_step_at,
-        wave_resumed_at=verification.wave_resumed_at,
+        wave_resumed_after=verification.wave_resumed_after,
+        by=verification.by,
+        lease=lease_of(verification),
+        began_at=verification.began_at,
+        verified_at="" if verification.check is None else verification.check.ended_at,
+        asks_person=escalate(verification).level >= 2,
         # What they printed is asked of the task itself.
         failures=tuple(replace(each, lines=()) for each in verification.failures),
         seconds=_seconds_of(verification),

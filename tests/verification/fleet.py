@@ -1,0 +1,145 @@
+"""Machines that share the tasks of one project: a clone each, with a state folder and a clock of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from phase_gate.cli import main
+from phase_gate.project import Project
+from tests.conformance.verifying import python
+from tests.stores.in_memory import InMemoryStore, Server
+from tests.support import Ran, Sample
+
+#: Fails as long as the module of a task says nothing.
+CHECK = "import sys\n\nraise SystemExit(not open(sys.argv[1]).read().strip())\n"
+
+
+class Fleet:
+    """A project whose tasks lie in a shared store, or in the state folder of its one machine."""
+
+    def __init__(self, sample: Sample, monkeypatch: pytest.MonkeyPatch, server: Server | None) -> None:
+        self.sample, self.server, self._monkeypatch = sample, server, monkeypatch
+        self._machines: dict[str, Machine] = {}
+        self._later = timedelta()
+        self._skew = timedelta()
+        monkeypatch.setattr(Project, "shared_store", lambda project: None if server is None else InMemoryStore(server))
+        monkeypatch.setattr("phase_gate.storage.store.now", self._now)
+        monkeypatch.setattr("phase_gate.cli._verify_show.now", self._now)
+        sample.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n", "check.py": CHECK})
+        sample.write({".gitignore": "*.paper.yaml\n", "src.py": "VALUE = 1\n"})
+        sample.commit_all()
+
+    def machine(self, name: str = "a", *, hours: float = 0.0) -> Machine:
+        """Return a machine, made where it is new; without a store all of them are one.
+
+        :param hours: by which its clock is wrong.
+        """
+        if name not in self._machines:
+            root = self.sample.root / "machines" / (name if self.server is not None else "a")
+            if not root.exists():
+                shutil.copytree(self.sample.root, root, ignore=lambda folder, names: {"machines"} & {*names})
+            self._machines[name] = Machine(self, root, timedelta(hours=hours if self.server is not None else 0))
+        return self._machines[name]
+
+    def wait(self, seconds: float) -> None:
+        """Let every clock go on."""
+        self._later += timedelta(seconds=seconds)
+
+    def _now(self) -> str:
+        at = datetime.now(UTC) + self._later + self._skew
+        return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def call(self, root: Path, skew: timedelta, *words: str) -> Ran:
+        self._skew = skew
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.chdir(root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(words)
+        return Ran(code=code, out=out.getvalue(), err=err.getvalue())
+
+    def paper(self, path: Path, document: object, skew: timedelta) -> None:
+        path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        at = (datetime.now(UTC) + self._later + skew).timestamp() + 0.01
+        os.utime(path, (at, at))
+
+
+class Machine:
+    def __init__(self, fleet: Fleet, root: Path, skew: timedelta) -> None:
+        self.fleet, self.root, self._skew = fleet, root, skew
+
+    def call(self, *words: str) -> Ran:
+        return self.fleet.call(self.root, self._skew, *words)
+
+    def paper(self, name: str, document: object) -> str:
+        self.fleet.paper(self.root / f"{name}.paper.yaml", document, self._skew)
+        return f"{name}.paper.yaml"
+
+    def take_list(self, *tasks: dict[str, Any]) -> Ran:
+        if len(tasks) == 1:  # one that comes alone would begin at once
+            tasks = (*tasks, part(9, depends_on=[tasks[0]["name"]]))
+        return self.call("verify", "start", "--task-file", self.paper("list", list(tasks)))
+
+    def next(self, by: str, *words: str) -> Any:
+        """Return the task that a worker gets; where there is none, why."""
+        ran = self.call("verify", "next", "--by", by, "--json", *words)
+        document = ran.document
+        return document["task"] if ran.code == 0 else document["why"]
+
+    def report(self, task: str, by: str) -> Ran:
+        name = f"part {task.rpartition('-')[2]}"
+        (self.root / f"part_{name[5:]}.py").write_text("DONE = True\n", encoding="utf-8")
+        said = {
+            "status": "success",
+            "task_name": name,
+            "files_modified": [f"part_{name[5:]}.py"],
+            "verification": {
+                "command": part(int(name[5:]))["verify"],
+                "exit_code": 0,
+                "output_summary": "it says something",
+            },
+            "done_criteria_met": True,
+            "evidence": "it is written",
+        }
+        return self.call("verify", "executor", self.paper("result", said), "--by", by)
+
+    def verify(self, task: str) -> Ran:
+        return self.call("verify", "run", "--task", task)
+
+    def review(self, task: str, by: str) -> Ran:
+        said = {
+            "verdict": "APPROVED",
+            "task_name": f"part {task.rpartition('-')[2]}",
+            "confidence": "HIGH",
+            "findings": ["read it"],
+            "concerns": [],
+            "recommendation": "commit",
+        }
+        return self.call("verify", "review", self.paper("verdict", said), "--by", by)
+
+    def status(self, task: str) -> Any:
+        return self.call("verify", "status", "--json", "--task", task).document
+
+    def ledger(self, task: str) -> list[dict[str, Any]]:
+        text = (self.root / ".phase-gate" / "tasks" / task / "ledger.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def part(number: int, **more: Any) -> dict[str, Any]:
+    """Return one task of a list."""
+    return {
+        "name": f"part {number}",
+        "files": [f"part_{number}.py"],
+        "action": f"write part_{number}.py",
+        "verify": python(f"check.py part_{number}.py"),
+        "done": f"part_{number}.py defines DONE",
+        **more,
+    }
