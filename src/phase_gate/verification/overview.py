@@ -79,7 +79,7 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], *, ke
         _write_cache(cache_file, found)
     broken = {each.task for each in untrusted}
     rows = [
-        (each["taken_at"], name, from_json(TaskRow, each["row"]))
+        (each["taken_at"], name, _parse_row(each["row"]))
         for name, each in found.items()
         if each["row"] and each["stamp"] and name not in broken
     ]
@@ -87,9 +87,20 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], *, ke
     return Overview(rows=ordered, untrusted=tuple(untrusted))
 
 
+#: What rows were read as, by their tasks: a list of a thousand is looked at more than once in a process.
+_parsed: dict[str, tuple[Mapping[str, Any], TaskRow]] = {}
+
+
+def _parse_row(document: Mapping[str, Any]) -> TaskRow:
+    known = _parsed.get(document["task"])
+    if known is None or known[0] != document:
+        known = _parsed[document["task"]] = document, from_json(TaskRow, document)
+    return known[1]
+
+
 def _untrusted(name: str, known: Mapping[str, Any] | None, problem: str) -> Untrusted:
     row = None if known is None else known["row"]
-    return Untrusted(task=name, problem=problem, wave="" if row is None else from_json(TaskRow, row).wave)
+    return Untrusted(task=name, problem=problem, wave="" if row is None else _parse_row(row).wave)
 
 
 def _stamps(folder: Path) -> list[tuple[str, list[int]]]:
@@ -121,7 +132,7 @@ def _read_cache(path: Path) -> dict[str, Any]:
         for each in tasks.values():
             each["stamp"], each["taken_at"]
             if each["row"] is not None:
-                from_json(TaskRow, each["row"])
+                _parse_row(each["row"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
     return tasks
