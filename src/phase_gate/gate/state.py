@@ -21,7 +21,7 @@ else:
     Json = dict
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 13
+SCHEMA = 14
 
 
 class Event(Value):

@@ -36,7 +36,7 @@ from phase_gate.verification.stats import (
 
 _CACHE = "verification.json"
 #: Of the cache: another one is not read.
-_SCHEMA = 3
+_SCHEMA = 4
 #: The stamp of a task that has neither file.
 _GONE = [0, 0]
 
