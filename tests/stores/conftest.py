@@ -8,6 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from phase_gate.stores.address import StoreAddress, parse_address
+from tests.storage.conftest import fake_git as fake_git
+from tests.storage.conftest import plain_git as plain_git
 from tests.stores.database import Database, is_installed, shared_database
 
 #: Here, and not in an inner session: compiled parts do not survive a second import.

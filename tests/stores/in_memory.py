@@ -19,6 +19,8 @@ class Server:
         self.is_down = False
         #: Called before each append, once: another machine that is faster.
         self.before_append: Callable[[], None] | None = None
+        #: Called once, after the append whose answer is lost: another machine that follows it.
+        self.after_append: Callable[[], None] | None = None
         #: Accepts the next append and loses its answer.
         self.loses_answer = False
 
@@ -85,6 +87,9 @@ class InMemoryStore:
         self.server.objects.setdefault(task, {})[last.serial] = dict(objects)
         if self.server.loses_answer:
             self.server.loses_answer = False
+            follow, self.server.after_append = self.server.after_append, None
+            if follow is not None:
+                follow()
             raise StoreUnreachableError("memory:#shop did not answer", remedy="run again")
 
     def load_object(self, task: str, name: str) -> bytes | None:

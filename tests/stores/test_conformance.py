@@ -22,11 +22,27 @@ from phase_gate.storage.shared import Head, SharedStore, Tail
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, declare, facts, open_store
 from tests.stores.kinds import KINDS, NotHereError, Server
+from tests.sweeps import IS_WHOLE
 
 pytestmark = pytest.mark.processes
 
 
-@pytest.fixture(params=list(KINDS))
+#: By http every question takes three processes more, and the server does the same: a few tests in the suite, all of
+#: them with `tox -e sweeps`.
+SAMPLED = frozenset({"git-http"})
+SAMPLE = frozenset(
+    {"test_what_is_added_is_read", "test_a_run_lives_until_it_lets_go", "test_the_second_of_two_is_told_that_it_moved"}
+)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "server" in metafunc.fixturenames:
+        name = metafunc.function.__name__
+        kinds = [kind for kind in KINDS if IS_WHOLE or kind not in SAMPLED or name in SAMPLE]
+        metafunc.parametrize("server", kinds, indirect=True)
+
+
+@pytest.fixture
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     with KINDS[request.param](tmp_path) as server:
         yield server

@@ -131,6 +131,16 @@ def test_a_lost_answer_is_looked_up(server: Server, tmp_path: Path) -> None:
     assert set(facts(one)) == {"it"}
 
 
+def test_a_lost_answer_is_looked_up_where_another_machine_has_followed(server: Server, tmp_path: Path) -> None:
+    one, other = machine(server, tmp_path / "a"), machine(server, tmp_path / "b")
+    begin(one)
+    server.loses_answer = True
+    server.after_append = lambda: declare_one(other)
+    declare(one, "it")
+    assert set(facts(one)) == set(facts(other)) == {"it", "faster"}
+    assert one.ledger_file.read_bytes() == other.ledger_file.read_bytes()
+
+
 def test_what_the_store_does_not_have_is_not_in_the_folder(server: Server, tmp_path: Path) -> None:
     one = machine(server, tmp_path / "a")
     begin(one)

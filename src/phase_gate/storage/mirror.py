@@ -90,8 +90,8 @@ def send(store: TaskStore, opened: Opened, rows: bytes, last: Line) -> None:
     try:
         store.shared.append(store.task, before, after, rows, objects)
     except StoreUnreachableError:
-        # It may have come to be, and only its answer was lost.
-        if store.shared.read(store.task, before).head != after:
+        # It may have come to be, and only its answer was lost. Others may have followed since.
+        if not store.shared.read(store.task, before).rows.startswith(rows):
             raise
     store.objects.kept.clear()
 

@@ -23,6 +23,9 @@ _PROJECT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 #: Without `ext::` and the like: those run commands.
 _SCHEMES = ("file", "ssh", "https", "http")
 
+#: `ext::` and the like: git starts a program of that name.
+_HELPER = re.compile(r"[^/:]*::")
+
 #: A user's name and password in an address: up to the last `@`, for people forget to quote what stands in a password.
 _SECRET = re.compile(r"(?<=://)\S+(?=@)|(?<=password=)[^&#\s]+|(?<=\?)[^#\s]*%[^#\s]*", re.IGNORECASE)
 
@@ -90,7 +93,7 @@ def make_address(kind: str, place: str, project: str) -> StoreAddress:
 def _refuse_odd_remote(remote: str) -> None:
     """Refuse what git would run, or read as an option, instead of asking a server."""
     scheme = remote.partition("://")[0] if "://" in remote else ""
-    if not remote or remote.startswith("-") or "::" in remote or (scheme and scheme not in _SCHEMES):
+    if not remote or remote.startswith("-") or _HELPER.match(remote) or (scheme and scheme not in _SCHEMES):
         raise UsageError(
             f"{_SECRET.sub('...', remote)!r} is no remote that a store may be on",
             remedy="name a folder, or a remote by file://, ssh:// or https://",

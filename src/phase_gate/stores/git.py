@@ -257,7 +257,7 @@ class GitStore:
                 if refs.tip != sent.commit and not self._is_in(task, before, sent, refs.tip):
                     self._refuse_taken(task, begun, leases)
                     self._server.note_refused(answer, is_first=number == 0)
-                    time.sleep(_FIRST_PAUSE * 2**number * random.uniform(0.5, 1.5))
+                    _pause(number)
                     continue
             self._holds.note_pushed(begun, over)
             return
@@ -305,6 +305,10 @@ class GitStore:
 
     def _rollback(self, problem: str) -> RollbackError:
         return RollbackError(f"{self.shown} {problem}", remedy=ROLLBACK)
+
+
+def _pause(number: int) -> None:
+    time.sleep(_FIRST_PAUSE * 2**number * random.uniform(0.5, 1.5))
 
 
 def _head(known: Sent | None) -> Head:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.errors import RollbackError, StorageError, TamperedError
-from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, remove_file, write_atomically
+from phase_gate.storage.files import REAL, exists, read_bytes, refuse, remove_file, write_atomically
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.objects import MAX_SIZE
 from phase_gate.storage.places import make_state_folder
@@ -32,11 +32,8 @@ _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = 
 _HEAD = b"ref: refs/heads/none\n"
 #: Would make git look for settings, objects or parents in other places.
 _LEADS_ELSEWHERE = (
-    "commondir",
-    "config.worktree",
-    "objects/info/alternates",
-    "objects/info/http-alternates",
-    "shallow",
+    *("commondir", "config.worktree", "info/grafts", "shallow"),
+    *("objects/info/alternates", "objects/info/http-alternates"),
 )
 
 #: Bytes: of what comes with one question, of one transaction's lines and of one tree.
@@ -86,7 +83,7 @@ class OwnRepository:
             return
         make_state_folder(self.folder.parents[2])
         for name in ("objects", "refs"):
-            make_folder(REAL, self.folder / name)
+            _make_folder(self.folder / name)
         for name in _LEADS_ELSEWHERE:
             if exists(self.folder / name):
                 raise StorageError(
@@ -94,7 +91,7 @@ class OwnRepository:
                 )
         for name, content in (("config", _CONFIG), ("HEAD", _HEAD)):
             if read_bytes(self.folder / name) != content:
-                write_atomically(REAL, self.folder / name, content, durable=False)
+                _write_copy(self.folder / name, content)
         self._is_made = True
 
     # --- what this machine knows of a task ------------------------------------------------------------------------
@@ -111,8 +108,7 @@ class OwnRepository:
         known = f"{sent.commit} {sent.tree} {sent.head.serial} {sent.head.hash}\n"
         # The ref is for git: it tells the server by it what need not be sent.
         for path, text in ((self.folder / ref, f"{sent.commit}\n"), (self._known_file(ref), known)):
-            make_folder(REAL, path.parent)
-            write_atomically(REAL, path, text.encode(), durable=False)
+            _write_copy(path, text.encode())
 
     def forget_known(self, ref: str) -> None:
         for path in (self.folder / ref, self._known_file(ref)):
@@ -154,8 +150,7 @@ class OwnRepository:
         name = sha1(data, usedforsecurity=False).hexdigest()
         path = self.folder / "objects" / name[:2] / name[2:]
         if not exists(path):
-            make_folder(REAL, path.parent)
-            write_atomically(REAL, path, zlib.compress(data, 1), durable=False)
+            _write_copy(path, zlib.compress(data, 1))
         return name
 
     # --- reading --------------------------------------------------------------------------------------------------
@@ -254,3 +249,16 @@ class OwnRepository:
 
     def _tampered(self, problem: str) -> TamperedError:
         return TamperedError(f"{self._shown}: {problem}", remedy=REPAIR)
+
+
+def _write_copy(path: Path, content: bytes) -> None:
+    """Write what need not survive a power failure: the server has it."""
+    _make_folder(path.parent)
+    write_atomically(REAL, path, content, durable=False)
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise refuse(path, error) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -98,7 +99,7 @@ def call_git(
         except OSError as error:
             raise NoGitError(str(error)) from error
         try:
-            status: int | None = process.wait(limit)
+            status: int | None = _wait(process, limit)
         except BaseException as error:
             _end(process, whole=not is_at_terminal)
             if not isinstance(error, TimeoutExpired):
@@ -142,6 +143,22 @@ def _is_at_terminal() -> bool:
         return os.isatty(0) and os.isatty(2) and sys.stdin is not None
     except (OSError, ValueError):
         return False
+
+
+def _wait(process: Popen[bytes], limit: float) -> int:
+    """Return a process's status as soon as it has ended: `Popen.wait` with a limit looks in growing intervals."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):
+        return process.wait(limit)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        if not poll.poll(limit * 1000):
+            raise TimeoutExpired(process.args, limit)
+    finally:
+        os.close(descriptor)
+    return process.wait()
 
 
 def _end(process: Popen[bytes], *, whole: bool) -> None:
