@@ -22,7 +22,6 @@ from phase_gate.storage.shared import Head, SharedStore, Tail
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, declare, facts, open_store
 from tests.stores.kinds import KINDS, NotHereError, Server
-from tests.sweeps import IS_WHOLE
 
 pytestmark = pytest.mark.processes
 
@@ -38,7 +37,8 @@ SAMPLE = frozenset(
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "server" in metafunc.fixturenames:
         name = metafunc.function.__name__
-        kinds = [kind for kind in KINDS if IS_WHOLE or kind not in SAMPLED or name in SAMPLE]
+        long = {kind for kind in SAMPLED if name not in SAMPLE}
+        kinds = [pytest.param(kind, marks=[pytest.mark.sweep] if kind in long else []) for kind in KINDS]
         metafunc.parametrize("server", kinds, indirect=True)
 
 

@@ -19,7 +19,6 @@ from phase_gate.stores.remotes import find_remote
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 from tests.stores.kinds import GitServer, make_bare
 from tests.stores.test_conformance import add, line
-from tests.sweeps import pairs
 
 pytestmark = pytest.mark.processes
 
@@ -456,7 +455,9 @@ SETTINGS = (
 
 
 @posix_only
-@pytest.mark.parametrize(("setting", "place"), pairs(2, SETTINGS, ("project", "copy")))
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("place", ["project", "copy"])
 def test_a_program_that_a_repository_names_is_not_run(
     server: GitServer, tmp_path: Path, canary: Path, setting: str, place: str
 ) -> None:
