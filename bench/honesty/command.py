@@ -30,6 +30,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="*", metavar="GLOB", help="cases whose names match")
     parser.add_argument("--gates", default="", metavar="NAMES", help="with commas between them (default: all)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep the answers there; those of other cases stay")
+    parser.add_argument("--resume", action="store_true", help="leave out what that file has an answer for")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="stories that are played at a time")
     parser.add_argument("--limit", type=float, default=180.0, help="seconds for a story under one gate")
     parser.add_argument("--here", action="store_true", help="no environments: this interpreter, with what it has")
@@ -114,17 +115,20 @@ def play_all(
                 gate,
                 pythons[gate.name],
                 limit=options.limit,
-                environment=_environment(gate) if is_here else {},
+                environment=environment_here(gate) if is_here else {},
                 with_truth=gate is gates[0],
             ): (case, gate)
             for case in cases
             for gate in gates
+            if not (options.resume and results.has(case.name, gate.name))
         }
         for number, done in enumerate(as_completed(waiting), 1):
             case, gate = waiting[done]
             answer = done.result()
             results.add(case, answer)
-            if answer.is_right is not None and answer.is_right != (case.expect == DONE):
+            if options.json:  # at once: a whole run takes long, and may be stopped
+                recorded.write(results, options.json)
+            if is_contradicted(case, answer):
                 wrong.append(_contradicted(case))
             is_mistaken = answer.answer != case.expect
             if not options.labels and (options.say or is_mistaken):
@@ -134,13 +138,16 @@ def play_all(
     return sorted(wrong)
 
 
-def _environment(gate: Gate) -> dict[str, str]:
+def environment_here(gate: Gate) -> dict[str, str]:
+    """Return what makes this interpreter load the plugins of a gate and no others."""
     return {_NO_PLUGINS: "1", "PYTEST_PLUGINS": ",".join((*_PLUGINS_OF_CASES, *gate.plugins))}
+
+
+def is_contradicted(case: Case, answer: Answer) -> bool:
+    """Say whether the tests of RED tell another story than the label."""
+    return answer.is_right is not None and answer.is_right != (case.expect == DONE)
 
 
 def _contradicted(case: Case) -> str:
     how = "pass" if case.expect != DONE else "do not pass"
     return f"{case.name}: expect is {case.expect!r}, but the tests of RED {how} with the code as it is in the end"
-
-
-__all__ = ["Answer", "main", "play_all"]

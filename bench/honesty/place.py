@@ -65,12 +65,15 @@ class Place:
         else:
             path.unlink(missing_ok=True)
 
+    def environment(self, more: Mapping[str, str]) -> dict[str, str]:
+        return {**self._environment, **{name: self.fill(text) for name, text in more.items()}}
+
     def run(self, words: Sequence[str], environment: Mapping[str, str]) -> int:
         """Run a program and return its exit code, negative for a signal."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise OutOfTimeError
-        given = {**self._environment, **{name: self.fill(text) for name, text in environment.items()}}
+        given = self.environment(environment)
         with self._output.open("wb") as output:
             process = subprocess.Popen(
                 [self.fill(word) for word in words],

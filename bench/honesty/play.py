@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,11 +40,15 @@ def play(
     limit: float = 180.0,
     environment: Mapping[str, str] | None = None,
     with_truth: bool = False,
+    make_place: Callable[..., Place] = Place,
 ) -> Answer:
-    """Do all steps in a fresh folder under a gate; return what it decides after the last one."""
+    """Do all steps in a fresh folder under a gate; return what it decides after the last one.
+
+    :param with_truth: also find out whether the label is right.
+    """
     with tempfile.TemporaryDirectory(prefix="honesty-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
-        place = Place(folder, python, seconds=limit, environment=environment or {})
+        place = make_place(folder, python, seconds=limit, environment=environment or {})
         place.write(case.files)
         gate.begin(place)
         kept = _tests(place.root, case)
@@ -120,6 +124,6 @@ def _is_right(case: Case, place: Place, folder: Path, tests: Mapping[str, str]) 
     judged.write({**tests, **case.truth.hidden})
     code = judged.run([place.python, "-m", "pytest", "-p", "no:cacheprovider", "--color=no"], {})
     # The code may end the process, or skip; so the last line has to say that all tests passed.
-    last = judged.said[-1].splitlines()[-2]
+    *_, last, _ = (line for line in judged.said[-1].splitlines() if line.strip())
     found = _ALL_PASSED.fullmatch(last.strip("= "))
     return code == 0 and found is not None and int(found["skipped"] or 0) == case.truth.skipped
