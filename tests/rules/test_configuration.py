@@ -337,6 +337,25 @@ WRONG_STRUCTURE = [
     pytest.param("evidence: {documents: {decisions: adr}}", "1:35", "has to be a list", "[one", id="one-decision"),
     pytest.param("evidence: {documents: {timeout: -1}}", "1:33", "can't be -1", "0 or more", id="negative-time"),
     pytest.param("evidence: [a]", "1:11", "evidence has to be a mapping", "", id="evidence-in-a-list"),
+    pytest.param("store: git:origin", "1:8", "is named with its project", "git:REMOTE#PROJECT", id="no-project"),
+    pytest.param("store: shop", "1:8", "is named with its project", "", id="a-store-of-one-word"),
+    pytest.param("store: origin#shop", "1:8", "is no store that we know", "git:REMOTE#PROJECT", id="no-kind-of-store"),
+    pytest.param("store: [git, shop]", "1:8", "store has to be a mapping", "", id="a-store-in-a-list"),
+    pytest.param("store: {git: origin}", "1:8", "the key 'project' is missing", "", id="a-remote-without-a-project"),
+    pytest.param("store: {project: shop}", "1:8", "the key 'git' is missing", "", id="a-project-without-a-store"),
+    pytest.param("store: {git: '', project: shop}", "1:14", "blank", "", id="a-remote-of-nothing"),
+    pytest.param("store: {svn: here, project: shop}", "1:8", "the key 'git' is missing", "", id="an-unknown-kind"),
+    pytest.param("store: {git: a, project: b, key: c}", "1:29", "unknown key 'key'", "", id="more-than-a-store"),
+    pytest.param(
+        "store: {git: a, postgresql: 'postgresql://b/c', project: d}",
+        "1:17",
+        "two stores are named",
+        "keep one",
+        id="two-stores",
+    ),
+    pytest.param(
+        "store: {postgresql: 'db:5432/c', project: d}", "1:21", "no address of a database", "write", id="no-scheme"
+    ),
     pytest.param("overrides: true", "1:12", "overrides has to be a mapping", "", id="overrides-that-are-true"),
     pytest.param("overrides: {allow_non_interactive: on}", "1:36", "boolean, not 'on'", "true", id="on-for-true"),
     pytest.param("overrides: {force: true}", "1:13", "unknown key 'force'", "allow", id="unknown-override"),
@@ -344,6 +363,16 @@ WRONG_STRUCTURE = [
 
 #: Names and conditions: what only the loader knows.
 WRONG_MEANING = [
+    pytest.param(
+        "store: 'git:ext::sh -c touch% x#shop'", "1:8", "is no remote that a store may be on", "ssh", id="a-command"
+    ),
+    pytest.param("store: {git: --upload-pack=x, project: a}", "1:8", "is no remote", "", id="an-option-for-git"),
+    pytest.param("store: {git: 'ftp://a/b', project: c}", "1:8", "is no remote", "file://", id="a-remote-by-ftp"),
+    pytest.param("store: {git: a, project: b/c}", "1:8", "can't be a project's", "1 to 64", id="project-in-path"),
+    pytest.param("store: {git: a, project: b.lock}", "1:8", "can't be a project's name", "", id="project-like-a-lock"),
+    pytest.param(
+        "store: 'postgresql://ada:secret@db/c#d'", "1:8", "may not hold a password", "PGPASSFILE", id="a-password"
+    ),
     pytest.param(
         "metrics: {tests_total: int}", "1:11", "is a measured metric already", "", id="metric-that-is-measured"
     ),
@@ -497,6 +526,10 @@ RIGHT = {
     "condition-without-replace": "phases: {RED: {condition: iteration > 0, replace: false}}",
     "empty-phase": "phases: {RED: {}}",
     "whole-timeout": "lock_timeout: 0",
+    "store-on-git": "store: {git: origin, project: shop}",
+    "store-in-a-database": "store: {postgresql: 'postgresql://db/work', project: shop}",
+    "store-as-a-text": "store: git:origin#shop",
+    "store-of-a-plugin": "store: etcd:there#shop",
     "no-evidence": "evidence: {}",
     "agents": "agents: {until: cycle}",
     "nothing-about-agents": "agents: {}",

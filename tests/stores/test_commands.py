@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.cli import main
+from phase_gate.cli import doctor, main
+from phase_gate.cli._watch import PAUSE, store_clock
 from phase_gate.errors import StoreUnreachableError
+from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, declare, facts, lines_of, open_store
 from tests.stores.in_memory import InMemoryStore, Server
 from tests.stores.memory_plugin import SERVERS, install
@@ -43,6 +45,12 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 
 def folder() -> Path:
     return Path.cwd() / ".phase-gate"
+
+
+def machine(server: Server, folder: Path, *, task: str = "default") -> TaskStore:
+    store = open_store(folder, task=task)
+    store.shared = InMemoryStore(server)
+    return store
 
 
 def name_in_file(text: str = STORE) -> None:
@@ -105,6 +113,55 @@ def test_what_waits_is_told_and_sent(gate: Gate, server: Server) -> None:
     assert gate("store", "push", "--json").document == {"store": STORE, "task": "default", "sent": 1}
     assert gate("store", "status").code == 0
     assert gate("store", "push").code == 13
+
+
+@pytest.fixture
+def no_plugin_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The doctor does not ask a pytest of its own."""
+    found = doctor.Diagnosis(what="plugin", mark="good", says="loaded")
+    monkeypatch.setattr(doctor, "check_plugin", lambda start: found)
+
+
+@pytest.mark.usefixtures("no_plugin_look")
+def test_the_doctor_looks_at_the_store(gate: Gate, server: Server) -> None:
+    begin(machine(server, folder()))
+    assert gate("doctor").has("+ store         memory:#shop answers, and has 1 task")
+    server.is_down = True
+    ran = gate("doctor")
+    assert (ran.code, ran.has("- store         memory:#shop does not answer; try: ")) == (1, True)
+
+
+@pytest.mark.usefixtures("no_plugin_look")
+def test_the_doctor_names_a_store_that_a_file_chose(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, store=None)
+    name_in_file()
+    ran = gate("doctor")
+    assert (ran.code, ran.has("and you have not agreed to that yet; try: ", "store trust")) == (1, True)
+
+
+def test_tasks_are_completed_from_the_store_or_from_what_is_here(gate: Gate, server: Server, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        begin(machine(server, tmp_path / name, task=name))
+    assert gate("completion", "--values", "tasks").out.split() == ["one", "two"]
+    assert gate("check", "--task", "two").code == 10
+    server.is_down = True
+    assert gate("completion", "--values", "tasks").out.split() == ["two"]
+
+
+def test_a_watch_wakes_up_when_the_store_has_more(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phase_gate.cli._watch.time.sleep", lambda seconds: None)
+    here = begin(machine(server, tmp_path / "a"))
+    clock = store_clock(here)
+    assert clock is not None
+    assert clock.sleep(PAUSE) is False
+    declare(machine(server, tmp_path / "b"), "it")
+    assert clock.sleep(PAUSE) is True
+    server.is_down = True
+    assert clock.sleep(PAUSE) is True
+    here.shared = None
+    assert store_clock(here) is None
 
 
 # --- trust

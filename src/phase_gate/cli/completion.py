@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.errors import PhaseGateError, UsageError
+from phase_gate.errors import PhaseGateError, StateError, UsageError
 from phase_gate.visible import show_rows
 
 if TYPE_CHECKING:
@@ -61,7 +61,11 @@ def live_values(kind: str, call: Call) -> tuple[str, ...]:
 def _tasks(call: Call) -> Iterable[str]:
     from phase_gate.storage.places import task_names
 
-    return task_names(call.project().state_folder)
+    project = call.project()
+    try:
+        return project.task_names()
+    except StateError:
+        return task_names(project.state_folder)  # at the tab key, what is known here will do
 
 
 def _rules(call: Call) -> tuple[Workflow, State]:

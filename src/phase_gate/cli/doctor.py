@@ -25,8 +25,10 @@ from phase_gate.project import Project
 from phase_gate.storage.lock import filesystem_type, is_free, network_warning
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.git import NoGitError, find_hooks, foreign_filters, run_git
+from phase_gate.storage.unsent import read_unsent
 from phase_gate.values import Value, as_dict
-from phase_gate.visible import show_rows
+from phase_gate.visible import count, show_rows
+from phase_gate.workflow.names import of_task
 
 _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
 
@@ -71,7 +73,13 @@ def _check_all(call: Call) -> Iterator[Diagnosis]:
         return
     yield Diagnosis(what="root", mark="good", says=str(project.root))
     yield check_folder(project)
-    yield from check_state(call.store(project))
+    try:
+        store = call.store(project)
+    except PhaseGateError as error:
+        yield Diagnosis(what="store", mark="bad", says=f"{error.problem}; try: {error.remedy}")
+    else:
+        yield from check_store(store)
+        yield from check_state(store)
     yield check_file_system(project)
     yield from check_git(project)
     yield from check_agents(project, call.arguments.program)
@@ -138,6 +146,23 @@ def check_folder(project: Project) -> Diagnosis:
     if not os.access(folder, os.W_OK):
         return Diagnosis(what="state folder", mark="bad", says=f"{folder} can't be written")
     return Diagnosis(what="state folder", mark="good", says=str(folder))
+
+
+def check_store(store: TaskStore) -> Iterator[Diagnosis]:
+    """Yield whether a shared store can be asked, and whether something waits to be sent to it."""
+    shared = store.shared
+    if shared is None:
+        return
+    try:
+        tasks = len(shared.list_tasks())
+        waiting = len(read_unsent(store.unsent_file, store.files))
+    except PhaseGateError as error:
+        yield Diagnosis(what="store", mark="bad", says=f"{error.problem}; try: {error.remedy}")
+        return
+    says = f"{shared.shown} answers, and has {count(tasks, 'task')}"
+    if waiting:
+        says += f"; not sent: {count(waiting, 'change')}; try: {of_task('phase-gate store push', store.task)}"
+    yield Diagnosis(what="store", mark="note" if waiting else "good", says=says)
 
 
 def check_state(store: TaskStore) -> Iterator[Diagnosis]:

@@ -41,10 +41,11 @@ def run(call: Call) -> Answer:
         raise UsageError(
             "--watch is for people: it has no JSON", remedy="phase-gate status --json, as often as you like"
         )
-    from phase_gate.cli._watch import watch
+    from phase_gate.cli._watch import store_clock, watch
 
     store = call.store(call.project())
-    return watch(lambda: _look(call), (store.state_file, store.ledger_file, store.signal_file))
+    files = (store.state_file, store.ledger_file, store.signal_file)
+    return watch(lambda: _look(call), files, clock=store_clock(store))
 
 
 def _look(call: Call) -> Answer:

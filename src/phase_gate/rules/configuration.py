@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from phase_gate.errors import ConfigurationError
+from phase_gate.errors import ConfigurationError, UsageError
 from phase_gate.gate.flakiness import GREEN_RUNS
 from phase_gate.rules.fields import Fields
 from phase_gate.rules.pipeline import read_artifact_changes
@@ -153,18 +153,32 @@ def _read_proof(fields: Fields) -> ProofSettings:
 
 
 def _read_store(fields: Fields) -> str:
-    """Return the store as one text: what it names is checked where it is used, and said with the same words."""
+    """Return the store as one text, which names one."""
     node = fields.node_of("store")
     if node is None:
         return ""
-    if isinstance(node, YamlScalar):
-        return fields.text("store")
-    section = fields.mapping("store")
-    kind = "postgresql" if "postgresql" in section else "git"
-    place = section.text(kind)
-    project = section.text("project")
+    text = fields.text("store") if isinstance(node, YamlScalar) else _join_store(fields.mapping("store"))
+    from phase_gate.stores.address import parse_address
+
+    try:
+        parse_address(text)
+    except UsageError as error:
+        fields.refuse("store", error.problem, error.remedy)
+    return text
+
+
+def _join_store(section: Fields) -> str:
+    kinds = [kind for kind in ("git", "postgresql") if kind in section]
+    if len(kinds) > 1:
+        section.refuse_key(kinds[1], "two stores are named", "keep one of git and postgresql")
+    kind = kinds[0] if kinds else "git"
+    place, project = section.text(kind), section.text("project")
     section.finish()
-    return f"git:{place}#{project}" if kind == "git" else f"{place}#{project}"
+    if kind == "git":
+        return f"git:{place}#{project}"
+    if "://" not in place:
+        section.refuse(kind, f"{place!r} is no address of a database", "write postgresql://HOST/DATABASE")
+    return f"{place}#{project}"
 
 
 def _read_agents(fields: Fields | None) -> AgentSettings:
