@@ -10,9 +10,9 @@ from typing import Any
 
 from bench.measure import run
 from phase_gate.codec import to_json
-from phase_gate.proof.keeping import keep_files
 from phase_gate.proof.making import make_proof
 from phase_gate.proof.rooms import Trial
+from phase_gate.storage.keeping import keep_files
 from phase_gate.storage.tree.fingerprint import take_tree
 
 #: As many as a step has, and two functions that they are about.

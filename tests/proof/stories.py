@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.proof.keeping import keep_files
 from phase_gate.proof.making import make_proof
 from phase_gate.proof.model import Proof
 from phase_gate.proof.rooms import Trial
+from phase_gate.storage.keeping import keep_files
 from phase_gate.storage.tree.fingerprint import take_tree
 
 TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from phase_gate.gate.measured import Measured
+from phase_gate.gate.reach import Reach
 from phase_gate.values import Value, field
 from phase_gate.workflow.settings import Configuration
 
@@ -40,6 +41,8 @@ class EvidenceContext(Value):
     recall: Callable[[str], Any] = lambda name: None
     #: Returns the files that have tests, as far as the task knows.
     known_tests: Callable[[], frozenset[str]] = frozenset
+    #: Which lines of the watched files the run has reached; None where no run is looked at.
+    reach: Reach | None = None
     #: Providers that a feature brings along, by name.
     more: Mapping[str, Provider] = field(default_factory=dict)
 
@@ -53,3 +56,7 @@ class Provider(Protocol):
     def remember(self, context: EvidenceContext) -> Any:
         """Return, as JSON, what a later look is to be compared with; None for nothing."""
         return None
+
+    def watched(self, context: EvidenceContext) -> tuple[str, ...]:
+        """Return the files, from the root, of which it wants to know which lines a run reaches."""
+        return ()

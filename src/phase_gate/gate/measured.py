@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from phase_gate.values import Literal, Value, field
-from phase_gate.workflow.metrics import PIPELINE_METRICS, PROOF_METRICS
+from phase_gate.workflow.metrics import NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ PROVIDED: Mapping[str, frozenset[str]] = {
     "pipeline": LOOKED_AT,
     # Only remembers what a proof compares with: the proof itself is made where a phase would exit.
     "proof": PROOF_METRICS,
+    "new_code": NEW_CODE_METRICS,
 }
 
 #: Providers that compare with how things were, and since when.
@@ -60,6 +61,7 @@ SINCE: Mapping[str, Since] = {
     "quality": "phase",
     "documents": "cycle",
     "proof": "phase",
+    "new_code": "cycle",
 }
 
 #: Those of them whose phase begins where the one before ended, however much later its first run is.
@@ -70,6 +72,7 @@ EVIDENCE_SLUGS = frozenset(
     {
         "command-failed",
         "could-improve",
+        "new-code-tested",
         "quality-worse",
         "document-not-counted",
         "diagram-broken",
@@ -150,6 +153,16 @@ class Remembered(Value):
 
 
 NOTHING_REMEMBERED = Remembered()
+
+
+def asked_for(phase: Phase, configuration: Configuration) -> frozenset[str]:
+    """Return the names that a project wants to see of a phase, whether its rules speak of them or not."""
+    return NEW_CODE_METRICS if configuration.new_code and phase.tests == "passing" else frozenset()
+
+
+def wants_reach(workflow: Workflow, phase: Phase, configuration: Configuration) -> bool:
+    """Tell whether it matters in a phase which lines its runs reach."""
+    return not NEW_CODE_METRICS.isdisjoint(wanted_names(workflow, phase) | asked_for(phase, configuration))
 
 
 def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:

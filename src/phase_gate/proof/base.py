@@ -16,13 +16,13 @@ from pathlib import Path
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.proof.excuses import excuse_broken_base, excuse_outside, excuse_shared_files
-from phase_gate.proof.keeping import Kept
 from phase_gate.proof.making import Show, make_proof
 from phase_gate.proof.model import Proof
 from phase_gate.proof.rooms import Trial
 from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.source.pytest_settings import FILES, file_patterns, matches, pytest_section
 from phase_gate.source.tests import find_tests, parse_source
+from phase_gate.storage.keeping import Kept
 from phase_gate.storage.references import blobs_of
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import read_blobs, try_git

@@ -7,7 +7,7 @@ from typing import Any
 from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
-from phase_gate.proof.keeping import hidden_sources, keep_files
+from phase_gate.storage.keeping import hidden_sources, keep_files
 
 
 class ProofProvider(Provider):

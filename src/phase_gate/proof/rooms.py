@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from phase_gate.proof.keeping import Kept, read_kept
 from phase_gate.proof.room import Room
+from phase_gate.storage.keeping import Kept, read_kept
 from phase_gate.values import Value, field
 
 #: Seconds that a proof may take, unless the project says otherwise.

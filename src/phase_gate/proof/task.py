@@ -16,10 +16,10 @@ from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
-from phase_gate.proof.keeping import Kept, LostError, hidden_sources
 from phase_gate.proof.making import keep_words, make_proof, parse_options
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
 from phase_gate.proof.rooms import Rooms, Trial
+from phase_gate.storage.keeping import Kept, LostError, hidden_sources
 from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.tree.beside import changed_before
 from phase_gate.task import Task

@@ -17,6 +17,7 @@ from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import merge_inventories, split_id
 from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
+from phase_gate.gate.reach import Reach
 from phase_gate.gate.record import RunRecord, SessionFacts, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
 from phase_gate.gate.state import State
@@ -148,11 +149,13 @@ def make_record(
     began: float,
     is_output: Callable[[str], bool],
     show: Callable[[str], None] | None = None,
+    reach: Reach | None = None,
 ) -> RunRecord:
     """Return the session with everything that is found around it now that it has ended.
 
     :param began: when no code of the project had run yet.
     :param is_output: whether the run itself has written a file.
+    :param reach: which lines of watched files were reached; None where none were watched.
     """
     project, root, outcomes = run.project, run.project.root, facts.outcomes
     assert run.tree is not None, "the run was begun"
@@ -190,7 +193,7 @@ def make_record(
     if in_first_phase and looked.snapshots.baseline is not None:
         before = run.store.objects.load_inventory(looked.snapshots.baseline.inventory)
         missing_since = audit_selection(before, outcomes, selection, names_in).missing
-    measured = gather(Task(project, run.store, looked), run.workflow, run.phase, show=show or say_nothing)
+    measured = gather(Task(project, run.store, looked), run.workflow, run.phase, show=show or say_nothing, reach=reach)
     missing = missing_modules(run)
     found = (*measured.findings, *look_for_oddities(root, after.files, inventory, since=frozen_at))
     return RunRecord(

@@ -105,9 +105,11 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
     commands: tuple[EvidenceCommand, ...] = ()
     documents = DocumentRules()
     quality = QualitySettings()
+    new_code = False
     if (section := fields.mapping("evidence", None)) is not None:
         commands = read_commands(section, overlay)
         quality = read_quality(section)
+        new_code = section.boolean("new_code", False)
         documents = read_documents(section)
         section.finish()
         overlay = replace(overlay, metrics={**overlay.metrics, **{each.metric: "bool" for each in commands}})
@@ -122,6 +124,7 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         freeze=fields.text_list("freeze", ()),
         commands=commands,
         quality=quality,
+        new_code=new_code,
         documents=documents,
         allow_non_interactive=allow_non_interactive,
         exit_gate=read_exit_gate(fields.mapping("exit_gate", None)),

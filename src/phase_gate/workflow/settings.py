@@ -326,6 +326,8 @@ class Configuration(Value):
     #: What we run ourselves, for evidence.
     commands: tuple[EvidenceCommand, ...] = ()
     quality: QualitySettings = field(default_factory=QualitySettings)
+    #: Whether it is shown which new lines no test reaches.
+    new_code: bool = False
     documents: DocumentRules = field(default_factory=DocumentRules)
     allow_non_interactive: bool = False
     exit_gate: ExitGate = field(default_factory=ExitGate)
