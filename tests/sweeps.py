@@ -1,14 +1,14 @@
 """Tables that are too long for every run: a sample of them in the suite, all of them with `tox -e sweeps`.
 
 `@pytest.mark.sampled(n)`, at a test or for its module, keeps every nth row of a table; `@pytest.mark.sweep` leaves a
-long test out. A clause (`criterion`) or a false green (`cheats`) that a table shows is in its sample at least once.
+long test out. A row that is the first to show a clause (`criterion`) or a false green (`cheats`) is kept as well.
 What is named by its id runs in any case.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 
 import pytest
@@ -32,14 +32,14 @@ def find_sample(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     """Return the tests of the suite: all but the long ones, and of each table its first, every nth, and what is new."""
     kept: set[pytest.Item] = set()
     numbers: Counter[str] = Counter()
-    shown: dict[str, set[Shown]] = defaultdict(set)
+    shown: set[Shown] = set()
     for item in items:
         if item.get_closest_marker("sweep") is not None:
             continue
         table, shows, mark = item.nodeid.partition("[")[0], shown_by(item), item.get_closest_marker("sampled")
-        if mark is None or numbers[table] % mark.args[0] == 0 or shows - shown[table]:
+        if mark is None or numbers[table] % mark.args[0] == 0 or shows - shown:
             kept.add(item)
-            shown[table] |= shows
+            shown |= shows
         numbers[table] += 1
     return kept
 

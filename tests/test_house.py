@@ -6,25 +6,32 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 from phase_gate.recording.tamper.patches import OWN_PACKAGES
-from tests.house import PACKAGE, cycles, edges, modules, upward
+from tests.house import PACKAGE, Edge, cycles, edges, modules, upward
 
 #: Imports that point upwards, as "importer -> imported", each with its cure.
 EXCEPTIONS: dict[str, str] = {}
 
 
-def test_imports_point_downwards() -> None:
-    offending = [str(edge) for edge in upward(edges()) if f"{edge.importer} -> {edge.imported}" not in EXCEPTIONS]
+@pytest.fixture(scope="module")
+def found() -> list[Edge]:
+    """Every import of every module."""
+    return edges()
+
+
+def test_imports_point_downwards(found: list[Edge]) -> None:
+    offending = [str(edge) for edge in upward(found) if f"{edge.importer} -> {edge.imported}" not in EXCEPTIONS]
     assert not offending, "\n".join(["imports that point upwards:", *offending])
 
 
-def test_every_exception_is_one() -> None:
-    found = {f"{edge.importer} -> {edge.imported}" for edge in upward(edges())}
-    assert set(EXCEPTIONS) <= found
+def test_every_exception_is_one(found: list[Edge]) -> None:
+    assert set(EXCEPTIONS) <= {f"{edge.importer} -> {edge.imported}" for edge in upward(found)}
 
 
-def test_no_modules_import_each_other() -> None:
-    assert cycles(edges()) == []
+def test_no_modules_import_each_other(found: list[Edge]) -> None:
+    assert cycles(found) == []
 
 
 def test_every_package_says_what_it_is_for() -> None:

@@ -34,6 +34,7 @@ def test_a_ratio_is_the_median_of_ratios_within_a_round() -> None:
     assert ratios({"base": [1.0, 10.0, 1.0], "other": [2.0, 20.0, 5.0]}, "base") == {"base": 1.0, "other": 2.0}
 
 
+@pytest.mark.sweep
 def test_a_small_benchmark_measures(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
     plan = Plan(folder=tmp_path, sizes=(2, 4), files=3, rounds=1, contenders=(BARE, ACTIVE, JUNIT))
     # The others are the same with another argument; they are left to the whole benchmark.

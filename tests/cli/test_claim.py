@@ -215,6 +215,7 @@ def test_a_confident_one_clears_the_count(green: Desk) -> None:
     assert (code, found["claims_low"]) == (0, 0)
 
 
+@pytest.mark.sweep
 def test_blocked_claims_open_the_circuit(begin: Begin) -> None:
     desk = settled(begin, "exit_gate: {indicator_threshold: 9}\n")
     codes = []

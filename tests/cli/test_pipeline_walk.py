@@ -82,6 +82,7 @@ def user(sample: Sample) -> HonestUser:
     return HonestUser(Pipe(sample))
 
 
+@pytest.mark.sweep
 def test_the_whole_way_with_a_failure_a_recovery_and_guidance(user: HonestUser) -> None:
     pipe = user.pipe
     pipe.sample.write({"phase-gate.yaml": RULES, "CONSTITUTION.md": "Members stay anonymous.\n"})

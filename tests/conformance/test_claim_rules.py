@@ -162,6 +162,7 @@ def test_low_claims_are_counted_by_iteration(sample: Sample) -> None:
     assert third.document["reason"].startswith("3 iterations with a claim under 50 points: a person has to look")
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("CG-16")
 def test_blocked_claims_are_counted_by_iteration(sample: Sample) -> None:
     begin(sample, "exit_gate: {indicator_threshold: 9}\n")
@@ -192,6 +193,7 @@ def test_done_in_two_iterations_is_an_indicator(sample: Sample) -> None:
     assert (claim(sample, BARE)["decision"]) == "continue", "an explicit not-done begins the count anew"
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("CG-16")
 def test_done_against_a_failing_test_is_no_indicator_later(sample: Sample) -> None:
     begin(sample, work=WRONG)

@@ -262,6 +262,7 @@ def test_without_the_option_nothing_is_recorded(sample: Sample) -> None:
 # --- DC-02 -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("DC-02")
 def test_six_runs_at_once_lose_nothing(sample: Sample) -> None:
     # On a busy machine the last of them waits long for its turn: what is shown here is not how fast they are.
@@ -403,6 +404,7 @@ def comparable(verdict: Any) -> Any:
     return rest
 
 
+@pytest.mark.sweep
 @pytest.mark.sampled(3)
 @pytest.mark.criterion("DC-04")
 @pytest.mark.parametrize(
@@ -699,6 +701,7 @@ def test_hooks_of_a_conftest_measure_and_guard(sample: Sample) -> None:
     assert verdict["reason"] == "coverage_percent <= 100 is not met (101.0)"
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("DC-07")
 def test_a_hook_is_told_each_verdict(sample: Sample) -> None:
     extended(sample, "90")

@@ -402,6 +402,7 @@ def test_refactor_ends_by_a_declared_fact(sample: Sample, fact: str, code: int, 
     assert ran.has("iteration >= max_refactor_iterations", "one of")
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("DG-04")
 @pytest.mark.usefixtures("quality_extra")
 def test_refactor_ends_when_a_tool_finds_no_more_improvements_and_not_before(sample: Sample) -> None:
@@ -430,6 +431,7 @@ def test_refactor_ends_at_iteration_5_and_not_before(sample: Sample) -> None:
     assert ran.has("5 >= 5")
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("DG-04")
 def test_refactor_with_a_failing_test_is_closed_whatever_is_declared(sample: Sample) -> None:
     sample.write(test_steps=step_tests(2), steps=steps(2))
@@ -1236,6 +1238,7 @@ def test_each_part_of_a_schema_says_what_it_means(name: str) -> None:
         look(part, definition)
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("DG-15")
 def test_status_and_history_are_valid_against_their_schemas(sample: Sample) -> None:
     assert faults("status", status(sample)) == []

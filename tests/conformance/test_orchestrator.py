@@ -30,6 +30,7 @@ def test_executor_verify_command_and_reviewer_are_started_and_tried_again(team: 
     assert (team.turns(1, "executor"), team.turns(1, "reviewer"), team.status(1)) == (3, 2, "APPROVED")
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("VG-36")
 def test_an_executor_that_hangs_is_ended(team: Team) -> None:
     team.let_time_pass()
@@ -39,6 +40,7 @@ def test_an_executor_that_hangs_is_ended(team: Team) -> None:
     assert team.failures(1) == ["TIMEOUT"]
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("VG-36")
 def test_escalation_notifies_and_waits_for_retry_skip_or_investigate(team: Team) -> None:
     fails: Turn = {"report": None, "exit": 3}

@@ -431,6 +431,7 @@ def test_several_requests_lead_to_the_earliest_target_and_are_all_approved(pipe:
     assert {row["status"] for row in pipe.pipeline["requests"]} == {"approved"}
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("PG-10")
 def test_review_finds_drift_and_raises_it_once(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
@@ -454,6 +455,7 @@ def test_review_finds_drift_and_raises_it_once(pipe: Pipe) -> None:
     assert len(pipe.pipeline["requests"]) == 1
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("PG-10")
 def test_a_large_change_asks_for_a_new_scope(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
@@ -479,6 +481,7 @@ def test_without_git_nobody_can_tell_what_drifted(pipe: Pipe) -> None:
     assert "drift-known" in unmet(verdict)
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("PG-10")
 def test_blocking_audit_findings_make_a_request_once(pipe: Pipe) -> None:
     pipe.at("AUDIT")
@@ -662,6 +665,7 @@ def test_a_failure_inside_a_recovery_uses_one_up(pipe: Pipe) -> None:
     assert pipe.pipeline["recoveries"] == 5
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("PG-13")
 def test_what_is_worse_than_the_best_attempt_ends_the_pipeline(pipe: Pipe) -> None:
     pipe.at("QA_VALIDATION")
@@ -973,6 +977,7 @@ def test_a_check_that_still_fails_keeps_the_recovery_closed(pipe: Pipe) -> None:
     assert pipe.phase == "IMPLEMENTATION"
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("PG-19")
 def test_tests_that_failed_pass_before_the_recovery_is_over(pipe: Pipe) -> None:
     pipe.at("QA_VALIDATION")

@@ -405,6 +405,7 @@ def test_the_feedback_of_malformed_results_names_the_form(gate: Gate) -> None:
     assert gate.call("verify", "feedback").has("flagged for manual review")
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("VG-13", "VG-11", "VG-32")
 def test_a_verify_command_that_takes_too_long_is_ended_with_its_children(gate: Gate) -> None:
     sleeps = "import time; time.sleep(60)"
@@ -1072,6 +1073,7 @@ def test_a_run_of_pytest_is_evidence_of_the_task(gate: Gate) -> None:
     assert gate.review().code == 0
 
 
+@pytest.mark.sweep
 @pytest.mark.sampled(2)
 @pytest.mark.criterion("VG-04")
 @pytest.mark.parametrize("workers", ["", "-p xdist.plugin -n 2 "], ids=["alone", "with-workers"])
@@ -1112,6 +1114,7 @@ def test_a_run_of_pytest_that_proves_less_is_refused(gate: Gate, tests: str, sai
     assert gate.failures == ["VERIFY_FAILURE"]
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("VG-25")
 def test_a_narrow_verify_is_complete(gate: Gate) -> None:
     begin_pytest(gate, arguments="test_planner.py -k test_id")
@@ -1421,6 +1424,7 @@ def test_what_a_commit_brought_and_another_took_back_counts(gate: Gate) -> None:
     assert ran.has("files-listed: changed files that the task does not list: 1 (backdoor.py)")
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("VG-23", "VG-28")
 def test_commits_of_the_gate_and_for_other_tasks_are_not_held_against_one(gate: Gate) -> None:
     repository(gate)
@@ -1464,6 +1468,7 @@ def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate
     assert gate.call("verify", "commit").code == 0
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("VG-23")
 def test_filters_of_the_repository_are_part_of_a_commit(gate: Gate) -> None:
     repository(gate)

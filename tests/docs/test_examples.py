@@ -220,6 +220,7 @@ def test_drive(example: Example) -> None:
     assert "Iterations of the drive" in (example.root / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.sweep
 def test_agent_loop(example: Example) -> None:
     example.copy("agent-loop")
     said = example.type("phase-gate drive", ends_with=12)

@@ -105,6 +105,7 @@ def test_without_a_repository_there_are_no_jobs(team: Team) -> None:
     assert "git init" in ran.err
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("role", ["executor", "reviewer"])
 def test_a_killed_driver_is_taken_over(team: Team, role: str, drivers: list[subprocess.Popen[str]]) -> None:
     slow: Turn = {"sleep": 600, "report": None}

@@ -190,6 +190,7 @@ def test_without_a_person_a_stuck_pipeline_ends_with_12(crew: Crew) -> None:
     assert crew.rows(code=12)[-1]["outcome"] == "halted"
 
 
+@pytest.mark.sweep
 def test_a_person_guides_a_stuck_pipeline(crew: Crew) -> None:
     plan_stuck(crew)
     terminal = Terminal(crew.track.root, "drive")

@@ -32,7 +32,7 @@ brief = settings(
 )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", NAMES)
 @brief
 @given(data=st.data())

@@ -44,7 +44,7 @@ CHEATS: dict[str, Attempt] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("guard", CHEATS)
 def test_refuses_with_the_guard_and_opens_without(bench: FastWorkbench, guard: str) -> None:
     cheat = CHEATS[guard]

@@ -161,6 +161,7 @@ def test_without_what_the_last_run_left_nothing_is_named(once: Sample) -> None:
     assert "data.csv" not in checked.out
 
 
+@pytest.mark.sweep
 def test_runs_that_write_are_no_attempts_of_their_own(red: Sample) -> None:
     """The breaker counts what was tried: a test that writes a file tries nothing."""
     red.write({"data.csv": "1 2\n"}, calc=CALC)

@@ -418,6 +418,7 @@ def test_a_stored_object_that_is_not_what_it_was(red: Sample, damage: str) -> No
     assert ran.has("[state-tampered]")
 
 
+@pytest.mark.sweep
 def test_an_old_copy_of_the_folder_is_noticed(red: Sample) -> None:
     shutil.copytree(red.root / ".phase-gate", red.root / "copy")
     assert red.pytest("--phase=red").code == 0
@@ -604,6 +605,7 @@ def lock_held(folder: Path) -> Iterator[int]:
             process.kill()
 
 
+@pytest.mark.sweep
 def test_a_lock_held_by_another_is_11_and_the_holder_is_named(red: Sample) -> None:
     red.write({"phase-gate.yaml": "lock_timeout: 0.2\n"})
     before = contents(red.root)

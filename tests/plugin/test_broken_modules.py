@@ -73,6 +73,7 @@ def test_a_class_that_pytest_cannot_collect(step: Sample) -> None:
     )
 
 
+@pytest.mark.sweep
 def test_a_module_that_was_broken_before_the_cycle_stays_a_known_failure(sample: Sample) -> None:
     sample.write(test_old="import no_such_module\n\n\ndef test_old():\n    assert no_such_module\n")
     sample.commit_all()

@@ -201,6 +201,7 @@ def test_tags_of_gherkin_scenarios(sample: Sample) -> None:
 # --- where the criteria come from ------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 def test_what_was_typed_once_holds_for_the_cycle(sample: Sample) -> None:
     one_test = TESTS.partition('@pytest.mark.criterion("AC-2")')[0]
     sample.write({"phase-gate.yaml": "run:\n  criteria: 1\n"})
@@ -237,6 +238,7 @@ def test_the_project_s_file_names_them_from_the_root(sample: Sample, monkeypatch
     assert standings(sample) == {"AC-1": "failing", "AC-2": "failing"}
 
 
+@pytest.mark.sweep
 def test_a_typed_path_starts_where_one_stands(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     sample.write({"pytest.ini": INI, "docs/criteria.md": CRITERIA})
     sample.write({"tests/test_leap.py": TESTS}).write(leap=STUB)

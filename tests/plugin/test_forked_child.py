@@ -254,6 +254,7 @@ def _is_quiet(sample: Sample, tests: int) -> None:
     assert list((sample.root / ".phase-gate" / "runs").iterdir()) == []
 
 
+@pytest.mark.sweep
 def test_children_that_leave_are_nobody_s_business(sample: Sample) -> None:
     run(sample.write(test_honest=HONEST), "--phase=green", "-p", "no:randomly")
     _is_quiet(sample, HONEST.count("\ndef test_"))

@@ -79,6 +79,7 @@ def test_in_the_next_red_a_moved_test_is_an_old_one(sample: Sample, place: str) 
     assert sample.pytest("--phase=green").code == 0
 
 
+@pytest.mark.sweep
 def test_a_known_failure_that_moves_is_still_one(sample: Sample) -> None:
     sample.write(test_old="def test_old():\n    assert len('1') == 2\n\n\ndef test_fine():\n    assert len('1') == 1\n")
     assert sample.gate("baseline", PYTEST_PLUGINS="phase_gate.plugin").code == 0

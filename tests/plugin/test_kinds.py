@@ -157,6 +157,7 @@ def test_a_run_inside_a_run_of_the_same_task_is_nested(suite: Sample) -> None:
     assert state_of(suite).streak.count == 1, "an edit before the outer run, and the nested failure did no harm"
 
 
+@pytest.mark.sweep
 def test_a_run_inside_a_run_of_another_task_counts_there(suite: Sample) -> None:
     suite.write(
         {"inner/check_inner.py": "def test_inner():\n    pass\n"},
@@ -401,6 +402,7 @@ def test_partial_by_items_that_a_conftest_drops_without_a_word(suite: Sample) ->
     expect(suite, "partial", "2 known tests did not run", streak=0, iteration=1)
 
 
+@pytest.mark.sweep
 def test_last_failed_is_partial_and_not_missing(sample: Sample) -> None:
     def run(*arguments: str) -> Ran:
         # With the cache: --lf needs it.
@@ -619,6 +621,7 @@ def test_a_mended_test_has_no_two_outcomes_on_one_tree(sample: Sample) -> None:
 # --- overlapping
 
 
+@pytest.mark.sweep
 def test_overlapping_runs_are_complete_but_do_not_extend_the_streak(suite: Sample) -> None:
     suite.write(
         test_c="import pathlib, time\n\n\ndef test_waits():\n    me = pathlib.Path('slow')\n    if me.exists():\n"

@@ -133,6 +133,7 @@ def test_confirm_runs_again_in_a_fresh_process(passing: Sample) -> None:
     assert ran.out.count("test session starts") == 2, "both outputs are shown whole"
 
 
+@pytest.mark.sweep
 def test_the_signal_goes_with_the_last_confirming_run(passing: Sample) -> None:
     passing.write({"phase-gate.yaml": "parameters: {required_green_runs: 3}\n"})
     ran = passing.pytest_process("--phase=green", "--phase-confirm", "--exit-signal", "three times green")
@@ -215,6 +216,7 @@ def test_confirm_does_not_repeat_an_odd_run(passing: Sample) -> None:
     assert (state.streak.count, state.signals_premature, state.exited) == (1, 1, False)
 
 
+@pytest.mark.sweep
 def test_confirm_may_stand_in_the_file(passing: Sample) -> None:
     passing.write({"phase-gate.yaml": "run: {confirm: true}\n"})
     assert passing.pytest_process("--phase=green").code == 0
@@ -414,6 +416,7 @@ def test_criteria_in_the_file(sample: Sample) -> None:
 # --- tasks and folders
 
 
+@pytest.mark.sweep
 def test_tasks_never_touch_each_other(passing: Sample) -> None:
     passing.pytest("--phase=green")
     before = ledger(passing)

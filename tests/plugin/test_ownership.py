@@ -13,6 +13,7 @@ from phase_gate.storage.ownership import Ownership
 from tests.support import Sample
 
 
+@pytest.mark.sweep
 def test_a_narrow_run_keeps_nothing_more_in_sight(sample: Sample) -> None:
     """What is ignored and imported counts from a whole run on: else a look at one test would undo the last green."""
     late = (

@@ -108,6 +108,7 @@ def test_before_is_what_green_ended_with_however_late_the_first_run_comes(sample
     assert "| price.py | 6->2 |" in (sample.root / "verdict.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.sweep
 def test_the_same_where_the_signal_came_by_itself(sample: Sample) -> None:
     sample.write(test_price=TESTS)
     assert sample.pytest("--phase=red", "--exit-signal=they fail").code == 0
@@ -177,6 +178,7 @@ def test_a_project_may_ask_for_no_worse_code(sample: Sample) -> None:
     assert verdict["reason"] == "quality_delta >= 0 is not met (-4)"
 
 
+@pytest.mark.sweep
 def test_the_limits_are_frozen_with_the_tests(sample: Sample) -> None:
     refactor(begin_with_refactor(sample))
     sample.write({"phase-gate.yaml": "evidence: {quality: {lint: false}}\n"})

@@ -55,6 +55,7 @@ def test_every_failure_gets_its_class_on_workers(sample: Sample) -> None:
     assert sample.report()["metrics"]["tests_refused"] == len(REFUSED) + 1
 
 
+@pytest.mark.sweep
 def test_accepted_failures_alone_open_the_gate(sample: Sample) -> None:
     write(sample, *ACCEPTED)
     assert sample.pytest(*OPTIONS, "--exit-signal=all of them are to be written", plugins=PLUGINS[1:]).code == 0

@@ -189,6 +189,7 @@ def test_the_real_top_folder_is_refused() -> None:
 # --- a walk without git
 
 
+@pytest.mark.sweep
 def test_a_run_in_a_folder_with_too_many_files(project: Sample, capsys: pytest.CaptureFixture[str]) -> None:
     assert project.pytest("--phase=green").code == 10
     with project.environment.context() as patch:

@@ -75,6 +75,7 @@ def test_a_shard_writes_its_record_and_touches_no_ledger(suite: Sample) -> None:
     assert not (suite.root / ".phase-gate").exists()
 
 
+@pytest.mark.sweep
 def test_combined_they_are_one_run(suite: Sample) -> None:
     run_shards(suite, 3)
     first = gate("ci", "combine")

@@ -154,6 +154,7 @@ def test_a_new_failure_is_not_a_known_one(sample: Sample) -> None:
     assert numbers(sample, "tests_failing", "tests_known_failing", "baseline_failing") == [1, 3, 1]
 
 
+@pytest.mark.sweep
 def test_a_known_failure_whose_test_is_rewritten_has_to_be_red_and_green(sample: Sample) -> None:
     sample.write(shop=SHOP, test_shop=OLD_TESTS)
     take_baseline(sample)
@@ -254,6 +255,7 @@ def test_green_typed_by_mistake_on_the_first_day(sample: Sample) -> None:
     assert found(sample, "advisory") == [], "RED was seen"
 
 
+@pytest.mark.sweep
 def test_changed_rules_are_frozen_anew_while_tests_still_fail(sample: Sample) -> None:
     sample.red().write({"pytest.ini": "[pytest]\nxfail_strict = true\n"}, calc=CALC.partition("\n\n\n")[0] + "\n")
     run(sample, "green")
@@ -449,6 +451,7 @@ def test_old_tests_that_are_gone_in_the_next_red_are_named(
         assert [test for slug, test in found(sample, "advisory") if slug == "tests-gone"] == expected
 
 
+@pytest.mark.sweep
 def test_workers_today_and_none_tomorrow(sample: Sample) -> None:
     sample.write(test_calc=FAILING_TESTS)
     sample.pytest_process("--phase=red", "--exit-signal=both fail", "-n", "2", plugins=("xdist",))
@@ -475,6 +478,7 @@ def test_flickers():
 """
 
 
+@pytest.mark.sweep
 def test_as_many_greens_as_the_history_asks_for(sample: Sample) -> None:
     sample.write({"phase-gate.yaml": "parameters: {required_green_runs: auto}\n"}, test_a=FLICKERS)
     for _ in range(6):

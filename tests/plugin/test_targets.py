@@ -122,6 +122,7 @@ def test_a_project_in_a_folder_of_its_repository(sample: Sample) -> None:
     assert sample.report("app/verdict.json")["metrics"]["tests_total"] == 1
 
 
+@pytest.mark.sweep
 def test_workers_find_the_same_targets(sample: Sample) -> None:
     sample.write(test_old=OLD).commit_all()
     sample.write(test_new=NEW)
@@ -146,6 +147,7 @@ def test_the_last_complete_run_of_a_cycle_is_the_next_ones_baseline(sample: Samp
     assert sample.pytest("--phase=red").code == 10, "the target passes now, so RED is closed again"
 
 
+@pytest.mark.sweep
 def test_a_whole_second_cycle(sample: Sample) -> None:
     cycle(sample).write(test_new=NEW)
     assert red(sample, "--exit-signal=one fails").code == 0
@@ -177,6 +179,7 @@ def test_a_new_test_that_passes_at_once_closes_red(sample: Sample) -> None:
     assert numbers(sample) == [1, 0, 1, 3]
 
 
+@pytest.mark.sweep
 def test_a_colleagues_merged_passing_tests_are_not_the_step(sample: Sample) -> None:
     cycle(sample).commit_all()
     sample.write(test_merged=OLD)
@@ -237,6 +240,7 @@ def test_a_known_failure_is_exempt_and_shown(with_baseline: Sample) -> None:
     assert numbers(sample, "tests_failing", "tests_known_failing", "consecutive_green_runs") == [0, 1, 2]
 
 
+@pytest.mark.sweep
 def test_a_known_failure_that_passed_once_may_not_fail_again(with_baseline: Sample) -> None:
     sample = with_baseline
     green = ("--phase=green", "--phase-report=verdict.json")
@@ -298,6 +302,7 @@ def test_a_baseline_between_two_phases_excuses_nothing_in_this_cycle(sample: Sam
     assert numbers(sample, "tests_missing") == [1]
 
 
+@pytest.mark.sweep
 def test_a_baseline_of_a_revision(sample: Sample) -> None:
     sample.write(test_old=BROKEN).commit_all()
     sample.write(test_old=BROKEN.replace("assert 0", CHECK), test_new=NEW).commit_all()
@@ -328,6 +333,7 @@ def test_what_is_no_baseline(sample: Sample, files: dict[str, str], arguments: t
     assert not (sample.root / ".phase-gate" / "ledger.jsonl").exists()
 
 
+@pytest.mark.sweep
 def test_a_module_that_cannot_be_imported_is_a_known_failure(sample: Sample) -> None:
     sample.write(test_old="import no_such_module\n\n\ndef test_one():\n    pass\n", test_fine=OLD)
     assert take_baseline(sample).has("known failure: test_old.py::test_one")

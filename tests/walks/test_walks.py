@@ -33,6 +33,7 @@ def test_the_plain_way_leads_to_the_exit(workflow: str, server: WarmServer) -> N
     _assert_exit(take(Walk(workflow=workflow, steps=()), server))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.processes
 @pytest.mark.parametrize(("workflow", "seed"), [(name, seed) for name, seeds in SAMPLE.items() for seed in seeds])
 def test_every_walk_leads_to_the_exit(workflow: str, seed: int, server: WarmServer) -> None:
