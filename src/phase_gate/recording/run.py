@@ -69,6 +69,8 @@ class Request(Value):
     start_facts: Mapping[str, Any] = field(default_factory=dict)
     #: Files that its options name as reports, from the root.
     reports: tuple[str, ...] = ()
+    #: Raises what speaks against it, asked again while the start record is being written.
+    refuse: Callable[[], None] = lambda: None
 
 
 class RecordedRun:
@@ -193,6 +195,7 @@ class RecordedRun:
                         remembered=self.remembered,
                     )
                 )
+            self.request.refuse()
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
             self.close()  # where it began once already, and another machine was first
             self._hold = self.store.hold(self.id)

@@ -37,6 +37,8 @@ def combine_run(
         arguments=("phase-gate", "combine"),
         signal=read_signal_file(store.signal_file),
         start_facts=_start_facts(shards),
+        # Again, when nothing can come between: another machine may be combining them, too.
+        refuse=lambda: _refuse_spent(store, shards),
         reports=reports,
     )
     run = RecordedRun(project, workflow_from_json(first.workflow), store, request)
@@ -60,6 +62,12 @@ def _start_facts(shards: Sequence[Shard]) -> Mapping[str, Any]:
     }
 
 
+def commit_here(project: Project) -> str:
+    """Return the commit that lies here; empty where there is none."""
+    commit = try_git(project.root, "rev-parse", "HEAD")
+    return "" if commit is None else commit.decode("ascii", "replace").strip()
+
+
 def _refuse_other_place(project: Project, shard: Shard) -> None:
     """Refuse shards that speak of other code than what lies here."""
     if shard.task != project.task:
@@ -67,8 +75,7 @@ def _refuse_other_place(project: Project, shard: Shard) -> None:
             f"the shards are of task {shard.task}, and this is task {project.task}",
             remedy=f"phase-gate ci combine --task={shard.task} DIR",
         )
-    commit = try_git(project.root, "rev-parse", "HEAD")
-    here = "" if commit is None else commit.decode("ascii", "replace").strip()
+    here = commit_here(project)
     if here != shard.commit:
         raise ShardError(
             f"the shards ran on commit {shard.commit[:12] or 'none'}, and here is {here[:12] or 'none'}",

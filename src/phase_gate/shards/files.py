@@ -76,6 +76,18 @@ def read_shards(folder: Path, *, key: bytes | None) -> list[Shard]:
     return [_read(path, path.relative_to(folder).as_posix(), key, expand) for path in paths]
 
 
+def find_missing(folder: Path) -> list[str] | None:
+    """Return the shards whose files are not there, by the names of those that are; None where there are none at all."""
+    names = [path.name.removesuffix(SUFFIX).split("-of-") for path in folder.rglob(f"*{SUFFIX}")]
+    splits = {(int(name[0]), int(name[1])) for name in names if len(name) == 2 and all(map(str.isdecimal, name))}
+    totals = {total for _, total in splits}
+    if not splits:
+        return None
+    return [
+        f"{index}/{total}" for total in sorted(totals) for index in range(1, total + 1) if (index, total) not in splits
+    ]
+
+
 def _read(path: Path, name: str, key: bytes | None, expand: Any) -> Shard:
     remedy = "run that shard again, and bring its record here whole"
     try:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import pytest
 
-from phase_gate.errors import StateError, UsageError
+from phase_gate.errors import StateError, StoreUnreachableError, UsageError
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.standing import exit_status_for
@@ -29,6 +29,7 @@ from phase_gate.recording.worker import read_worker
 from phase_gate.report.panel import Line
 from phase_gate.shards.files import FOLDER, shard_mark_file, write_shard
 from phase_gate.shards.record import Shard, Split, collection_digest, to_ranges
+from phase_gate.shards.sharing import hand_in, round_of
 from phase_gate.shards.split import read_split
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree, changed_sources
@@ -54,6 +55,8 @@ class ShardRecorder(SessionRecorder):
         self._slices = SliceWitness()
         self._before: Tree | None = None
         self._shard: Shard | None = None
+        #: Whether the shared store knows that it began.
+        self._is_begun = False
 
     @classmethod
     def _prepare(cls, config: pytest.Config) -> Self:
@@ -163,6 +166,17 @@ class ShardRecorder(SessionRecorder):
 
     def _write(self, shard: Shard) -> None:
         write_shard(self._folder, shard, key=self._project.key)
+        if self._run.store.shared is None:
+            return
+        name = round_of(self._project.environment)
+        if shard.facts is None:
+            # Where it can't be said now, it is said with the end.
+            with contextlib.suppress(StoreUnreachableError):
+                hand_in(self._run.store, shard, round_name=name)
+                self._is_begun = True
+            return
+        begun = () if self._is_begun else (replace(shard, facts=None),)
+        hand_in(self._run.store, *begun, shard, round_name=name)
 
     @property
     def _folder(self) -> Path:
@@ -174,10 +188,14 @@ class ShardRecorder(SessionRecorder):
         assert self._shard is not None
         assert self._shard.facts is not None
         ran = count(len(self._shard.ran), "test")
+        shared = self._run.store.shared
+        where, combine = f"{FOLDER}/", f"phase-gate ci combine {FOLDER}"
+        if shared is not None:
+            where, combine = shared.shown, "phase-gate ci combine"
         return [
             Line(f"phase gate: shard {self._split} of {self._phase.name}", {"bold": True}, is_title=True),
-            Line(f"{ran} of {len(self._shard.collected)} recorded in {FOLDER}/; a shard alone has no verdict"),
-            Line(f"Next     phase-gate ci combine {FOLDER}   (when all {self._split.total} are there)", {"bold": True}),
+            Line(f"{ran} of {len(self._shard.collected)} recorded in {where}; a shard alone has no verdict"),
+            Line(f"Next     {combine}   (when all {self._split.total} are there)", {"bold": True}),
         ]
 
     def announce(self) -> tuple[str, ...]:

@@ -375,6 +375,14 @@ class TaskStore(TaskPlaces):
             opened = self.opener.open()
             yield opened if self.shared is None else self.take_over(opened)
 
+    def wait_for_more(self, seconds: float) -> bool:
+        """Wait until the shared store may have more than this folder; tell whether it has."""
+        assert self.shared is not None, "there is one"
+        from phase_gate.storage.shared import Head
+
+        opened = self.opener.open()
+        return self.shared.wait(self.task, Head(opened.serial, opened.head), seconds)
+
     # --- changing ------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
