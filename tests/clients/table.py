@@ -129,8 +129,13 @@ def _translate_codex(step: Step, root: Path) -> Say | Call:
         if isinstance(step, Patch):
             return Call(tool="apply_patch", given=patch)
         # It has no other tool to edit with: the shell knows the command, too.
-        return Call(tool="exec_command", given={"cmd": f"apply_patch {shlex.quote(patch)}"})
-    return Call(tool="exec_command", given={"cmd": _in_shell(step)})
+        return _run_in_codex(f"apply_patch {shlex.quote(patch)}")
+    return _run_in_codex(_in_shell(step))
+
+
+def _run_in_codex(command: str) -> Call:
+    # As long as it can be made to wait: on a busy machine it goes on with a command that still runs.
+    return Call(tool="exec_command", given={"cmd": command, "yield_time_ms": 30_000})
 
 
 def _trust_codex(home: Path, root: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
@@ -212,7 +217,9 @@ def _translate_copilot(step: Step, root: Path) -> Say | Call:
         return Call(tool="create", given={"path": str(root / step.path), "file_text": step.text})
     if isinstance(step, Edit) and not isinstance(step, Patch):
         return Call(tool="edit", given={"path": str(root / step.path), "old_str": step.old, "new_str": step.new})
-    return Call(tool="bash", given={"command": _in_shell(step), "description": "go on"})
+    # In seconds: otherwise it goes on with a command that still runs, on a busy machine.
+    given = {"command": _in_shell(step), "description": "go on", "mode": "sync", "initial_wait": 180}
+    return Call(tool="bash", given=given)
 
 
 def _trust_copilot(home: Path, root: Path, environment: Mapping[str, str]) -> Mapping[str, str]:

@@ -84,10 +84,14 @@ def test_a_person_answers_at_the_terminal(team: Team) -> None:
 
 
 def test_no_answer_leaves_it_for_later(team: Team) -> None:
-    team.plan((1,), script={1: {"executor": [{"report": {"status": "failure", "error": "no"}}]}})
+    slow = {"report": {"status": "failure", "error": "no"}, "say": "I look \x1b[31maround\n", "sleep": 1}
+    team.plan((1,), script={1: {"executor": [slow]}})
     terminal = Terminal(team.root, "verify", "drive")
     terminal.answers("")
     assert terminal.end() == 13
+    assert "phase gate verify drive · 0 of 1 task finished" in terminal.shown, "the live view is there"
+    assert "attempt 1  executor works" in terminal.shown
+    assert "  | I look \\x1b[31maround" in terminal.shown
     assert team.status(1) == "FAILED"
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,6 +130,60 @@ def test_a_killed_driver_is_taken_over(team: Team, role: str, drivers: list[subp
 
 
 @pytest.mark.sweep
+def test_a_time_out_stops_one_job_and_not_the_others(team: Team, drivers: list[subprocess.Popen[str]]) -> None:
+    slow: Turn = {"sleep": 600, "report": None}
+    team.plan((1, 2), script={1: {"executor": [slow, works(1)]}}, more={1: {"timeouts": {"executor": 1}}})
+    driver = team.start("--jobs", "2", "--json")
+    drivers.append(driver)
+    rows = hear(driver, lambda row: row["event"] == "waits", lambda row: row["event"] == "merged")
+    (stopped,) = [row for row in rows if row["event"] == "agent-ended" and row["how"] == "timed-out"]
+    assert stopped["task"] == slug_of(1)
+    assert not is_alive(int(team.sleeps("executor").read_text())), "with all that it started"
+    (waits,) = [row for row in rows if row["event"] == "waits"]
+    assert 29 < waits["seconds"] <= 30, "a time-out is tried again after a while"
+    driver.send_signal(signal.SIGINT)
+    out, _ = driver.communicate(timeout=120)
+    assert driver.returncode == 130, out
+    assert team.failures(1) == ["TIMEOUT"]
+    assert team.statuses() == {"1": "FAILED", "2": "APPROVED"}
+    assert [row["data"]["how"] for row in team.ledger(1, "agent-worked")] == ["timed-out"]
+    assert left_over(team) in ([], [f"refs/phase-gate/{slug_of(1)}"])
+
+
+def test_ctrl_c_twice_leaves_nothing_running(team: Team, drivers: list[subprocess.Popen[str]]) -> None:
+    """Both agents sleep, each with a child that has left its session."""
+    spawn = "setsid sh -c 'echo $$ >> ../../children.txt; exec sleep 600' < /dev/null > /dev/null 2>&1 &"
+    slow: Turn = {"run": [spawn], "sleep": 600, "report": None}
+    team.plan((1, 2), script={number: {"executor": [slow, works(number)]} for number in (1, 2)})
+    driver = team.start("--jobs", "2")
+    drivers.append(driver)
+    children = team.root.parent / "children.txt"
+    wait_for(lambda: int(children.exists() and len(children.read_text().split()) == 2))
+    driver.send_signal(signal.SIGINT)
+    assert driver.stdout is not None
+    assert any("Ctrl-C again ends them at once" in line for line in iter(driver.stdout.readline, ""))
+    driver.send_signal(signal.SIGINT)
+    out, _ = driver.communicate(timeout=120)
+    assert driver.returncode == 130, out
+    pids = [int(pid) for pid in children.read_text().split()]
+    assert not any(map(is_alive, [*pids, int(team.sleeps("executor").read_text())]))
+    assert not Path(f"{team.root}.worktrees").exists()
+    for number in (1, 2):
+        assert [row["data"]["failure"]["counts"] for row in team.ledger(number, "attempt-failed")] == [False]
+        assert team.desk.gate("audit", "--task", slug_of(number)).code == 0, "nothing is half recorded"
+
+
+def hear(driver: subprocess.Popen[str], *wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    """Return the lines of a driver until each that is wanted has come."""
+    assert driver.stdout is not None
+    rows: list[dict[str, Any]] = []
+    for line in iter(driver.stdout.readline, ""):
+        rows.append(json.loads(line))
+        if all(any(map(each, rows)) for each in wanted):
+            return rows
+    raise AssertionError(f"it ended: {rows}")
+
+
 def test_an_interrupt_ends_all_jobs_and_leaves_nothing(team: Team, drivers: list[subprocess.Popen[str]]) -> None:
     team.plan((1, 2), script={1: {"executor": [{"sleep": 600, "report": None}, works(1)]}})
     driver = team.start("--jobs", "2")
