@@ -92,7 +92,16 @@ def _run(given: list[str]) -> int:
 
 def _leave(code: int) -> int:
     """End the process where nothing waits for its end: to take every module apart takes as long as `check`."""
-    is_watched = sys.gettrace() or sys.getprofile() or sys.flags.interactive or sys.flags.dev_mode
-    if not (is_watched or atexit._ncallbacks() or "threading" in sys.modules):
+    is_asked = sys.flags.interactive or sys.flags.dev_mode
+    if not (is_asked or _is_watched() or atexit._ncallbacks() or "threading" in sys.modules):
         os._exit(code)
     return code
+
+
+def _is_watched() -> bool:
+    """Tell whether a debugger or a profiler looks on, which has something to write at the end."""
+    if sys.gettrace() or sys.getprofile():
+        return True
+    # Since Python 3.12 they may register there instead, and cProfile does. Six is how many it has room for.
+    monitoring = getattr(sys, "monitoring", None)
+    return monitoring is not None and any(map(monitoring.get_tool, range(6)))
