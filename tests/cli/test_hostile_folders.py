@@ -45,6 +45,7 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "audit": ((),),
     "doctor": ((),),
     "completion": (("bash",), ("--values", "tasks")),
+    "store status": ((),),
     "workflow schema": ((), ("tdd", "--mermaid")),
     "workflow check": ((),),
 }
@@ -53,9 +54,12 @@ ACTS = frozenset(
     (
         *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "pipeline snapshot", "waive", "force"),
         *("baseline", "prove", "ci combine", "drive"),
+        *("store trust", "store init", "store push", "store copy", "store export"),
     )
 )
-VERIFY_ACTS = frozenset({"start", "drive", "executor", "run", "review", "commit", "abandon", "resume", "skip", "force"})
+VERIFY_ACTS = frozenset(
+    {"start", "next", "drive", "executor", "run", "review", "commit", "abandon", "resume", "skip", "force"}
+)
 
 ALL = tuple((*name.split(), *words) for name, calls in LOOKS.items() for words in calls)
 #: One for each way in which git is asked.

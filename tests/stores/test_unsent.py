@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from phase_gate.cli import main
 from phase_gate.errors import MovedError, NotAllowedError, StoreUnreachableError, TamperedError
 from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore
@@ -14,7 +16,7 @@ from phase_gate.storage.unsent import push
 from tests.storage.stores import begin, declare, fact, facts, open_store
 from tests.stores.in_memory import InMemoryStore, Server
 from tests.stores.memory_plugin import install
-from tests.support import FAILING_TESTS, Sample
+from tests.support import CALC, FAILING_TESTS, Sample
 
 AWAY = StoreUnreachableError("memory:#shop does not answer", remedy="phase-gate store push")
 
@@ -219,23 +221,91 @@ def shop(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> tuple[Sample, Serve
     return sample, server
 
 
-def test_tests_run_where_the_store_is_away(shop: tuple[Sample, Server]) -> None:
+def test_tests_run_where_the_store_is_away_and_what_they_show_can_be_sent(shop: tuple[Sample, Server]) -> None:
     sample, server = shop
+    folder = sample.root / ".phase-gate"
     server.is_down = True
     ran = sample.pytest("--phase=red")
     assert ran.code == 11
     assert ran.has("2 failed", "waits here to be sent [store-unreachable]", "phase-gate store push")
-    assert (sample.root / ".phase-gate" / "unsent.jsonl").exists()
-    assert not (sample.root / ".phase-gate" / "ledger.jsonl").exists()
+    assert (folder / "unsent.jsonl").exists()
+    assert not (folder / "ledger.jsonl").exists()
+    assert main(["check"]) == 11
+    server.is_down = False
+    # Nothing counts by itself.
+    assert main(["check"]) == 10
+    assert not server.rows
+    assert main(["store", "push"]) == 0
+    assert main(["signal", "--reason", "both fail"]) == 0
+    # One green run that the store has, and one that waits: no streak of two.
+    sample.write(calc=CALC)
+    assert sample.pytest("--phase=green").code == 10
+    server.is_down = True
+    assert sample.pytest("--phase=green").has("2 passed", "waits here to be sent")
+    server.is_down = False
+    assert main(["check", "--gate1"]) == 10
+    assert main(["store", "push"]) == 0
+    assert main(["check", "--gate1"]) == 0
+
+
+def test_two_runs_that_wait_make_one_streak_once_they_are_sent(shop: tuple[Sample, Server]) -> None:
+    sample, server = shop
+    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
+    sample.write(calc=CALC)
+    server.is_down = True
+    for _ in range(2):
+        assert sample.pytest("--phase=green").code == 11
+    server.is_down = False
+    assert main(["check", "--gate1"]) == 10
+    assert main(["store", "push"]) == 0
+    assert main(["check", "--gate1"]) == 0
+
+
+def test_a_store_that_goes_away_between_start_and_end(shop: tuple[Sample, Server]) -> None:
+    sample, server = shop
+    sample.write(conftest=_SWITCH.format(is_down=True))
+    assert sample.pytest("--phase=red").code == 11
+    started = len(server.rows["default"])
+    server.is_down = False
+    assert main(["store", "push"]) == 0
+    assert len(server.rows["default"]) > started
+    assert main(["check", "--gate1"]) == 0
 
 
 def test_a_store_that_comes_back_between_start_and_end(shop: tuple[Sample, Server]) -> None:
     sample, server = shop
     server.is_down = True
-    sample.write(
-        conftest="from tests.stores.memory_plugin import SERVERS\n\n\ndef pytest_runtest_setup():\n"
-        "    SERVERS[''].is_down = False\n"
-    )
+    sample.write(conftest=_SWITCH.format(is_down=False))
     assert sample.pytest("--phase=red").code == 11
     assert not server.is_down
     assert not server.rows
+    assert main(["store", "push"]) == 0
+    assert main(["check", "--gate1"]) == 0
+
+
+def test_tests_run_where_the_user_has_not_agreed_to_the_store(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = install(monkeypatch, store=None)
+    sample.write({"phase-gate.yaml": "store: memory:#shop\n"}, test_calc=FAILING_TESTS)
+    ran = sample.pytest("--phase=red")
+    assert (ran.code, ran.has("2 failed", "[store-untrusted]", "phase-gate store trust")) == (11, True)
+    assert not server.rows
+    assert not (sample.root / ".phase-gate" / "unsent.jsonl").exists()
+
+
+def test_a_streak_goes_on_from_machine_to_machine(shop: tuple[Sample, Server]) -> None:
+    sample, _ = shop
+    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
+    sample.write(calc=CALC)
+    assert sample.pytest("--phase=green").code == 10
+    # The second green run comes from another machine, with the same files and no state.
+    shutil.rmtree(sample.root / ".phase-gate")
+    assert sample.pytest("--phase=green").code == 0
+
+
+_SWITCH = """\
+from tests.stores.memory_plugin import SERVERS
+
+
+def pytest_runtest_setup():
+    SERVERS[""].is_down = {is_down}
+"""

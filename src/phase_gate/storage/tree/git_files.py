@@ -13,6 +13,7 @@ a file looks like one more edit.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import stat
@@ -73,6 +74,7 @@ class _Listing(Value, kw_only=False):
     id_length: int
     #: No folder in it may be, or become, a repository of its own.
     is_flat: bool
+    links: frozenset[str] = frozenset()  # of the doubtful ones, those that are links in the index
 
 
 def take_git_files(
@@ -146,9 +148,24 @@ def _take_listing(
     for paths, cache in ((doubtful | wanted | (untracked - large.keys()), caches.changed), (filtered, caches.filtered)):
         hashed = _hash_with_cache(folder, prefix, sorted(paths), listing.id_length, cache)
         files.update((prefix + path, blob) for path, blob in hashed)
+    files.update(
+        (prefix + path, told) for path, told in _tell_links(folder, listing.links & doubtful, listing.id_length)
+    )
     for path in listing.nested:
         below = os.path.join(folder, path)
         _take_listing(below, f"{prefix}{path}/", _list_with_git(below), keeps, set(), files, caches)
+
+
+def _tell_links(folder: str, links: Iterable[str], id_length: int) -> Iterator[tuple[str, str]]:
+    """Yield the links that are files here: git writes their targets into files on systems without links."""
+    written = [
+        path for path in links if os.path.isfile(full := os.path.join(folder, path)) and not os.path.islink(full)
+    ]
+    if not written or run_git(folder, "config", "--type=bool", "--default=true", "core.symlinks").strip() != b"false":
+        return
+    for path in written:
+        with contextlib.suppress(OSError):
+            yield path, LINK + _hash_file(os.path.join(folder, path), id_length)
 
 
 def _list_with_git(folder: str, listed: bytes | None = None) -> _Listing:
@@ -158,6 +175,7 @@ def _list_with_git(folder: str, listed: bytes | None = None) -> _Listing:
     nested: set[str] = set()
     submodules: set[str] = set()
     absent: set[str] = set()
+    links: set[str] = set()
     is_flat = True
     for record in os.fsdecode(list_with_git(folder) if listed is None else listed).split("\0"):
         if not record:
@@ -185,6 +203,8 @@ def _list_with_git(folder: str, listed: bytes | None = None) -> _Listing:
             indexed[path] = LINK + blob if mode == "120000" else blob
         else:  # modified, deleted, unmerged, skip-worktree, assume-unchanged
             doubtful.add(path)
+            if mode == "120000":
+                links.add(path)
     id_length = max(map(len, indexed.values()), default=40)
     for path in doubtful:
         indexed.pop(path, None)  # modified entries are listed twice, as cached ones first
@@ -192,7 +212,17 @@ def _list_with_git(folder: str, listed: bytes | None = None) -> _Listing:
     filtered = find_filtered(folder, foreign_filters(folder), indexed.keys() - absent)
     for path in filtered:
         del indexed[path]
-    return _Listing(indexed, doubtful, untracked, nested | submodules, submodules, filtered, id_length, is_flat)
+    return _Listing(
+        indexed,
+        doubtful,
+        untracked,
+        nested | submodules,
+        submodules,
+        filtered,
+        id_length,
+        is_flat,
+        frozenset(links),
+    )
 
 
 def is_repository(folder: str) -> bool:
