@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 
 #: How git checks out on other systems.
-SYSTEMS = {
+SYSTEMS: dict[str, dict[str, str]] = {
     "linux": {},
     "macos": {"core.ignorecase": "true", "core.precomposeunicode": "true"},
     "windows": {
@@ -79,15 +80,23 @@ def touch_all(root: Path) -> None:
             os.utime(path, (1, 1), follow_symlinks=False)
 
 
-WORK = {
+def add_file(root: Path) -> None:
+    # With this system's line ends.
+    (root / "new.py").write_bytes((root / "calc.py").read_bytes().replace(b"add", b"sum"))
+
+
+def stage(root: Path) -> None:
+    edit(root, "lines.txt", "one\nthree\n")
+    git(root, "add", "-A")
+
+
+WORK: dict[str, Callable[[Path], None]] = {
     "nothing": lambda root: None,
     "touched": touch_all,
     "edited": lambda root: edit(root, "calc.py", "def add(a, b):\n    return b + a\n"),
-    "added": lambda root: (root / "new.py").write_bytes(
-        (root / "calc.py").read_bytes().replace(b"add", b"sum")  # with this system's line ends
-    ),
+    "added": add_file,
     "linked-elsewhere": lambda root: link(root, "linked.py", "run.sh"),
-    "staged": lambda root: (edit(root, "lines.txt", "one\nthree\n"), git(root, "add", "-A")),
+    "staged": stage,
 }
 
 

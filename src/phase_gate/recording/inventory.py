@@ -91,7 +91,8 @@ def _examples_in_text(path: str, names: Collection[str], source: bytes) -> dict[
     name = path.rpartition("/")[2]
     if {*names} != {name} or b">>>" not in source:
         return {}
-    body = hash_examples(source.decode("utf-8", "surrogateescape"))
+    # With the line ends that pytest reads: checkouts on other systems have others.
+    body = hash_examples(source.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
     return {name: body} if body else {}
 
 

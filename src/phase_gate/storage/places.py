@@ -61,6 +61,11 @@ class TaskPlaces:
         """What waits to be sent to the shared store."""
         return self.folder / "unsent.jsonl"
 
+    @property
+    def here_file(self) -> Path:
+        """Tells that runs of a task in a shared store were made in this folder, not only taken over from it."""
+        return self.folder / "runs" / "here"
+
     def run_lock_file(self, run: str) -> Path:
         """Return a run's own lock. Raises TamperedError for a name that leads elsewhere."""
         if not run.isascii() or not run.replace("-", "").isalnum():

@@ -167,7 +167,11 @@ class TaskStore(TaskPlaces):
         from phase_gate.storage.lock import RunLock
 
         make_folder(self.files, self.folder / "runs")
-        elsewhere = None if self.shared is None else self.shared.hold(self.task, name)
+        elsewhere = None
+        if self.shared is not None:
+            elsewhere = self.shared.hold(self.task, name)
+            if not exists(self.here_file, self.files):
+                write_atomically(self.files, self.here_file, b"", durable=False)
         lock = RunLock(self._hold_file(name), self.files)
         lock.acquire()
         return RunHold(lock, elsewhere)

@@ -23,6 +23,7 @@ from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen, take_meaning
 from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.run import Compare
+from phase_gate.storage.files import exists
 from phase_gate.storage.memory import recall_places
 from phase_gate.storage.places import DEFAULT_TASK, task_names
 from phase_gate.storage.root import relative_id
@@ -81,6 +82,8 @@ def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
     if os.path.realpath(other.state_folder) != os.path.realpath(project.state_folder):
         name += f" in {relative_id(other.state_folder, project.root)}"
     store = other.store("")
+    if store.shared is not None and not exists(store.here_file):
+        return None  # other machines have other files: what they froze is not in this folder
     try:
         opened = store.look()
         state = opened.state
@@ -88,7 +91,7 @@ def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
             return Neighbour(name=name, problem="its files are gone, and its cycle was open")
         if not state.freeze.red_exited or state.freeze.current is None:
             return None
-        if not _is_of(project.root, other.state_folder, state):
+        if store.shared is None and not _is_of(project.root, other.state_folder, state):
             return None
         if not _is_open(state, Task(other, store, state).rules):
             return None
