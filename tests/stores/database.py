@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from phase_gate.stores.address import parse_address
 from phase_gate.stores.postgresql import init_store
@@ -74,11 +73,16 @@ def shared_database() -> Database:
 class Database:
     """A server with its files in a temporary folder, and two users."""
 
-    def __init__(self, *, options: Sequence[str] = _FAST, folder: Path | None = None) -> None:
+    def __init__(self, *, options: Sequence[str] = _FAST, disk: int = 0) -> None:
+        """Make and start it.
+
+        :param disk: its files are on a disk of their own, of so many MiB; only root can make one.
+        """
         self._options = tuple(options)
         # Not below pytest's own folder, where another user may not go.
-        self.folder = folder or Path(tempfile.mkdtemp(prefix="phase-gate-postgresql-"))
-        self.data = self.folder / "data"
+        self.folder = Path(tempfile.mkdtemp(prefix="phase-gate-postgresql-"))
+        self._disk = SmallDisk(self.folder / "disk", disk) if disk else None
+        self.data = self.folder / "disk" / "data" if disk else self.folder / "data"
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         password = self.folder / "password"
@@ -114,8 +118,16 @@ class Database:
         while self.backends() and time.monotonic() < end:
             time.sleep(0.02)
 
+    @property
+    def disk(self) -> Path:
+        """Where the disk of its own is seen from here."""
+        assert self._disk is not None, "it has one"
+        return self._disk.seen
+
     def remove(self) -> None:
         self.stop(signal.SIGQUIT)
+        if self._disk is not None:
+            self._disk.remove()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def backends(self) -> list[int]:
@@ -168,7 +180,7 @@ class Database:
     def spawn(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         """Start a program as the user that the server runs as."""
         with open(self.folder / "log", "ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self._user())
+            return subprocess.Popen([*self._as_user(), *command], stdout=log, stderr=log, cwd=self.folder)
 
     # --- as another user -----------------------------------------------------------------------------------------
 
@@ -178,16 +190,34 @@ class Database:
             for path in paths:
                 os.chown(path, user.pw_uid, user.pw_gid)
 
-    def _user(self) -> dict[str, Any]:
+    def _as_user(self) -> tuple[str, ...]:
         if os.geteuid() != 0:
-            return {}
+            return ()
         user = pwd.getpwnam(_ORDINARY)
-        return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        there = self._disk.enter if self._disk is not None else ()
+        return (*there, "setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--")
 
     def _run(self, name: str, *words: object) -> None:
         program = find_program(name)
         assert program, f"{name} is not installed"
-        done = subprocess.run(
-            [program, *map(str, words)], capture_output=True, cwd=self.folder, check=False, **self._user()
-        )
+        command = [*self._as_user(), program, *map(str, words)]
+        done = subprocess.run(command, capture_output=True, cwd=self.folder, check=False)
         assert done.returncode == 0, done.stderr.decode("utf-8", "replace")
+
+
+class SmallDisk:
+    """A disk in memory that only those see who enter its namespace."""
+
+    def __init__(self, folder: Path, mebibytes: int) -> None:
+        folder.mkdir()
+        folder.parent.chmod(0o755)
+        mount = f"mount -t tmpfs -o size={mebibytes}m,mode=1777 tmpfs {folder} && echo ready && exec sleep 3600"
+        self._keeper = subprocess.Popen(["unshare", "--mount", "sh", "-c", mount], stdout=subprocess.PIPE, text=True)
+        assert self._keeper.stdout is not None
+        assert self._keeper.stdout.readline() == "ready\n", "a mount in a namespace of its own has to be allowed here"
+        self.enter = ("nsenter", "--mount", f"--target={self._keeper.pid}", "--")
+        self.seen = Path(f"/proc/{self._keeper.pid}/root") / folder.relative_to("/")
+
+    def remove(self) -> None:
+        self._keeper.kill()
+        self._keeper.communicate()

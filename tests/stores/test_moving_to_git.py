@@ -10,6 +10,7 @@ import pytest
 from phase_gate.stores import choosing
 from phase_gate.stores.making import _say
 from phase_gate.stores.postgresql_tables import Initialised, StoreRights
+from phase_gate.values import replace
 from tests.storage.stores import begin, declare, facts, lines_of, open_store
 from tests.stores.kinds import make_bare
 from tests.stores.test_commands import Gate, folder, gate
@@ -77,17 +78,20 @@ def test_an_older_copy_that_went_its_own_way_does_not_follow(gate: Gate, remote:
     assert (ran.code, ran.has("[state-rolled-back]")) == (11, True)
 
 
+RIGHTS = StoreRights(user="me", has_tables=True, may_write=True)
+
+
 @pytest.mark.parametrize(
     ("done", "said"),
     [
         pytest.param(
-            Initialised(made_tables=True, role="w", writers=("ada",), rights=StoreRights(user="me", may_rewrite=True)),
+            Initialised(made_tables=True, role="w", writers=("ada",), rights=replace(RIGHTS, may_rewrite=True)),
             ("tables: made", "role w: may read and add, never change or remove, and now also ada", "me may rewrite"),
             id="all-is-made",
         ),
         pytest.param(
-            Initialised(made_tables=False, role="", writers=(), rights=StoreRights(user="dev", is_durable=False)),
-            ("tables: there already", "no role: ", "the server does not wait for its disk"),
+            Initialised(made_tables=False, role="", writers=(), rights=replace(RIGHTS, is_durable=False)),
+            ("tables: there already", "no role: ", "me may read and add", "its server does not wait for its disk"),
             id="nothing-is-made",
         ),
     ],

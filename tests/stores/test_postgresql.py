@@ -216,8 +216,8 @@ def test_init_and_status_say_what_the_user_may_do(
     owner, writer = (f"{database.place(user, database='told')}#shop" for user in ("boss", "dev"))
     assert main(["store", "init", owner, "--writer", "dev"]) == 0
     out = capsys.readouterr().out
-    assert "its tables were made" in out
-    assert f"dev is a member of {WRITER}" in out
+    assert "tables: made" in out
+    assert f"role {WRITER}: may read and add, never change or remove, and now also dev" in out
     assert "boss may rewrite its history" in out
     assert f"PHASE_GATE_STORE={owner}" in out
     clean_environment.setenv("PHASE_GATE_STORE", writer)

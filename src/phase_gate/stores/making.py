@@ -47,7 +47,4 @@ def _say(done: Initialised) -> Iterator[str]:
         yield f"role {done.role}: may read and add, never change or remove{members}"
     else:
         yield "no role: this user may not make one; ask the database's owner for users that may only SELECT and INSERT"
-    if done.rights.may_rewrite:
-        yield f"{done.rights.user} may rewrite what is there: let machines connect as users that have the role only"
-    if not done.rights.is_durable:
-        yield "the server does not wait for its disk (synchronous_commit is off): what it acknowledges may be lost"
+    yield from done.rights.said

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+import weakref
 from collections.abc import Callable, Iterator
 
 from phase_gate.stores.postgresql_connecting import (
@@ -140,7 +141,7 @@ class Session:
 
     def close(self) -> None:
         """End it; in a forked child only let go of it, for the parent goes on with it."""
-        _forget(self)
+        _live.discard(self)
         if not self.is_inherited:
             self._connection.finish()
 
@@ -229,29 +230,20 @@ def _encode(value: object) -> tuple[bytes, int, int]:
 
 # --- fork ------------------------------------------------------------------------------------------------------------
 
-_live: list[Session] = []
+#: Weakly: one that is dropped is closed.
+_live: weakref.WeakSet[Session] = weakref.WeakSet()
 _is_watching = False
 
 
 def _remember(session: Session) -> None:
     global _is_watching
-    _live.append(session)
+    _live.add(session)
     if not _is_watching and hasattr(os, "register_at_fork"):
         _is_watching = True
         os.register_at_fork(after_in_child=_let_go_in_child)
 
 
-def _forget(session: Session) -> None:
-    if session in _live:
-        _live.remove(session)
-
-
 def _let_go_in_child() -> None:
-    # Kept, not dropped: what is collected would be closed.
-    for session in _live:
+    for session in tuple(_live):
         session.let_go_in_child()
-    _inherited.extend(_live)
     _live.clear()
-
-
-_inherited: list[Session] = []

@@ -127,15 +127,6 @@ class Initialised(Value):
     #: Of the user that connected.
     rights: StoreRights
 
-    @property
-    def said(self) -> tuple[str, ...]:
-        """Return what was done, a line each."""
-        rows = ["its tables were made" if self.made_tables else "its tables were there"]
-        if not self.role:
-            rows.append(f"no role {WRITER} was made: {self.rights.user} may not make roles")
-        rows += [f"{writer} is a member of {self.role}: may read and add" for writer in self.writers]
-        return (*rows, *self.rights.said)
-
 
 def read_rights(session: Session) -> StoreRights:
     user, has_schema, is_durable, has_tables = session.ask(_RIGHTS)[0]

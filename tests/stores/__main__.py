@@ -1,0 +1,74 @@
+"""`python -m tests.stores`: many machines, kills and faults on real servers; ends with 1 at what does not hold.
+
+Says what is missing where a server is not installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.stores import postgresql_proofs as on_postgresql
+from tests.stores import proofs
+from tests.stores.database import Database, is_installed
+
+Part = Callable[[Path], str]
+
+_NO_SERVER = "not tried: it needs the server's own programs and the package psycopg (Debian: apt install postgresql)"
+_NO_DISK = "not tried: only root can make a disk in a namespace"
+
+
+def postgresql_parts(stack: contextlib.ExitStack) -> dict[str, Part]:
+    database = Database(options=on_postgresql.DURABLE)
+    stack.callback(database.remove)
+    places = stack.enter_context(on_postgresql.serve(database))
+
+    def server(how: signal.Signals) -> Part:
+        return lambda folder: on_postgresql.server_killed(
+            places, database, folder, how=how, times=10, writers=8, changes=20
+        )
+
+    return {
+        "50 machines x 20 changes": lambda folder: proofs.writers_at_once(
+            places("writers"), folder, writers=50, changes=20
+        ),
+        "12 runs at once": lambda folder: proofs.runs_at_once(places("runs"), folder, runs=12),
+        "clocks": lambda folder: proofs.clocks_apart(places("clocks"), folder, changes=20),
+        "clients killed at every message": lambda folder: on_postgresql.clients_killed(places, database, folder),
+        "runs killed at every message": lambda folder: on_postgresql.runs_killed(places, database, folder),
+        "server killed": server(signal.SIGKILL),
+        "server stopped at once": server(signal.SIGQUIT),
+        "a bad line": lambda folder: on_postgresql.bad_line(places, database, folder, writers=8, changes=20),
+        "a full disk": on_postgresql.disk_full if os.geteuid() == 0 else lambda folder: _NO_DISK,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.stores", description=__doc__)
+    parser.add_argument("--only", metavar="WORD", default="", help="only the parts with this word in their names")
+    arguments = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        if is_installed():
+            _take("postgresql", postgresql_parts(stack), arguments.only)
+        else:
+            print(f"postgresql: {_NO_SERVER}")
+    return 0
+
+
+def _take(kind: str, parts: dict[str, Part], only: str) -> None:
+    for name, part in parts.items():
+        title = f"{kind}: {name}"
+        if only in title:
+            with tempfile.TemporaryDirectory(prefix="phase-gate-stores-") as folder:
+                began = time.perf_counter()
+                print(f"{title}: {part(Path(folder))} ({time.perf_counter() - began:.0f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
