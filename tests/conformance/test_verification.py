@@ -1138,6 +1138,7 @@ def test_outcomes_that_are_not_the_tests_own_are_refused(gate: Gate) -> None:
     assert gate.failures == ["VERIFY_FAILURE"]
 
 
+@pytest.mark.sweep
 @pytest.mark.criterion("VG-25")
 def test_a_pytest_that_hides_from_us_proves_nothing(gate: Gate) -> None:
     begin_pytest(gate)

@@ -110,7 +110,7 @@ CHECKS = {
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=name(page), marks=() if name(page) in FRONT else pytest.mark.sampled(5))
+        pytest.param(page, id=name(page), marks=() if name(page) in FRONT else pytest.mark.sampled(6))
         for page in pages()
         if runs_commands(page)
     ],

@@ -179,6 +179,7 @@ def test_the_variable_of_a_run_that_is_over_makes_nothing_nested(suite: Sample) 
 # --- lost
 
 
+@pytest.mark.sweep
 def test_a_killed_run_is_lost_and_the_next_one_says_so(suite: Sample) -> None:
     assert suite.pytest("--phase=green").code == 0
     sleeper = suite.root / "test_sleeper.py"
@@ -428,6 +429,7 @@ def test_a_failing_partial_run_is_0(suite: Sample) -> None:
     expect(suite, "partial", "5 known tests did not run (test_c.py)", streak=0, iteration=1)
 
 
+@pytest.mark.sweep
 def test_an_edit_before_a_partial_run_breaks_the_chain(suite: Sample) -> None:
     suite.write(code="VALUE = 1\n")
     suite.pytest("--phase=green", "-k", "one")

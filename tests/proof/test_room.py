@@ -94,6 +94,7 @@ def test_bytecode_goes_nowhere(tmp_path: Path, kind: Kind, monkeypatch: pytest.M
     assert sorted(path.name for path in root.iterdir()) == ["calc.py", "test_calc.py"]
 
 
+@pytest.mark.sweep
 def test_stale_bytecode_is_not_believed(tmp_path: Path) -> None:
     write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": ADD})
     mode = "py_compile.PycInvalidationMode.UNCHECKED_HASH"
