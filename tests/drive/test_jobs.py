@@ -129,7 +129,6 @@ def test_a_killed_driver_is_taken_over(team: Team, role: str, drivers: list[subp
     )
 
 
-@pytest.mark.sweep
 def test_a_time_out_stops_one_job_and_not_the_others(team: Team, drivers: list[subprocess.Popen[str]]) -> None:
     slow: Turn = {"sleep": 600, "report": None}
     team.plan((1, 2), script={1: {"executor": [slow, works(1)]}}, more={1: {"timeouts": {"executor": 1}}})

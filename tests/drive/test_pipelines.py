@@ -148,6 +148,35 @@ def test_voters_who_do_not_agree_send_the_plan_back(crew: Crew) -> None:
     assert not crew.track.events("gate-failed"), "that is no gate that failed"
 
 
+BUSY: Turn = {"exit": 1, "err": "API Error: 429 rate_limit_error\n"}
+
+
+def test_a_voter_whose_client_is_busy_is_asked_again(crew: Crew) -> None:
+    crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [BUSY, BUSY, YES]], until="PLAN")
+    rows = crew.rows(code=0)
+    assert [row["event"] for row in rows].count("waits") == 2
+    assert [crew.turns(role) for role in ("planner", "voter1", "voter2")] == [1, 1, 3], "and only that one"
+    assert len(crew.track.events("voted")) == 2
+    assert rows[-1]["iterations"] == 1, "waiting is no iteration, and no failure of the plan"
+    assert crew.track.iterations()[0]["waited_seconds"] > 0
+
+
+@pytest.mark.sweep
+def test_a_voter_who_stays_busy_spends_the_time_and_nothing_else(crew: Crew) -> None:
+    crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [BUSY]], until="PLAN")
+    rows = crew.rows("--time", "5s", code=10)
+    assert "the budget of 5s is spent" in rows[-1]["reason"]
+    assert crew.turns("planner") == 1
+    assert not crew.track.events("gate-failed")
+
+
+@pytest.mark.sweep
+def test_a_voter_without_a_login_needs_a_person(crew: Crew) -> None:
+    no: Turn = {"exit": 1, "say": "Invalid API key · Please run /login\n"}
+    crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[no], [YES]], until="PLAN")
+    assert "(voter 1) can't work: Invalid API key · Please run /login" in crew.rows(code=13)[-1]["reason"]
+
+
 @pytest.mark.sweep
 def test_a_fix_is_made_and_checked_in_the_recovery(crew: Crew) -> None:
     crew.plan(

@@ -22,7 +22,7 @@ from phase_gate.values import Value
 _PAUSE = 0.05
 
 
-class Asked(Value):
+class Command(Value):
     """One command, with its prompt as standard input where it wants that."""
 
     words: tuple[str, ...]
@@ -44,7 +44,7 @@ class Answered(Value):
 
 
 def run_side_by_side(
-    asked: Sequence[Asked],
+    asked: Sequence[Command],
     environment: Mapping[str, str],
     interrupts: PatientInterrupts,
     tick: Callable[[float], None],
@@ -65,7 +65,7 @@ def run_side_by_side(
     return [_end(process) for process in processes]
 
 
-def _start(asked: Asked, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(asked: Command, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         [sys.executable, "-m", "phase_gate.drive.side_by_side"],
         env=dict(environment),
@@ -99,7 +99,7 @@ def _end(process: subprocess.Popen[bytes]) -> Answered:
 
 def main() -> int:
     order: Any = json.loads(sys.stdin.buffer.read())
-    asked = from_json(Asked, order)
+    asked = from_json(Command, order)
     ended = run_process(
         asked.words,
         shell=False,
