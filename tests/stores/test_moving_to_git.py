@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from phase_gate.stores.postgresql_tables import Initialised, StoreRights
 from phase_gate.values import replace
 from tests.storage.stores import begin, declare, facts, lines_of, open_store
 from tests.stores.kinds import make_bare
-from tests.stores.test_commands import Gate, folder, gate
+from tests.stores.test_commands import Gate, at_terminal, folder, gate
 
 __all__ = ["gate"]  # a fixture
 
@@ -79,6 +80,21 @@ def test_an_older_copy_that_went_its_own_way_does_not_follow(gate: Gate, remote:
 
 
 RIGHTS = StoreRights(user="me", has_tables=True, may_write=True)
+
+
+def test_a_name_that_means_another_remote_needs_another_agreement(
+    gate: Gate, remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PHASE_GATE_STORE")
+    Path("phase-gate.yaml").write_text("store: {git: origin, project: shop}\n", encoding="utf-8")
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    subprocess.run(["git", "remote", "add", "origin", str(remote)], check=True)
+    at_terminal(monkeypatch, "TRUST")
+    assert gate("store", "trust").has(f"git:origin#shop ({remote})")
+    assert gate("store", "status").code == 0
+    subprocess.run(["git", "remote", "set-url", "origin", str(make_bare(tmp_path / "other.git"))], check=True)
+    ran = gate("store", "status")
+    assert (ran.code, ran.has("[store-untrusted]")) == (11, True)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.project import Project
-from phase_gate.stores.address import FORMS, StoreAddress, parse_address
+from phase_gate.stores.address import FORMS, StoreAddress, hide_secret, parse_address
 from phase_gate.stores.choosing import find_address, is_trusted
+from phase_gate.stores.choosing import find_place as find_store_place
 from phase_gate.stores.copying import Place, folder_place
 from phase_gate.values import Value
 
@@ -16,7 +17,7 @@ FOLDER, SHARED = "folder", "shared"
 READABLE = (
     "ids, outcomes and failure messages of tests; sources of the tests that a phase is about",
     "reasons, signals, votes and reviews, with the names that they are signed with",
-    "names of tasks and files, command lines of runs, names of machines",
+    "names of tasks and files, command lines of runs, names of machines and of the project's folder there",
 )
 _REWRITES = "a forced push can rewrite a git store: every machine that knew it refuses it then, a new one can't"
 _OWNER = "a writer can't rewrite what is in the tables; the owner of the database can"
@@ -56,9 +57,11 @@ def require_chosen(project: Project) -> Chosen:
     return chosen
 
 
-def say_readable(address: StoreAddress) -> list[str]:
+def say_readable(project: Project, address: StoreAddress) -> list[str]:
     """Return what is shown before a store is agreed to, or made."""
-    rows = [f"all who can read {address} will be able to read:", *(f"  - {row}" for row in READABLE)]
+    place = hide_secret(find_store_place(project.root, address))
+    where = "" if place == hide_secret(address.place) else f" ({place})"
+    rows = [f"all who can read {address}{where} will be able to read:", *(f"  - {row}" for row in READABLE)]
     if address.kind == "git":
         rows.append(f"  {_REWRITES}")
     if address.kind == "postgresql":

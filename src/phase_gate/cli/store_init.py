@@ -32,7 +32,7 @@ def run(call: Call) -> Answer:
             remedy="look at it, then: phase-gate store trust",
         )
     done = init_store(address, project.state_folder, project.environment, writers=tuple(call.arguments.writer))
-    readable = say_readable(address)
+    readable = say_readable(project, address)
     rows = [
         f"{address} can be used",
         *(f"  {row}" for row in done),

@@ -25,7 +25,7 @@ def run(call: Call) -> Answer:
     document = {"store": str(chosen.address), "trusted": True}
     if chosen.is_trusted:
         return Answer(text=f"{chosen.address}: {chosen.why}; nothing is to be done", document=document)
-    rows = say_readable(chosen.address)
+    rows = say_readable(project, chosen.address)
     if not call.interactive:
         raise NotAllowedError(
             "trusting a store is for a person at a terminal",

@@ -16,7 +16,7 @@ from phase_gate.errors import StateError, StoreUntrustedError
 from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, make_folder, read_bytes, write_atomically
 from phase_gate.storage.memory import user_state_folder
-from phase_gate.stores.address import SHIPPED, StoreAddress, parse_address
+from phase_gate.stores.address import GIT, SHIPPED, StoreAddress, parse_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def is_trusted(root: Path, address: StoreAddress, environment: Mapping[str, str]
     if file is None:
         return False
     try:
-        return bool(json.loads(read_bytes(file) or b"null") == _trusted(address))
+        return bool(json.loads(read_bytes(file) or b"null") == _trusted(root, address))
     except ValueError:
         return False
 
@@ -127,12 +127,23 @@ def trust(root: Path, address: StoreAddress, environment: Mapping[str, str]) -> 
     if file is None:
         return False
     make_folder(REAL, file.parent)
-    write_atomically(REAL, file, json.dumps(_trusted(address)).encode())
+    write_atomically(REAL, file, json.dumps(_trusted(root, address)).encode())
     return True
 
 
-def _trusted(address: StoreAddress) -> dict[str, str]:
-    return {"store": sha256(f"{address.kind} {address.place} {address.project}".encode()).hexdigest()}
+def find_place(root: Path, address: StoreAddress) -> str:
+    """Return where data goes: the address of a git remote where only its name is given."""
+    if address.kind != GIT:
+        return address.place
+    from phase_gate.stores.remotes import find_remote
+
+    return find_remote(address, root)
+
+
+def _trusted(root: Path, address: StoreAddress) -> dict[str, str]:
+    # A name can be given to another remote later: that needs another agreement.
+    place = find_place(root, address)
+    return {"store": sha256(f"{address.kind} {place} {address.project}".encode()).hexdigest()}
 
 
 def _trust_file(root: Path, environment: Mapping[str, str]) -> Path | None:
