@@ -57,7 +57,7 @@ function _shtab_phase_gate_using
 end
 
 set -g _shtab_phase_gate_commands demo status check explain signal report prove history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify next' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit store 'store status' 'store trust' 'store init' 'store push' 'store copy' 'store export' workflow 'workflow check' 'workflow schema' completion
-set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --reviewer --root --seconds --signal --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wait --wave --word --writer -m -o
+set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --reviewer --root --seconds --signal --state --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wait --wave --word --writer -m -o
 
 complete -c phase-gate -e
 complete -c phase-gate -f
@@ -73,6 +73,10 @@ complete -c phase-gate -n '_shtab_phase_gate_using demo' -l dir -xka "(__fish_co
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a status -d 'Say where the task stands and what to type next.'
 complete -c phase-gate -n '_shtab_phase_gate_using status' -l criteria -d 'print the acceptance criteria and their tests'
 complete -c phase-gate -n '_shtab_phase_gate_using status' -l block -d 'print the last verdict as a PRP_PHASE_STATUS block'
+complete -c phase-gate -n '_shtab_phase_gate_using status' -l all -d 'every task of the project: who has it, what it waits for'
+complete -c phase-gate -n '_shtab_phase_gate_using status' -l state -x -d 'with --all: only tasks in this state, like pending'
+complete -c phase-gate -n '_shtab_phase_gate_using status' -l wave -x -d 'with --all: only tasks of this wave'
+complete -c phase-gate -n '_shtab_phase_gate_using status' -l by -x -d 'with --all: only tasks that this worker has'
 complete -c phase-gate -n '_shtab_phase_gate_using status' -l watch -d 'show it again whenever something changes, until Ctrl-C'
 complete -c phase-gate -n '_shtab_phase_gate_using status' -s h -l help -d 'show this text'
 complete -c phase-gate -n '_shtab_phase_gate_using status' -l json -d 'answer as JSON'
@@ -106,6 +110,10 @@ complete -c phase-gate -n '_shtab_phase_gate_using signal' -l task -xka "(_phase
 complete -c phase-gate -n '_shtab_phase_gate_using signal' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a report -d 'Tell the whole story of the task as one HTML file, or as Markdown.'
 complete -c phase-gate -n '_shtab_phase_gate_using report' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'write .html or .md, by suffix (default: print it as Markdown)'
+complete -c phase-gate -n '_shtab_phase_gate_using report' -l all -d 'every task of the project: who has it, what it waits for'
+complete -c phase-gate -n '_shtab_phase_gate_using report' -l state -x -d 'with --all: only tasks in this state, like pending'
+complete -c phase-gate -n '_shtab_phase_gate_using report' -l wave -x -d 'with --all: only tasks of this wave'
+complete -c phase-gate -n '_shtab_phase_gate_using report' -l by -x -d 'with --all: only tasks that this worker has'
 complete -c phase-gate -n '_shtab_phase_gate_using report' -s h -l help -d 'show this text'
 complete -c phase-gate -n '_shtab_phase_gate_using report' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using report' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'

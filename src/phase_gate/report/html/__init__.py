@@ -6,10 +6,7 @@ Values in, text out. Begin with `gates`.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator
-from importlib.resources import files
 
 from phase_gate._version import __version__
 from phase_gate.gate.measured import Section
@@ -17,6 +14,7 @@ from phase_gate.report.html.charts import render_calibration, render_trend
 from phase_gate.report.html.gates import render_evidence, render_gates, render_head, render_table
 from phase_gate.report.html.lanes import render_lanes
 from phase_gate.report.html.markup import Html, embed, join, tag
+from phase_gate.report.html.page import render_page
 from phase_gate.report.html.runs import render_legend, render_runs, runs_data
 from phase_gate.report.html.tests import CELLS, render_criteria_table, render_tests
 from phase_gate.report.html.timeline import render_timeline
@@ -27,30 +25,11 @@ from phase_gate.visible import count
 #: Happenings that are listed; the newest tell most.
 _HAPPENINGS_LISTED = 200
 
-_ICON = (
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
-    "%3Crect width='16' height='16' rx='4' fill='%23226ce0'/%3E"
-    "%3Cpath d='M4 4h2v8H4zm6 0h2v8h-2z' fill='white'/%3E%3C/svg%3E"
-)
-
 
 def render_html(story: Story) -> str:
     """Return the whole page."""
-    style, script = _asset("report.css"), _asset("report.js")
     sections = list(_sections(story))
     title = f"{headline(story)}: {story.task}, phase gate"
-    head = join(
-        (
-            Html('<meta charset="utf-8"/>'),
-            _meta("viewport", "width=device-width, initial-scale=1"),
-            _meta("generator", f"pytest-phase-gate {__version__}"),
-            _meta("color-scheme", "light dark"),
-            tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
-            tag("title", title),
-            Html(f'<link rel="icon" href="{_ICON}"/>'),
-            Html(f"<style>{style}</style>"),
-        )
-    )
     body = join(
         (
             tag("a", "Skip to the runs", href="#runs", class_="skip"),
@@ -58,10 +37,9 @@ def render_html(story: Story) -> str:
             tag("main", render_head(story), *(_section(*each) for each in sections)),
             _footer(story),
             Html(f'<script type="application/json" id="data">{embed({**runs_data(story), "cells": CELLS})}</script>'),
-            Html(f"<script>{script}</script>"),
         )
     )
-    return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body>{body}</body>\n</html>\n'
+    return render_page(title, body, script="report.js")
 
 
 def _sections(story: Story) -> Iterator[tuple[str, str, Html]]:
@@ -166,23 +144,3 @@ def _footer(story: Story) -> Html:
             " This file loads nothing and sends nothing.",
         ),
     )
-
-
-def _meta(name: str, content: str) -> Html:
-    return tag("meta", name=name, content=content)
-
-
-def _policy(style: str, script: str) -> str:
-    """Return what a browser may do with this page: apply this style, run this script, nothing else."""
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:;"
-        " base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _asset(name: str) -> str:
-    return files("phase_gate.report").joinpath("page", name).read_text(encoding="utf-8")
