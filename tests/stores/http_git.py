@@ -62,12 +62,19 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, *request: Any) -> None:
+        """A client that goes away is none of the server's errors."""
+
+
 @contextlib.contextmanager
 def serve(root: Path) -> Iterator[str]:
     """Serve the repositories in a folder; yields the address that they are below."""
     handler = type("Handler", (_Handler,), {"root": root})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from threading import Thread
 import pytest
 
 from phase_gate.errors import MovedError, RollbackError, StorageError, StoreUnreachableError, TamperedError, UsageError
+from phase_gate.storage.files import FileSystem
 from phase_gate.storage.shared import Head, Tail
 from phase_gate.stores import git_objects
 from phase_gate.stores.address import make_address, parse_address
@@ -484,6 +486,36 @@ def test_a_copy_that_leads_elsewhere_is_not_used(server: GitServer, tmp_path: Pa
     write(repository(tmp_path / "one") / name, f"{tmp_path}\n")
     with pytest.raises(StorageError, match="not ours"):
         server.open(tmp_path / "one").read("default", Head())
+
+
+@posix_only
+def test_a_copy_that_is_a_link_is_not_used(server: GitServer, tmp_path: Path) -> None:
+    add(server.open(tmp_path / "one"), Head(), "first")
+    objects = repository(tmp_path / "one") / "objects"
+    objects.rename(tmp_path / "objects")
+    objects.symlink_to(tmp_path / "objects")
+    with pytest.raises(StorageError, match="not ours"):
+        server.open(tmp_path / "one").read("default", Head())
+
+
+def test_a_process_that_dies_leaves_no_broken_ref(
+    one: GitStore, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of any name among the refs is one, and git fetches nothing any more."""
+    head = add(one, Head(), "first")
+    with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+        patch.setattr(FileSystem, "open", _die_among_refs)
+        add(one, head, "second")
+    there = server.open(tmp_path / "other")
+    third = add(there, there.read("default", Head()).head, "third")
+    assert server.open(tmp_path / "one").read("default", head).head == third
+
+
+def _die_among_refs(files: FileSystem, path: Path, flags: int) -> int:
+    descriptor = os.open(path, flags, 0o666)
+    if "refs" in path.parts:
+        raise KeyboardInterrupt
+    return descriptor
 
 
 @posix_only

@@ -252,6 +252,8 @@ class GitStore:
             changes = {ref: (parent, sent.commit), **begun, **over}
             answer = self._server.push(changes)
             if answer.status != 0:
+                if len(changes) == 1 and self._server.is_overtaken(ref, answer):
+                    raise self._moved(task)  # mostly: the next look says by whom
                 refs = self._ask(task)
                 leases = refs.leases
                 if refs.tip != sent.commit and not self._is_in(task, before, sent, refs.tip):

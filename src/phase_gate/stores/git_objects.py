@@ -36,10 +36,9 @@ _LEADS_ELSEWHERE = (
     *("objects/info/alternates", "objects/info/http-alternates"),
 )
 
-#: Bytes: of what comes with one question, of one transaction's lines and of one tree.
+#: Bytes: of what comes with one question, and of one transaction's lines.
 _MAX_ALL = 1 << 30
 _MAX_ROWS = 256 << 20
-_MAX_TREE = 4 << 20
 
 _KNOWN = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) ([0-9]{1,18}) ([0-9a-f]{64})\n")
 _SUBJECT = re.compile(rb"phase-gate ([1-9][0-9]{0,17}) ([0-9a-f]{64})")
@@ -82,16 +81,17 @@ class OwnRepository:
         if self._is_made:
             return
         make_state_folder(self.folder.parents[2])
-        for name in ("objects", "refs"):
-            _make_folder(self.folder / name)
-        for name in _LEADS_ELSEWHERE:
+        links = [name for name in (".", "objects", "refs", "known") if (self.folder / name).is_symlink()]
+        for name in (*_LEADS_ELSEWHERE, *links):
             if exists(self.folder / name):
                 raise StorageError(
                     f"{self.folder.name} has a file {name!r}, which is not ours", remedy=f"remove {self.folder}"
                 )
+        for name in ("objects", "refs"):
+            _make_folder(self.folder / name)
         for name, content in (("config", _CONFIG), ("HEAD", _HEAD)):
             if read_bytes(self.folder / name) != content:
-                _write_copy(self.folder / name, content)
+                self._write_file(self.folder / name, content)
         self._is_made = True
 
     # --- what this machine knows of a task ------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class OwnRepository:
         known = f"{sent.commit} {sent.tree} {sent.head.serial} {sent.head.hash}\n"
         # The ref is for git: it tells the server by it what need not be sent.
         for path, text in ((self.folder / ref, f"{sent.commit}\n"), (self._known_file(ref), known)):
-            _write_copy(path, text.encode())
+            self._write_file(path, text.encode())
 
     def forget_known(self, ref: str) -> None:
         for path in (self.folder / ref, self._known_file(ref)):
@@ -150,8 +150,19 @@ class OwnRepository:
         name = sha1(data, usedforsecurity=False).hexdigest()
         path = self.folder / "objects" / name[:2] / name[2:]
         if not exists(path):
-            _write_copy(path, zlib.compress(data, 1))
+            self._write_file(path, zlib.compress(data, 1))
         return name
+
+    def _write_file(self, path: Path, content: bytes) -> None:
+        """Write what need not survive a power failure: the server has it."""
+        # Not beside it: of a process that is killed here something would stay, and among refs that is a broken one.
+        temporary = self.folder / os.urandom(8).hex()
+        write_atomically(REAL, temporary, content, durable=False)
+        _make_folder(path.parent)
+        try:
+            REAL.replace(temporary, path)
+        except OSError as error:
+            raise refuse(path, error) from error
 
     # --- reading --------------------------------------------------------------------------------------------------
 
@@ -185,24 +196,23 @@ class OwnRepository:
     def load_contents(self, sent: Iterable[Sent]) -> list[Content]:
         """Return what is in transactions. Raises TamperedError for anything in them that is not ours."""
         sent = list(sent)
-        trees = [self._read_tree(data) for data in self._load([each.tree for each in sent], "tree", _MAX_TREE)]
-        wanted = list(dict.fromkeys(found for tree in trees for found in tree.values()))
-        largest = max(_MAX_ROWS, MAX_SIZE)
-        blobs = dict(zip(wanted, self._load(wanted, "blob", largest), strict=True))
+        names = [*(each.tree for each in sent), *(f"{each.commit}:rows" for each in sent)]
+        # Together: a process more takes longer than to look at both.
+        loaded = self._load(names, ("tree", "blob"), _MAX_ROWS)
+        trees = [self._read_tree(data) for data in loaded[: len(sent)]]
+        wanted = list(dict.fromkeys(found for tree in trees for name, found in tree.items() if name != _ROWS))
+        blobs = dict(zip(wanted, self._load(wanted, ("blob",), MAX_SIZE), strict=True))
         return [
-            Content(
-                rows=blobs[tree[_ROWS]],
-                objects={name.decode(): blobs[found] for name, found in tree.items() if name != _ROWS},
-            )
-            for tree in trees
+            Content(rows=rows, objects={name.decode(): blobs[found] for name, found in tree.items() if name != _ROWS})
+            for tree, rows in zip(trees, loaded[len(sent) :], strict=True)
         ]
 
     def find_object(self, tip: str, name: str) -> bytes | None:
         """Return a stored object that came with a transaction; None where none has it."""
         for each in reversed(self.list_sent(tip)):
-            (data,) = self._load([each.tree], "tree", _MAX_TREE)
+            (data,) = self._load([each.tree], ("tree",), _MAX_ROWS)
             if found := self._read_tree(data).get(name.encode()):
-                return self._load([found], "blob", MAX_SIZE)[0]
+                return self._load([found], ("blob",), MAX_SIZE)[0]
         return None
 
     def _read_tree(self, data: bytes) -> dict[bytes, str]:
@@ -219,7 +229,7 @@ class OwnRepository:
             raise self._tampered("a transaction has no lines")
         return found
 
-    def _load(self, names: list[str], kind: str, largest: int) -> list[bytes]:
+    def _load(self, names: list[str], kinds: tuple[str, ...], largest: int) -> list[bytes]:
         """Return the contents of git's objects. Sizes first: a few bytes may unpack to gigabytes."""
         if not names:
             return []
@@ -227,8 +237,8 @@ class OwnRepository:
         sizes: list[int] = []
         for name, row in zip(names, self._ask("cat-file", "--batch-check", given=given).splitlines(), strict=True):
             said = row.decode("ascii", "replace").split()
-            if said[:2] != [name, kind] or not said[2].isdigit():
-                raise self._tampered(f"object {name[:12]} is not there, or is another one")
+            if len(said) != 3 or said[1] not in kinds or not said[2].isdigit():
+                raise self._tampered(f"{name[:12]} is not there, or is something else")
             sizes.append(int(said[2]))
         if max(sizes) > largest or sum(sizes) > _MAX_ALL:
             raise self._tampered("there is more in it than a ledger has")
@@ -249,12 +259,6 @@ class OwnRepository:
 
     def _tampered(self, problem: str) -> TamperedError:
         return TamperedError(f"{self._shown}: {problem}", remedy=REPAIR)
-
-
-def _write_copy(path: Path, content: bytes) -> None:
-    """Write what need not survive a power failure: the server has it."""
-    _make_folder(path.parent)
-    write_atomically(REAL, path, content, durable=False)
 
 
 def _make_folder(path: Path) -> None:

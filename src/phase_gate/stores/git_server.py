@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _LONGEST_COMPLAINT = 200
+#: What `git push --porcelain` says of a ref that it did not try to push; all else was refused by the server.
+_NOT_TRIED = "[rejected]"
 
 
 class GitServer:
@@ -66,6 +68,15 @@ class GitServer:
             words += [] if expected is None else [f"--force-with-lease={ref}:{expected}"]
             refs.append(f"{'+' if expected is None and value else ''}{value}:{ref}")
         return self._call(*words, "--", self._remote, *refs)
+
+    def is_overtaken(self, ref: str, answer: Answer) -> bool:
+        """Tell whether git did not even try to push that one ref, for it is not what was expected any more."""
+        rows = (row.split("\t") for row in answer.said.decode("utf-8", "replace").splitlines())
+        return any(
+            row[0] == "!" and row[1].endswith(f":{ref}") and row[2].startswith(_NOT_TRIED)
+            for row in rows
+            if len(row) == 3
+        )
 
     def note_refused(self, answer: Answer, *, is_first: bool) -> None:
         """Take note of a push that came to nothing; the first one may have named a ref that is no longer there."""
