@@ -27,6 +27,7 @@ def test_with_a_state_folder(tmp_path: Path) -> None:
     check(run_workers(tmp_path, tasks=24, workers=4, kills=2, environment=os.environ, is_shared=False))
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif("git-file" not in KINDS, reason="git is not installed")
 def test_with_a_git_remote(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
     bare = make_bare(tmp_path / "remote.git")
