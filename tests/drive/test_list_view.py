@@ -9,6 +9,7 @@ import pytest
 
 from phase_gate.cli.workflow_schema import read_schema
 from phase_gate.drive.job_process import WORKING, Reporter
+from phase_gate.drive.jobs import Job
 from phase_gate.drive.list_session import LIST_KINDS, ListHappening, Working
 from phase_gate.drive.list_view import ListBoard, render_list_screen
 from phase_gate.values import replace
@@ -86,3 +87,20 @@ def test_a_job_reports_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
         reporter.tell(Working(task="a", step="executor", seconds=passed))
     assert [row["event"] for row in told] == [WORKING, WORKING]
     assert [row["working"].get("seconds", 0.0) for row in told] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("told", "code", "problem", "outcome", "reason"),
+    [
+        pytest.param(1, -2, "", "interrupted", "the user interrupted it", id="ctrl-c-while-it-starts"),
+        pytest.param(2, -15, "", "interrupted", "the user interrupted it", id="the-second-one"),
+        pytest.param(0, -9, "", "person", "its driver ended with -9", id="killed-by-another"),
+        pytest.param(1, 11, "", "person", "its driver ended with 11", id="its-own-fault"),
+        pytest.param(1, -2, "no", "person", "no", id="it-said-why"),
+    ],
+)
+def test_a_job_that_ends_without_a_word(told: int, code: int, problem: str, outcome: str, reason: str) -> None:
+    job = Job("a", None)  # type: ignore[arg-type]  # no process is asked
+    job.told, job.problem = told, problem
+    ended = job.judge_end(code)
+    assert (str(ended.outcome), ended.reason) == (outcome, reason)

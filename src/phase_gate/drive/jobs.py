@@ -50,6 +50,12 @@ class Job:
         #: How often it was told to end.
         self.told = 0
 
+    def judge_end(self, code: int) -> Decision:
+        """Return what follows where it ended without a word."""
+        if self.told and code < 0 and not self.problem:  # before it could hear signals
+            return Decision(outcome=Outcome.INTERRUPTED, reason="the user interrupted it")
+        return Decision(outcome=Outcome.PERSON, reason=self.problem or f"its driver ended with {code}")
+
 
 class JobsPool(Pool):
     """Drives several tasks at the same time."""
@@ -145,9 +151,7 @@ class JobsPool(Pool):
     def _end(self, job: Job) -> None:
         code = job.process.wait()
         del self._jobs[job.task]
-        why = job.problem or f"its driver ended with {code}"
-        decision = job.decision or Decision(outcome=Outcome.PERSON, reason=why)
-        self._ended.append(TaskEnd(task=job.task, decision=decision))
+        self._ended.append(TaskEnd(task=job.task, decision=job.decision or job.judge_end(code)))
 
     def _hear(self, job: Job, line: bytes) -> None:
         try:

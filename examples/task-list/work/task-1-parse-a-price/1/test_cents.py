@@ -1,6 +1,6 @@
 import pytest
 
-from parse import parse_price
+from cents import parse_price
 
 
 def test_a_point():
