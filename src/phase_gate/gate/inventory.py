@@ -51,8 +51,9 @@ class Inventory(Value, kw_only=False):
 
     def ids(self) -> Iterator[str]:
         for path, file in self.files.items():
+            start = f"{path}::"
             for name in file.ids:
-                yield join_id(path, name)
+                yield start + name if name else path
 
     def body(self, test_id: str) -> str:
         """Return the hash of the test's body; empty where the source does not show it (doctests, generated tests)."""

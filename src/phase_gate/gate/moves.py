@@ -58,6 +58,8 @@ def _moves_since(frozen: Frozen, record: RunRecord) -> Moves:
     )
     gone = _bare(record.audit.missing)
     moves = find_moves(frozen.inventory, record.inventory, gone, place.means_the_same)
+    if not moves:
+        return moves
     # Other tests may use the code of a file that has no tests of its own any more, so its changes are looked at.
     left = {path for path in record.sources.files if path not in record.inventory.files and path not in support}
     return {old: new for old, new in moves.items() if split_id(old)[0] not in left}
@@ -99,6 +101,8 @@ def find_moves(
     :param gone: bare ids of tests that the sources do not have where they were.
     :param is_same: whether a test of the same body is the same test.
     """
+    if not gone:
+        return {}
     here, there = _bare(now.ids()), _bare(before.ids())
     old, new = set(gone) & there - here, here - there
     if not old or not new:

@@ -34,11 +34,19 @@ class Audit(Value, kw_only=False):
     passing_by: tuple[str, ...] = ()
 
 
-def audit_selection(known: Inventory, outcomes: Outcomes, selection: Selection, names_in: NamesIn) -> Audit:
-    """Tell the known tests that did not run apart."""
+def audit_selection(
+    known: Inventory, outcomes: Outcomes, selection: Selection, names_in: NamesIn, ran: Inventory | None = None
+) -> Audit:
+    """Tell the known tests that did not run apart.
+
+    :param ran: the inventory of the outcomes. Of a file that it has as it is known, every test is there.
+    """
+    here = {} if ran is None else ran.files
     unselected: list[str] = []
     missing: list[str] = []
     for path, file in known.files.items():
+        if here.get(path) is file:
+            continue
         absent = [name for name in file.ids if join_id(path, name) not in outcomes]
         if not absent:
             continue

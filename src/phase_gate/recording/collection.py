@@ -36,10 +36,10 @@ class Collection:
         items = list(items)
         self.nodes = [item.nodeid for item in items]
         path: Path | None = None
-        for node, item in zip(self.nodes, items, strict=True):
+        for item in items:
             if item.path is not path:  # the tests of a file share its path, and come one after the other
                 path = item.path
-                self._see_path(node, item)
+                self._see_path(item.nodeid, item)
         self._saw_all = bool(items)
 
     def see_deselected(self, items: Iterable[pytest.Item]) -> None:

@@ -52,7 +52,7 @@ def _read_file(
     if content is None:
         source = read_source(root / path)
         content = content_id(source)
-    ids = tuple(sorted(names))
+    ids = before.ids if before is not None and names is before.ids else tuple(sorted(names))
     if before is not None and before.content == content:
         return before if before.ids == ids else replace(before, ids=ids)
     if not path.endswith(".py"):

@@ -7,12 +7,13 @@ as installed (no compiled file, an older one, a zip file) is left to the import 
 
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import SourceFileLoader
-from collections.abc import Iterable
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import MAGIC_NUMBER
 from io import open_code
@@ -62,18 +63,24 @@ class _OwnFinder:
         """Return how to load a module of ours; None for any other."""
         if not name.startswith(_ROOT) or not _IS_PLAIN:
             return None
-        place = _FOLDER + name[len(_ROOT) :].replace(".", os.sep)
-        is_package = os.path.isdir(place)
-        folder, _, stem = (place + os.sep + "__init__" if is_package else place).rpartition(os.sep)
-        file = f"{folder}{os.sep}{stem}.py"
-        cached = f"{folder}{os.sep}__pycache__{os.sep}{stem}{_CACHED}"
-        if not os.path.isfile(file):
-            return None
-        spec = ModuleSpec(name, _OwnLoader(name, file, cached), origin=file, is_package=is_package)
-        spec.has_location, spec.cached = True, cached
-        if is_package:
-            spec.submodule_search_locations = [folder]
-        return spec
+        place = _place(name)
+        spec = _make_spec(name, place, is_package=os.path.isdir(place))
+        return spec if os.path.isfile(spec.origin or "") else None
+
+
+def _place(name: str) -> str:
+    return _FOLDER + name[len(_ROOT) :].replace(".", os.sep)
+
+
+def _make_spec(name: str, place: str, *, is_package: bool) -> ModuleSpec:
+    folder, _, stem = (place + os.sep + "__init__" if is_package else place).rpartition(os.sep)
+    file = f"{folder}{os.sep}{stem}.py"
+    cached = f"{folder}{os.sep}__pycache__{os.sep}{stem}{_CACHED}"
+    spec = ModuleSpec(name, _OwnLoader(name, file, cached), origin=file, is_package=is_package)
+    spec.has_location, spec.cached = True, cached
+    if is_package:
+        spec.submodule_search_locations = [folder]
+    return spec
 
 
 FINDER = _OwnFinder()
@@ -87,21 +94,34 @@ def load_ahead(kind: str) -> None:
     with open(LISTED, encoding="ascii") as file:
         lines = dict(line.split(": ") for line in file)
     sys.meta_path.insert(0, FINDER)
+    # What modules consist of is never garbage, and there is a lot of it to look through.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         load_in_order([_ROOT + name for name in lines[kind].split()])
         import_module(f"{_ROOT}recording.{kind}")
     finally:
         sys.meta_path.remove(FINDER)
+        if collects:
+            gc.enable()
 
 
-def load_in_order(names: Iterable[str]) -> None:
+def load_in_order(names: Sequence[str]) -> None:
     """Load modules of ours of which none needs one that comes later; the others are imported as they are needed."""
+    if not _IS_PLAIN:
+        return
+    packages = {name.rpartition(".")[0] for name in names}
     for name in names:
         parent, _, child = name.rpartition(".")
         # A package that needs its own modules is ready after them: it imports them itself.
-        spec = None if name in sys.modules or parent not in sys.modules else FINDER.find_spec(name)
-        code = None if spec is None or spec.loader is None else spec.loader.get_code(name)  # type: ignore[attr-defined]
-        if spec is None or code is None:
+        if name in sys.modules or parent not in sys.modules:
+            continue
+        spec = _make_spec(name, _place(name), is_package=name in packages)
+        try:
+            code = spec.loader.get_code(name)  # type: ignore[union-attr]
+        except OSError:
+            continue  # it lies elsewhere, or is named by a list of another version
+        if code is None:
             continue
         module = ModuleType(name)
         own = module.__dict__

@@ -181,7 +181,7 @@ def make_record(
 
     # What was frozen has to stay, whatever became of it since: it may have moved, and be known by another name.
     expected = known if known is None or frozen is None else merge_inventories(frozen.inventory, known)
-    audit = Audit((), ()) if expected is None else audit_selection(expected, outcomes, selection, names_in)
+    audit = Audit((), ()) if expected is None else audit_selection(expected, outcomes, selection, names_in, inventory)
     # A narrow run adds nothing: the last green one is compared without what only this one needs.
     is_whole = not audit.unselected and not facts.interrupted
     unseen = [path for path in facts.imported if is_whole and not is_shown(path, after.files)]

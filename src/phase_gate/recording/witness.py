@@ -117,6 +117,8 @@ class SessionWitness:
 
     def doubts(self) -> tuple[Finding, ...]:
         """Return what makes the outcomes doubtful as seen from workers."""
+        if not self._failed_on_workers:
+            return tuple(self._worker_doubts)
         ended = self.buckets.close(sorted(self._failed_on_workers))
         lost = (node for node, bucket in ended.items() if bucket not in FAILING)
         said = "failed on a worker, and arrived as something else"

@@ -26,9 +26,9 @@ _STACK = frozenset(
     }
 )
 #: A file of tests, or one that lies in their folder, by name.
-_TEST_FILE = re.compile(r"(^|[/\\])(test_\w+\.py|\w+_test\.py|conftest\.py)$|(^|[/\\])tests?[/\\]\w")
-_TEST_MODULE = re.compile(r"test_\w+|\w+_test|conftest")
-_TEST_WORD = re.compile(r"(?<![a-z])(py|con|unit)?test")
+_TEST_FILE = r"(^|[/\\])(test_\w+\.py|\w+_test\.py|conftest\.py)$|(^|[/\\])tests?[/\\]\w"
+_TEST_MODULE = r"test_\w+|\w+_test|conftest"
+_TEST_WORD = r"(?<![a-z])(py|con|unit)?test"
 _OPENERS = frozenset(
     {"open", "Path", "PurePath", "joinpath", "with_name", "read_text", "read_bytes", "getlines", "getline", "join"}
 )
@@ -270,7 +270,11 @@ def _looks_at_caller(nodes: Collection[ast.AST], names: _Names) -> bool:
     said = {id(each.value) for each in parts if isinstance(each, ast.Expr)}  # docstrings
     return any(
         (isinstance(each, ast.Attribute) and each.attr == "f_locals")
-        or (isinstance(each, ast.Constant) and id(each) not in said and _TEST_WORD.search(str(each.value)) is not None)
+        or (
+            isinstance(each, ast.Constant)
+            and id(each) not in said
+            and re.search(_TEST_WORD, str(each.value)) is not None
+        )
         for each in parts
     )
 
@@ -295,7 +299,7 @@ def _reads_tests(source: ast.Module, names: _Names, tests: Collection[str]) -> I
 def _imports_tests(node: ast.stmt, modules: list[str], tests: Collection[str]) -> Iterator[Oddity]:
     for module in modules:
         last = module.rpartition(".")[2]
-        if last in tests and _TEST_MODULE.fullmatch(last):
+        if last in tests and re.fullmatch(_TEST_MODULE, last):
             yield Oddity("reads-tests", node.lineno, f"imports the tests: {module}")
 
 
@@ -303,4 +307,4 @@ def _named_test(node: ast.expr) -> str:
     if isinstance(node, ast.JoinedStr):
         node = node.values[-1] if node.values else node
     text = node.value if isinstance(node, ast.Constant) else None
-    return text if isinstance(text, str) and _TEST_FILE.search(text) and "*" not in text else ""
+    return text if isinstance(text, str) and re.search(_TEST_FILE, text) and "*" not in text else ""

@@ -48,6 +48,10 @@ def relative_id(path: Path, root: Path) -> str:
 
     A path below the root keeps the links that are part of it; one that is not is looked at again with links resolved.
     """
+    lexical, top = os.fspath(path), os.fspath(root)
+    # Most are plainly below it, and there is nothing to resolve.
+    if lexical.startswith(top + os.sep) and os.path.isabs(top) and not _has_dots(lexical):
+        return lexical[len(top) + 1 :].replace(os.sep, "/")
     lexical, top = os.path.abspath(path), os.path.abspath(root)
     try:
         relative = os.path.relpath(lexical, top)
@@ -58,6 +62,10 @@ def relative_id(path: Path, root: Path) -> str:
     except ValueError:  # another drive: there is no way from here to there
         relative = lexical
     return relative.replace(os.sep, "/")
+
+
+def _has_dots(path: str) -> bool:
+    return f"{os.sep}." in path or os.sep * 2 in path or path.endswith(os.sep)
 
 
 def _leaves(relative: str) -> bool:

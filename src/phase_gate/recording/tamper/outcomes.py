@@ -23,10 +23,10 @@ from phase_gate.recording.frozen.meaning import find_test_folders
 from phase_gate.recording.settings import take_testpaths
 from phase_gate.recording.tamper.execution import find_exchanged
 from phase_gate.recording.tamper.result_watch import (
+    Definitions,
     ResultWatch,
     TestCode,
     code_of,
-    defined_function,
     test_codes,
     unwrapped_code,
 )
@@ -82,7 +82,7 @@ _HINTS = (
 )
 _USES_PYTEST = rb"(?m)^[ \t\f]*+(?:import|from) +pytest\b"
 #: Methods of a test that decide about its outcome.
-_DECISIVE = frozenset({"runtest", "setup", "teardown", "ihook", "_getobj", "_getinstance", "repr_failure", "_request"})
+_DECISIVE = frozenset({"runtest", "setup", "teardown", "ihook", "_getobj", "_getinstance", "repr_failure"})
 _GUARD = "outcomes-genuine"
 
 
@@ -185,11 +185,12 @@ class OutcomeWitness:
         # What is collected may be another kind of test than pytest's, which decides about its result itself.
         if not self.foreign_hooks or not all(map(_is_pytests, set(map(type, items)))):
             return bool(self.foreign_hooks)
-        return any(map(self._is_exchanged, items))
+        definitions = Definitions()
+        return any(self._is_exchanged(item, definitions) for item in items)
 
-    def _is_exchanged(self, item: pytest.Item) -> bool:
+    def _is_exchanged(self, item: pytest.Item, definitions: Definitions) -> bool:
         """Tell whether a test is not, wrapped or not, what its module had under its name before the project's hooks."""
-        defined, before = code_of(defined_function(item)), self._codes.get(item.nodeid)
+        defined, before = code_of(definitions.find(item)), self._codes.get(item.nodeid)
         if before is not None and before.outer is not defined:
             return True
         return isinstance(item, pytest.Function) and (defined is None or code_of(item.obj) is not defined)
@@ -266,23 +267,21 @@ class OutcomeWitness:
 
     def _look_at_objects(self, items: list[pytest.Item]) -> None:
         """Does each test run what its module defines under its name?"""
-        sources: dict[Path, Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+        definitions, sources = Definitions(), _Sources()
         for item in items:
-            for name in _DECISIVE & vars(item).keys():
-                files = self.ownership.projects_files(vars(item)[name]) if name != "_request" else []
+            for name in () if _DECISIVE.isdisjoint(vars(item)) else _DECISIVE & vars(item).keys():
+                files = self.ownership.projects_files(vars(item)[name])
                 if files:
                     self._doubt("test-replaced", f"its {name} is from {', '.join(files)}", item.nodeid)
             if not isinstance(item, pytest.Function):
                 continue
-            defined, running = unwrapped_code(defined_function(item)), unwrapped_code(item.obj)
+            function, runs = definitions.find(item), getattr(item.obj, "__func__", item.obj)
+            running = unwrapped_code(runs)
+            defined = running if function is runs else unwrapped_code(function)
             if defined is not None and running is not None and defined is not running:
                 self._doubt("test-replaced", "runs other code than its module defines", item.nodeid)
                 continue
-            if running is None:
-                continue
-            if item.path not in sources:
-                sources[item.path] = _functions_in(item.path)
-            if not _is_in_source(item, running, sources[item.path]):
+            if running is not None and not sources.has(item, running):
                 self._doubt("test-replaced", f"runs code from {self.ownership.shown(running.co_filename)}", item.nodeid)
 
 
@@ -300,23 +299,66 @@ def _is_pytests(kind: type) -> bool:
     return own and getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
 
 
+#: Definitions that begin their lines; any other has no name here.
+_DEFINES = rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)|\bdef\b"
+
+
+class _Sources:
+    """The files of tests, each read once."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._lines: Mapping[str, int] = {}
+        self._functions: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef] | None = None
+
+    def has(self, item: pytest.Function, code: CodeType) -> bool:
+        """Tell whether a test's code is at its place in the file, if the source shows it plainly."""
+        if item.path is not self._path:  # the tests of a file share its path, and come one after the other
+            self._path, self._functions = item.path, None
+            self._lines = _defined_once(item.path)
+        name = bare_name(item.nodeid.partition("::")[2])
+        is_here = Ownership.is_same_file(code.co_filename, str(item.path))
+        if is_here and self._lines.get(name.rpartition("::")[2]) == code.co_firstlineno:
+            return True
+        if self._functions is None:
+            self._functions = _functions_in(item.path)
+        found = self._functions.get(name)
+        if found is None or not all("mark" in _dotted(mark) for mark in found.decorator_list):
+            return True  # not there, or under a decorator that might stand in for it
+        first = min((found.lineno, *(mark.lineno for mark in found.decorator_list)))
+        return is_here and code.co_firstlineno == first
+
+
+def _defined_once(path: Path) -> Mapping[str, int]:
+    """Return the lines of functions of which there is one with that name, whatever it stands in.
+
+    A test whose code begins there is that one, and no other is. What begins with a decorator is not among them.
+    """
+    try:
+        source = path.read_bytes()
+    except OSError:
+        return {}
+    if not source.isascii() or b"\f" in source or b"\r" in source:
+        return {}
+    found: dict[str, int] = {}
+    line, seen = 1, 0
+    for match in re.finditer(_DEFINES, source):
+        if match[1] is None:
+            return {}  # there may be more on its line: the syntax tree tells
+        name, begin = match[1].decode(), match.start(1)
+        line += source.count(b"\n", seen, begin)
+        is_decorated = source.find(b"@", seen, begin) >= 0
+        found[name] = -1 if name in found or is_decorated else line
+        seen = begin
+    return found
+
+
 def _functions_in(path: Path) -> Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]:
     from phase_gate.recording.reasons import parse_file
     from phase_gate.source.checks import find_functions
 
     tree = parse_file(str(path))
     return {} if tree is None else find_functions(tree)
-
-
-def _is_in_source(
-    item: pytest.Function, code: CodeType, functions: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]
-) -> bool:
-    """Tell whether a test's code is at its place in the file, if the source shows it plainly."""
-    found = functions.get(bare_name(item.nodeid.partition("::")[2]))
-    if found is None or not all("mark" in _dotted(mark) for mark in found.decorator_list):
-        return True  # not there, or under a decorator that might stand in for it
-    first = min((found.lineno, *(mark.lineno for mark in found.decorator_list)))
-    return Ownership.is_same_file(code.co_filename, str(item.path)) and code.co_firstlineno == first
 
 
 def _dotted(node: ast.expr) -> str:

@@ -10,7 +10,7 @@ import inspect
 import os
 import sys
 from collections.abc import Generator, Iterable
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 
 import pytest
 
@@ -121,7 +121,7 @@ class TestCode:
 
 def test_codes(items: Iterable[pytest.Item]) -> dict[str, TestCode]:
     """Return what has to run for each test: what its module defines, whatever object is in the list."""
-    found = {}
+    found, defined_function = {}, Definitions().find
     for item in items:
         function = defined_function(item)
         if function is not None:
@@ -132,11 +132,24 @@ def test_codes(items: Iterable[pytest.Item]) -> dict[str, TestCode]:
 test_codes.__test__ = False  # type: ignore[attr-defined]
 
 
-def defined_function(item: pytest.Item) -> object:
-    """Return what the test's module has under its name; None where it has nothing."""
-    if isinstance(item, pytest.Function):
-        owner = item.cls if item.cls is not None else item.module
-        return getattr(owner, item.originalname, None)
+class Definitions:
+    """What modules have under the names of tests, for one look at all of them."""
+
+    def __init__(self) -> None:
+        self._parent: object = self
+        self._owner: object = None
+
+    def find(self, item: pytest.Item) -> object:
+        """Return what the test's module has under its name; None where it has nothing."""
+        if not isinstance(item, pytest.Function):
+            return _find_by_name(item)
+        if item.parent is not self._parent:  # tests of a class or a module come one after the other
+            self._parent = item.parent
+            self._owner = item.cls if item.cls is not None else item.module
+        return getattr(self._owner, item.originalname, None)
+
+
+def _find_by_name(item: pytest.Item) -> object:
     if item.path.suffix != ".py" or "::" not in item.nodeid or type(item).__module__.startswith("_pytest."):
         return None
     # An object of the project's own that bears the name of a function in that file.
@@ -160,6 +173,8 @@ def code_of(function: object) -> CodeType | None:
 
 
 def unwrapped_code(function: object) -> CodeType | None:
+    if type(function) is FunctionType and "__wrapped__" not in function.__dict__:
+        return function.__code__
     try:
         return code_of(inspect.unwrap(function))  # type: ignore[arg-type]
     except ValueError:
