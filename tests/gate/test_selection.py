@@ -264,6 +264,13 @@ def test_only_files_in_doubt_are_read() -> None:
     assert (audit.unselected, read) == (("test_b.py::test_z",), ["test_b.py"])
 
 
+@pytest.mark.parametrize("there", [known("test_x"), None], ids=["it-lost-a-test", "nothing-is-known-of-it"])
+def test_a_file_is_passed_over_only_if_the_run_has_it_as_it_is_known(there: Inventory | None) -> None:
+    before, names_in = known("test_x", "test_y"), sources(a=("test_x", "test_y"))
+    assert audit_selection(before, ran("test_x"), WHOLE_FILE, names_in, there).unselected == (f"{A}::test_y",)
+    assert audit_selection(before, ran("test_x", "test_y"), WHOLE_FILE, names_in, before) == Audit((), ())
+
+
 def test_ids_are_sorted() -> None:
     audit = audit_selection(known("test_z", "test_b"), {}, Selection(), sources(a=("test_z", "test_b")))
     assert audit.unselected == (f"{A}::test_b", f"{A}::test_z")
