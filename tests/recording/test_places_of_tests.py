@@ -15,6 +15,7 @@ from phase_gate.recording.tamper.outcomes import _defined_once
         pytest.param("def test_x():\n    assert 1\n", "test_x", 1, id="first"),
         pytest.param("import os\n\n\nasync def test_x():\n    pass\n", "test_x", 4, id="async"),
         pytest.param("class TestA:\n    def test_x(self):\n        pass\n", "test_x", 2, id="in-a-class"),
+        pytest.param("x = default\ndef test_default(): pass\ndef test_x(): pass\n", "test_x", 3, id="other-words"),
         pytest.param("@mark\ndef test_y(): pass\n\n\ndef test_x(): pass\n", "test_x", 5, id="after-a-decorated-one"),
     ],
 )
@@ -28,6 +29,8 @@ def test_a_plain_definition_is_found(tmp_path: Path, source: str, name: str, lin
         pytest.param("def test_x(): pass\ndef test_x(): pass\n", id="defined-twice"),
         pytest.param("@deco\ndef test_x(): pass\n", id="decorated"),
         pytest.param("@deco(\n    1,\n)\n\n# a remark\ndef test_x(): pass\n", id="decorated-further-above"),
+        pytest.param("@deco(default)\ndef test_x(): pass\n", id="decorated-with-another-word"),
+        pytest.param("def f(): pass; 'def'\ndef test_x(): pass\n", id="the-word-further-on"),
         pytest.param("x = 'def'\ndef test_x(): pass\n", id="the-word-elsewhere"),
         pytest.param("'''\ndef test_x(): pass\n'''\ndef test_x(): pass\n", id="also-in-a-text"),
         pytest.param("def test_x(): pass\ndef test_\uff58(): pass\n", id="spelled-with-other-letters"),

@@ -299,8 +299,8 @@ def _is_pytests(kind: type) -> bool:
     return own and getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
 
 
-#: Definitions that begin their lines; any other has no name here.
-_DEFINES = rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)|\bdef\b"
+#: A definition that begins its line.
+_DEFINES = rb"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)"
 
 
 class _Sources:
@@ -341,15 +341,20 @@ def _defined_once(path: Path) -> Mapping[str, int]:
     if not source.isascii() or b"\f" in source or b"\r" in source:
         return {}
     found: dict[str, int] = {}
-    line, seen = 1, 0
-    for match in re.finditer(_DEFINES, source):
-        if match[1] is None:
-            return {}  # there may be more on its line: the syntax tree tells
-        name, begin = match[1].decode(), match.start(1)
-        line += source.count(b"\n", seen, begin)
-        is_decorated = source.find(b"@", seen, begin) >= 0
-        found[name] = -1 if name in found or is_decorated else line
-        seen = begin
+    is_decorated = False
+    for number, line in enumerate(source.split(b"\n"), 1):
+        if b"def" not in line:
+            is_decorated = is_decorated or b"@" in line
+            continue
+        match = re.match(_DEFINES, line)
+        if (match is None or line.count(b"def") > 1) and len(re.findall(rb"\bdef\b", line)) != (match is not None):
+            return {}  # the syntax tree tells what stands further on in a line
+        if match is None:
+            is_decorated = is_decorated or b"@" in line
+            continue
+        name = match[1].decode()
+        found[name] = -1 if name in found or is_decorated else number
+        is_decorated = False
     return found
 
 

@@ -168,6 +168,8 @@ def _module_at(path: str) -> ModuleType | None:
 
 
 def code_of(function: object) -> CodeType | None:
+    if type(function) is FunctionType:
+        return function.__code__
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     return code if isinstance(code, CodeType) else None
 
