@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,23 @@ def test_it_gives_up_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
         write()
     assert len(waits) == 12
     assert max(waits) <= 3.0
+
+
+def test_a_slow_store_is_asked_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a crowd asks in vain most of the time."""
+    waits: list[float] = []
+    clock = itertools.count(step=2.0)  # a try takes two seconds
+    monkeypatch.setattr("phase_gate.storage.shared.time.sleep", waits.append)
+    monkeypatch.setattr("phase_gate.storage.shared.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("random.uniform", lambda least, most: most)
+
+    @again_if_moved
+    def write() -> None:
+        raise MovedError("moved", remedy="again")
+
+    with pytest.raises(StoreBusyError):
+        write()
+    assert waits == [2.0, 4.0, 8.0, 16.0, *[32.0] * 8]
 
 
 def test_a_lost_answer_is_looked_up(server: Server, tmp_path: Path) -> None:

@@ -25,10 +25,13 @@ else:
     Protocol = object
 
 #: How often a change is tried when others are always first, and the seconds that it waits at most before the second
-#: try. Each wait may be twice as long as the one before, and a part of it is left to chance.
+#: try: as long as the first one took, at least so many. Each wait may be twice as long as the one before, most of it is
+#: left to chance, and none is longer than this or than a number of tries: else a crowd on a slow server is first in
+#: turns of one, and all the others ask in vain.
 _TRIES = 12
 _FIRST_WAIT = 0.05
 _LONGEST_WAIT = 3.0
+_LONGEST_IN_TRIES = 16
 
 
 class Head(Value, kw_only=False):
@@ -125,10 +128,11 @@ def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         for number in range(_TRIES):
+            began = time.monotonic()
             try:
                 return function(*args, **kwargs)
             except MovedError:
-                _wait(number)
+                _wait(number, time.monotonic() - began)
         raise StoreBusyError(
             f"other machines were first {_TRIES} times in a row", remedy="try again when fewer of them write"
         )
@@ -136,7 +140,8 @@ def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-def _wait(number: int) -> None:
+def _wait(number: int, took: float) -> None:
     import random  # here: most changes are the first
 
-    time.sleep(min(_FIRST_WAIT * 2**number, _LONGEST_WAIT) * random.uniform(0.3, 1.0))
+    longest = max(_LONGEST_WAIT, took * _LONGEST_IN_TRIES)
+    time.sleep(min(max(_FIRST_WAIT, took) * 2**number, longest) * random.uniform(0.1, 1.0))
