@@ -49,6 +49,7 @@ ANYTHING = {
     ("ci combine", "report"),
     ("ci badge", "output"),
     ("ci attest", "output"),
+    ("store export", "folder"),
     ("workflow check", "files"),
     ("drive", "goal_file"),
     ("drive", "arguments"),

@@ -248,6 +248,16 @@ def test_tests_run_where_the_store_is_away_and_what_they_show_can_be_sent(shop: 
     assert main(["check", "--gate1"]) == 0
 
 
+def test_a_run_takes_the_place_of_what_was_not_sent(shop: tuple[Sample, Server]) -> None:
+    sample, server = shop
+    server.is_down = True
+    assert sample.pytest("--phase=red").code == 11
+    server.is_down = False
+    assert sample.pytest("--phase=red").has("the store was away was not sent")
+    assert main(["store", "push"]) == 13
+    assert not sample.pytest("--phase=red").out.count("was away was not sent")
+
+
 def test_two_runs_that_wait_make_one_streak_once_they_are_sent(shop: tuple[Sample, Server]) -> None:
     sample, server = shop
     assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0

@@ -29,6 +29,7 @@ from phase_gate.gate.state import Event, State
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
 from phase_gate.recording.verify_run import refuse_outside_verify
+from phase_gate.storage.files import exists
 from phase_gate.storage.lock import host_name
 from phase_gate.storage.memory import remember_place
 from phase_gate.storage.opening import Opened
@@ -131,6 +132,8 @@ class RecordedRun:
         :param opened: the task, where it was opened already.
         """
         self.opened = self.or_unsent(self.store.look) if opened is None else opened
+        if self.store.unsent is None and self.store.shared is not None and exists(self.store.unsent_file):
+            self.warnings.append("what was measured while the store was away was not sent: this run takes its place")
         refuse_outside_verify(self.state)
         if self.request.exit_signal is not None:
             self.store.refuse_while_driven(self.state)
