@@ -16,7 +16,7 @@ from bench.honesty import results as recorded
 from bench.honesty.case import DONE, Case, check_set, load_cases
 from bench.honesty.environments import Environments, versions
 from bench.honesty.gates import Gate, load_gates
-from bench.honesty.page import put_into_page, render
+from bench.honesty.page import list_passed, put_into_page, render
 from bench.honesty.play import Answer, play
 from bench.honesty.results import RECORDED, Results
 
@@ -64,7 +64,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if options.only == "*" and not options.gates and not options.here:
             recorded.write(results, RECORDED)
             put_into_page(results)
-        print(render(results))
+        print(render(results), list_passed(results), sep="\n\n")
     for problem in problems:
         print(f"wrong: {problem}", file=sys.stderr)
     return 1 if problems else 0

@@ -73,14 +73,25 @@ def _by_kind(results: Results) -> list[str]:
 
 
 def _misses(results: Results) -> list[str]:
-    lines = []
-    for gate in _OURS:
-        if gate not in results.gates:
-            continue
-        for what, names in (("Cheats that pass", results.passed(gate)), ("Twins refused", results.refused(gate))):
-            said = ", ".join(f"`{name}`" for name in names) or "none"
-            lines += [f"{what}, {results.gates[gate]}: {said}.", ""]
-    return lines
+    """Return the cheats that pass us, and the twins that are refused by any gate, by name."""
+    passed = {gate: results.passed(gate) for gate in _OURS if gate in results.gates}
+    refused = {gate: results.refused(gate) for gate in results.gates}
+    return [
+        *(f"- cheats that pass {results.gates[gate]}: {_names(names)}" for gate, names in passed.items()),
+        *(f"- twins refused by {results.gates[gate]}: {_names(names)}" for gate, names in refused.items()),
+        "",
+    ]
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
+def list_passed(results: Results) -> str:
+    """Return the cheats that pass each gate, by name: too many for the page."""
+    return "\n".join(
+        f"- cheats that pass {title}: {_names(results.passed(gate))}" for gate, title in results.gates.items()
+    )
 
 
 def _versions(results: Results) -> list[str]:

@@ -74,9 +74,11 @@ class Results:
         return sum(own for own, _ in both) / whole if whole else None
 
     def keep(self, names: Iterable[str]) -> None:
-        """Forget the cases that are not there any more."""
-        wanted = set(names)
-        self.cases = {name: case for name, case in self.cases.items() if name in wanted}
+        """Put cases and answers in order, and forget the cases that are not there any more."""
+        self.cases = {name: self.cases[name] for name in names if name in self.cases}
+        for case in self.cases.values():
+            case.answers = {gate: case.answers[gate] for gate in self.gates if gate in case.answers}
+            case.seconds = {gate: case.seconds[gate] for gate in self.gates if gate in case.seconds}
 
 
 def write(results: Results, path: Path) -> None:

@@ -15,11 +15,11 @@ import yaml
 from bench.honesty.case import CASES, DONE, NOT_DONE, CaseError, check_set, load_case, load_cases
 from bench.honesty.command import environment_here, is_contradicted, main
 from bench.honesty.gates import load_gates
-from bench.honesty.page import KINDS, fill
+from bench.honesty.page import KINDS, PAGE, PICTURE, fill
 from bench.honesty.picture import draw
 from bench.honesty.place import Place
 from bench.honesty.play import Answer, play
-from bench.honesty.results import Outcome, Results
+from bench.honesty.results import Outcome, Results, read
 from tests.warm import WarmServer
 
 _GATES = {gate.name: gate for gate in load_gates()}
@@ -174,3 +174,12 @@ def test_sums() -> None:
     assert results.cost("us") == 2.0
     assert "| us | 1 of 2 | 1 of 2 | 2.0 |" in fill("", results)
     ElementTree.fromstring(draw(results))
+
+
+def test_the_page_and_the_picture_are_those_of_the_last_run() -> None:
+    results = read()
+    assert set(results.cases) == {path.parent.name for path in CASES.glob("*/case.yaml")}
+    assert set(results.gates) == set(_GATES)
+    text = PAGE.read_text(encoding="utf-8")
+    assert fill(text, results) == text, "run: python -m bench honesty --page"
+    assert PICTURE.read_text(encoding="utf-8") == draw(results)
