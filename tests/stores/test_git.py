@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
@@ -98,6 +99,18 @@ def test_tidying_up_on_either_side_does_no_harm(server: GitServer, one: GitStore
     assert server.open(tmp_path / "third").read("default", Head()).head == second
 
 
+def test_a_copy_packs_its_objects_by_itself(
+    one: GitStore, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = add(one, Head(), "first")
+    objects = repository(tmp_path / "one") / "objects"
+    write(objects / "17" / "tmp_obj_one", "")
+    monkeypatch.setattr(git_objects, "_MAX_LOOSE", 0)
+    second = add(one, head, "second")
+    assert list((objects / "pack").glob("*.pack"))
+    assert add(one, second, "third") == server.open(tmp_path / "one").read("default", head).head
+
+
 def test_a_copy_that_was_removed_is_made_anew(one: GitStore, server: GitServer, tmp_path: Path) -> None:
     head = add(one, Head(), "first")
     (tmp_path / "one" / ".phase-gate").rename(tmp_path / "away")
@@ -182,6 +195,18 @@ def test_an_answer_that_is_lost_is_asked_for_where_another_has_followed(server: 
     last, rows = line(head, "second")
     store.append("default", head, last, rows, {})
     assert store.read("default", last).head.serial == 3
+
+
+@posix_only
+def test_by_ssh_with_the_users_own_command(server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is called stands in for ssh and its server: it runs what it is told, here."""
+    ssh = write(tmp_path / "ssh", 'for word; do :; done\nexec sh -c "$word"\n')
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"sh {ssh}")
+    for remote in (f"ssh://host{server.folder}", f"me@host:{server.folder}"):
+        store = open_store(make_address("git", remote, "shop"), tmp_path / "one" / "store", os.environ)
+        head = store.read("default", Head()).head
+        assert add(store, head, "one more").serial == head.serial + 1
+    assert server.git("rev-list", "--count", REF) == "2"
 
 
 def test_without_git_it_says_so(server: GitServer, tmp_path: Path) -> None:
@@ -325,8 +350,9 @@ def test_a_lease_is_renewed(server: GitServer, tmp_path: Path) -> None:
     hold = store.hold("default", "0123abcd")
     add(store, Head(), "start")
     before = server.git("rev-parse", LEASE)
+    end = time.monotonic() + 120
     while server.git("rev-parse", LEASE) == before:
-        pass
+        assert time.monotonic() < end, "it was to be renewed"
     hold.release()
     assert server.git("for-each-ref", "--format=%(refname)").split() == [REF]
 

@@ -9,6 +9,7 @@ The repository is a copy: it may be removed at any time. No branch, index or fil
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import zlib
@@ -36,6 +37,8 @@ _LEADS_ELSEWHERE = (
     *("objects/info/alternates", "objects/info/http-alternates"),
 )
 
+#: Files with an object each, as git itself has it.
+_MAX_LOOSE = 6700
 #: Bytes: of what comes with one question, and of one transaction's lines.
 _MAX_ALL = 1 << 30
 _MAX_ROWS = 256 << 20
@@ -109,6 +112,15 @@ class OwnRepository:
         # The ref is for git: it tells the server by it what need not be sent.
         for path, text in ((self.folder / ref, f"{sent.commit}\n"), (self._known_file(ref), known)):
             self._write_file(path, text.encode())
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Pack its objects when there are thousands of files: about once in 1,500 transactions."""
+        sample = self.folder / "objects" / "17"
+        with contextlib.suppress(OSError, NoGitError):
+            if len(os.listdir(sample)) > _MAX_LOOSE // 256:
+                # Only what is old goes: another process may be about to name what it has just written.
+                self.call("gc", "--quiet", "--prune=2.weeks.ago")
 
     def forget_known(self, ref: str) -> None:
         for path in (self.folder / ref, self._known_file(ref)):
