@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -185,6 +186,19 @@ def test_no_right_to_write(database: Database, address: Addresses, clean_environ
     with pytest.raises(StoreUnreachableError) as caught:
         database.init(user="guest")
     assert "permission denied" in caught.value.problem
+
+
+def test_a_server_that_is_down_beside_one_that_answers(database: Database, address: Addresses) -> None:
+    place = (
+        f"postgresql://dev@127.0.0.1:{free_port()},127.0.0.1:{database.port}/postgres?target_session_attrs=read-write"
+    )
+    add(PostgresqlStore(parse_address(f"{place}#two-hosts")), Head(), "one")
+
+
+def test_nothing_loads_psycopg_before_a_store_is_asked() -> None:
+    loads = "import sys, phase_gate.plugin, phase_gate.cli, phase_gate.stores.making, phase_gate.stores.postgresql"
+    done = subprocess.run([sys.executable, "-c", f"{loads}; sys.exit('psycopg' in sys.modules)"], check=False)
+    assert done.returncode == 0
 
 
 def test_without_psycopg(address: Addresses, clean_environment: pytest.MonkeyPatch) -> None:
