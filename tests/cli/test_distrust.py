@@ -55,8 +55,8 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "doctor": [()],
 }
 #: Has tests of its own: shards in tests/plugin/test_shards.py, tasks in tests/conformance/test_verification.py; what
-#: the server answers comes from the commands above.
-ELSEWHERE = {"ci combine", "verify", "agent mcp"}
+#: the server answers comes from the commands above; shared stores in tests/stores.
+ELSEWHERE = {"ci combine", "verify", "agent mcp", *(name for name in COMMANDS if name.startswith("store "))}
 #: Opens no state.
 STATELESS = {"demo", "init", "agent uninstall", "completion", "workflow schema", "workflow check"}
 
