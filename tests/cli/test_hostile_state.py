@@ -111,9 +111,16 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("force", "--reason", "the vendor is down", "--by", "dev", "--word", "OVERRIDE"),
     ("prove",),
     ("ci", "combine"),
+    ("store", "status"),
+    ("store", "push"),
+    ("store", "copy", "folder", "folder"),
+    ("store", "export", "out"),
 )
 #: They read no ledger, or begin one.
-NOT_ASKED = {"demo", "init", "agent uninstall", "agent mcp", "baseline", "workflow schema", "doctor"}
+NOT_ASKED = {"demo", "init", "agent uninstall", "agent mcp", "baseline", "workflow schema", "doctor"} | {
+    "store trust",
+    "store init",
+}
 
 
 @pytest.fixture(autouse=True)
