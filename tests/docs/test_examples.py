@@ -31,6 +31,7 @@ DRIVEN = {
     "agent-loop",
     "documented-project",
     "task-list",
+    "fleet",
     "release-pipeline",
 }
 
@@ -139,6 +140,16 @@ def test_refactor_session(tmp_path: Path, door: Door) -> None:
     assert example.status()["evaluation"]["metrics"]["quality_delta"] == 41
     example.type("phase-gate signal --reason 'easy to read'")
     assert example.reason() == "both gates are open: REFACTOR has exited"
+
+
+@pytest.mark.sweep
+def test_fleet(example: Example) -> None:
+    said = example.copy("fleet").type("sh fleet.sh")
+    assert "5 tasks: 5 approved" in said
+    done = [line.partition(": ")[2] for line in said.splitlines() if line.endswith("attempt 1")]
+    assert len(done) == len(set(done)) == 5
+    merged = example.type("git -C fleet/first log --format=%s").splitlines()
+    assert len([line for line in merged if line.startswith("Task ")]) == 5
 
 
 def test_ci_gate_opens_on_a_green_suite(example: Example) -> None:

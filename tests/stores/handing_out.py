@@ -100,6 +100,8 @@ def take_many(root: Path, number: int, environment: Mapping[str, str]) -> None:
             data = {
                 "spec": to_json(spec),
                 "limits": set_limits(spec, {}, {}),
+                # A worker here only takes tasks: none may lose one because the machine is slow.
+                "untimed": True,
                 "flags": [],
                 "memory": store.keep("evidence", memory),
                 "attachments": [],

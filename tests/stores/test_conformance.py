@@ -18,7 +18,7 @@ from phase_gate.errors import (
 )
 from phase_gate.gate.state import Event
 from phase_gate.storage.ledger import encode_transaction
-from phase_gate.storage.shared import Head, SharedStore, Tail
+from phase_gate.storage.shared import Head, SharedStore, Tail, read_all
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, declare, facts, open_store
 from tests.stores.kinds import KINDS, NotHereError, Server
@@ -154,6 +154,30 @@ def test_tasks_are_listed_and_kept_apart(one: SharedStore, other: SharedStore, n
     one.append(name, Head(), last, rows, {})
     assert set(other.list_tasks()) == {"default", name}
     assert other.read(name, Head()).rows == rows
+
+
+def test_all_tasks_are_read_at_once_and_a_bad_one_hides_no_other(
+    server: Server, one: SharedStore, other: SharedStore
+) -> None:
+    heads = {}
+    for task in ("first", "second", "third"):
+        heads[task], rows = line(Head(), task)
+        one.append(task, Head(), heads[task], rows, {})
+    assert {task: tail.head for task, tail in read_all(other, {}).items()} == heads
+    known = {task: heads[task] for task in ("first", "second")}
+    last, more = line(heads["second"], "more")
+    one.append("second", heads["second"], last, more, {})
+    found = read_all(other, known)
+    assert found == {
+        "first": Tail(head=heads["first"]),
+        "second": Tail(head=last, rows=more),
+        "third": other.read("third", Head()),
+    }
+    server.cut_back("second", 1)
+    gone = read_all(other, {**known, "second": last})
+    assert gone["second"].rows == b""
+    assert gone["second"].head != last
+    assert gone["first"] == Tail(head=heads["first"])
 
 
 def test_waiting_ends_with_another_line(one: SharedStore, other: SharedStore) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from phase_gate.stores.address import StoreAddress
+from tests.conftest import ROOT
+from tests.docs.blocks import Session
 from tests.stores.conftest import HAS_DATABASE
 from tests.stores.handing_out import Handed, run_workers
 from tests.stores.kinds import KINDS, make_bare
@@ -40,3 +44,18 @@ def test_with_a_database(tmp_path: Path, address: Callable[..., StoreAddress]) -
     given = address()
     environment = {**os.environ, "PHASE_GATE_STORE": f"{given.place}#{given.project}"}
     check(run_workers(tmp_path, tasks=16, workers=4, kills=2, environment=environment, is_shared=True))
+
+
+@pytest.mark.sweep
+@pytest.mark.skipif(not HAS_DATABASE, reason="PostgreSQL is not installed")
+def test_the_example_on_a_database(tmp_path: Path, address: Callable[..., StoreAddress]) -> None:
+    session, given = Session(tmp_path), address()
+    shutil.copytree(ROOT / "examples" / "fleet", session.folder, dirs_exist_ok=True)
+    passwords = shlex.quote(os.environ["PGPASSFILE"])
+    store = shlex.quote(f"{given.place}#{given.project}")
+    # The tables are there, and a writer may not make them.
+    script = (session.folder / "fleet.sh").read_text(encoding="utf-8").replace("phase-gate store init\n", "")
+    session.write("fleet.sh", script)
+    code, said = session.type(f"PGPASSFILE={passwords} sh fleet.sh {store}")
+    assert code == 0, said
+    assert "5 tasks: 5 approved" in said

@@ -125,8 +125,8 @@ class _Answered:
         self.shown, self._shared, self._known, self._tail = shared.shown, shared, known, tail
 
     def read(self, task: str, after: Head) -> Tail:
-        # A checkpoint may lag behind its ledger.
-        return self._tail if after == self._known else self._shared.read(task, after)
+        # A checkpoint may lag behind its ledger; and where only the last line is told, the store says what is wrong.
+        return self._tail if after == self._known and self._tail.rows else self._shared.read(task, after)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._shared, name)

@@ -11,7 +11,7 @@ import functools
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from phase_gate.errors import MovedError, StoreBusyError
+from phase_gate.errors import MovedError, StateError, StoreBusyError, StoreUnreachableError
 from phase_gate.storage.ledger import GENESIS
 from phase_gate.values import Value, field
 
@@ -49,6 +49,10 @@ class Tail(Value):
     rows: bytes = b""
     #: The stored objects that came with them, packed, by their digests.
     objects: Mapping[str, bytes] = field(default_factory=dict)
+
+
+#: The answer for a task that a store can't answer for.
+UNKNOWN = Tail(head=Head(-1, ""))
 
 
 class Hold(Protocol):
@@ -105,12 +109,21 @@ def read_all(shared: SharedStore, known: Mapping[str, Head]) -> Mapping[str, Tai
     """Return what each task of a store has after the line that is known of it; tasks without a known one are whole.
 
     A store that can tell it in one question has a method `read_all` with the same answer; others are asked task by
-    task.
+    task. Of a task that it can't answer for, it tells another last line than the known one, and no rows: `read` says
+    why.
     """
     at_once: Callable[[Mapping[str, Head]], Mapping[str, Tail]] | None = getattr(shared, "read_all", None)
     if at_once is not None:
         return at_once(known)
-    return {task: shared.read(task, known.get(task, Head())) for task in shared.list_tasks()}
+    found: dict[str, Tail] = {}
+    for task in shared.list_tasks():
+        try:
+            found[task] = shared.read(task, known.get(task, Head()))
+        except StoreUnreachableError:
+            raise
+        except StateError:
+            found[task] = UNKNOWN
+    return found
 
 
 def read_notes(shared: SharedStore) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.errors import MovedError, RollbackError
+from phase_gate.errors import MovedError, RollbackError, StateError, StoreUnreachableError
 from phase_gate.hashing import sha256
-from phase_gate.storage.shared import Head, Tail
+from phase_gate.storage.shared import UNKNOWN, Head, Tail
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.git_holds import Holds, RunLease, find_ended
 from phase_gate.stores.git_objects import ROLLBACK, OwnRepository, Sent
@@ -36,6 +36,8 @@ _RUNS = "refs/phase-gate-runs"
 #: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.
 _PUSHES = 5
 _FIRST_PAUSE = 0.05
+#: Refs that are fetched by one call: a command line has an end.
+_FETCHED = 200
 #: Seconds between two looks while waiting: at first, and at most.
 _FIRST_LOOK, _LAST_LOOK = 0.5, 5.0
 
@@ -103,6 +105,28 @@ class GitStore:
         if self._read.get(task, (None, None))[0] != question:
             self._read[task] = (question, self._load(task, known, after, before))
         return self._read[task][1]
+
+    def read_all(self, known: Mapping[str, Head]) -> dict[str, Tail]:
+        """Return what each task has after the line that is known of it: one question, and one fetch for all of them."""
+        prefix = f"{_TASKS}/{self._project}/"
+        tips = {_unescape(ref.removeprefix(prefix)): tip for ref, tip in self._server.list_refs(f"{prefix}*").items()}
+        before = {task: self._find_known(task) for task in tips}
+        news = [task for task, tip in tips.items() if (seen := before[task]) is None or seen.commit != tip]
+        for first in range(0, len(news), _FETCHED):
+            self._server.fetch(*(self._ref(task) for task in news[first : first + _FETCHED]))
+        found: dict[str, Tail] = {}
+        for task, tip in tips.items():
+            after = known.get(task, Head())
+            try:
+                newest = self._follow(task, tip, before[task], is_fetched=True)
+                found[task] = (
+                    Tail(head=after) if newest.head == after else self._load(task, newest, after, before[task])
+                )
+            except StoreUnreachableError:
+                raise
+            except StateError:
+                found[task] = UNKNOWN
+        return found
 
     def _load(self, task: str, known: Sent, after: Head, before: Sent | None) -> Tail:
         sent = self._find_after(task, known, after, before)
@@ -206,7 +230,7 @@ class GitStore:
         """Return the last transaction that this machine has seen of a task."""
         return self._own.read_known(self._ref(task))
 
-    def _follow(self, task: str, tip: str, before: Sent | None) -> Sent:
+    def _follow(self, task: str, tip: str, before: Sent | None, *, is_fetched: bool = False) -> Sent:
         """Return the task's last transaction, and fetch what is missing. Raises RollbackError for a rewritten ref.
 
         :param before: the last one that was known when the server was asked. By now another process of this machine
@@ -215,7 +239,8 @@ class GitStore:
         newest = self._find_known(task)
         if newest is not None and newest.commit == tip:
             return newest
-        self._server.fetch(self._ref(task))
+        if not is_fetched:
+            self._server.fetch(self._ref(task))
         sent = self._server.local(lambda: self._own.list_sent(tip, None if before is None else before.commit))
         if not sent:
             raise self._rollback(f"has gone back to an earlier line of task {task}")

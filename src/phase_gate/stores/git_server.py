@@ -53,9 +53,9 @@ class GitServer:
                 found[ref] = value
         return found
 
-    def fetch(self, ref: str) -> None:
-        """Fetch a ref's history."""
-        answer = self._call("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--refmap=", "--", self._remote, ref)
+    def fetch(self, *refs: str) -> None:
+        """Fetch the history of refs."""
+        answer = self._call("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--refmap=", "--", self._remote, *refs)
         if answer.status != 0:
             raise self._unreachable(answer)
 
