@@ -12,14 +12,18 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.stores import git_proofs, proofs
 from tests.stores import postgresql_proofs as on_postgresql
 from tests.stores.database import Database, is_installed
+from tests.stores.handing_out import run_workers
+from tests.stores.kinds import make_bare
 
 Part = Callable[[Path], str]
+
+_HANDED = "1,000 tasks for 20 workers"
 
 _NO_SERVER = "not tried: it needs the server's own programs and the package psycopg (Debian: apt install postgresql)"
 _NO_DISK = "not tried: only root can make a disk in a namespace"
@@ -46,16 +50,33 @@ def postgresql_parts(stack: contextlib.ExitStack) -> dict[str, Part]:
         "server killed": server(signal.SIGKILL),
         "server stopped at once": server(signal.SIGQUIT),
         "a bad line": lambda folder: on_postgresql.bad_line(places, database, folder, writers=8, changes=20),
+        _HANDED: lambda folder: tell_handed(folder, places("handed").names(folder), is_shared=True),
         "a full disk": on_postgresql.disk_full if os.geteuid() == 0 else lambda folder: _NO_DISK,
     }
+
+
+def _hand_out_over_git(folder: Path) -> str:
+    store = f"git:{make_bare(folder / 'remote.git')}#shop"
+    return tell_handed(folder, {**os.environ, "PHASE_GATE_STORE": store}, is_shared=True)
+
+
+def tell_handed(folder: Path, environment: Mapping[str, str], *, is_shared: bool, tasks: int = 1000) -> str:
+    """Hand out tasks to 20 workers, as many of which are killed."""
+    handed = run_workers(folder, tasks=tasks, workers=20, kills=20, environment=environment, is_shared=is_shared)
+    assert [handed.twice, handed.never, handed.mistaken] == [[], [], []]
+    return (
+        f"{handed.tasks} tasks handed out in {handed.seconds:.0f} s, {len(handed.twice)} twice;"
+        f" {handed.killed} workers killed, {handed.tasks - len(handed.told)} of them with a task in hand"
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.stores", description=__doc__)
     parser.add_argument("--only", metavar="WORD", default="", help="only the parts with this word in their names")
     arguments = parser.parse_args()
+    _take("folder", {_HANDED: lambda folder: tell_handed(folder, os.environ, is_shared=False)}, arguments.only)
     if shutil.which("git"):
-        _take("git", git_proofs.PARTS, arguments.only)
+        _take("git", {**git_proofs.PARTS, _HANDED: _hand_out_over_git}, arguments.only)
     else:
         print("git: not tried: it is not installed")
     if arguments.only.startswith("git"):

@@ -1,18 +1,20 @@
 """Hand out a list of tasks to workers that are processes, some of them killed: who got what, and whether any twice.
 
-Each worker is a machine of its own where tasks are shared, and one of many processes on one machine where they lie in a
-state folder. It asks for the next task again and again, and writes down what it got before it asks for another one.
+Workers are processes on several machines where tasks are shared, and on one machine where they lie in a state folder.
+Each asks for the next task again and again, and writes down what it got before it asks for another one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import random
 import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from multiprocessing import get_context
 from multiprocessing.context import ForkProcess
 from pathlib import Path
@@ -149,15 +151,39 @@ class _Workers:
         ]
 
 
+#: Machines that share a store: several workers on each.
+_MACHINES = 4
+
+
+@contextlib.contextmanager
+def _in(environment: Mapping[str, str]) -> Iterator[None]:
+    """Have these variables: a database's own library reads them from the process."""
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def run_workers(
     folder: Path, *, tasks: int, workers: int, kills: int, environment: Mapping[str, str], is_shared: bool
 ) -> Handed:
     """Take a list, let workers have it, kill some of them, and count."""
+    with _in(dict(environment)):
+        return _run_workers(folder, tasks, workers, kills, dict(environment), is_shared=is_shared)
+
+
+def _run_workers(
+    folder: Path, tasks: int, workers: int, kills: int, environment: Mapping[str, str], *, is_shared: bool
+) -> Handed:
     first = make_project(folder / "machine-0")
     take_many(first, tasks, environment)
     roots = [first]
     if is_shared:
-        for number in range(1, workers):
+        for number in range(1, min(workers, _MACHINES)):
             roots.append(folder / f"machine-{number}")
             shutil.copytree(first, roots[-1], ignore=shutil.ignore_patterns(".phase-gate"))
     crew = _Workers(folder, roots, environment)
