@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
-from phase_gate.values import Value, as_dict, field, fields, replace
+from phase_gate.values import NamedTuple, Value, as_dict, field, fields, replace
 
 
 class Point(Value):
@@ -84,3 +85,32 @@ def test_replaces_copies_and_travels() -> None:
     point = Point(x=1, names=["a"])
     assert replace(point, x=2) == Point(x=2, names=["a"])
     assert copy.copy(point) == copy.deepcopy(point) == pickle.loads(pickle.dumps(point)) == point
+
+
+# --- named tuples, made without generating code
+
+
+class Row(NamedTuple):
+    """Two of something."""
+
+    one: int
+    other: tuple[int, ...] = ()
+
+
+def test_a_named_tuple_is_a_tuple_with_names() -> None:
+    row = Row(1, other=(2,))
+    one, other = row
+    assert (one, other) == (row.one, row.other) == (1, (2,))
+    assert (tuple(Row(3)), tuple(row._replace(one=4))) == ((3, ()), (4, (2,)))
+    assert (repr(row), hash(row)) == ("Row(one=1, other=(2,))", hash((1, (2,))))
+    assert [type(each) for each in (copy.copy(row), pickle.loads(pickle.dumps(row)))] == [Row, Row]
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [((), {}), ((1, (), 3), {}), ((1,), {"one": 1}), ((1,), {"third": 1})],
+    ids=["missing", "too-many", "twice", "unknown"],
+)
+def test_a_named_tuple_takes_its_fields_and_nothing_else(given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="Row takes one, other"):
+        Row(*given, **named)

@@ -9,6 +9,7 @@ which does not matter where there are some hundred of them and not some hundred 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 
 #: As type checkers know it: importing `typing` for it would take a fourth of what an interpreter takes to start.
 TYPE_CHECKING = False
@@ -25,19 +26,44 @@ else:
 
         __class_getitem__ = classmethod(type(list[int]))
 
+    class _Row(tuple):
+        """What `collections.namedtuple` makes, with methods that all of them share instead of generated ones."""
+
+        __slots__ = ()
+        _fields = ()
+        _defaults = {}  # noqa: RUF012 - each class has its own
+
+        def __new__(cls, *given, **named):
+            names = cls._fields
+            if named or len(given) != len(names):
+                rest = names[len(given) :]
+                known = {**cls._defaults, **named}
+                if len(given) > len(names) or not set(rest) <= known.keys() or not set(named) <= set(rest):
+                    raise TypeError(f"{cls.__name__} takes {', '.join(names)}")
+                given = (*given, *(known[name] for name in rest))
+            return tuple.__new__(cls, given)
+
+        def __getnewargs__(self):
+            return tuple(self)
+
+        def __repr__(self):
+            rows = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+            return f"{type(self).__name__}({rows})"
+
+        def _replace(self, /, **changes):
+            return type(self)(**{**dict(zip(self._fields, self, strict=True)), **changes})
+
     class _NamedTupleType(type):
-        """Makes what `collections.namedtuple` makes, of a class with annotations."""
+        """Makes a row of a class with annotations."""
 
         def __new__(mcls, name, bases, namespace):
-            from collections import namedtuple
-
-            names = namespace.pop("__annotations__")
-            defaults = [namespace.pop(each) for each in names if each in namespace]
-            made = namedtuple(name, names, defaults=defaults, module=namespace.pop("__module__"))
-            for each, value in namespace.items():
-                if each not in ("__qualname__", "__firstlineno__", "__static_attributes__"):
-                    setattr(made, each, value)
-            return made
+            names = tuple(namespace.pop("__annotations__"))
+            namespace["_defaults"] = {each: namespace.pop(each) for each in names if each in namespace}
+            namespace["_fields"] = namespace["__match_args__"] = names
+            namespace["__slots__"] = ()
+            for place, each in enumerate(names):
+                namespace[each] = property(itemgetter(place))
+            return type(name, (_Row,), namespace)
 
     NamedTuple = type.__new__(_NamedTupleType, "NamedTuple", (), {})
 

@@ -20,7 +20,7 @@ from phase_gate.workflow.names import call_command, signal_command
 PYTEST_FILES = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 #: These have a section for pytest among many others.
 SHARED_FILES = frozenset({"pyproject.toml", "tox.ini", "setup.cfg"})
-_TEST_FILE = re.compile(r"(?:^|/)(?:tests?/.*|test_[^/]*\.py|[^/]*_test\.py|conftest\.py)$")
+_TEST_FILE = r"(?:^|/)(?:tests?/.*|test_[^/]*\.py|[^/]*_test\.py|conftest\.py)$"
 
 
 class Write(Value):
@@ -216,7 +216,7 @@ def _is_above_tests(conftest: str, frozen: Frozen) -> bool:
 
 
 def _decide_early(write: Write, context: WriteContext) -> HookAnswer:
-    if write.before is None or not write.path.endswith(".py") or _TEST_FILE.search(write.path):
+    if write.before is None or not write.path.endswith(".py") or re.search(_TEST_FILE, write.path):
         return ALLOW
     if write.after is not None:
         from phase_gate.agents.stubs import only_adds_stubs

@@ -39,7 +39,7 @@ _LEVEL = 1
 #: Three times an inventory of a million ids; a few kilobytes that unpack to more are made to fill the memory.
 MAX_SIZE = 64 * 1024 * 1024
 #: A digest, and nothing that leads to another file.
-_NAME = re.compile(r"[0-9a-f]{64}")
+_LENGTH, _LETTERS = 64, "0123456789abcdef"
 
 
 class ObjectStore:
@@ -161,7 +161,7 @@ class ObjectStore:
             raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
 
     def _unpack(self, name: str) -> bytes:
-        if not _NAME.fullmatch(name):
+        if len(name) != _LENGTH or name.strip(_LETTERS):
             raise TamperedError(f"{name[:12]!a} can't be an object's name", remedy=REPAIR)
         return unpack(name, self.packed(name))
 
