@@ -203,6 +203,7 @@ ACCEPTED: tuple[Case, ...] = (
     ),
     inside("none-subscripted", "assert find('apple')['price'] == 1", Reason.MISUSE),
     inside("none-attribute", "assert find('apple').price == 1", Reason.MISUSE),
+    inside("number-divided-by-none", "assert 1 / find('apple') == 1", Reason.MISUSE),
     inside("constructor-arguments", "assert Cart('apples')", Reason.MISUSE),
     inside("unknown-keyword", "assert total([1], vat=2) == 1", Reason.MISUSE),
     inside(
@@ -317,6 +318,13 @@ REFUSED: tuple[Case, ...] = (
     ),
     inside("teardown-only", "assert total([1]) == 1", Reason.TEARDOWN_ONLY, arguments="bad_end"),
     inside("own-name-misspelt", "assert totl([1]) == 1", Reason.TEST_ERROR, head=""),
+    inside("own-arithmetic-beside-the-code", "assert total([1]) == 1 / 0", Reason.TEST_ERROR),
+    inside(
+        "own-conversion-beside-the-code",
+        "assert find('apple') == int('one')",
+        Reason.TEST_ERROR,
+        head="from shop import find\n\n\n",
+    ),
     inside("own-dictionary", "assert {}['price'] == 1", Reason.STUB, head=""),
     inside("own-recursion", "assert again() == 1", Reason.TEST_ERROR, head="def again():\n    return again()\n\n\n"),
     Case("own-module-level", "X = 1 / 0\n\n\ndef test_it():\n    assert X\n", Reason.TEST_ERROR),

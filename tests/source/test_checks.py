@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from phase_gate.source.checks import find_function, has_check, is_conditional_at, statement_at
+from phase_gate.source.checks import find_function, has_check, is_conditional_at, is_constant_at, statement_at
 from phase_gate.source.tests import parse_source
 
 
@@ -169,6 +169,24 @@ class TestC:
 )
 def test_statement_at(line: int, does: str) -> None:
     assert statement_at(parse_source(LINES), line) == does
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        pytest.param("1 / 0", True, id="arithmetic"),
+        pytest.param("int('one')", True, id="a-built-in"),
+        pytest.param("wanted[3]", True, id="a-constant-of-its-own"),
+        pytest.param("1 / total()", False, id="what-the-code-gives"),
+        pytest.param("total()", False, id="a-call-of-the-code"),
+        pytest.param("== 1", False, id="no-expression"),
+    ],
+)
+def test_is_constant_at(expression: str, expected: bool) -> None:
+    text = f"def test_it():\n    wanted = (1, 2)\n    assert total() == ({expression})\n" * (expression != "== 1")
+    tree = parse_source(text or "assert total() == 1\n")
+    line, column = (3, 23) if text else (1, 15)
+    assert is_constant_at(tree, (line, line, column, column + len(expression))) is expected
 
 
 # --- who decides that it runs?

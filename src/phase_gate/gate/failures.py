@@ -87,6 +87,8 @@ class FailureFacts(Value):
     #: An attribute or name that an object of the project's does not have.
     lacks_attribute: bool = False
     uses_project: bool = False
+    #: The expression that raised is made of constants: it would raise whatever the project's code does.
+    is_by_constants: bool = False
     #: The test's body asserts something that is not constant.
     has_check: bool = True
     file: str = ""
@@ -151,7 +153,7 @@ def _reason(facts: FailureFacts) -> Reason:
         return Reason.STUB
     if "AssertionError" in names or "DocTestFailure" in names or "MultipleDoctestFailures" in names:
         return Reason.ASSERTION
-    if facts.place == "test" and not facts.uses_project:
+    if facts.place == "test" and (facts.is_by_constants or not facts.uses_project):
         return Reason.TEST_ERROR
     return Reason.MISUSE if facts.uses_project else Reason.TEST_ERROR
 

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
@@ -23,7 +24,14 @@ from phase_gate.gate.failures import Failure, FailureFacts, Owner, Place, classi
 from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.buckets import FAILURE
 from phase_gate.recording.early import own_work
-from phase_gate.source.checks import find_function, has_check, is_conditional_at, statement_at
+from phase_gate.source.checks import (
+    Position,
+    find_function,
+    has_check,
+    is_conditional_at,
+    is_constant_at,
+    statement_at,
+)
 from phase_gate.storage.ownership import find_owner, is_in_environment
 from phase_gate.storage.root import relative_id
 
@@ -68,6 +76,7 @@ class FailureReader:
             missing_owner=owner,
             lacks_attribute=isinstance(error, AttributeError) and self._is_projects(error, frames),
             uses_project=any(self._uses_project(each) for each, _ in frames),
+            is_by_constants=tree is not None and is_constant_at(tree, _position(error, frame)),
             has_check=test_has_check(test_file, test_name),
             file=relative_id(Path(file), Path(self._root)),
             line=line or None,
@@ -218,6 +227,19 @@ def _where(error: BaseException, frame: FrameType | None, line: int) -> tuple[st
     if frame is None or frame.f_code.co_filename.startswith("<"):
         return None
     return frame.f_code.co_filename, line
+
+
+def _position(error: BaseException, frame: FrameType | None) -> Position:
+    """Return the place of the expression that raised in a frame; nothing but None where it is not known."""
+    traceback, index = error.__traceback__, None
+    while traceback is not None:
+        if traceback.tb_frame is frame:
+            index = traceback.tb_lasti // 2
+        traceback = traceback.tb_next
+    nowhere = (None, None, None, None)
+    if frame is None or index is None:
+        return nowhere
+    return next(islice(frame.f_code.co_positions(), index, None), nowhere)
 
 
 def _message(error: BaseException) -> str:

@@ -14,6 +14,8 @@ from typing import Literal
 from phase_gate.values import Value
 
 #: What a statement does, as far as a failing test is concerned.
+#: Of an expression, as the interpreter names it: first and last line, first column and the one behind the last.
+Position = tuple[int | None, int | None, int | None, int | None]
 Statement = Literal["assert", "constant assert", "raise", "other"]
 
 #: Calls with one of these words in their name say that they check, however they do it.
@@ -114,6 +116,16 @@ def statement_at(tree: ast.Module, line: int) -> Statement:
     if isinstance(best, ast.Expr) and isinstance(best.value, ast.Call) and is_constant_check(best.value, constants):
         return "constant assert"
     return "other"
+
+
+def is_constant_at(tree: ast.Module, position: Position) -> bool:
+    """Tell whether the expression at exactly this place is made of constants."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr):
+            here = (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+            if here == position:
+                return is_constant(node, find_constants(_function_around(tree, node.lineno), tree))
+    return False
 
 
 def is_conditional_at(tree: ast.Module, line: int) -> bool:
