@@ -15,6 +15,7 @@ from phase_gate.storage.store import TaskStore
 from phase_gate.storage.unsent import push
 from tests.storage.stores import begin, declare, fact, facts, open_store
 from tests.stores.in_memory import InMemoryStore, Server
+from tests.stores.kinds import make_bare
 from tests.stores.memory_plugin import install
 from tests.support import CALC, FAILING_TESTS, Sample
 
@@ -318,4 +319,34 @@ from tests.stores.memory_plugin import SERVERS
 
 def pytest_runtest_setup():
     SERVERS[""].is_down = {is_down}
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+def test_a_run_that_is_killed_while_a_git_store_is_away(sample: Sample, tmp_path: Path) -> None:
+    remote = make_bare(tmp_path / "shop.git")
+    sample.environment.setenv("PHASE_GATE_STORE", f"git:{remote}#shop")
+    away = remote.rename(tmp_path / "away.git")
+    sample.write(test_calc=FAILING_TESTS, conftest=_KILL)
+    assert sample.pytest_process("--phase=red").code in (-9, 137)
+    sample.remove("conftest.py")
+    assert sample.pytest_process("--phase=red").has("2 failed", "waits here to be sent")
+    assert sample.gate("check").code == 11
+    away.rename(remote)
+    assert sample.gate("check").code == 10
+    assert sample.gate("store", "push").has("sent to git:")
+    assert sample.gate("check", "--gate1").code == 0
+    # Another machine sees both: the one that was lost, and the one that counts.
+    shutil.rmtree(sample.root / ".phase-gate")
+    assert [run["kind"] for run in sample.runs()] == ["lost", "complete"]
+
+
+_KILL = """\
+import os
+import signal
+
+
+def pytest_runtest_setup():
+    os.kill(os.getpid(), signal.SIGKILL)
 """
