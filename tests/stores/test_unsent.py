@@ -259,6 +259,21 @@ def test_a_run_takes_the_place_of_what_was_not_sent(shop: tuple[Sample, Server])
     assert not sample.pytest("--phase=red").out.count("was away was not sent")
 
 
+def test_a_run_that_begins_once_more_says_all_once(
+    shop: tuple[Sample, Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phase_gate.storage.shared.time.sleep", lambda seconds: None)
+    sample, server = shop
+    sample.write({"phase-gate.yaml": "proof: off\n"})
+    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
+    sample.write(calc=CALC)
+    other = machine(server, tmp_path / "other")
+    server.before_append = lambda: declare_one(other)
+    ran = sample.pytest("--phase=green")
+    assert any(b"fast" in row for row in server.rows["default"])
+    assert ran.out.count("Note ") == 1, ran.out
+
+
 def test_two_runs_that_wait_make_one_streak_once_they_are_sent(shop: tuple[Sample, Server]) -> None:
     sample, server = shop
     assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0

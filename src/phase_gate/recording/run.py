@@ -110,6 +110,8 @@ class RecordedRun:
         #: It runs inside another run of the task, and counts for nothing; known once it has begun.
         self.is_nested = False
         self._hold: RunHold | None = None
+        #: How many warnings and notes there were before it began.
+        self._said = (0, 0)
         self._outer: str | None = None
 
     @property
@@ -165,10 +167,13 @@ class RecordedRun:
 
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
+        self._said = (len(self.warnings), len(self.notes))
         self.or_unsent(self._begin)
 
     @again_if_moved
     def _begin(self) -> None:
+        # Where another machine was first, it begins once more: what was said then is said again, if it is still so.
+        del self.warnings[self._said[0] :], self.notes[self._said[1] :]
         entry = self._entry
         assert entry is not None, "the order was checked"
         self.tree = self.project.take_tree(beside=self.state.beside, reports=self.reports)

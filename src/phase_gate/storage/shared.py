@@ -65,6 +65,8 @@ class Hold(Protocol):
 class SharedStore(Protocol):
     """The ledgers of one project's tasks on a server.
 
+    A store that remembers what it has seen of a task also has `forget(task)`: a person accepts what is there now.
+
     Every method raises StoreUnreachableError where the store can't be asked, and then nothing is known.
     """
 
@@ -72,11 +74,14 @@ class SharedStore(Protocol):
     shown: str
 
     def read(self, task: str, after: Head) -> Tail:
-        """Return what the task has after that line. Raises RollbackError if its ledger does not have that line."""
+        """Return what the task has after that line, which ends a transaction.
+
+        Raises RollbackError if its ledger does not have that line.
+        """
         raise NotImplementedError
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
-        """Add a transaction behind the line `after`, all of it or nothing.
+        """Add a transaction, or several, behind the line `after`, all of it or nothing.
 
         Raises MovedError if another line is the last one by now. What was added is safe when this returns. Asked to
         add what is there already, as the last one, it returns: an answer may have been lost.
