@@ -14,12 +14,12 @@ import pytest
 from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.loop import hide_keys
 from phase_gate.project import Project
-from tests.drive.conftest import Track
+from tests.drive.conftest import RED, Track, answer
 from tests.drive.team import Team, works
 
 Begin = Callable[[str], Track]
 
-DATABASE = "postgresql://ann:hunter22@db.example.org/gate#shop"
+DATABASE = "postgresql://db.example.org/gate#shop"
 OF_DATABASE = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLPASSWORD")
 #: Says which processes of the user have a text in their environment.
 LOOK = "grep -las {} /proc/[0-9]*/environ"
@@ -43,7 +43,12 @@ def test_what_gives_access_to_the_record_is_withheld(
     always = {"PHASE_GATE_KEY": "sesame-open-up", "PHASE_GATE_STORE_TOKEN": "hunter22"}
     usual = {"PATH": "/bin", "PGHOST": "db", **dict.fromkeys(OF_DATABASE, "hunter22")}
     project = Project.find(tmp_path, environment={**usual, **always, **given})
-    assert choose_environment(project, names).keys() == usual.keys() - set(withheld)
+    chosen = choose_environment(project, names)
+    # A word in place of the address, so that our own commands don't take the folder for all there is.
+    assert chosen.pop("PHASE_GATE_STORE", "") == {"": "", "folder": "folder"}.get(
+        given.get("PHASE_GATE_STORE", ""), "withheld"
+    )
+    assert chosen.keys() == usual.keys() - set(withheld)
 
 
 def test_keys_of_the_gate_never_reach_the_agent(track: Begin) -> None:
@@ -60,6 +65,17 @@ def test_keys_of_the_gate_never_reach_the_agent(track: Begin) -> None:
     (transcript_file,) = (driven.desk.folder / "drive").glob("*/0001.agent.log")
     transcript = transcript_file.read_text()
     assert transcript.startswith("key *** and ***"), "and neither stands in what is kept"
+
+
+def test_an_agent_that_tests_leaves_a_store_s_copy_alone(track: Begin, tmp_path: Path) -> None:
+    """The first drive of a task that the store has never heard of, and an agent that runs the phase itself."""
+    remote = tmp_path / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True)
+    run = f"{sys.executable} -m pytest -p phase_gate.plugin -q --phase=red > run.txt 2>&1"
+    driven = track("").plan({"write": {"test_calc.py": RED}, "run": [run], **answer()}, signal="agent", until="RED")
+    ran = driven.drive(PHASE_GATE_STORE=f"git:{remote}#shop")
+    assert ran.code == 0, ran.out + ran.err + (driven.root / "run.txt").read_text()
+    assert "kept in a store that its agent is not given" in (driven.root / "run.txt").read_text()
 
 
 @pytest.mark.parametrize("key", [{}, {"PHASE_GATE_KEY": "sesame-open-up"}], ids=["nothing-to-hide", "a-key"])

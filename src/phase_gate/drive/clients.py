@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,6 +15,9 @@ from phase_gate.claims.transcripts import read_transcript
 from phase_gate.errors import UsageError
 from phase_gate.project import STORE_VARIABLE, Project
 from phase_gate.rules.sections import WITHHELD
+from phase_gate.stores.address import StoreAddress
+from phase_gate.stores.choosing import WITHHELD as WITHHELD_STORE
+from phase_gate.stores.choosing import find_address
 from phase_gate.values import Value
 
 #: What stands in a command line for the file with the prompt, and for the prompt itself.
@@ -103,17 +106,24 @@ def choose_environment(project: Project, names: Sequence[str] | None = None) -> 
     :param names: what was chosen, as names or globs; None: all but what no agent is given.
     """
     environment, hidden = project.environment, _withheld(project)
-    chosen = (name for name in environment if names is None or any(fnmatchcase(name, each) for each in names))
-    return {name: environment[name] for name in chosen if not any(fnmatchcase(name, each) for each in hidden)}
+    wanted = [name for name in environment if names is None or _is_in(name, names)]
+    chosen = {name: environment[name] for name in wanted if not _is_in(name, hidden)}
+    if STORE_VARIABLE in environment:
+        # Without a word of it, a run of the agent's would change the folder's copy behind the store's back.
+        chosen[STORE_VARIABLE] = "folder" if _find_store(project) is None else WITHHELD_STORE
+    return chosen
+
+
+def _is_in(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, each) for each in patterns)
+
+
+def _find_store(project: Project) -> StoreAddress | None:
+    return find_address(project.configuration.store, project.environment)[0]
 
 
 def _withheld(project: Project) -> tuple[str, ...]:
     """Return the names, as globs, of what gives access to the gate's record."""
-    from phase_gate.stores.choosing import find_address  # here, not above: few projects have a store
-
-    store = project.configuration.store
-    if not store and STORE_VARIABLE not in project.environment:
-        return WITHHELD
-    address, _ = find_address(store, project.environment)
+    address = _find_store(project)
     # Elsewhere they are what the user's own tests may need.
     return WITHHELD if address is None or address.kind != "postgresql" else (*WITHHELD, *_OF_DATABASE)

@@ -92,7 +92,7 @@ class JobsPool(Pool):
         words += ["--reviewer", shlex.join(session.team.reviewer.words)]
         # What no agent is given goes by the pipe: the agents of other jobs could read a new process's environment.
         environment = choose_environment(project)
-        hidden = {name: text for name, text in project.environment.items() if name not in environment}
+        hidden = {name: text for name, text in project.environment.items() if environment.get(name) != text}
         process = subprocess.Popen(
             [*words, *(["--again"] if again else [])],
             cwd=project.root,

@@ -101,7 +101,7 @@ def _drive(session: DriveSession) -> DriveEnded:
 
 def hide_keys(project: Project) -> None:
     """Keep what no agent is given out of what an agent could read of our own process."""
-    if len(choose_environment(project)) < len(project.environment):
+    if choose_environment(project) != project.environment:
         hide_environment()
 
 
@@ -122,7 +122,10 @@ def refuse_foreign_folder(project: Project) -> None:
 
 
 def _take_hold(store: TaskStore) -> RunHold:
-    if store.is_driven():
+    past = find_drive(store.look().state)
+    # A shared store can't tell of a name that it never heard whether it lives: only a drive that has not ended may.
+    is_open = past is not None and not past.outcome
+    if store.alone().is_driven() or (is_open and store.is_driven()):
         raise NotAllowedError(
             f"task {store.task} is being driven already", remedy="wait for that drive to end, or interrupt it"
         )

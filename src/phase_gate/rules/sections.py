@@ -205,7 +205,7 @@ def _read_timeouts(fields: Fields | None) -> dict[str, float]:
 #: What `{...}` may stand for in the command of an agent, and in the one that calls a person.
 AGENT_PLACEHOLDERS = ("{prompt}", "{text}")
 #: What no agent is ever given.
-WITHHELD = ("PHASE_GATE_KEY", "PHASE_GATE_STORE*", "PGPASSWORD")
+WITHHELD = ("PHASE_GATE_KEY", "PHASE_GATE_STORE*")
 
 _ROLES = ("planner", "implementer", "auditor", "debugger")
 _SIGNALS: tuple[DriveSignal, ...] = get_args(DriveSignal)

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 _opened: dict[tuple[StoreAddress, Path], SharedStore] = {}
 
 
+#: What a driven agent finds in place of the store's address.
+WITHHELD = "withheld"
+
+
 def find_address(named: str, environment: Mapping[str, str]) -> tuple[StoreAddress | None, bool]:
     """Return the store to use, None for the state folder alone; and whether the user's environment names it.
 
@@ -48,6 +52,10 @@ def open_shared(root: Path, cache: Path, named: str, environment: Mapping[str, s
     One that the user has not agreed to, or that can't be used here, answers every question with the reason: the user's
     tests run all the same.
     """
+    if environment.get("PHASE_GATE_STORE") == WITHHELD:
+        from phase_gate.stores.withheld import WithheldStore
+
+        return WithheldStore()
     address, is_users = find_address(named, environment)
     if address is None:
         return None
