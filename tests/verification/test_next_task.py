@@ -63,6 +63,8 @@ def test_a_wave_begins_after_the_one_before(fleet: Fleet) -> None:
     assert a.next("bob", "--wave", "three") == "no-task"
 
 
+@pytest.mark.criterion("VG-13")
+@pytest.mark.criterion("VG-14")
 def test_a_late_worker_loses_its_task(fleet: Fleet) -> None:
     a, b = fleet.machine("a"), fleet.machine("b")
     a.take_list(part(1))
@@ -87,6 +89,7 @@ def test_a_late_worker_loses_its_task(fleet: Fleet) -> None:
     assert b.report("part-1", "bob").code == 0
 
 
+@pytest.mark.criterion("VG-15")
 def test_two_late_workers_are_enough_for_a_person_to_look(fleet: Fleet) -> None:
     a = fleet.machine("a")
     a.take_list(part(1))
