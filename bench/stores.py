@@ -1,8 +1,8 @@
 """What a shared store costs beside the state folder alone: `python -m bench.stores`.
 
 Processor time of whole commands with all that they start, rounds interleaved, as ratios to the same command on the
-folder; and how often the server is asked. A server by http is another process, whose time is
-not counted; by file it is.
+folder; and how often the server is asked. A server by http or of a database is another process, whose time is not
+counted; by file it is.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-BASE = "folder"
+BASE, POSTGRESQL = "folder", "PostgreSQL"
 COMMANDS: dict[str, tuple[str, ...]] = {
     "check": ("-m", "phase_gate.cli", "check"),
     "rewind": ("-m", "phase_gate.cli", "rewind", "red", "--reason", "once more"),
-    "run of one test": ("-m", "pytest", "-q", "-p", "phase_gate.plugin", "--phase=green"),
+    "run of one test": ("-m", "pytest", "-q", "-p", "phase_gate.plugin", "--phase=red"),
 }
 #: What asks a server, among git's commands.
 _ASKING = {"ls-remote": "reads", "fetch": "reads", "push": "writes"}
@@ -32,15 +32,30 @@ _ASKING = {"ls-remote": "reads", "fetch": "reads", "push": "writes"}
 
 def serve_all(folder: Path, stack: ExitStack) -> dict[str, str]:
     """Return the stores by their names."""
+    from tests.stores.database import is_installed
     from tests.stores.http_git import serve
     from tests.stores.kinds import make_bare
 
     address = stack.enter_context(serve(folder))
+    database = {POSTGRESQL: _serve_database(folder, stack)} if is_installed() else {}
     return {
         BASE: "folder",
+        **database,
         "git by file": f"git:{make_bare(folder / 'file.git')}#shop",
         "git by http": f"git:{address}/{make_bare(folder / 'http.git').name}#shop",
     }
+
+
+def _serve_database(folder: Path, stack: ExitStack) -> str:
+    """Start a server that writes down what it is asked."""
+    from tests.stores import postgresql_proofs
+    from tests.stores.database import Database
+
+    database = Database(options=(*postgresql_proofs.DURABLE, "-c", "log_statement=all"))
+    stack.callback(database.remove)
+    stack.enter_context(postgresql_proofs.serve(database))
+    (folder / "database.log").symlink_to(database.folder / "log")
+    return f"{database.place()}#shop"
 
 
 def make_machine(folder: Path) -> Path:
@@ -61,7 +76,20 @@ def measure(machine: Path, store: str, words: tuple[str, ...]) -> float:
 
 
 def count_questions(machine: Path, store: str, words: tuple[str, ...]) -> dict[str, int]:
-    """Return how often a command asks the server, by a git that writes down what it is called with."""
+    """Return how often a command asks for what a task has, and how often it adds to it."""
+    return (_count_in_log if store.startswith("postgresql:") else _count_git)(machine, store, words)
+
+
+def _count_in_log(machine: Path, store: str, words: tuple[str, ...]) -> dict[str, int]:
+    log = machine.parent / "database.log"
+    before = log.stat().st_size
+    measure(machine, store, words)
+    added = log.read_bytes()[before:]
+    return {"reads": added.count(b": WITH asked"), "writes": added.count(b": WITH added")}
+
+
+def _count_git(machine: Path, store: str, words: tuple[str, ...]) -> dict[str, int]:
+    """Count by a git that writes down what it is called with."""
     real, calls = shutil.which("git"), machine.parent / "calls.txt"
     fake = machine.parent / "bin" / "git"
     fake.parent.mkdir(exist_ok=True)
