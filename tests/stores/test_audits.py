@@ -12,6 +12,7 @@ from phase_gate.errors import MovedError, NotAllowedError, RollbackError, StateE
 from phase_gate.gate.overrides import Person
 from phase_gate.storage.anew import repair_copy
 from phase_gate.storage.memory import Memory
+from phase_gate.storage.shared import Head, Tail
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import replace
 from tests.storage.stores import begin, declare, facts, open_store, overwrite
@@ -45,6 +46,25 @@ def test_the_store_is_audited_as_a_whole(here: TaskStore, server: Server, tmp_pa
     found = audit(here)
     assert (found.events, found.problem) == (5, None)
     assert audit(machine(server, tmp_path / "b")).events == 5
+
+
+def test_a_store_that_tells_new_machines_another_story_is_seen(
+    here: TaskStore, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = begin(open_store(tmp_path / "c"))
+    rows = declare(other, "first", "another").ledger_file.read_bytes()
+    shared = here.shared
+    assert shared is not None
+    read = shared.read
+
+    def tell(task: str, after: Head) -> Tail:
+        return replace(read(task, after), rows=rows, objects={}) if after == Head() else read(task, after)
+
+    monkeypatch.setattr(shared, "read", tell)
+    # Without a memory, as in CI: only the copy tells.
+    forgetful = open_store(tmp_path / "a")
+    forgetful.shared = shared
+    assert isinstance(audit(forgetful).problem, TamperedError)
 
 
 def test_a_damaged_copy_is_taken_anew(here: TaskStore, server: Server, tmp_path: Path) -> None:
