@@ -104,7 +104,7 @@ def writers_at_once(place: Place, folder: Path, *, writers: int, changes: int) -
 
 
 def clocks_apart(place: Place, folder: Path, *, changes: int, seconds: float = 3600) -> str:
-    """Two machines whose clocks differ by an hour, each with a living run that the other one does not take for dead."""
+    """Two machines whose clocks differ by an hour write at once. Each holds a run; neither is asked about the other."""
     orders = [
         ("--name", f"c{index}", "--changes", str(changes), f"--clock={index * seconds}", "--holds") for index in (0, 1)
     ]
