@@ -7,8 +7,6 @@ that opening does not depend on the ledger's length.
 from __future__ import annotations
 
 import contextlib
-import functools
-import json
 import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -17,31 +15,24 @@ from pathlib import Path
 from phase_gate.errors import (
     MovedError,
     NotAllowedError,
-    StateError,
-    StorageError,
     StoreUnreachableError,
     TamperedError,
 )
-from phase_gate.gate.state import SCHEMA, Event, OpenRun, State
+from phase_gate.gate.state import Event, OpenRun, State
 from phase_gate.storage import fork_marks
 from phase_gate.storage.files import (
     REAL,
     FileSystem,
-    append_durably,
-    cut_off,
     exists,
     make_folder,
-    read_bytes,
     remove_file,
-    set_aside,
-    sync_folders,
     write_atomically,
 )
 from phase_gate.storage.ledger import Line, digest, encode_transaction
-from phase_gate.storage.memory import Memory, Seen
-from phase_gate.storage.opening import Opened, Opener, first_text
-from phase_gate.storage.places import TaskPlaces, make_state_folder
+from phase_gate.storage.memory import Memory
+from phase_gate.storage.opening import Opened, first_text
 from phase_gate.storage.root import refuse_links
+from phase_gate.storage.writing import TaskFiles
 from phase_gate.values import replace
 from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LEDGER_SIZE, DEFAULT_LOCK_TIMEOUT
 
@@ -50,13 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.storage.lock import RunLock
-    from phase_gate.storage.objects import ObjectStore
-    from phase_gate.storage.segments import Packed
     from phase_gate.storage.shared import Hold, SharedStore
-
-#: The part of its greatest size that a ledger keeps when it is packed: enough for the present cycle, mostly.
-_KEPT_SHARE = 4
-
 
 #: What the run is called that a drive holds while it lives.
 DRIVE_NAME = "drive"
@@ -103,7 +88,7 @@ def with_events(state: State, events: list[Event]) -> State:
     return state
 
 
-class TaskStore(TaskPlaces):
+class TaskStore(TaskFiles):
     """The state of one task, and its files."""
 
     def __init__(
@@ -122,41 +107,28 @@ class TaskStore(TaskPlaces):
         keep_objects: float = DEFAULT_KEEP_OBJECTS,
         shared: SharedStore | None = None,
     ) -> None:
-        """Take the files in that folder.
+        """Take the task in that folder.
 
         :param own_folders: may not be links.
-        :param state_folder: the folder of all tasks, which git ignores; None: that folder itself.
-        :param ledger_size: KiB of the ledger's file beyond which its older lines are packed; 0: never.
-        :param keep_objects: days after which an object that nothing names any more is removed; 0: never.
         :param shared: the store that the files are a copy of; None where they are all there is.
         """
-        super().__init__(folder)
+        super().__init__(
+            folder,
+            task=task,
+            key=key,
+            memory=memory,
+            files=files,
+            state_folder=state_folder,
+            ledger_size=ledger_size,
+            keep_objects=keep_objects,
+        )
         self.shared = shared
         #: Why what is written from now on waits here to be sent; None where the shared store has it at once.
         self.unsent: StoreUnreachableError | None = None
         #: Another machine was first: what a caller has opened is not the last word.
         self._is_behind = False
-        self._keep_objects = keep_objects
-        self.task = task
-        self._own_folders, self._state_folder = own_folders, state_folder or folder
-        self.files = files
+        self._own_folders = own_folders
         self._command, self._lock_timeout = command, lock_timeout
-        self._ledger_size = ledger_size * 1024
-        self.key = key
-        self._memory = memory or Memory(None, folder)
-        self.opener = Opener(self.ledger_file, self.state_file, task=task, key=key, memory=self._memory, files=files)
-
-    @functools.cached_property
-    def objects(self) -> ObjectStore:
-        from phase_gate.storage.objects import ObjectStore
-
-        return ObjectStore(self.folder / "objects", self.files, kept_for=self._keep_objects * 86_400)
-
-    @functools.cached_property
-    def packed(self) -> Packed:
-        from phase_gate.storage.segments import Packed
-
-        return Packed(self.folder, self.files)
 
     def is_driven(self) -> bool:
         """Tell whether a drive of the task goes on."""
@@ -262,10 +234,10 @@ class TaskStore(TaskPlaces):
         if beyond is None or self.unsent is not None:
             return opened if beyond is None else beyond.after
         if not opened.exists:
-            self._make_folders()
+            self.make_folders()
         for name, packed in beyond.objects.items():
             self.objects.take_over(name, packed)
-        return self._write(opened, beyond.after, state_to_json(beyond.after.state), beyond.rows, beyond.last)
+        return self.write(opened, beyond.after, state_to_json(beyond.after.state), beyond.rows, beyond.last)
 
     def is_as_opened(self, opened: Opened) -> bool:
         """Tell whether the task's files look unchanged since it was opened."""
@@ -444,7 +416,7 @@ class TaskStore(TaskPlaces):
 
         opened = change.opened
         if not opened.exists:
-            self._make_folders()
+            self.make_folders()
         document = state_to_json(change.state)
         data, last = encode_transaction(
             change.events,
@@ -466,118 +438,7 @@ class TaskStore(TaskPlaces):
         if self.unsent is not None:
             change.opened = replace(after, stat={})  # it is more than the files tell
             return
-        change.opened = self._write(opened, after, document, data, last.start, instead_of, is_expected=is_expected)
-
-    def _write(
-        self,
-        opened: Opened,
-        after: Opened,
-        document: dict[str, Any],
-        data: bytes,
-        last: int,
-        instead_of: bytes | None = None,
-        *,
-        is_expected: bool = False,
-    ) -> Opened:
-        """Write lines and the state after them, and return the task with the files that it has then.
-
-        :param document: that state, as it is stored.
-        :param last: where the last of the lines begins among them.
-        """
-        if opened.unfinished:
-            # Kept aside, not thrown away: it may show what happened.
-            aside = self.folder / f"ledger.unfinished-{opened.serial}"
-            write_atomically(self.files, aside, opened.unfinished)
-            cut_off(self.files, self.ledger_file, opened.size)
-        if opened.older_schema is not None:
-            older = read_bytes(self.state_file, self.files) or b""
-            write_atomically(self.files, self.folder / f"state.schema-{opened.older_schema}.json", older)
-        if not is_expected:
-            self._memory.expect(after.lineage)
-        if instead_of is None:
-            append_durably(self.files, self.ledger_file, data)
-        else:
-            write_atomically(self.files, self.ledger_file, instead_of + data)
-        size = opened.size + len(data)
-        written = replace(after, size=size, unfinished=b"", stat={})
-        try:
-            moved = 0 if instead_of is not None else self._pack(written)
-            written = replace(written, size=size - moved, stat=self.opener.ledger_stat())
-            self._write_state(written, document, last_start=opened.size + last - moved)
-            if moved:
-                self._remove_old_objects(written)
-        except StorageError:
-            # Recorded: the ledger has it. A checkpoint that lags is made up for by the next one; one of a ledger that
-            # is not there any more would be in the way.
-            if instead_of is not None and exists(self.state_file, self.files):
-                set_aside(self.files, self.state_file, self.folder / "state.old")
-        self._memory.keep(_seen(written))
-        return written
-
-    def _pack(self, opened: Opened) -> int:
-        """Pack the older lines of a large ledger; return by how many bytes the others move to the front."""
-        if not 0 < self._ledger_size < opened.size:
-            return 0
-        content = read_bytes(self.ledger_file, self.files) or b""
-        try:
-            made = self.packed.pack(
-                content,
-                keep=self._ledger_size // _KEPT_SHARE,
-                lineage=opened.lineage,
-                key_check=opened.key_check,
-                key=self.opener.key_for(opened.key_check),
-            )
-        except StateError:
-            return 0  # what is recorded is recorded: the next write tries it again
-        if made is None or len(content) != opened.size:
-            return 0
-        # In one step. What was before it, and what is written later, does not depend on whether this comes to be.
-        write_atomically(self.files, self.ledger_file, made[0])
-        return made[1]
-
-    def _remove_old_objects(self, opened: Opened) -> None:
-        """Remove the objects that only lines of earlier cycles name, once they are old. With best effort."""
-        from phase_gate.storage.objects import find_names
-
-        with contextlib.suppress(StateError, OSError):
-            content = read_bytes(self.ledger_file, self.files) or b""
-            texts = self.packed.since_began(content, self.opener.key_for(opened.key_check))
-            state = read_bytes(self.state_file, self.files) or b""
-            self.objects.remove_old(name for text in (state, *texts) for name in find_names(text))
-
-    def _write_state(self, opened: Opened, document: dict[str, Any], *, last_start: int) -> None:
-        stored = {
-            "schema": SCHEMA,
-            "lineage": opened.lineage,
-            "serial": opened.serial,
-            "head": opened.head,
-            "key_check": opened.key_check,
-            "ledger": {"last": last_start, **opened.stat},
-            "state": document,
-        }
-        write_atomically(self.files, self.state_file, json.dumps(stored, indent=1).encode())
-
-    def make_folder(self) -> None:
-        """Make the task's folder, in a state folder that git ignores."""
-        make_state_folder(self._state_folder, self.files)
-        make_folder(self.files, self.folder)
-
-    def _make_folders(self) -> None:
-        make_folder(self.files, self.folder / "runs")
-        # Once more: the process that made them may have died before. Up to where `tasks/NAME` in a state folder lies.
-        sync_folders(self.files, self.folder.parents[:3])
-
-
-def _seen(opened: Opened) -> Seen:
-    state = opened.state
-    return Seen(
-        lineage=opened.lineage,
-        serial=opened.serial,
-        head=opened.head,
-        # One that vanished is open until another one has gone the whole way.
-        cycle_is_open=(state.phase is not None or state.vanished) and not state.is_done,
-        cycle=state.cycle,
-    )
+        change.opened = self.write(opened, after, document, data, last.start, instead_of, is_expected=is_expected)
 
 
 def now() -> str:
