@@ -18,8 +18,6 @@ from tests.stores.test_commands import Gate, at_terminal, folder, gate
 
 __all__ = ["gate"]  # a fixture
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
-
 
 @pytest.fixture
 def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

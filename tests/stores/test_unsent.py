@@ -338,7 +338,6 @@ def pytest_runtest_setup():
 
 
 @pytest.mark.processes
-@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_a_run_that_is_killed_while_a_git_store_is_away(sample: Sample, tmp_path: Path) -> None:
     remote = make_bare(tmp_path / "shop.git")
     sample.environment.setenv("PHASE_GATE_STORE", f"git:{remote}#shop")

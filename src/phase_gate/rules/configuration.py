@@ -171,9 +171,9 @@ def _read_store(fields: Fields) -> str:
 
 
 def _join_store(section: Fields) -> str:
-    kinds = [kind for kind in ("git", "postgresql") if kind in section]
+    kinds = [kind for kind in ("postgresql", "git") if kind in section]
     if len(kinds) > 1:
-        section.refuse_key(kinds[1], "two stores are named", "keep one of git and postgresql")
+        section.refuse_key(kinds[0], "two stores are named", "keep one of git and postgresql")
     kind = kinds[0] if kinds else "git"
     place, project = section.text(kind), section.text("project")
     section.finish()
