@@ -1,7 +1,6 @@
 """The kinds of shared stores that the conformance tests run against: one row each, the same tests for all.
 
 A `Server` is what machines share; `open` returns the store as one machine has it, with a cache folder of its own.
-A kind that can't do something to its server raises `NotHereError`, and the test says so.
 """
 
 from __future__ import annotations
@@ -25,10 +24,6 @@ from phase_gate.stores.postgresql import PostgresqlStore
 from tests.stores import in_memory
 from tests.stores.database import is_installed, shared_database
 from tests.stores.http_git import serve
-
-
-class NotHereError(Exception):
-    """This kind of store can't be damaged, or lost, in this way."""
 
 
 class Server(Protocol):
