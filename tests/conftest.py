@@ -46,7 +46,13 @@ _NUMBERS = itertools.count()
 
 # The suite tries the same examples each time: who changes one thing does not meet a failure of another. `tox -e sweeps`
 # looks for new ones. Loaded here, because settings are taken over where a test is defined.
-hypothesis.settings.register_profile("suite", derandomize=not IS_WHOLE, database=None)
+hypothesis.settings.register_profile(
+    "suite",
+    derandomize=not IS_WHOLE,
+    database=None,
+    deadline=None,  # a busy machine is no fault of a test
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("suite")
 
 
