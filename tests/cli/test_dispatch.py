@@ -59,7 +59,7 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "store init": (13, ("store", "init")),
     "store push": (13, ("store", "push")),
     "store copy": (13, ("store", "copy", "folder", "folder")),
-    "store export": (13, ("store", "export", "out", "--task", "nowhere")),
+    "store export": (13, ("store", "export", ".phase-gate")),
     "workflow schema": (0, ("workflow", "schema")),
     "workflow check": (0, ("workflow", "check")),
     "demo": (0, ("demo",)),
@@ -101,7 +101,7 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "store status": (0, "no shared store is named"),
     **dict.fromkeys(("store trust", "store init", "store push"), (13, "no shared store is named")),
     "store copy": (13, "both places are the same [not-allowed]"),
-    "store export": (13, "folder has no task nowhere [not-allowed]"),
+    "store export": (13, "both places are the same [not-allowed]"),
     "doctor": (0, "not there yet: the first run makes it"),
 }
 

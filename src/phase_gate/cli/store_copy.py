@@ -23,13 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     project = call.project()
     source, target = find_place(project, call.arguments.source), find_place(project, call.arguments.target)
-    if (source.folder, source.shown) == (target.folder, target.shown):
-        raise NotAllowedError("both places are the same", remedy=f"phase-gate store copy {FOLDER} {SHARED}")
     return copy_all(project, source, target, task=call.arguments.task)
 
 
 def copy_all(project: Project, source: Place, target: Place, *, task: str | None) -> Answer:
     """Copy one task, or all of them."""
+    if _is_same(source, target):
+        raise NotAllowedError("both places are the same", remedy=f"phase-gate store copy {FOLDER} {SHARED}")
     tasks = list_tasks(source)
     if task is not None and task not in tasks:
         raise NotAllowedError(f"{source.shown} has no task {task}", remedy="name one that it has, or leave --task out")
@@ -42,3 +42,9 @@ def copy_all(project: Project, source: Place, target: Place, *, task: str | None
         text=show_rows((*rows, f"copied from {source.shown} to {target.shown}: {count(len(done), 'task')}, verified")),
         document={"from": source.shown, "to": target.shown, "tasks": [copied_to_json(each) for each in done]},
     )
+
+
+def _is_same(one: Place, other: Place) -> bool:
+    if one.folder is not None and other.folder is not None:
+        return one.folder.resolve() == other.folder.resolve()
+    return (one.folder, one.shown) == (other.folder, other.shown)
