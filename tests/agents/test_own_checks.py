@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -87,6 +89,17 @@ def hooks(**changes: Any) -> str:
 @pytest.mark.processes
 def test_codex(root: Path, install: Install, program: str, expected: OwnCheck) -> None:
     assert ask_client("codex", root, COMMANDS, install("codex", program)) == expected
+
+
+@pytest.mark.processes
+def test_codex_that_ends_before_it_is_asked(root: Path, install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait_for_end(process: subprocess.Popen[str], seconds: float) -> threading.Timer:
+        process.wait()
+        return threading.Timer(seconds, process.kill)
+
+    monkeypatch.setattr("phase_gate.agents.own_checks._kill_after", wait_for_end)
+    answer = ask_client("codex", root, COMMANDS, install("codex", "print('hello')"))
+    assert answer == OwnCheck(would_run=None, says="codex app-server did not answer")
 
 
 @pytest.mark.processes

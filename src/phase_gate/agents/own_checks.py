@@ -105,20 +105,21 @@ def list_codex_hooks(program: str, root: Path, environment: Mapping[str, str]) -
         )
     except OSError:
         return None
-    with process:
-        killer = _kill_after(process, _TIMEOUT)
-        try:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            for question in questions:
-                process.stdin.write(json.dumps(question) + "\n")
-            process.stdin.flush()
-            return _take_hooks(process.stdout)
-        except OSError:
-            return None
-        finally:
-            killer.cancel()
-            process.kill()
+    try:
+        with process:
+            killer = _kill_after(process, _TIMEOUT)
+            try:
+                assert process.stdin is not None
+                assert process.stdout is not None
+                for question in questions:
+                    process.stdin.write(json.dumps(question) + "\n")
+                process.stdin.flush()
+                return _take_hooks(process.stdout)
+            finally:
+                killer.cancel()
+                process.kill()
+    except OSError:
+        return None  # it ended without reading: closing the pipe says so once more
 
 
 def _take_hooks(rows: Iterator[str]) -> list[dict[str, Any]] | None:
