@@ -64,7 +64,7 @@ def worker(name):
         gate("verify", "run", "--task", task["task"])
         # The reviewer needs these very files; nothing is committed before they are approved.
         git("add", "-A")
-        git("push", "-q", "-f", "origin", f"{git('stash', 'create')}:refs/heads/work/{task['task']}")
+        git("push", "-q", "-f", "origin", f"{git('stash', 'create')}:refs/heads/handed-in/{task['task']}")
         print(f"{name}: {task['name']}, attempt {task['attempt']}", flush=True)
 
 
@@ -89,14 +89,14 @@ def reviewer(name):
         if tasks and all(task["status"] in ("APPROVED", "SKIPPED") for task in tasks):
             return
         for task in tasks:
-            branches = git("ls-remote", "origin", f"refs/heads/work/{task['task']}")
+            branches = git("ls-remote", "origin", f"refs/heads/handed-in/{task['task']}")
             if task["status"] == "REVIEWING" and branches:
                 review(name, task["task"])
         time.sleep(0.2)
 
 
 def review(name, task):
-    git("fetch", "-q", "origin", f"work/{task}")
+    git("fetch", "-q", "origin", f"handed-in/{task}")
     # The files as the worker left them, on the commit that they were made on.
     git("checkout", "-q", "--detach", "FETCH_HEAD^1")
     git("restore", "--source=FETCH_HEAD", "--", ".")
@@ -105,7 +105,7 @@ def review(name, task):
     commit = gate("verify", "commit", "--task", task)[1]["commit_sha"]
     git("checkout", "-q", "main")
     git("merge", "-q", "--no-edit", commit)
-    git("push", "-q", "origin", "main", f":refs/heads/work/{task}")
+    git("push", "-q", "origin", "main", f":refs/heads/handed-in/{task}")
     print(f"{name}: {task} is on main", flush=True)
 
 

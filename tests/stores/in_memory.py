@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
 from phase_gate.storage.shared import Head, Tail
+from phase_gate.storage.store import TaskStore
+from tests.storage.stores import open_store
 
 
 class Server:
@@ -112,3 +115,10 @@ class InMemoryStore:
     def wait(self, task: str, after: Head, seconds: float) -> bool:
         self._ask()
         return self._head(task) != after
+
+
+def machine(server: Server, folder: Path, *, key: bytes | None = None) -> TaskStore:
+    """Return the task as one machine has it."""
+    store = open_store(folder, key=key)
+    store.shared = InMemoryStore(server)
+    return store

@@ -19,19 +19,12 @@ from phase_gate.errors import (
 from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, declare, fact, facts, open_store
-from tests.stores.in_memory import InMemoryStore, Server
+from tests.stores.in_memory import InMemoryStore, Server, machine
 
 
 @pytest.fixture
 def server() -> Server:
     return Server()
-
-
-def machine(server: Server, folder: Path, *, key: bytes | None = None) -> TaskStore:
-    """Return the task as one machine has it."""
-    store = open_store(folder, key=key)
-    store.shared = InMemoryStore(server)
-    return store
 
 
 def declare_one(store: TaskStore) -> None:
@@ -46,24 +39,6 @@ def test_what_one_machine_writes_another_one_reads(server: Server, tmp_path: Pat
     assert (tmp_path / "b" / "ledger.jsonl").read_bytes() == (tmp_path / "a" / "ledger.jsonl").read_bytes()
     # What is known is not written again, and the folder opens by its own checkpoint.
     assert there.look() == opened
-
-
-def test_machines_write_in_turn(server: Server, tmp_path: Path) -> None:
-    one, other = machine(server, tmp_path / "a"), machine(server, tmp_path / "b")
-    begin(one)
-    declare(other, "first")
-    declare(one, "second")
-    assert one.look().state == other.look().state
-    assert set(facts(one)) == {"first", "second"}
-
-
-def test_objects_come_along(server: Server, tmp_path: Path) -> None:
-    one, other = machine(server, tmp_path / "a"), machine(server, tmp_path / "b")
-    begin(one)
-    name = one.keep("evidence", {"lines": 3})
-    declare(one, "it")
-    other.look()
-    assert other.objects.load(name) == {"lines": 3}
 
 
 def test_a_damaged_object_is_not_taken_over(server: Server, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from phase_gate.errors import MovedError, NotAllowedError, StoreUnreachableError
 from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.unsent import push
-from tests.storage.stores import begin, declare, fact, facts, open_store
-from tests.stores.in_memory import InMemoryStore, Server
+from tests.storage.stores import begin, declare, fact, facts
+from tests.stores.in_memory import InMemoryStore, Server, machine
 from tests.stores.kinds import make_bare
 from tests.stores.memory_plugin import install
 from tests.support import CALC, FAILING_TESTS, Sample
@@ -25,12 +25,6 @@ AWAY = StoreUnreachableError("memory:#shop does not answer", remedy="phase-gate 
 @pytest.fixture
 def server() -> Server:
     return Server()
-
-
-def machine(server: Server, folder: Path, *, key: bytes | None = None) -> TaskStore:
-    store = open_store(folder, key=key)
-    store.shared = InMemoryStore(server)
-    return store
 
 
 def declare_one(store: TaskStore) -> None:

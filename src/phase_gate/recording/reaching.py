@@ -121,7 +121,7 @@ class _Monitor:
         found = monitoring.get_tool(tool)
         self._problem = "" if found == _NAME else "a test took away what watches the lines"
         if found is None:
-            monitoring.use_tool_id(tool, _NAME)  # whoever gave it away left our functions there
+            monitoring.use_tool_id(tool, _NAME)  # the test that freed it left our functions there
         if found in (None, _NAME):
             monitoring.set_events(tool, 0)
             for event in (monitoring.events.PY_START, monitoring.events.LINE, *self._branches()):

@@ -257,7 +257,7 @@ class Lease(Value):
 
 
 def lease_of(verification: Verification) -> Lease | None:
-    """Return how long no other worker may have the task; None for one that nobody works on.
+    """Return how long no other worker may have the task; None for one that no worker has.
 
     The attempt belongs to its worker for the time of its step, and after a failure for the time of another attempt.
     """

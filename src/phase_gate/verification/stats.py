@@ -52,7 +52,7 @@ class TaskRow(Value):
     seconds: Mapping[str, float] = field(default_factory=dict)
     #: Who has it, where a worker took it by name.
     by: str = ""
-    #: How long it is that worker's; None where nobody works on it.
+    #: How long it is that worker's; None where no worker has it.
     lease: Lease | None = None
     #: When its attempt and its verify run were, by the clock of the machine that wrote it.
     began_at: str = ""
@@ -213,7 +213,7 @@ class Overview(Value):
     def ready(self, is_free: Callable[[TaskRow], bool], *, wave: str | None = None) -> list[TaskRow]:
         """Return the tasks that wait for nothing but a worker, in the list's order. A wave begins after the one before.
 
-        :param is_free: tells whether a task that failed is nobody's any more.
+        :param is_free: tells whether a task that failed is no worker's any more.
         :param wave: only the tasks of this one, whatever the others are.
         """
         left = [row for row in self.rows if row.status not in FINISHED]
