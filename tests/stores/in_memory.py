@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
+from phase_gate.storage.memory import Memory
 from phase_gate.storage.shared import Head, Tail
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import open_store
@@ -117,8 +118,8 @@ class InMemoryStore:
         return self._head(task) != after
 
 
-def machine(server: Server, folder: Path, *, key: bytes | None = None) -> TaskStore:
+def machine(server: Server, folder: Path, *, key: bytes | None = None, memory: Memory | None = None) -> TaskStore:
     """Return the task as one machine has it."""
-    store = open_store(folder, key=key)
+    store = open_store(folder, key=key, memory=memory)
     store.shared = InMemoryStore(server)
     return store

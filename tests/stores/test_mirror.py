@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from pathlib import Path
 
 import pytest
 
 from phase_gate.errors import (
+    ForeignStateError,
     KeyMismatchError,
     MovedError,
     NotAllowedError,
@@ -16,6 +18,7 @@ from phase_gate.errors import (
     StoreUnreachableError,
     TamperedError,
 )
+from phase_gate.storage.memory import Memory
 from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, declare, fact, facts, open_store
@@ -159,6 +162,27 @@ def test_a_store_that_was_rewritten_is_seen(server: Server, tmp_path: Path) -> N
     server.rows, server.objects = other.rows, other.objects
     with pytest.raises(RollbackError):
         one.look()
+
+
+def test_a_user_who_has_lost_the_folder_still_knows_how_far_the_store_was(server: Server, tmp_path: Path) -> None:
+    folder, memory = tmp_path / "a", Memory(tmp_path / "seen.json", tmp_path / "a")
+    declare(begin(machine(server, folder, memory=memory)), "it")
+    shutil.rmtree(folder)
+    assert machine(server, folder, memory=memory).look().serial == 4
+    shutil.rmtree(folder)
+    del server.rows["default"][-1]
+    with pytest.raises(RollbackError, match="it was seen at 4"):
+        machine(server, folder, memory=memory).look()
+
+
+def test_another_ledger_does_not_take_the_place_of_one_whose_cycle_is_open(server: Server, tmp_path: Path) -> None:
+    folder, memory = tmp_path / "a", Memory(tmp_path / "seen.json", tmp_path / "a")
+    begin(machine(server, folder, memory=memory))
+    shutil.rmtree(folder)
+    other = Server()
+    begin(machine(other, tmp_path / "b"))
+    with pytest.raises(ForeignStateError):
+        machine(other, folder, memory=memory).look()
 
 
 def test_a_line_that_was_changed_is_seen(server: Server, tmp_path: Path) -> None:
