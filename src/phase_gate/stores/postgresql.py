@@ -38,7 +38,7 @@ _REMEDIES = {
     "53100": "make room on the server's disk, then run again",
     "53300": "allow the server more connections, then run again",
 }
-_CONNECT = "try psql with the same address; passwords belong into PGPASSFILE or a service file"
+_CONNECT = "psql with the same address; passwords belong into PGPASSFILE or a service file"
 
 #: Seconds after which a waiting command looks by itself: a connection may be cut without a word.
 _LOOK_AGAIN = 5.0
