@@ -1,6 +1,7 @@
-"""The last proof, as far as it speaks of the present files and tests: its metrics and findings.
+"""The last proof and other experiments, as far as they speak of the present files and tests: metrics and findings.
 
-Pure. The experiment itself is in `proof`; the shells make it where a phase would exit, and the ledger keeps it.
+Pure. The proof itself is in `proof`; the shells make it where a phase would exit, and the ledger keeps it. Other
+experiments are made by their commands only (`gate.experiments`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ GUARD = "targets-proven"
 OFF = "proof is off: nothing shows that the targets need the change"
 #: What a proof finds. A later proof replaces what an earlier one has found.
 PROOF_SLUGS = frozenset({GUARD, "checks-nothing", "function-unnoticed"})
+#: What experiments find, which are made by their commands.
+EXPERIMENT_SLUGS = frozenset({"mutant-survived", "behaviour-differs"})
 
 
 def current_proof(state: State, tree: str) -> ProofRecord | None:
@@ -38,6 +41,18 @@ def proof_values(state: State, tree: str, iteration: int | None) -> dict[str, Me
 def proof_findings(state: State, tree: str) -> tuple[Finding, ...]:
     proof = current_proof(state, tree)
     return () if proof is None else each_from_json(Finding, proof.findings)
+
+
+def experiment_values(state: State, tree: str) -> dict[str, MetricValue]:
+    """Return the metrics of the experiments that were made on these very files; of others nothing is known."""
+    return {
+        name: value for each in state.experiments.values() if each.tree == tree for name, value in each.metrics.items()
+    }
+
+
+def experiment_findings(state: State, tree: str) -> tuple[Finding, ...]:
+    made = (each for each in state.experiments.values() if each.tree == tree)
+    return tuple(finding for each in made for finding in each_from_json(Finding, each.findings))
 
 
 def proof_notes(state: State, tree: str) -> tuple[str, ...]:

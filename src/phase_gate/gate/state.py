@@ -21,7 +21,7 @@ else:
     Json = dict
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 14
+SCHEMA = 15
 
 
 class Event(Value):
@@ -104,6 +104,18 @@ class ProofRecord(Value):
     notes: tuple[str, ...] = ()
     #: Why nothing could be tried; empty if something was.
     problem: str = ""
+
+
+class ExperimentRecord(Value):
+    """The last experiment of its kind that was asked for by its command, and what it speaks of."""
+
+    #: The files that it was made on: of others it says nothing.
+    tree: str
+    #: Object with all of it, as its feature writes it.
+    object: str
+    iteration: int
+    metrics: Mapping[str, MetricValue]
+    findings: tuple[Json, ...] = ()
 
 
 class Streak(Value):
@@ -249,6 +261,8 @@ class State(Value):
     flakiness: Flakiness = Flakiness()
     claims: Claims = Claims()
     proof: ProofRecord | None = None
+    #: By the names of `gate.experiments`.
+    experiments: Mapping[str, ExperimentRecord] = field(default_factory=dict)
     #: What features own of the task, by the names of `gate.parts`; most tasks have none.
     parts: Mapping[str, Any] = field(default_factory=dict)
     undo: Undo | None = None
