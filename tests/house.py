@@ -34,7 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("gate",),
     ("project", "task", "storage", "stores", "rules", "hookspecs"),
-    ("recording", "evidence", "report"),
+    ("recording", "evidence", "report", "rooms"),
     ("verification", "pipeline", "claims", "shards", "proof", "new_code", "agents", "selftest"),
     ("decisions",),
     ("drive",),

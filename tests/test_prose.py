@@ -27,8 +27,8 @@ REVIEWED = {
     ("storage/tree/git.py", "gitdir:"): "a file of git's",
     ("verification/output.py", "[no test files]"): "what `go test` prints",
     ("verification/output.py", "[no tests to run]"): "what `go test` prints",
-    ("proof/room.py", "error: "): "what pytest says of its options, for people",
-    ("proof/room.py", "ERROR: usage:"): "the line before it, which says nothing",
+    ("rooms/testing.py", "error: "): "what pytest says of its options, for people",
+    ("rooms/testing.py", "ERROR: usage:"): "the line before it, which says nothing",
     ("verification/run.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",
 }
 

@@ -184,7 +184,7 @@ def _give_proofs_time() -> None:
 
 def _allow_no_mount() -> None:
     """Be a system that refuses to mount a room, as many containers are."""
-    from phase_gate.proof import room
+    from phase_gate.rooms import room
 
     room._refused.add("mounted")
 

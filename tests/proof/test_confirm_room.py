@@ -39,7 +39,7 @@ import phase_gate.recording.tamper.bytecode as bytecode
 
 bytecode.BytecodeWitness.look = lambda *given, **named: iter(())
 """
-COPIES = "import phase_gate.proof.room as room\n\nroom._refused.add('mounted')\n"
+COPIES = "import phase_gate.rooms.room as room\n\nroom._refused.add('mounted')\n"
 
 
 def begin_with(sample: Sample, code: str) -> None:

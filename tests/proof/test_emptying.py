@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from phase_gate.proof.emptying import empty, find_changed, find_functions, put_back
+from phase_gate.proof.emptying import empty, put_back
 from phase_gate.proof.nothing import FALSE, TRUE, Nothing
+from phase_gate.source.functions import find_changed, find_functions
 
 SOURCE = '''\
 import functools

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.state import NEW_STATE
-from phase_gate.proof.conversation import Heard
 from phase_gate.proof.experiment import is_objection, judge_target
-from phase_gate.proof.model import Proof, Report, Reports, RoomRun, TargetProof, Verdict
-from phase_gate.proof.room import Visited, _read_answers
+from phase_gate.proof.model import Proof, TargetProof, Verdict
 from phase_gate.proof.task import record_of
+from phase_gate.rooms.conversation import Heard
+from phase_gate.rooms.room import Visited
+from phase_gate.rooms.testing import Report, Reports, RoomRun, _read_answers
 from phase_gate.values import replace
 from phase_gate.workflow.settings import Configuration
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proof import namespace, room
-from phase_gate.proof.copied import remove_left_rooms
 from phase_gate.proof.making import make_proof
-from phase_gate.proof.model import Kind
+from phase_gate.rooms import namespace, room
+from phase_gate.rooms.copied import remove_left_rooms
+from phase_gate.rooms.room import Kind
 from tests.conftest import ROOT
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
 from tests.proof.test_room import has_ended, kinds
@@ -83,7 +83,7 @@ def test_where_mounts_are_refused_the_room_is_a_copy(tmp_path: Path, monkeypatch
 MAKES = """\
 import sys
 from pathlib import Path
-from phase_gate.proof import room
+from phase_gate.rooms import room
 from tests.proof.stories import prove
 kind, root, started = sys.argv[1:]
 if kind == "copied":

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proof import namespace
-from phase_gate.proof.copied import copy_project, remove_left_rooms, room_folder
-from phase_gate.proof.model import Kind
-from phase_gate.proof.room import NoRoomError, Room, run_in_room
+from phase_gate.rooms import namespace
+from phase_gate.rooms.copied import copy_project, remove_left_rooms, room_folder
+from phase_gate.rooms.room import Kind, NoRoomError, Room
+from phase_gate.rooms.testing import run_in_room
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
@@ -148,7 +148,7 @@ def test_the_room_of_a_killed_process_is_removed_by_the_next(tmp_path: Path, mon
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     code = (
-        "from phase_gate.proof.copied import room_folder\nimport time\n"
+        "from phase_gate.rooms.copied import room_folder\nimport time\n"
         "with room_folder() as folder:\n    (folder / 'x').write_text('')\n"
         "    print(folder, flush=True)\n    time.sleep(600)\n"
     )

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof"), pyte
 START = """\
 import sys
 import pytest
-from phase_gate.proof import room
+from phase_gate.rooms import room
 if {room!r} == "copied":
     room._refused.add("mounted")
 sys.exit(pytest.main())

@@ -19,10 +19,6 @@ from phase_gate.gate.forked import forked_child
 from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.gate.record import SessionFacts
 from phase_gate.project import Project
-from phase_gate.proof.conversation import Heard
-from phase_gate.proof.copied import room_folder
-from phase_gate.proof.model import Kind
-from phase_gate.proof.room import NoRoomError, Room, Visit, visit_project, visit_room
 from phase_gate.proof.rooms import Rooms, name_laid_in
 from phase_gate.proof.task import find_rooms
 from phase_gate.recording.closing import Finished, write_end
@@ -30,6 +26,9 @@ from phase_gate.recording.confirm import Confirmation
 from phase_gate.recording.early import LINE_VARIABLE
 from phase_gate.recording.run import RecordedRun, Request
 from phase_gate.recording.session import make_record
+from phase_gate.rooms.conversation import Heard
+from phase_gate.rooms.copied import room_folder
+from phase_gate.rooms.room import Kind, NoRoomError, Room, Visit, visit_project, visit_room
 from phase_gate.shards import PIECE
 from phase_gate.shards.combining import criteria_of
 from phase_gate.shards.files import shard_from_json

@@ -9,8 +9,8 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from phase_gate.gate.inventory import split_id
-from phase_gate.proof.emptying import find_changed
 from phase_gate.proof.model import Proof, TargetProof, Verdict
+from phase_gate.source.functions import find_changed
 from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.values import replace
 

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable
 from typing import Literal
 
 from phase_gate.gate.inventory import split_id
-from phase_gate.proof.model import DISPROVEN, Outcome, Report, Reports, RoomRun, TargetProof, Verdict
+from phase_gate.proof.model import DISPROVEN, Outcome, TargetProof, Verdict
+from phase_gate.rooms.testing import Report, Reports, RoomRun
 
 
 def outcome_of(target: str, run: RoomRun | None, rows: Collection[str] | None = None) -> Outcome:

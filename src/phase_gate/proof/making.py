@@ -18,13 +18,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.proof.emptying import Function, find_changed
 from phase_gate.proof.excuses import excuse_built
 from phase_gate.proof.experiment import first_failure, judge_target, outcome_of
-from phase_gate.proof.model import FunctionProof, Proof, RoomRun, TargetProof
+from phase_gate.proof.model import FunctionProof, Proof, TargetProof
 from phase_gate.proof.negative import find_vacuous
-from phase_gate.proof.room import NoRoomError, Room, keep_room, run_in_room
 from phase_gate.proof.rooms import Rooms, Trial, name_laid_in
+from phase_gate.rooms.room import NoRoomError, Room, keep_room
+from phase_gate.rooms.testing import RoomRun, run_in_room
+from phase_gate.source.functions import Function, find_changed
 from phase_gate.storage.keeping import LostError
 from phase_gate.values import replace
 

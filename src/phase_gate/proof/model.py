@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from phase_gate.gate.inventory import bare_id
-from phase_gate.values import Value, field
+from phase_gate.values import Value
 
-#: How a room is made: at the project's own path, or in a copied folder.
-Kind = Literal["mounted", "copied"]
 Verdict = Literal["proven", "passes-without", "fails-with", "checks-nothing", "flaky", "skipped", "unknown"]
 
 #: What each verdict says to people.
@@ -96,54 +93,3 @@ class Proof(Value):
     def is_called(self, function: FunctionProof) -> bool:
         """Tell whether a target calls a function, as far as that can be seen: not what its child processes call."""
         return any(f"{function.file}::{function.name}" in each.reaches for each in self.targets)
-
-
-class Report(Value):
-    """How one test ended in a room, the worst of its stages."""
-
-    has_passed: bool
-    #: It was skipped, or failed as it was expected to.
-    is_skipped: bool = False
-    #: The file of the project's innermost frame; empty where it passed, or nothing of the project's was involved.
-    place: str = ""
-    message: str = ""
-    #: A module that could not be found.
-    missing: str = ""
-    #: A file of the project that can't be imported, where the test's own file can't be collected for that.
-    broken: str = ""
-
-
-class Reports(dict[str, Report]):
-    """How tests ended, by id; found by their functions without a walk through all of them."""
-
-    def of(self, function: str) -> list[Report]:
-        """Return the reports of a function's rows."""
-        if not hasattr(self, "_rows"):
-            self._rows: dict[str, list[Report]] = {}
-            for test_id, report in self.items():
-                self._rows.setdefault(bare_id(test_id), []).append(report)
-        return self._rows.get(function, [])
-
-
-class RoomRun(Value):
-    """What a run in a room showed."""
-
-    kind: Kind
-    seconds: float
-    #: By test id; a file that can't be imported stands for all of its tests.
-    reports: Reports = field(default_factory=Reports)
-    #: Which watched functions each test called.
-    reached: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    #: Watched functions that were called while modules were imported: decorators, say.
-    called_by_import: frozenset[str] = frozenset()
-    #: Why it says nothing; empty if it ended as it should.
-    problem: str = ""
-    #: Files that were imported.
-    modules: tuple[str, ...] = ()
-    #: Those of them that were compiled, and lie in the project; from its root.
-    built: tuple[str, ...] = ()
-    output: str = ""
-    #: pytest ended before it collected anything: it did not start as it should.
-    is_silent: bool = False
-    #: Its time was over before it ended.
-    is_late: bool = False

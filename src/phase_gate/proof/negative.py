@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, Protocol, get_args
 
-from phase_gate.proof.emptying import Function, empty, put_back
+from phase_gate.proof.emptying import empty, put_back
 from phase_gate.proof.experiment import reports_of
-from phase_gate.proof.model import FunctionProof, RoomRun, TargetProof
-from phase_gate.proof.room import Room
+from phase_gate.proof.model import FunctionProof, TargetProof
+from phase_gate.rooms.room import Room
+from phase_gate.rooms.testing import RoomRun
+from phase_gate.source.functions import Function
 from phase_gate.values import replace
 
 #: What stands in a function's place: a value that is false, one that is true, or what it was in RED.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from phase_gate.proof.room import Room
+from phase_gate.rooms.room import Room
 from phase_gate.storage.keeping import Kept, read_kept
 from phase_gate.values import Value, field
 

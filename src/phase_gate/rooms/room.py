@@ -10,22 +10,19 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from phase_gate.gate.inventory import bare_id
 from phase_gate.project import STATE_FOLDER
-from phase_gate.proof import namespace
-from phase_gate.proof.conversation import Conversation, Heard, start
-from phase_gate.proof.copied import copy_project, place_in, remove_left_rooms, room_folder
-from phase_gate.proof.model import Kind, Report, Reports, RoomRun
-from phase_gate.proof.origins import find_built, find_stray, import_roots
-from phase_gate.proof.reporter import VARIABLE
+from phase_gate.rooms import namespace
+from phase_gate.rooms.conversation import Conversation, Heard, start
+from phase_gate.rooms.copied import copy_project, place_in, remove_left_rooms, room_folder
+from phase_gate.rooms.origins import import_roots
 from phase_gate.values import Value, field, replace
 
-#: What must not reach the tests in a room: they are no run of any task.
-_OURS = "PHASE_GATE_"
+#: How a room is made: at the project's own path, or in a copied folder.
+Kind = Literal["mounted", "copied"]
 
 
 class Room(Value):
@@ -69,41 +66,6 @@ class Visited(Value):
     heard: Heard
     #: Where the room was: the root itself, or the copy.
     folder: str
-
-
-def run_in_room(
-    room: Room,
-    arguments: tuple[str, ...],
-    *,
-    timeout: float,
-    wanted: Iterable[str] = (),
-    watched: Mapping[str, Mapping[str, str]] | None = None,
-    kind: Kind | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> RoomRun:
-    """Run tests in the room, and say how each ended. Raises NoRoomError where none can be made.
-
-    :param wanted: the tests to run, without their parameters; where left out, all that are collected.
-    :param watched: file -> first line -> name, of functions to watch.
-    :param kind: insists on one kind of room; where left out, one at the same path is tried first.
-    """
-    visit = Visit(
-        command=(sys.executable, "-m", "pytest"),
-        arguments=(*arguments, "-p", "phase_gate.proof.reporter", *_TO_THE_END),
-        order={
-            "watched": {path: dict(names) for path, names in (watched or {}).items()},
-            "wanted": sorted(wanted),
-        },
-        variable=VARIABLE,
-        environment={name: text for name, text in (environment or os.environ).items() if not name.startswith(_OURS)},
-        timeout=timeout,
-    )
-    visited = visit_room(room, visit, kind=kind)
-    return _judge_origins(_read_answers(visited), room, visited.folder)
-
-
-#: Every target has its say: the first one that fails, or can't be imported, ends nothing.
-_TO_THE_END = ("--maxfail=0", "--continue-on-collection-errors")
 
 
 def visit_room(room: Room, visit: Visit, *, kind: Kind | None = None) -> Visited:
@@ -246,91 +208,3 @@ def _furnish(room: Room, folder: Path) -> None:
         )
     except (OSError, shutil.Error) as error:
         raise NoRoomError(f"the project could not be copied: {error}") from error
-
-
-def _judge_origins(run: RoomRun, room: Room, folder: str) -> RoomRun:
-    """Return the run with what was built; as nothing that can be believed if a module came from elsewhere."""
-    stray = "" if run.problem else find_stray(run.modules, room.root, folder, {*room.contents, *room.left_out})
-    return replace(
-        run,
-        problem=f"{stray}, not from the room" if stray else run.problem,
-        built=find_built(run.modules, folder),
-    )
-
-
-def _read_answers(visited: Visited) -> RoomRun:
-    heard = visited.heard
-    reports = Reports()
-    reached: dict[str, frozenset[str]] = {}
-    imported: set[str] = set()
-    collected: list[str] = []
-    modules: tuple[str, ...] = ()
-    has_ended, problem = False, ""
-    for answer in heard.answers:
-        if answer["kind"] == "reached":
-            reached[answer["id"]] = frozenset(answer["names"])
-        elif answer["kind"] == "collected":
-            collected = answer["ids"]
-        elif answer["kind"] == "imported":
-            imported |= set(answer["names"])
-        elif answer["kind"] == "ended":
-            modules, has_ended = tuple(answer["modules"]), True
-        elif answer["kind"] == "broken":
-            problem = f"{answer['file']} can't be imported"
-        elif answer["kind"] == "uncollectable":
-            reports[answer["id"]] = Report(
-                has_passed=False, message=answer["message"], missing=answer["missing"], broken=answer["broken"]
-            )
-        else:
-            _add_report(reports, answer)
-    if heard.is_interrupted:
-        raise KeyboardInterrupt
-    if heard.is_late:
-        problem = f"it took longer than {heard.seconds:.0f} s"
-        reports = _finished(reports, collected)
-    elif not has_ended and not problem:
-        problem = "pytest ended too early" + _last_line(heard.output)
-    return RoomRun(
-        kind=visited.kind,
-        seconds=heard.seconds,
-        reports=reports,
-        reached=reached,
-        called_by_import=frozenset(imported),
-        modules=modules,
-        problem=problem,
-        output=heard.output,
-        is_silent=not has_ended and not heard.is_late and not reports,
-        is_late=heard.is_late,
-    )
-
-
-def _finished(reports: Reports, collected: list[str]) -> Reports:
-    """Return the reports of functions whose rows have all ended; the last one may have been at work still."""
-    open_rows = [test_id for test_id in collected if test_id not in reports] + list(reports)[-1:]
-    unfinished = set(map(bare_id, open_rows))
-    return Reports({test_id: report for test_id, report in reports.items() if bare_id(test_id) not in unfinished})
-
-
-def _last_line(output: str) -> str:
-    """Return what a process said last, for a sentence; empty if it said nothing.
-
-    pytest says what was wrong with its options first, and then which settings it read.
-    """
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    said = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")] or lines
-    return f": {said[-1][:200]}" if said else ""
-
-
-def _add_report(reports: dict[str, Report], answer: Mapping[str, Any]) -> None:
-    known = reports.get(answer["id"])
-    if known is not None and not known.has_passed and not known.is_skipped:
-        return  # the first failure says why
-    # A skipped or expected failure is no pass: the target did not show what it is for.
-    has_passed = answer["outcome"] == "passed" and not answer["expected"]
-    reports[answer["id"]] = Report(
-        has_passed=has_passed,
-        is_skipped=answer["outcome"] == "skipped",
-        place="" if has_passed else answer["place"],
-        message="" if has_passed else answer["message"],
-        missing="" if has_passed else answer["missing"],
-    )
