@@ -16,10 +16,10 @@ from phase_gate.errors import PhaseGateError, as_fault
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.recording.announce import announce_to_ci
 from phase_gate.recording.confirm import Confirmation, wait_for
-from phase_gate.recording.line import end_with
 from phase_gate.report.files import write_reports
 from phase_gate.report.panel import Line, render_panel
 from phase_gate.report.story.reading import read_story
+from phase_gate.rooms.line import end_with
 from phase_gate.storage.places import DEFAULT_TASK
 from phase_gate.workflow.names import run_command
 

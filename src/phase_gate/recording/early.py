@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from phase_gate.project import Project
-    from phase_gate.recording.line import Line
+    from phase_gate.rooms.line import Line
     from phase_gate.storage.signal_file import SignalFile
 
 
@@ -44,7 +44,7 @@ def take_start_snapshot(config: pytest.Config) -> StartSnapshot:
     """Take the snapshot, and keep it with the configuration."""
     line = None
     if LINE_VARIABLE in os.environ:
-        from phase_gate.recording.line import Line
+        from phase_gate.rooms.line import Line
 
         line = Line.take(LINE_VARIABLE)
     snapshot = config.stash[_key] = StartSnapshot(Patches(), time.time(), Origin(), OwnWork(), line)

@@ -1,6 +1,6 @@
-"""Our end of the line to a pytest that we started: what it is asked, what it answers, and its end whatever happens.
+"""Our end of the line to a process that we started: what it is asked, what it answers, and its end whatever happens.
 
-`phase_gate.recording.line` is the other end.
+`phase_gate.rooms.line` is the other end.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
+from weakref import WeakSet
 
 from phase_gate.values import Value
 
@@ -40,7 +41,7 @@ class Heard(Value):
 
 
 class Conversation:
-    """The socket between us and pytest."""
+    """The socket between us and a process."""
 
     def __init__(self, order: Mapping[str, Any]) -> None:
         self._word = os.urandom(16).hex()
@@ -61,6 +62,11 @@ class Conversation:
         self._ours.close()
         self._theirs.close()
 
+    def talk(self, process: subprocess.Popen[bytes]) -> Talk:
+        """Ask the process one thing after the other."""
+        self._theirs.close()
+        return Talk(self._ours, self._word, process)
+
     def hear(self, process: subprocess.Popen[bytes], timeout: float | None) -> Heard:
         """Read until the process has ended, or its time is over."""
         self._theirs.close()
@@ -68,7 +74,7 @@ class Conversation:
         said, printed = bytearray(), bytearray()
         ends_at = None if timeout is None else began + timeout
         is_late = is_interrupted = False
-        with selectors.DefaultSelector() as waiting, _ended(process):
+        with selectors.DefaultSelector() as waiting, ended(process):
             waiting.register(self._ours, selectors.EVENT_READ, said)
             if process.stdout is not None:
                 waiting.register(process.stdout, selectors.EVENT_READ, printed)
@@ -89,6 +95,56 @@ class Conversation:
             status=process.returncode,
             is_interrupted=is_interrupted,
         )
+
+
+class SilentError(Exception):
+    """The process has ended, or did not answer in time."""
+
+    def __init__(self, *, is_late: bool) -> None:
+        super().__init__("it did not answer in time" if is_late else "it has ended")
+        self.is_late = is_late
+
+
+class Talk:
+    """Questions and answers, for as long as the process lives."""
+
+    def __init__(self, line: socket.socket, word: str, process: subprocess.Popen[bytes]) -> None:
+        self._line, self._word, self.process = line, word, process
+        self._said = bytearray()
+        #: The end of what it printed.
+        self.output = bytearray()
+
+    def say(self, **asked: Any) -> None:
+        """Ask something. Raises SilentError if nothing is there any more to be asked."""
+        try:
+            self._line.sendall(json.dumps(asked).encode() + b"\n")
+        except OSError:
+            raise SilentError(is_late=False) from None
+
+    def hear(self, timeout: float) -> Mapping[str, Any]:
+        """Return the next answer. Raises SilentError where none comes in time, or the process ends."""
+        ends_at = time.monotonic() + timeout
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(self._line, selectors.EVENT_READ, self._said)
+            if self.process.stdout is not None:
+                waiting.register(self.process.stdout, selectors.EVENT_READ, self.output)
+            while True:
+                for answer in self._take():
+                    return answer
+                left = ends_at - time.monotonic()
+                if left <= 0:
+                    raise SilentError(is_late=True)
+                has_ended = self.process.poll() is not None
+                is_read = _read_ready(waiting, 0 if has_ended else min(left, 0.1))
+                del self.output[:-_OUTPUT_KEPT]
+                if has_ended and not is_read:
+                    raise SilentError(is_late=False)
+
+    def _take(self) -> Iterator[Mapping[str, Any]]:
+        while b"\n" in self._said:
+            line, _, _ = self._said.partition(b"\n")
+            del self._said[: len(line) + 1]
+            yield from _with_word(bytes(line), self._word)
 
 
 def _with_word(said: bytes, word: str) -> Iterator[Mapping[str, Any]]:
@@ -136,16 +192,26 @@ def _read_ready(waiting: selectors.BaseSelector, timeout: float) -> bool:
 
 
 @contextlib.contextmanager
-def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """End the process and all that it started, whatever happens."""
+def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End the process and all that it started, whatever happens; one that was ended already is left alone."""
     try:
         yield
     finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        if process not in _over:
+            _end(process)
+
+
+#: Those that were ended: their numbers may belong to other processes by now.
+_over: WeakSet[subprocess.Popen[bytes]] = WeakSet()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    _over.add(process)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 def start(

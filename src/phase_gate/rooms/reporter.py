@@ -17,8 +17,8 @@ import pytest
 from _pytest.config import ConftestImportFailure
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.recording.line import Line
 from phase_gate.recording.modules import missing_module
+from phase_gate.rooms.line import Line
 from phase_gate.storage.ownership import is_in_environment
 from phase_gate.storage.root import relative_id
 

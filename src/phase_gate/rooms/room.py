@@ -9,14 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from phase_gate.project import STATE_FOLDER
 from phase_gate.rooms import namespace
-from phase_gate.rooms.conversation import Conversation, Heard, start
+from phase_gate.rooms.conversation import Conversation, Heard, SilentError, Talk, ended, start
 from phase_gate.rooms.copied import copy_project, place_in, remove_left_rooms, room_folder
 from phase_gate.rooms.origins import import_roots
 from phase_gate.values import Value, field, replace
@@ -81,6 +82,40 @@ def visit_room(room: Room, visit: Visit, *, kind: Kind | None = None) -> Visited
     return _visit_copied(room, visit)
 
 
+@contextlib.contextmanager
+def talk_in_room(room: Room, visit: Visit, *, kind: Kind | None = None) -> Iterator[Talk]:
+    """Start a process in the room that answers questions, and end it afterwards.
+
+    Its first answer is that it is there; it is waited for as long as the visit says. Raises NoRoomError where no room
+    can be made, and SilentError where nothing comes.
+    """
+    remove_left_rooms()
+    limit = visit.timeout or _START
+    if kind != "copied" and _may_mount(room.root):
+        with _start_mounted(room, visit) as (conversation, process):
+            talk = conversation.talk(process)
+            is_refused = False
+            try:
+                talk.hear(limit)
+            except SilentError:
+                is_refused = process.poll() == namespace.NO_ROOM
+                if not is_refused:
+                    raise
+            if not is_refused:
+                yield talk
+                return
+        _refused.add("mounted")
+    if kind == "mounted":
+        raise NoRoomError("this system does not allow a mount over the project")
+    with _start_copied(room, visit) as (conversation, process, _):
+        talk = conversation.talk(process)
+        talk.hear(limit)
+        yield talk
+
+
+#: Seconds that a process in a room has to start, unless its visit says otherwise.
+_START = 60.0
+
 #: Once it was refused here, it will be refused again.
 _refused: set[str] = set()
 
@@ -104,6 +139,16 @@ def _can_mount(room: Room, visit: Visit) -> bool:
 
 def _visit_mounted(room: Room, visit: Visit) -> Heard | None:
     """Return what was heard; None where no room can be made this way."""
+    with _start_mounted(room, visit) as (conversation, process):
+        heard = conversation.hear(process, visit.timeout)
+    if heard.status == namespace.NO_ROOM and not heard.answers:
+        _refused.add("mounted")
+        return None
+    return heard
+
+
+@contextlib.contextmanager
+def _start_mounted(room: Room, visit: Visit) -> Iterator[tuple[Conversation, subprocess.Popen[bytes]]]:
     root = os.path.realpath(room.root)
     plan_out, plan_in = os.pipe()
     with room_folder() as temporary, Conversation({**visit.order, "root": root}) as conversation:
@@ -132,11 +177,8 @@ def _visit_mounted(room: Room, visit: Visit) -> Heard | None:
             os.close(plan_out)
         with contextlib.suppress(BrokenPipeError), os.fdopen(plan_in, "wb") as target:
             namespace.write_plan(target, plan, dict(room.contents))
-        heard = conversation.hear(process, visit.timeout)
-    if heard.status == namespace.NO_ROOM and not heard.answers:
-        _refused.add("mounted")
-        return None
-    return heard
+        with ended(process):
+            yield conversation, process
 
 
 def _arguments(words: tuple[str, ...], temporary: Path) -> tuple[str, ...]:
@@ -151,6 +193,12 @@ def _own_bytecode(environment: Mapping[str, str], temporary: Path) -> dict[str, 
 
 
 def _visit_copied(room: Room, visit: Visit) -> Visited:
+    with _start_copied(room, visit) as (conversation, process, folder):
+        return Visited(kind="copied", heard=conversation.hear(process, visit.timeout), folder=folder)
+
+
+@contextlib.contextmanager
+def _start_copied(room: Room, visit: Visit) -> Iterator[tuple[Conversation, subprocess.Popen[bytes], str]]:
     root = os.path.realpath(room.root)
     with room_folder() as made, room_folder() as temporary:
         folder = _place(room, made)
@@ -172,7 +220,8 @@ def _visit_copied(room: Room, visit: Visit) -> Visited:
             here = os.path.join(folder, visit.here)
             inherited = (conversation.number,)
             process = start([*visit.command, *words], here, given, inherited, is_shown=visit.is_shown)
-            return Visited(kind="copied", heard=conversation.hear(process, visit.timeout), folder=str(folder))
+            with ended(process):
+                yield conversation, process, str(folder)
 
 
 def keep_room(room: Room, folder: Path) -> None:

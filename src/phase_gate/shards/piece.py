@@ -10,13 +10,13 @@ import pytest
 from phase_gate.errors import UsageError
 from phase_gate.gate.order import named_phase
 from phase_gate.recording.early import start_snapshot
-from phase_gate.recording.line import Line
 from phase_gate.recording.options import Options
 from phase_gate.recording.pieces import MissingWitness, find_strays, piece_hooks
 from phase_gate.recording.preparing import prepare
 from phase_gate.recording.run import RecordedRun, Request
 from phase_gate.recording.worker import read_worker
 from phase_gate.report.panel import Line as PanelLine
+from phase_gate.rooms.line import Line
 from phase_gate.shards.files import shard_to_json
 from phase_gate.shards.record import Shard, Split
 from phase_gate.shards.recorder import ShardRecorder

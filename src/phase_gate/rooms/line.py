@@ -1,4 +1,4 @@
-"""The line from a pytest that we started back to the process that started it: a socket, and a word that only both know.
+"""The line from a process that we started back to ours: a socket, and a word that only both know.
 
 The number of the socket stands in a variable, which is taken away before the project's code can look at it.
 """
@@ -12,10 +12,9 @@ import signal
 import socket
 import sys
 import threading
+from io import BufferedReader
 from os import getpid
 from typing import Any
-
-import pytest
 
 #: Of Linux: the signal that we get when our parent ends.
 _WHEN_PARENT_ENDS = 1
@@ -28,6 +27,7 @@ class Line:
         os.set_inheritable(number, False)
         self._socket, self._pid = socket.socket(fileno=number), getpid()
         self._lock = threading.Lock()
+        self._asked: BufferedReader | None = None
         with self._socket.makefile("rb", buffering=0) as asked:
             #: What we were asked to do.
             self.order: dict[str, Any] = json.loads(_read_line(asked))
@@ -39,6 +39,13 @@ class Line:
         """Return the line whose number stands in the variable, and take that away; None where there is none."""
         number = os.environ.pop(variable, "")
         return cls(int(number)) if number else None
+
+    def hear(self) -> dict[str, Any] | None:
+        """Return what we are asked next; None when the other end is gone."""
+        if self._asked is None:
+            self._asked = self._socket.makefile("rb")
+        said = self._asked.readline()
+        return json.loads(said) if said else None
 
     def send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:
@@ -53,7 +60,7 @@ def end_with(maker: int) -> None:
         return  # it ends with the next test: what it wants to say can't be sent
     ctypes.CDLL(None).prctl(_WHEN_PARENT_ENDS, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != maker:
-        raise pytest.UsageError("the process that started this one has ended")
+        raise SystemExit("the process that started this one has ended")
 
 
 def _read_line(asked: Any) -> bytes:
