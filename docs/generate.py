@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 from _pytest.config.argparsing import Parser
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # where this is called as a script
+from bench.honesty.results import read as read_results
 from docs.shell_files import FILES, command_parsers, help_of, is_required, own_actions, subparsers, word_of
 from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli import COMMANDS
@@ -149,6 +151,27 @@ def _command(called: str, title: str, summary: str, parser: argparse.ArgumentPar
     if own:
         text += "\n" + table(("argument", "meaning"), ((f"`{word_of(each)}`", help_of(each)) for each in own))
     return text
+
+
+def schemas() -> str:
+    folder = WORKFLOWS.parent / "schemas"
+    rows = []
+    for path in sorted(folder.glob("*.json")):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        link = f"[{path.name.removesuffix('.schema.json')}](../../{path.relative_to(DOCS.parent).as_posix()})"
+        rows.append((link, schema["title"], schema["description"]))
+    return table(("schema", "of", "what it describes"), rows)
+
+
+def honesty() -> str:
+    """Return what the benchmark of gates says, in a sentence."""
+    results = read_results()
+    cheats = sum(case.is_cheat for case in results.cases.values())
+    return (
+        f"Of {cheats} cheats, pytest's exit code lets {len(results.passed('bare'))} pass, and this gate"
+        f" {len(results.passed('phase-gate'))}. Of {len(results.cases) - cheats} honest twins it refuses"
+        f" {len(results.refused('phase-gate')) or 'none'}.\n"
+    )
 
 
 # Codes, metrics, messages
@@ -286,11 +309,13 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "events": events,
     "guards": guards,
+    "honesty": honesty,
     "hooks": hooks,
     "messages": messages,
     "metrics": metrics,
     "no-documents": no_documents,
     "options": options,
+    "schemas": schemas,
     "tdd": tdd,
     "transitions": transitions,
     "verify-rules": verify_rules,

@@ -8,7 +8,7 @@ Kinds, by the words behind the fence:
 - `yaml configuration`, `yaml criteria`, `yaml workflow`, `yaml signal`, `yaml task`, `xml task`,
   `yaml executor-result`, `yaml verdict`: read by our own parsers.
 - `mermaid`: a diagram, read by the parser of diagrams.
-- `sh set-up`: the README's commands, compared and not run.
+- `sh set-up`, `sh install`: commands that need a checkout or a package index, compared and not run.
 
 A page that says `<!-- installed: quality -->` is read with the extras installed; the others, with the plugin alone. One
 that says `<!-- plugins: NAME -->` has another plugin of pytest besides.

@@ -37,6 +37,14 @@ SET_UP = (
     'python3 -m venv .venv && .venv/bin/pip install --quiet -e ".[test]" -e ./plugin && .venv/bin/pytest -n 2',
 )
 
+#: What a newcomer types to install it. `tox -e newcomers` does, in environments of its own.
+INSTALL = (
+    "pip install pytest-phase-gate",
+    "uv add --dev pytest-phase-gate",
+    "pytest --phase=red",
+    "pytest --phase=green",
+)
+
 #: What a newcomer reads first: every run of the suite tries these pages, and some of the others.
 FRONT = ("README.md", "docs/tutorial/first-cycle.md", "docs/how-to/local-session.md")
 
@@ -142,6 +150,8 @@ def test_a_block_is_what_it_says(block: Block, tmp_path: Path) -> None:
     if block.kind == "sh set-up":
         assert block.lines[0] in SET_UP
         assert len(block.lines) == 1
+    elif block.kind == "sh install":
+        assert set(block.lines) <= set(INSTALL)
     else:
         assert block.kind in CHECKS, f"{block.place}: nobody knows how to check a block {block.info!r}"
         CHECKS[block.kind](block.text, tmp_path)

@@ -62,13 +62,6 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert find_broken_links(page) == []
 
 
-def test_every_page_of_the_documentation_is_linked_from_its_index() -> None:
-    index = ROOT / "docs" / "index.md"
-    linked = {(index.parent / target.partition("#")[0]).resolve() for target in _LINK.findall(index.read_text("utf-8"))}
-    left_out = [name(page) for page in (ROOT / "docs").rglob("*.md") if page != index and page not in linked]
-    assert left_out == []
-
-
 def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     text = "[gone](nowhere.md) [away](https://example.org) [no](#nothing) [yes](#a-title)\n\n# A `title`\n"

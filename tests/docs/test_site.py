@@ -1,0 +1,101 @@
+"""The documentation site: what it makes of our pages, and that its first pages stay short and lead everywhere.
+
+`tox -e docs` builds it and follows each link; `tox -e browser` looks at it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs import conf, publish
+from tests.docs.blocks import ROOT
+
+DOCS = ROOT / "docs"
+#: What fits a screen of 1280 x 1000 beside the navigation, counted once in a browser.
+A_SCREEN = 230
+
+
+def adapted(text: str, name: str = "how-to/page") -> str:
+    source = [text]
+    conf.adapt_page(None, name, source)
+    return source[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("```python\nx\n```", "```{code-block} python\n\nx\n```", id="a-language"),
+        pytest.param(
+            '```python title="a.py"\nx\n```',
+            "```{code-block} python\n:caption: a.py\n\nx\n```",
+            id="a-file-has-its-name",
+        ),
+        pytest.param("```yaml task\nx\n```", "```{code-block} yaml\n\nx\n```", id="how-we-check-it-is-ours"),
+        pytest.param("```\nx\n```", "```{code-block} text\n\nx\n```", id="no-language"),
+        pytest.param(
+            "```text\n[a](../../LICENSE)\n```", "```{code-block} text\n\n[a](../../LICENSE)\n```", id="no-link"
+        ),
+        pytest.param("[a](red.md#b)", "[a](red.md#b)", id="a-page"),
+        pytest.param("[a](#b)", "[a](#b)", id="an-anchor"),
+        pytest.param("[a](https://a.example/b)", "[a](https://a.example/b)", id="elsewhere"),
+        pytest.param("[a](../../LICENSE)", f"[a]({conf.REPOSITORY}/blob/main/LICENSE)", id="a-file-of-the-repository"),
+        pytest.param("[a](../../examples)", f"[a]({conf.REPOSITORY}/tree/main/examples)", id="a-folder-of-it"),
+        pytest.param(
+            "[a](../../src/phase_gate/schemas/vote.schema.json)",
+            '<a href="../schemas/vote.schema.json">a</a>',
+            id="a-schema",
+        ),
+        pytest.param("[a](../man/phase-gate.1)", '<a href="../man/phase-gate.1">a</a>', id="the-man-page"),
+        pytest.param("![a](../pictures/flow.svg)", "![a](../pictures/flow.svg)", id="a-picture"),
+    ],
+)
+def test_what_the_site_makes_of_a_page(text: str, shown: str) -> None:
+    assert adapted(text) == shown
+
+
+def test_a_diagram_is_drawn_when_the_site_is_built() -> None:
+    shown = adapted("```mermaid\nflowchart TD\n  a --> b\n```")
+    assert shown.startswith('```{raw} html\n<div class="diagram"><svg')
+    assert "<script" not in shown
+
+
+@pytest.mark.parametrize("door", conf.DOORS)
+def test_a_door_leads_to_every_page_behind_it(door: str) -> None:
+    there = {path.stem for path in (DOCS / door).glob("*.md")} - {"index"}
+    assert set(conf.pages_behind(door)) == there
+
+
+def test_the_front_page_leads_to_every_door() -> None:
+    front = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert [door for door in conf.DOORS if f"]({door}/index.md)" not in front] == []
+
+
+@pytest.mark.parametrize("page", ["index.md", *(f"{door}/index.md" for door in conf.DOORS)])
+def test_a_first_page_fits_a_screen(page: str) -> None:
+    assert len((DOCS / page).read_text(encoding="utf-8").split()) <= A_SCREEN
+
+
+@pytest.mark.parametrize(("version", "folder"), [("1.2.3", "1.2"), ("0.1.0rc1", "0.1"), ("dev", "dev"), ("", "dev")])
+def test_patches_share_a_folder(version: str, folder: str) -> None:
+    assert publish.folder_name(version) == folder
+
+
+def test_versions_are_listed_newest_first(tmp_path: Path) -> None:
+    for name in ("0.9", "dev", "0.10", "1.0", "elsewhere"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").touch()
+    (tmp_path / "1.1").mkdir()
+    assert publish.versions_in(tmp_path) == ["1.0", "0.10", "0.9", "dev"]
+
+
+def test_a_build_that_fails_changes_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*arguments: Any, **options: Any) -> Any:
+        return subprocess.CompletedProcess(arguments, 1)
+
+    monkeypatch.setattr(subprocess, "run", failing)
+    assert publish.main(["--into", str(tmp_path)]) == 1
+    assert list(tmp_path.iterdir()) == []
