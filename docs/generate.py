@@ -174,6 +174,38 @@ def honesty() -> str:
     )
 
 
+#: What other gates look at, and what each can't see; by their names in the benchmark, "" where it does not judge one.
+OTHERS = (
+    ("bare", "exit code of a CI step", "the last run", "what did not run; what was deleted, skipped or loosened"),
+    ("", "pre-commit alone", "the files of a commit", "whether a test failed before, and whether tests ran at all"),
+    ("coverage", "pytest-cov with a threshold", "lines that ran", "whether anything checks what the lines do"),
+    (
+        "tdd-guard",
+        "tdd-guard",
+        "an agent's edits, which a model judges with the record of the last run (only the record is counted here)",
+        "edits beside the agent's tools; that the record is of a subset",
+    ),
+    (
+        "phase-gate",
+        "pytest-phase-gate",
+        "every run, the frozen tests, and an experiment",
+        "[what is listed here](https://github.com/pytest-phase-gate/pytest-phase-gate/blob/main/docs/explanation/integrity.md)",
+    ),
+)
+
+
+def others() -> str:
+    results = read_results()
+    cheats = sum(case.is_cheat for case in results.cases.values())
+    return table(
+        ("gate", "looks at", "can't see", f"of {cheats} cheats pass"),
+        (
+            (name, looks, misses, str(len(results.passed(gate))) if gate else "not judged")
+            for gate, name, looks, misses in OTHERS
+        ),
+    )
+
+
 # Codes, metrics, messages
 
 
@@ -315,6 +347,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "metrics": metrics,
     "no-documents": no_documents,
     "options": options,
+    "others": others,
     "schemas": schemas,
     "tdd": tdd,
     "transitions": transitions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -31,7 +32,7 @@ FORBIDDEN = re.compile(
 
 
 def documents() -> list[Path]:
-    return [*pages(), *sorted((ROOT / "examples").rglob("*.md"))]
+    return [*pages(), ROOT / "plugin" / "README.md", *sorted((ROOT / "examples").rglob("*.md"))]
 
 
 def name(path: Path) -> str:
@@ -45,13 +46,21 @@ def anchors(page: Path) -> set[str]:
     return {heading.lower().strip().replace(" ", "-") for heading in words}
 
 
+#: Where the repository is shown, and its files as they are: a package index shows the README without the rest of it.
+_OURS = re.compile(
+    r"https://(?:github\.com/pytest-phase-gate/pytest-phase-gate/(?:blob|tree)|raw\.githubusercontent\.com"
+    r"/pytest-phase-gate/pytest-phase-gate)/main/(?P<path>.*)"
+)
+
+
 def find_broken_links(page: Path) -> list[str]:
     broken = []
     for target in _LINK.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))):
-        if target.startswith(("http://", "https://", "mailto:")):
+        ours = _OURS.fullmatch(target)
+        if ours is None and target.startswith(("http://", "https://", "mailto:")):
             continue
-        path, _, anchor = target.partition("#")
-        goal = (page.parent / path).resolve() if path else page
+        path, _, anchor = (ours["path"] if ours else target).partition("#")
+        goal = ((ROOT if ours else page.parent) / path).resolve() if path else page
         if not goal.exists() or (anchor and anchor not in anchors(goal)):
             broken.append(target)
     return broken
@@ -64,9 +73,27 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    text = "[gone](nowhere.md) [away](https://example.org) [no](#nothing) [yes](#a-title)\n\n# A `title`\n"
+    ours = "https://github.com/pytest-phase-gate/pytest-phase-gate/blob/main"
+    text = (
+        "[gone](nowhere.md) [away](https://example.org) [no](#nothing) [yes](#a-title)\n\n# A `title`\n"
+        f"[here]({ours}/LICENSE) [not]({ours}/LICENCE)\n"
+    )
     page.write_text(text, encoding="utf-8")
-    assert find_broken_links(page) == ["nowhere.md", "#nothing"]
+    assert find_broken_links(page) == ["nowhere.md", "#nothing", f"{ours}/LICENCE"]
+
+
+@pytest.mark.parametrize("page", ["README.md", "plugin/README.md"])
+def test_what_a_package_index_shows_has_no_links_into_the_checkout(page: str) -> None:
+    targets = _LINK.findall(_FENCED.sub("", (ROOT / page).read_text(encoding="utf-8")))
+    assert targets
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+
+
+def test_badges_say_what_is_so() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    said = re.findall(r"img\.shields\.io/badge/(\w+)-([^-]+)-", (ROOT / "README.md").read_text(encoding="utf-8"))
+    oldest = project["requires-python"].removeprefix(">=")
+    assert dict(said) == {"python": f"{oldest}+", "licence": project["license"]}
 
 
 @cache
