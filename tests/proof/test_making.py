@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import negative
-from phase_gate.proof.making import keep_words, key_of, make_proof
+from phase_gate.proof.making import key_of, make_proof
+from phase_gate.rooms.arguments import keep_words
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
 from tests.proof.twins import BUILD, EXTENSION

@@ -7,12 +7,13 @@ from typing import Any
 
 from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
-from phase_gate.evidence.sources import list_sources, read_files
+from phase_gate.evidence.new_lines import changed_sources, find_new_code, recall_kept
+from phase_gate.evidence.sources import list_sources
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured, Table
 from phase_gate.gate.reach import Reach
-from phase_gate.source.new_code import Fork, NewCode, Statement, find_new
-from phase_gate.storage.keeping import Kept, LostError, keep_files, kept_from, read_kept
+from phase_gate.source.new_code import Fork, NewCode, Statement
+from phase_gate.storage.keeping import Kept, LostError, keep_files
 from phase_gate.values import Value
 from phase_gate.visible import count
 
@@ -41,11 +42,11 @@ class NewCodeProvider(Provider):
         return to_json(_keep(context))
 
     def watched(self, context: EvidenceContext) -> tuple[str, ...]:
-        then = _recall(context)
-        return () if then is None else tuple(_changed(context, then))
+        then = recall_kept(context, NAME)
+        return () if then is None else tuple(changed_sources(context, then))
 
     def measure(self, context: EvidenceContext) -> Measured:
-        then = _recall(context)
+        then = recall_kept(context, NAME)
         if then is None:
             return Measured(warnings=("new code is unknown: nothing was kept when the cycle began",))
         if context.reach is None or context.reach.problem:
@@ -63,32 +64,13 @@ PROVIDER = NewCodeProvider()
 
 def compare(context: EvidenceContext, then: Kept, reach: Reach) -> tuple[Reached, ...]:
     """Return the new code, by file. Raises LostError if what it is compared with is gone."""
-    changed = _changed(context, then)
-    gone = [path for path in then.files if path not in set(list_sources(context))]
-    before = read_kept(then, context.root, [path for path in (*changed, *gone) if path in then.files])
-    after = read_files(context, changed)
-    new = find_new(_texts(before), _texts(after))
+    new = find_new_code(context, then)
     return tuple(_reach(path, code, reach) for path, code in new.items())
 
 
 def _keep(context: EvidenceContext) -> Kept:
     files = context.files()
     return keep_files(context.root, {path: files[path] for path in list_sources(context) if path in files})
-
-
-def _recall(context: EvidenceContext) -> Kept | None:
-    document = context.recall(NAME)
-    kept = None if document is None else kept_from(document)
-    return None if kept is None or kept.problem else kept
-
-
-def _changed(context: EvidenceContext, then: Kept) -> list[str]:
-    files = context.files()
-    return [path for path in list_sources(context) if path in files and then.files.get(path) != files[path]]
-
-
-def _texts(files: dict[str, bytes]) -> dict[str, str]:
-    return {path: data.decode("utf-8", "replace") for path, data in files.items()}
 
 
 def _reach(path: str, code: NewCode, reach: Reach) -> Reached:

@@ -6,7 +6,6 @@ sources; every target has to pass. Then the negative control, in `negative`.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import hashlib
 import math
@@ -14,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from phase_gate.gate.inventory import bare_id, split_id
@@ -232,39 +231,3 @@ class Experiment:
             )
             for target in trial.targets
         )
-
-
-def parse_options(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """Return pytest's options as they were in RED, from the settings that the freeze has."""
-    options: list[str] = []
-    if settings.get("option -c"):
-        options += ["-c", settings["option -c"]]
-    for flag in ("-o", "-W"):
-        text = settings.get(f"option {flag}", "")
-        values = ast.literal_eval(text) if text.startswith("[") else []
-        options += [word for value in values for word in (flag, str(value))]
-    if settings.get("option --import-mode"):
-        options.append(f"--import-mode={settings['option --import-mode']}")
-    options += [flag for flag in ("--noconftest", "--runxfail") if settings.get(f"option {flag}") == "True"]
-    return tuple(options)
-
-
-#: Ours: a run in a room is no run of any task.
-_OURS = ("--phase", "--exit-signal")
-
-
-def keep_words(arguments: Iterable[str]) -> tuple[str, ...]:
-    """Return what was typed in RED without files and our own options.
-
-    A word after an option may be its value or a file: it stays. A file too many does no harm, since only targets run.
-    """
-    found: list[str] = []
-    waiting = list(arguments)
-    while waiting:
-        word = waiting.pop(0)
-        value = waiting.pop(0) if waiting and word.startswith("-") and not waiting[0].startswith("-") else None
-        name = value if word == "-p" else word.removeprefix("-p")
-        is_ours = word.startswith(_OURS) or (name or "").startswith("phase_gate.")
-        if word.startswith("-") and word != "--" and not is_ours:
-            found += [word] if value is None else [word, value]
-    return tuple(found)

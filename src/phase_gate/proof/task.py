@@ -16,9 +16,10 @@ from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
-from phase_gate.proof.making import keep_words, make_proof, parse_options
+from phase_gate.proof.making import make_proof
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
 from phase_gate.proof.rooms import Rooms, Trial
+from phase_gate.rooms.arguments import parse_options, words_of_red
 from phase_gate.storage.keeping import Kept, LostError, hidden_sources
 from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.tree.beside import changed_before
@@ -106,7 +107,7 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         red_rows=frozenset(red.get("bodies", ())),
         structural=frozenset(bare_id(each) for each in red.get("structural", ())),
         options=parse_options(frozen.settings),
-        words=_words_of_red(task),
+        words=words_of_red(task),
         sources_with_tests=frozenset(sources),
         as_now=frozenset(finding.file for finding in waived if finding.file),
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
@@ -152,17 +153,6 @@ def _waived_findings(state: State, at: str) -> Iterator[Finding]:
     for finding in each_from_json(Finding, state.measurement.findings):
         if finding.key in keys and (finding.belongs_to("tests-unchanged") or finding.belongs_to("tests-kept")):
             yield finding
-
-
-def _words_of_red(task: Task) -> tuple[str, ...]:
-    """Return what was typed for the last run of RED, as far as the targets may need it."""
-    phases = {each.name for each in task.rules.phases if each.tests == "failing"}
-    words: tuple[str, ...] = ()
-    for line in task.store.lines():
-        data = line.event.data
-        if line.event.kind == "run-started" and data["phase"] in phases and not data["nested"]:
-            words = keep_words(map(str, data.get("arguments", ())))
-    return words
 
 
 def _follows_red(task: Task) -> set[str]:

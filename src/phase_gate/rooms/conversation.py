@@ -14,7 +14,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from weakref import WeakSet
 
@@ -67,8 +67,13 @@ class Conversation:
         self._theirs.close()
         return Talk(self._ours, self._word, process)
 
-    def hear(self, process: subprocess.Popen[bytes], timeout: float | None) -> Heard:
-        """Read until the process has ended, or its time is over."""
+    def hear(
+        self, process: subprocess.Popen[bytes], timeout: float | None, give_up: Callable[[], bool] = lambda: False
+    ) -> Heard:
+        """Read until the process has ended, or its time is over.
+
+        :param give_up: tells, again and again, whether its time is over before that.
+        """
         self._theirs.close()
         began = time.monotonic()
         said, printed = bytearray(), bytearray()
@@ -79,7 +84,7 @@ class Conversation:
             if process.stdout is not None:
                 waiting.register(process.stdout, selectors.EVENT_READ, printed)
             try:
-                is_late = _listen(waiting, process, ends_at)
+                is_late = _listen(waiting, process, ends_at, give_up)
             except KeyboardInterrupt:
                 is_interrupted = True
                 # It has a group of its own: what the terminal sends does not reach it.
@@ -157,11 +162,16 @@ def _with_word(said: bytes, word: str) -> Iterator[Mapping[str, Any]]:
             yield answer
 
 
-def _listen(waiting: selectors.BaseSelector, process: subprocess.Popen[bytes], ends_at: float | None) -> bool:
+def _listen(
+    waiting: selectors.BaseSelector,
+    process: subprocess.Popen[bytes],
+    ends_at: float | None,
+    give_up: Callable[[], bool] = lambda: False,
+) -> bool:
     """Read until the process ends; return whether its time was over before."""
     while waiting.get_map():
         left = 1.0 if ends_at is None else ends_at - time.monotonic()
-        if left <= 0:
+        if left <= 0 or give_up():
             return True
         # A grandchild may hold the output open for ever: the end of the process is what counts.
         if not _read_ready(waiting, min(left, 0.05)) and process.poll() is not None:
@@ -169,7 +179,7 @@ def _listen(waiting: selectors.BaseSelector, process: subprocess.Popen[bytes], e
                 pass
             break
     while process.poll() is None:
-        if ends_at is not None and time.monotonic() > ends_at:
+        if give_up() or (ends_at is not None and time.monotonic() > ends_at):
             return True
         time.sleep(0.01)
     return False

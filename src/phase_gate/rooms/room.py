@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,6 +57,8 @@ class Visit(Value):
     here: str = "."
     #: Seconds; None: as long as it takes.
     timeout: float | None = None
+    #: Tells, again and again, whether its time is over before that.
+    give_up: Callable[[], bool] = lambda: False
     is_shown: bool = False
 
 
@@ -140,7 +142,7 @@ def _can_mount(room: Room, visit: Visit) -> bool:
 def _visit_mounted(room: Room, visit: Visit) -> Heard | None:
     """Return what was heard; None where no room can be made this way."""
     with _start_mounted(room, visit) as (conversation, process):
-        heard = conversation.hear(process, visit.timeout)
+        heard = conversation.hear(process, visit.timeout, visit.give_up)
     if heard.status == namespace.NO_ROOM and not heard.answers:
         _refused.add("mounted")
         return None
@@ -194,7 +196,7 @@ def _own_bytecode(environment: Mapping[str, str], temporary: Path) -> dict[str, 
 
 def _visit_copied(room: Room, visit: Visit) -> Visited:
     with _start_copied(room, visit) as (conversation, process, folder):
-        return Visited(kind="copied", heard=conversation.hear(process, visit.timeout), folder=folder)
+        return Visited(kind="copied", heard=conversation.hear(process, visit.timeout, visit.give_up), folder=folder)
 
 
 @contextlib.contextmanager
@@ -237,7 +239,7 @@ def visit_project(root: Path, visit: Visit) -> Heard:
         given = {**visit.environment, visit.variable: str(conversation.number)}
         here, inherited = os.path.join(top, visit.here), (conversation.number,)
         process = start([*visit.command, *visit.arguments], here, given, inherited, is_shown=visit.is_shown)
-        return conversation.hear(process, visit.timeout)
+        return conversation.hear(process, visit.timeout, visit.give_up)
 
 
 def _place(room: Room, folder: Path) -> Path:
