@@ -7,19 +7,19 @@ and below `refs/phase-gate` and `refs/phase-gate-runs` only.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.errors import MovedError, RollbackError, StateError, StoreUnreachableError
+from phase_gate.errors import MovedError
 from phase_gate.hashing import sha256
-from phase_gate.storage.shared import UNKNOWN, Head, Tail
+from phase_gate.storage.shared import Head, Tail
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.git_holds import Holds, RunLease, find_ended
-from phase_gate.stores.git_objects import ROLLBACK, OwnRepository, Sent
+from phase_gate.stores.git_objects import OwnRepository, Sent
+from phase_gate.stores.git_reading import News, Reader, head_of
 from phase_gate.stores.git_server import GitServer
 from phase_gate.stores.leases import RENEWAL, Observer, own_clock
 from phase_gate.stores.remotes import find_remote, project_of
@@ -36,8 +36,6 @@ _RUNS = "refs/phase-gate-runs"
 #: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.
 _PUSHES = 5
 _FIRST_PAUSE = 0.05
-#: Refs that are fetched by one call: a command line has an end.
-_FETCHED = 200
 #: Seconds between two looks while waiting: at first, and at most.
 _FIRST_LOOK, _LAST_LOOK = 0.5, 5.0
 
@@ -87,89 +85,59 @@ class GitStore:
         self._read: dict[str, tuple[tuple[Head, str], Tail]] = {}
         self._leases: dict[str, Mapping[str, str]] = {}
         self._server = GitServer(self._own, remote, self.shown)
+        self._reader = Reader(self._own, self._server, self._ref, self.shown)
         self._holds = Holds(self._own, self._server.push, renewal)
 
     # --- the protocol ---------------------------------------------------------------------------------------------
 
     def read(self, task: str, after: Head) -> Tail:
-        before = self._find_known(task)
+        before = self._reader.find_known(task)
         tip = self._ask(task).tip
         if tip is None:
             if before is not None:
-                raise self._rollback(f"no longer has task {task}, which it had")
+                raise self._reader.rollback(f"no longer has task {task}, which it had")
             return Tail()
-        known = self._follow(task, tip, before)
+        known = self._reader.follow(task, tip, before)
         if known.head == after:
             return Tail(head=after)
         question = (after, tip)
         if self._read.get(task, (None, None))[0] != question:
-            self._read[task] = (question, self._load(task, known, after, before))
+            self._read[task] = (question, self._reader.load(task, known, after, before))
         return self._read[task][1]
 
     def read_all(self, known: Mapping[str, Head]) -> dict[str, Tail]:
         """Return what each task has after the line that is known of it: one question, and one fetch for all of them."""
         prefix = f"{_TASKS}/{self._project}/"
         tips = {_unescape(ref.removeprefix(prefix)): tip for ref, tip in self._server.list_refs(f"{prefix}*").items()}
-        before = {task: self._find_known(task) for task in tips}
-        news = [task for task, tip in tips.items() if (seen := before[task]) is None or seen.commit != tip]
-        for first in range(0, len(news), _FETCHED):
-            self._server.fetch(*(self._ref(task) for task in news[first : first + _FETCHED]))
         found: dict[str, Tail] = {}
+        news: list[News] = []
         for task, tip in tips.items():
-            after = known.get(task, Head())
-            try:
-                newest = self._follow(task, tip, before[task], is_fetched=True)
-                found[task] = (
-                    Tail(head=after) if newest.head == after else self._load(task, newest, after, before[task])
-                )
-            except StoreUnreachableError:
-                raise
-            except StateError:
-                found[task] = UNKNOWN
-        return found
-
-    def _load(self, task: str, known: Sent, after: Head, before: Sent | None) -> Tail:
-        sent = self._find_after(task, known, after, before)
-        contents = self._server.local(lambda: self._own.load_contents(sent))
-        objects: dict[str, bytes] = {}
-        for content in contents:
-            objects |= content.objects
-        rows = self._cut(task, b"".join(content.rows for content in contents), after)
-        return Tail(head=known.head, rows=rows, objects=objects)
-
-    def _cut(self, task: str, rows: bytes, after: Head) -> bytes:
-        """Return the rows behind a line: where tasks are copied, one commit has several transactions."""
-        if not rows or not after.serial:
-            return rows
-        lines = rows.splitlines(keepends=True)
-        try:
-            known = after.serial - int(json.loads(lines[0])["seq"])
-            is_known = known < 0 or json.loads(lines[known])["hash"] == after.hash
-        except (ValueError, LookupError, TypeError):
-            return rows  # they are verified where they are taken over
-        if not is_known:
-            raise self._rollback(f"does not have line {after.serial} of task {task} any more")
-        return b"".join(lines[known + 1 :])
+            seen, after = self._reader.find_known(task), known.get(task, Head())
+            if seen is not None and seen.commit == tip and seen.head == after:
+                found[task] = Tail(head=after)
+            else:
+                news.append(News(task=task, tip=tip, seen=seen, after=after))
+        return found | self._reader.read_news(news)
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
-        known = self._find_known(task)
-        if _head(known) != after:
+        known = self._reader.find_known(task)
+        if head_of(known) != after:
             tip = self._ask(task).tip
-            known = None if tip is None else self._follow(task, tip, known)
+            known = None if tip is None else self._reader.follow(task, tip, known)
         if known is not None and known.head == last:
             return
-        if _head(known) != after:
+        if head_of(known) != after:
             raise self._moved(task)
         sent = self._own.write_transaction(None if known is None else known.commit, last, rows, objects)
         self._send(task, known, sent, rows)
         self._own.keep_known(self._ref(task), sent)
 
     def load_object(self, task: str, name: str) -> bytes | None:
-        before = self._find_known(task)
+        before = self._reader.find_known(task)
         tip = self._ask(task).tip
         if tip is None:
             return None
-        commit = self._follow(task, tip, before).commit
+        commit = self._reader.follow(task, tip, before).commit
         return self._server.local(lambda: self._own.find_object(commit, name))
 
     def hold(self, task: str, name: str) -> RunLease:
@@ -190,7 +158,7 @@ class GitStore:
         pause = _FIRST_LOOK
         while True:
             tip = self._ask(task).tip
-            known = self._find_known(task)
+            known = self._reader.find_known(task)
             if tip is not None and (known is None or known.commit != tip or known.head != after):
                 return True
             left = end - time.monotonic()
@@ -226,45 +194,6 @@ class GitStore:
         self._leases[task] = leases
         return _Refs(tip=found.get(ref), leases=leases)
 
-    def _find_known(self, task: str) -> Sent | None:
-        """Return the last transaction that this machine has seen of a task."""
-        return self._own.read_known(self._ref(task))
-
-    def _follow(self, task: str, tip: str, before: Sent | None, *, is_fetched: bool = False) -> Sent:
-        """Return the task's last transaction, and fetch what is missing. Raises RollbackError for a rewritten ref.
-
-        :param before: the last one that was known when the server was asked. By now another process of this machine
-            may know more than the server said.
-        """
-        newest = self._find_known(task)
-        if newest is not None and newest.commit == tip:
-            return newest
-        if not is_fetched:
-            self._server.fetch(self._ref(task))
-        sent = self._server.local(lambda: self._own.list_sent(tip, None if before is None else before.commit))
-        if not sent:
-            raise self._rollback(f"has gone back to an earlier line of task {task}")
-        self._own.keep_known(self._ref(task), sent[-1])
-        return sent[-1]
-
-    def _find_after(self, task: str, known: Sent, after: Head, before: Sent | None) -> list[Sent]:
-        """Return the transactions after a line; none where the task is not as far as that."""
-        if before is not None and before.head == after:
-            commit = before.commit
-            return self._server.local(lambda: self._own.list_sent(known.commit, commit))
-        sent = self._server.local(lambda: self._own.list_sent(known.commit))
-        if after == Head():
-            return sent
-        if known.head.serial < after.serial:
-            return []
-        place = next(number for number, each in enumerate(sent, 1) if each.head.serial >= after.serial)
-        end = sent[place - 1].head
-        if end.serial > after.serial:
-            return sent[place - 1 :]
-        if end != after:
-            raise self._rollback(f"does not have line {after.serial} of task {task} any more")
-        return sent[place:]
-
     # --- writing --------------------------------------------------------------------------------------------------
 
     def _send(self, task: str, before: Sent | None, sent: Sent, rows: bytes) -> None:
@@ -296,7 +225,7 @@ class GitStore:
         if tip == (None if before is None else before.commit):
             return False
         if tip is not None:
-            self._follow(task, tip, before)
+            self._reader.follow(task, tip, before)
             if self._server.local(lambda: self._own.is_ancestor(sent.commit, tip)):
                 return True
         raise self._moved(task)
@@ -330,16 +259,9 @@ class GitStore:
     def _moved(self, task: str) -> MovedError:
         return MovedError(f"another machine has added to task {task} in {self.shown}", remedy="try again")
 
-    def _rollback(self, problem: str) -> RollbackError:
-        return RollbackError(f"{self.shown} {problem}", remedy=ROLLBACK)
-
 
 def _pause(number: int) -> None:
     time.sleep(_FIRST_PAUSE * 2**number * random.uniform(0.5, 1.5))
-
-
-def _head(known: Sent | None) -> Head:
-    return Head() if known is None else known.head
 
 
 def _escape(name: str) -> str:

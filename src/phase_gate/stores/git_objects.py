@@ -188,20 +188,31 @@ class OwnRepository:
         Raises TamperedError for a history that is not one transaction after the other, RollbackError for one without
         the known one.
         """
+        return self.list_all_sent({tip: known})[tip]
+
+    def list_all_sent(self, ends: Mapping[str, str | None]) -> dict[str, list[Sent]]:
+        """Return the same for many commits, each with a known one or none, by one call of git."""
         form = "--format=tformat:%H %T %P %x00%s"
-        said = self._ask("log", "--topo-order", form, tip, *([f"^{known}"] if known else ()), "--")
-        found: list[Sent] = []
-        expected = tip
-        for row in said.splitlines():
+        wanted = [*ends, *(f"^{known}" for known in ends.values() if known)]
+        given = "".join(f"{each}\n" for each in wanted).encode()
+        rows: dict[str, tuple[str, str, bytes]] = {}
+        for row in self._ask("log", "--topo-order", "--stdin", form, given=given).splitlines():
             ids, _, subject = row.partition(b"\0")
             commit, tree, *parents = ids.decode("ascii", "replace").split()
+            rows[commit] = tree, " ".join(parents), subject
+        return {tip: self._history(rows, tip, known or "") for tip, known in ends.items()}
+
+    def _history(self, rows: Mapping[str, tuple[str, str, bytes]], tip: str, known: str) -> list[Sent]:
+        found: list[Sent] = []
+        at = tip
+        while at != known and at in rows:
+            tree, parents, subject = rows[at]
             match = _SUBJECT.fullmatch(subject)
-            if match is None or commit != expected or len(parents) > 1:
-                raise self._tampered(f"commit {commit[:12]} is not one of ours")
-            head = Head(int(match[1]), match[2].decode())
-            found.append(Sent(commit=commit, tree=tree, head=head))
-            expected = parents[0] if parents else ""
-        if expected != (known or ""):
+            if match is None or " " in parents:
+                raise self._tampered(f"commit {at[:12]} is not one of ours")
+            found.append(Sent(commit=at, tree=tree, head=Head(int(match[1]), match[2].decode())))
+            at = parents
+        if at != known:
             raise RollbackError(f"{self._shown} has another history than the one that was read before", remedy=ROLLBACK)
         return found[::-1]
 

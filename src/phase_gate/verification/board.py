@@ -204,7 +204,10 @@ class TaskBoard:
     def refresh(self) -> None:
         """Look at all tasks anew, and write STATE.md for people. No code reads it back."""
         self.forget()
-        write_state_file(self.project, self.overview, lambda task: find_verification(self.session(task).state()))
+        # As the folder has it: the shared store was asked about all of them.
+        write_state_file(
+            self.project, self.overview, lambda task: find_verification(self.store(task).look(asks=False).state)
+        )
 
 
 class TaskSession:

@@ -108,7 +108,7 @@ def _claim(session: TaskSession, row: TaskRow, options: NextOptions) -> Transact
     if not _is_as_seen(verification, row):
         return None
     tree = session.tree(verification.spec)
-    memory = remember_here(session, verification, tree)
+    memory = remember_here(session, opened.state, tree)
     head = head_of(session.project.root)
     try:
         with session.store.transaction(known=opened) as change:
@@ -118,7 +118,7 @@ def _claim(session: TaskSession, row: TaskRow, options: NextOptions) -> Transact
     except MovedError:
         return None
     if memory:
-        collect_known_here(session, options.show)
+        collect_known_here(session, verification, options.show)
     return change
 
 

@@ -14,14 +14,14 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Person, override_record
-from phase_gate.gate.state import Event
+from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
-from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus
+from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.verification.changes import head_of, remember_files
 from phase_gate.verification.commands import find_missing_program, pytest_arguments
 from phase_gate.verification.executor import begin_attempt
@@ -246,31 +246,31 @@ def _amend(person: Person, change: Transaction) -> None:
 
 @again_if_moved
 def _begin_attempt(session: TaskSession, by: str = "") -> Transaction:
-    verification = session.verification()
-    tree = session.tree(verification.spec)
+    state = session.state()
+    tree = session.tree(require_verification(state, session.task).spec)
     head = head_of(session.project.root)
-    memory = remember_here(session, verification, tree)
+    memory = remember_here(session, state, tree)
     with session.store.transaction() as change:
         session.close_lost(change)
         begin_attempt(session, change, tree, head=head, by=by, memory=memory)
     return change
 
 
-def remember_here(session: TaskSession, verification: Verification, tree: Tree) -> str:
+def remember_here(session: TaskSession, state: State, tree: Tree) -> str:
     """Return the stored files as they are here, for a task whose files were remembered elsewhere; empty: they were not.
 
     In the same work tree they are not remembered twice: what an attempt left behind is a change of the task.
     """
+    verification = require_verification(state, session.task)
     if not session.board.place or verification.place == session.board.place:
         return ""
-    context = context_of(Task(session.project, session.store, session.state()), frozenset(), phase=PHASE)
+    context = context_of(Task(session.project, session.store, state), frozenset(), phase=PHASE)
     return session.store.keep("evidence", remember_files(context, tree, verification.spec.files))
 
 
 @again_if_moved
-def collect_known_here(session: TaskSession, show: Callable[[str], None]) -> None:
+def collect_known_here(session: TaskSession, verification: Verification, show: Callable[[str], None]) -> None:
     """Remember which tests the task's verify command selects here, for one that was taken elsewhere."""
-    verification = session.verification()
     limit = verification.limits["verify"]
     known = collect_known(session.project, session.store, verification.spec, limit=limit, show=show)
     if known is not None:
