@@ -1,14 +1,13 @@
 """`python -m wild`: run well-known suites under the gate, print what it made of them as Markdown.
 
-Ends with 1 if the gate was wrong about any of them, or if fewer than eight suites were clean.
+Ends with 1 if the gate was wrong about any of them, or if fewer than eight suites were clean. `python -m wild replay`
+takes commits of others step by step instead.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +15,10 @@ from pathlib import Path
 from wild.preparing import build_wheels, download, install, install_in_place, unpack
 from wild.projects import PROJECTS, Project
 from wild.proving import HEAD, prove_releases
+from wild.replay import command as replay
 from wild.running import run_alone, run_gated
-from wild.table import MARKS, PROOF_MARKS, Row, count_clean, put_into, render, render_table
+from wild.showing import say, show, work_in
+from wild.table import MARKS, PROOF_MARKS, Row, count_clean, render, render_table
 
 #: Fewer say nothing about software in general.
 CLEAN_AT_LEAST = 8
@@ -26,6 +27,8 @@ _WORKERS = (0, 2)
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["replay"]:
+        return replay.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m wild", description=__doc__)
     names = [project.name for project in PROJECTS]
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which projects, of {', '.join(names)}; none: all")
@@ -36,12 +39,12 @@ def main() -> int:
     if unknown := sorted({*arguments.names} - {*names}):
         parser.error(f"unknown: {', '.join(unknown)}; use any of {', '.join(names)}")
     chosen = [project for project in PROJECTS if project.name in arguments.names or not arguments.names]
-    with _folder(arguments.folder) as folder:
+    with work_in(arguments.folder) as folder:
         wheels = build_wheels(folder / "wheels")
         if arguments.proof:
             return prove_all(chosen, folder, wheels, arguments.output)
         rows = [row for project in chosen for row in examine(project, folder / project.name, wheels)]
-    _show(render(rows), arguments.output, MARKS)
+    show(render(rows), arguments.output, MARKS)
     too_few = not arguments.names and count_clean(rows) < CLEAN_AT_LEAST
     return 1 if too_few or any(row.problems for row in rows) else 0
 
@@ -52,7 +55,7 @@ def prove_all(chosen: list[Project], folder: Path, wheels: tuple[Path, ...], out
     for project in chosen:
         if not project.before:
             continue
-        _say(f"{project.requirement}: download, install in place, and prove against {project.before}")
+        say(f"{project.requirement}: download, install in place, and prove against {project.before}")
         place = folder / project.name
         older = replace(project, version=project.before)
         before = unpack(download(older, place / "archive-before"), place / "before")
@@ -61,28 +64,21 @@ def prove_all(chosen: list[Project], folder: Path, wheels: tuple[Path, ...], out
         tools = install_in_place(project, sources, wheels, place / "venv")
         step = prove_releases(project, tools, before, after, sources, home=place / "home")
         for problem in step.problems:
-            _say(f"{project.requirement}: {problem}")
+            say(f"{project.requirement}: {problem}")
         steps.append(step)
-    _show(render_table(HEAD, [step.cells for step in steps]), output, PROOF_MARKS)
+    show(render_table(HEAD, [step.cells for step in steps]), output, PROOF_MARKS)
     return 1 if any(step.is_wrong for step in steps) else 0
-
-
-def _show(table: str, output: Path | None, marks: tuple[str, str]) -> None:
-    print(table, end="")
-    if output is not None:
-        page = output.read_text(encoding="utf-8") if output.exists() else ""
-        output.write_text(put_into(page, table, marks), encoding="utf-8")
 
 
 def examine(project: Project, folder: Path, wheels: tuple[Path, ...]) -> Iterator[Row]:
     """Yield what the gate made of one project, without workers and with them."""
-    _say(f"{project.requirement}: download and install")
+    say(f"{project.requirement}: download and install")
     archive = download(project, folder / "archive")
     tools = install(project, archive, wheels, folder / "venv")
-    _say(f"{project.requirement}: without the gate")
+    say(f"{project.requirement}: without the gate")
     alone = run_alone(tools, unpack(archive, folder / "alone"), project.arguments, home=folder / "home")
     for workers in _WORKERS:
-        _say(f"{project.requirement}: in GREEN, {workers or 'no'} workers")
+        say(f"{project.requirement}: in GREEN, {workers or 'no'} workers")
         more = ("-n", str(workers)) if workers else ()
         # Fresh sources and a fresh home: nothing is left from the runs before.
         evidence = run_gated(
@@ -93,24 +89,10 @@ def examine(project: Project, folder: Path, wheels: tuple[Path, ...]) -> Iterato
         )
         row = Row(project=project, workers=workers, alone=alone, evidence=evidence)
         for problem in row.problems:
-            _say(f"{project.requirement}: {problem}")
+            say(f"{project.requirement}: {problem}")
         if row.fails_by_itself:
-            _say(f"{project.requirement}: its own suite fails here: {dict(alone.summary)}\n{alone.output[-2000:]}")
+            say(f"{project.requirement}: its own suite fails here: {dict(alone.summary)}\n{alone.output[-2000:]}")
         yield row
-
-
-@contextlib.contextmanager
-def _folder(wanted: Path | None) -> Iterator[Path]:
-    if wanted is not None:
-        yield wanted.resolve()
-        return
-    # Read-only files and the like are the suites' own business: what can't be removed may stay.
-    with tempfile.TemporaryDirectory(prefix="phase-gate-wild-", ignore_cleanup_errors=True) as name:
-        yield Path(name).resolve()
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ class Said:
 
     code: int
     output: str
+    seconds: float = 0.0
 
     @property
     def summary(self) -> Counts:

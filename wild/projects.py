@@ -55,3 +55,13 @@ PROJECTS = (
     Project(name="tomlkit", version="0.15.2", before="0.15.1", requires=("pyyaml",)),
     Project(name="toolz", version="1.2.0", before="1.1.0"),
 )
+
+#: Beside them, those whose histories are replayed; not every release of theirs has tests in it.
+REPLAYED = (
+    *PROJECTS,
+    Project(name="boltons", version="26.2.0"),
+    Project(name="packaging", version="26.3", requires=("hypothesis", "pretend", "tomli_w")),
+    Project(name="pyparsing", version="3.3.3"),
+    Project(name="semver", version="3.1.1", requires=("pytest-cov",)),
+    Project(name="wcwidth", version="0.9.4"),
+)

@@ -16,7 +16,7 @@ from wild.stepping import commit, mark, put
 #: Seconds that a proof of a whole release may take: it has more targets than any step.
 SECONDS = "300"
 
-_PLAIN = ("-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "--continue-on-collection-errors")
+PLAIN = ("-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "--continue-on-collection-errors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def prove_releases(project: Project, tools: Tools, before: Path, after: Path, fo
     put(before, folder)
     commit(folder, project.before)
     put(after, folder, tests=True)
-    without = read_outcomes(call((*tools.pytest, *_PLAIN, *project.arguments), tools, folder, home))
+    without = read_outcomes(call((*tools.pytest, *PLAIN, *project.arguments), tools, folder, home))
     put(after, folder)
     commit(folder, project.version)
     done = call((*tools.gate, "prove", "--base", "HEAD~1", "--seconds", SECONDS, "--json"), tools, folder, home)
@@ -127,13 +127,13 @@ def prove_releases(project: Project, tools: Tools, before: Path, after: Path, fo
     mark(folder, [*(each["id"] for each in targets if each["control"] != "fails"), *proof.get("moved", ())])
     pytest = (*tools.pytest, *project.arguments, "--phase-report=verdict.json")
     ended = call((*pytest, "--phase=red", "--exit-signal=red"), tools, folder, home)
-    verdict = _read_report(folder)
+    verdict = read_report(folder / "verdict.json")
     if not verdict.get("can_exit"):
         return Step(project=project, proof=proof, differing=differing, red=verdict.get("reason", ended.output[-500:]))
     put(after, folder, tests=False)
     for words in ((), ("--exit-signal=done",)):
         call((*pytest, "--phase=green", *words), tools, folder, home)
-    return Step(project=project, proof=proof, differing=differing, green=_read_report(folder))
+    return Step(project=project, proof=proof, differing=differing, green=read_report(folder / "verdict.json"))
 
 
 def _read(text: str) -> Mapping[str, Any]:
@@ -144,8 +144,8 @@ def _read(text: str) -> Mapping[str, Any]:
     return found if "targets" in found else {"problem": str(found)[:300]}
 
 
-def _read_report(folder: Path) -> Mapping[str, Any]:
-    path = folder / "verdict.json"
+def read_report(path: Path) -> Mapping[str, Any]:
+    """Return the verdict that a run wrote there; empty if it wrote none."""
     found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,17 +52,31 @@ def run_gated(tools: Tools, sources: Path, arguments: Sequence[str], *, home: Pa
     )
 
 
-def call(command: Sequence[str], tools: Tools, folder: Path, home: Path) -> Said:
+def call(command: Sequence[str], tools: Tools, folder: Path, home: Path, *, timeout: float = TIMEOUT) -> Said:
     home.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
+    began = time.perf_counter()
+    with subprocess.Popen(
         command,
         cwd=folder,
         env={**tools.environment, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         encoding="utf-8",
         errors="replace",
-        timeout=TIMEOUT,
-        check=False,
-    )
-    return Said(code=done.returncode, output=done.stdout)
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise
+    return Said(code=process.returncode, output=output, seconds=time.perf_counter() - began)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a suite that takes too long, with what it started."""
+    if os.name == "nt":
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)

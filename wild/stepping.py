@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Collection, Iterable
-from pathlib import Path
+from pathlib import Path, PurePath
 
 #: Where pytest finds its settings: a step that changes them changes them with its tests.
 FILES = ("pytest.toml", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
@@ -22,7 +22,7 @@ _IDENTITY = ("-c", "user.name=dev", "-c", "user.email=dev@example.org", "-c", "c
 _MARK = '@__import__("pytest").mark.passes_already("it passes with the older release, too")\n'
 
 
-def is_of_tests(path: Path) -> bool:
+def is_of_tests(path: PurePath) -> bool:
     """Tell whether a file of a release belongs to its tests, as the settings of pytest do."""
     named = path.name in ("conftest.py", *FILES) or path.name.startswith("test_") or path.name.endswith("_test.py")
     return named or bool(_FOLDERS & set(path.parts[:-1]))
