@@ -34,16 +34,13 @@ myst_heading_anchors = 6
 # A prompt is no part of what one types, and neither is the output.
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
-# A console block shows output of all kinds: what no lexer knows is shown as it is.
-highlight_options = {"stripnl": False}
-pygments_style = "friendly"
-pygments_dark_style = "monokai"
 
 html_theme = "furo"
 html_title = project
 html_static_path = ["website"]
+html_favicon = "website/icon.svg"
 html_css_files = ["site.css"]
-html_js_files = ["versions.js"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
