@@ -1,0 +1,150 @@
+"""Workflows can't be run here: what they say is held against the repository. `tox -e workflows` asks real linters."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+
+FORGE = ROOT / ".github"
+FILES = sorted((FORGE / "workflows").glob("*.yml"))
+#: A full commit, with the version that people know it by.
+_PINNED = re.compile(r"uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
+#: What may write, and why.
+WRITES = {
+    ("release.yml", "publish"): {"id-token": "write"},
+    ("release.yml", "announce"): {"contents": "write"},
+}
+#: Tried by the workflow, and not promised before it was seen green there.
+NOT_YET_PROMISED = {"3.14"}
+_NAMED = re.compile(r"tox -e ([\w.,-]+)")
+
+
+def read(path: Path) -> dict[str, Any]:
+    # "on" is a word here, as it is for the forge.
+    document: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+    return document
+
+
+def jobs() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path in FILES:
+        for name, job in read(path)["jobs"].items():
+            yield path.name, name, job
+
+
+def steps() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for file, name, job in jobs():
+        for step in job["steps"]:
+            yield file, name, step
+
+
+def tox_environments() -> set[str]:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "tox.ini", encoding="utf-8")
+    listed = {each.strip() for each in parser["tox"]["env_list"].split(",")}
+    return {"py", *listed, *(each.removeprefix("testenv:") for each in parser.sections() if ":" in each)}
+
+
+def test_the_workflows_are_there() -> None:
+    assert [path.stem for path in FILES] == ["docs", "lint", "release", "tests"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_action_is_pinned_by_its_commit_and_names_its_version(path: Path) -> None:
+    uses = [line.strip(" -") for line in path.read_text(encoding="utf-8").splitlines() if "uses:" in line]
+    assert uses
+    assert [line for line in uses if not _PINNED.fullmatch(line)] == []
+
+
+def test_one_action_has_one_commit() -> None:
+    found: dict[str, set[str]] = {}
+    for _, _, step in steps():
+        if "uses" in step:
+            name, _, commit = step["uses"].partition("@")
+            found.setdefault(name, set()).add(commit)
+    assert {name: commits for name, commits in found.items() if len(commits) > 1} == {}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_nothing_is_allowed_but_what_a_job_asks_for(path: Path) -> None:
+    document = read(path)
+    assert document["permissions"] == {}
+    for name, job in document["jobs"].items():
+        assert job["permissions"] == WRITES.get((path.name, name), {"contents": "read"}), name
+        assert int(job["timeout-minutes"]) <= 120
+
+
+def test_only_the_release_has_secrets_to_lose() -> None:
+    for path in FILES:
+        # A pull request from a fork never runs with more than it brings, and no password is kept anywhere.
+        assert "pull_request_target" not in read(path)["on"]
+        assert "secrets." not in path.read_text(encoding="utf-8")
+    assert list(read(FORGE / "workflows" / "release.yml")["on"]) == ["push"]
+
+
+def test_no_expression_becomes_part_of_a_script() -> None:
+    scripts = [(file, name, step["run"]) for file, name, step in steps() if "run" in step]
+    assert scripts
+    assert [each for each in scripts if "${{" in each[2]] == []
+
+
+def test_a_checkout_leaves_no_credentials_behind() -> None:
+    checkouts = [step for _, _, step in steps() if step.get("uses", "").startswith("actions/checkout@")]
+    assert checkouts
+    assert all(step["with"]["persist-credentials"] == "false" for step in checkouts)
+
+
+def test_the_tox_environments_that_are_named_exist() -> None:
+    named = set()
+    for _, _, job in jobs():
+        named |= set(job.get("strategy", {}).get("matrix", {}).get("environment", ()))
+        for step in job["steps"]:
+            for words in _NAMED.findall(step.get("run", "")):
+                named |= set(words.split(","))
+    assert {"py", "pytest84", "lint", "types", "workflows", "docs", "build", "built"} <= named
+    assert named - tox_environments() == set()
+
+
+def test_the_pythons_are_those_that_the_package_promises() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    promised = {each.rpartition(" ")[2] for each in project["classifiers"] if re.search(r"Python :: 3\.\d+$", each)}
+    matrix = read(FORGE / "workflows" / "tests.yml")["jobs"]["suite"]["strategy"]["matrix"]
+    tried = set(matrix["python"])
+    assert tried - promised <= NOT_YET_PROMISED
+    assert promised <= tried
+    assert project["requires-python"] == f">={matrix['python'][0]}"
+    assert {f"py{each.replace('.', '')}" for each in tried} <= tox_environments()
+    assert {name.partition("-")[0] for name in matrix["system"]} == {"ubuntu", "macos", "windows"}
+
+
+def test_the_modules_that_workflows_and_tox_call_exist() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (*FILES, ROOT / "tox.ini")]
+    called = {name for text in texts for name in re.findall(r"python -m (tests[\w.]*)", text)}
+    assert "tests.releases.notes" in called
+    places = {name: ROOT.joinpath(*name.split(".")) for name in called}
+    missing = [
+        name
+        for name, place in places.items()
+        if not (place.with_suffix(".py").exists() or (place / "__main__.py").exists())
+    ]
+    assert missing == []
+
+
+def test_nothing_is_published_before_the_wheels_were_tested() -> None:
+    release = read(FORGE / "workflows" / "release.yml")["jobs"]
+    assert (release["built"]["needs"], release["publish"]["needs"], release["announce"]["needs"]) == (
+        "build",
+        "built",
+        "publish",
+    )
+    (publish,) = (step for step in release["publish"]["steps"] if "pypi-publish" in step["uses"])
+    assert publish["with"]["attestations"] == "true"
+    assert set(release["publish"]["environment"]) == {"name"}
