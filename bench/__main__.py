@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import instructions
+from bench import kept
 from bench.contenders import BARE, present
 from bench.installed import interpreters
 from bench.instructions import MEASURES
@@ -37,13 +37,14 @@ def main() -> int:
     parser.add_argument(
         "--instructions",
         action="store_true",
-        help="count instructions with valgrind: exact and slow; then names are of: " + ", ".join(MEASURES),
+        help="count instructions with valgrind: exact and slow; goes on where it was interrupted; then names are of: "
+        + ", ".join(MEASURES),
     )
     parser.add_argument("--only", default="", metavar="WORDS", help="contenders whose names have one of these")
     parser.add_argument("--output", type=Path, default=Path("bench/results"), help="folder for the results")
     arguments = parser.parse_args()
     if arguments.instructions:
-        return count(parser, arguments.sections)
+        return count(parser, arguments.sections, arguments.output)
     unknown = set(arguments.sections) - set(SECTIONS)
     if unknown:
         parser.error(f"no such section: {min(unknown)}")
@@ -60,13 +61,18 @@ def main() -> int:
     return 0
 
 
-def count(parser: argparse.ArgumentParser, names: list[str]) -> int:
-    """Print the table of instructions, all of it or the measures of these names."""
-    unknown = set(names) - set(MEASURES)
+def count(parser: argparse.ArgumentParser, names: list[str], output: Path) -> int:
+    """Print the table of instructions; all of it goes to the page as well."""
+    unknown = [name for name in names if not kept.choose([name])]
     if unknown:
-        parser.error(f"no such measure: {min(unknown)} (of: {', '.join(MEASURES)})")
+        parser.error(f"no such measure: {unknown[0]} (of: {', '.join(MEASURES)})")
+    rows = kept.Kept(output / "instructions.json", kept.name_sources())
     with tempfile.TemporaryDirectory(prefix="phase-gate-bench-") as folder:
-        print(instructions.render(instructions.measure(Path(folder), names or MEASURES, interpreters())))
+        table = kept.render(kept.measure(Path(folder), kept.choose(names), interpreters(), rows))
+    print(table)
+    if not names:
+        kept.PAGE.write_text(kept.fill(kept.PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
+        kept.say(f"written to {kept.PAGE.name}")
     return 0
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 TOP = Path(__file__).parent.parent
@@ -80,6 +81,12 @@ class Environments:
     def __init__(self, folder: Path, interpreter: str, wheels: Path) -> None:
         self._folder, self._interpreter, self._wheels = folder, interpreter, wheels
         self.version = _version(interpreter)
+
+    def version_of(self, distribution: str) -> str:
+        """Return which version of a distribution is measured beside."""
+        asked = f"import importlib.metadata; print(importlib.metadata.version({distribution!r}))"
+        done = subprocess.run([self.python("bare"), "-c", asked], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
 
     def python(self, kind: str, *more: str) -> str:
         """Return the interpreter of an environment with pytest and, by its kind, what is measured.
@@ -176,9 +183,18 @@ def count_parts(command: Sequence[str], folder: Path, **more: str) -> Mapping[st
     return dict(zip(("start", "collection", "loop", "end"), totals, strict=True))
 
 
-def memory(command: Sequence[str], folder: Path) -> float:
-    """Return the most memory that a process had, in MiB."""
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a process took: processor time, and the most memory, in MiB."""
+
+    seconds: float
+    memory: float
+
+
+def usage(command: Sequence[str], folder: Path) -> Usage:
+    """Run a command, not counted, and return what it took."""
     process = subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
+    _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_maxrss / 1024
+    assert process.returncode in (0, 10), command
+    return Usage(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from bench import instructions
+from bench import kept, kit
 from bench.__main__ import measure, write
 from bench.contenders import ACTIVE, BARE, JUNIT
 from bench.installed import interpreters
-from bench.instructions import MEASURES, Row
+from bench.instructions import MEASURES
+from bench.kit import Row
 from bench.measure import interleave, ratios
 from bench.plot import draw
 from bench.sections import PASS, SECTIONS, Plan
+from bench.varied import steps, write_project
 from bench.walk import render, walk
 
 
@@ -81,14 +84,34 @@ def test_a_walk_counts_what_a_run_does(tmp_path: Path, clean_environment: pytest
     assert f"| our modules | {found['red run']['our modules']} |" in render(found)
 
 
+_ROWS = [Row("a run", "1 M", "", "+2 M", "+3 M", True), Row("a walk", "1 M", "", "+9 M", "+3 M", False)]
+
+
 def test_the_table_of_instructions_says_what_was_reached() -> None:
-    rows = [Row("a run", "1 M", "", "+2 M", "+3 M", True), Row("a walk", "1 M", "", "+9 M", "+3 M", False)]
-    shown = instructions.render({"3.13.0": rows}).splitlines()
-    assert shown[0] == "Python 3.13.0"
-    assert shown[-2:] == [
-        "| a run | 1 M |  | +2 M | +3 M | reached |",
-        "| a walk | 1 M |  | +9 M | +3 M | not reached |",
-    ]
+    shown = kept.render({"Python 3.13.0": _ROWS}).splitlines()
+    assert shown[0] == "Python 3.13.0:"
+    assert shown[-2:] == ["| a run | 1 M | | +2 M | +3 M: reached |", "| a walk | 1 M | | +9 M | +3 M: not reached |"]
+
+
+def test_a_table_takes_the_old_ones_place_on_the_page() -> None:
+    page = f"before\n{kept.BEGIN}old\n{kept.END}\nafter\n"
+    assert kept.fill(page, "new\n\n") == f"before\n{kept.BEGIN}new\n{kept.END}\nafter\n"
+    assert kept.BEGIN in kept.PAGE.read_text(encoding="utf-8")
+
+
+def test_names_choose_measures_and_those_that_begin_with_them() -> None:
+    assert kept.choose([]) == list(MEASURES)
+    assert kept.choose(["memory"]) == ["memory-1", "memory-10000"]
+    assert kept.choose(["watched", "mem"]) == ["watched"]
+
+
+class _Here:
+    """An interpreter that counts nothing."""
+
+    version = "3"
+
+    def python(self, kind: str, *more: str) -> str:
+        return kind
 
 
 def test_each_measure_counts_bare_pytest_beside_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,19 +121,35 @@ def test_each_measure_counts_bare_pytest_beside_us(tmp_path: Path, monkeypatch: 
         counted.append(command)
         return 100 + ("--phase=green" in command)
 
-    monkeypatch.setattr(instructions, "count", count)
-    monkeypatch.setattr(instructions, "warm_up", lambda command, folder: None)
-
-    class Here:
-        version = "3"
-
-        def python(self, kind: str, *more: str) -> str:
-            return kind
-
-    kit = instructions.Kit(tmp_path, Here())  # type: ignore[arg-type]
-    (row,) = MEASURES["one-test"](kit)
+    monkeypatch.setattr(kit, "count", count)
+    monkeypatch.setattr(kit, "warm_up", lambda command, folder: None)
+    (row,) = MEASURES["one-test"](kit.Kit(tmp_path, _Here()))  # type: ignore[arg-type]
     assert [command[0] for command in counted] == ["bare", "ours"]
     assert row.reached
+
+
+def test_what_was_measured_on_the_same_sources_is_not_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[str] = []
+
+    def take(of: kit.Kit) -> list[Row]:
+        measured.append("one-test")
+        return _ROWS
+
+    monkeypatch.setitem(MEASURES, "one-test", take)
+    file, said = tmp_path / "results" / "instructions.json", list[str]()
+    for sources, times in (("a", 1), ("a", 1), ("b", 2), ("", 3), ("", 4)):
+        rows = kept._rows_of("Python 3", "one-test", _Here(), kept.Kept(file, sources), said.append)  # type: ignore[arg-type]
+        assert (rows, len(measured)) == (_ROWS, times)
+    assert "Python 3, one-test: as measured before" in said
+
+
+def test_steps_are_of_several_phases_and_change_what_is_tested(tmp_path: Path) -> None:
+    write_project(tmp_path / "project")
+    taken = list(itertools.islice(steps(tmp_path / "project"), 14))
+    assert {words[0] for words in taken} == {"--phase=red", "--phase=green", "--phase=refactor"}
+    assert (tmp_path / "project" / "test_step_1.py").exists()
 
 
 def test_this_interpreter_or_another_one_is_found() -> None:
