@@ -17,7 +17,7 @@ Kind = Literal["ended", "busy", "no-login", "no-credit", "untrusted", "failed"]
 
 #: Characters and lines at the end of the output in which a client says why it failed.
 LAST_WORDS, _LAST_ROWS = 8000, 60
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOUR = r"\x1b\[[0-9;]*m"
 #: Characters of its words that are kept.
 _KEPT = 200
 
@@ -65,7 +65,7 @@ def classify(signs: tuple[Sign, ...], code: int | None, tail: str) -> Ending:
     """
     if code == 0:
         return Ending(kind="ended")
-    for row in reversed(_COLOUR.sub("", tail[-LAST_WORDS:]).splitlines()[-_LAST_ROWS:]):
+    for row in reversed(re.sub(_COLOUR, "", tail[-LAST_WORDS:]).splitlines()[-_LAST_ROWS:]):
         for sign in signs:
             found = re.search(sign.pattern, row.strip())
             if found:
