@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from phase_gate.errors import StoreUnreachableError
 from phase_gate.storage.tree.git import NoGitError
-from phase_gate.storage.tree.own_repository import SERVER_LIMIT, Answer, protocols_for
+from phase_gate.storage.tree.own_repository import FIRST_WORD_LIMIT, SERVER_LIMIT, Answer, protocols_for
 from phase_gate.stores.address import hide_secret
 from phase_gate.stores.git_objects import OwnRepository
 from phase_gate.visible import show_line
@@ -100,7 +100,14 @@ class GitServer:
 
     def _call(self, *words: str) -> Answer:
         try:
-            return self._own.call(*words, protocols=protocols_for(self._remote), limit=SERVER_LIMIT)
+            return self._own.call(
+                *words,
+                protocols=protocols_for(self._remote),
+                limit=SERVER_LIMIT,
+                # A folder is no server that may be away: there it is this machine that is slow.
+                first_word=0.0 if os.path.isabs(self._remote) else FIRST_WORD_LIMIT,
+                waiting=f"waiting for {self._shown}, {SERVER_LIMIT:.0f} s at most",
+            )
         except NoGitError as error:
             raise self._no_git(error) from error
 
@@ -111,7 +118,7 @@ class GitServer:
         )
 
     def _unreachable(self, answer: Answer) -> StoreUnreachableError:
-        why = f" within {SERVER_LIMIT:.0f} s" if answer.status is None else _complaint(answer)
+        why = f" within {answer.limit:.0f} s" if answer.status is None else _complaint(answer)
         is_missing = os.path.isabs(self._remote) and not os.path.lexists(self._remote)
         asks = f"see what this says: git ls-remote {hide_secret(self._remote)}"
         return StoreUnreachableError(
