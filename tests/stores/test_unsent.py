@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from tests.storage.stores import begin, declare, fact, facts
 from tests.stores.in_memory import InMemoryStore, Server, machine
 from tests.stores.kinds import make_bare
 from tests.stores.memory_plugin import install
-from tests.support import CALC, FAILING_TESTS, Sample
+from tests.support import CALC, FAILING_TESTS, OURS, Sample
 
 AWAY = StoreUnreachableError("memory:#shop does not answer", remedy="phase-gate store push")
 
@@ -243,6 +244,14 @@ def test_tests_run_where_the_store_is_away_and_what_they_show_can_be_sent(shop: 
     assert main(["check", "--gate1"]) == 0
 
 
+def test_a_baseline_can_not_be_taken_where_the_store_is_away(shop: tuple[Sample, Server]) -> None:
+    sample, server = shop
+    server.is_down = True
+    ran = sample.pytest("--phase-baseline=HEAD")
+    assert ran.code == 11
+    assert ran.has("[store-unreachable]")
+
+
 def test_a_run_takes_the_place_of_what_was_not_sent(shop: tuple[Sample, Server]) -> None:
     sample, server = shop
     server.is_down = True
@@ -357,4 +366,50 @@ import signal
 
 def pytest_runtest_setup():
     os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_verify_command_whose_tests_find_the_store_away(sample: Sample, tmp_path: Path) -> None:
+    """They run, all of their output is there, and the status says that nothing was recorded."""
+    remote = make_bare(tmp_path / "shop.git")
+    sample.environment.setenv("PHASE_GATE_STORE", f"git:{remote}#shop")
+    sample.write({"check.py": _VERIFY_AWAY.format(remote=str(remote), away=str(tmp_path / "away.git"), ours=OURS)})
+    sample.write({"tasks.yaml": _VERIFY_TASK.format(python=sys.executable), "test_calc.py": FAILING_TESTS})
+    sample.write({".gitignore": "*.yaml\n__pycache__/\n"})
+    sample.commit_all()
+    assert sample.gate("verify", "start", "--task-file", "tasks.yaml").code == 0
+    sample.write(calc=CALC)
+    sample.write({"result.yaml": _VERIFY_RESULT.format(python=sys.executable)})
+    assert sample.gate("verify", "executor", "result.yaml").code == 0
+    ran = sample.gate("verify", "run")
+    assert ran.has("2 passed", "waits here to be sent [store-unreachable]", "ended with 11")
+    assert ran.code == 10
+    assert sample.gate("store", "status", "--task", "sums").has("not sent")
+
+
+_VERIFY_AWAY = """\
+import os, subprocess, sys
+
+os.rename({remote!r}, {away!r})
+done = subprocess.run([sys.executable, "-m", "pytest", *{ours!r}, "test_calc.py"])
+print("ended with", done.returncode)
+os.rename({away!r}, {remote!r})
+raise SystemExit(done.returncode)
+"""
+
+_VERIFY_TASK = """\
+name: sums
+files: [calc.py]
+action: Write add(), which adds two numbers.
+verify: {python} check.py
+done: "add() exists in calc.py, with 2 parameters"
+"""
+
+_VERIFY_RESULT = """\
+status: success
+task_name: sums
+files_modified: [calc.py]
+verification: {{command: "{python} check.py", exit_code: 0, output_summary: passed}}
+done_criteria_met: true
+evidence: both tests pass
 """

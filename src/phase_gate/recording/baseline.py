@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate import exit_codes
-from phase_gate.errors import NotAllowedError, PhaseGateError
+from phase_gate.errors import NotAllowedError, PhaseGateError, StoreUnreachableError
 from phase_gate.gate.baseline import baseline_event, refuse_baseline
 from phase_gate.gate.state import State
 from phase_gate.project import Project
@@ -47,8 +46,8 @@ class BaselineRecorder:
             recorder = cls(config, project)
             state = recorder._store.look().state
             refuse_baseline(state, recorder._rules(state))
-        except NotAllowedError as error:
-            pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
+        except (NotAllowedError, StoreUnreachableError) as error:
+            pytest.exit(str(error), returncode=error.exit_code)
         except PhaseGateError as error:
             raise pytest.UsageError(str(error)) from error
         config.option.continue_on_collection_errors = True

@@ -10,11 +10,11 @@ import platform
 import sys
 from collections.abc import Callable, Mapping
 from os import getpid
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from phase_gate.errors import StorageError, StoreUnreachableError
+from phase_gate.errors import StorageError
 from phase_gate.evidence.gathering import remember, remember_next
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.flakiness import FEWEST, GREEN_RUNS
@@ -42,8 +42,6 @@ from phase_gate.task import Task
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json
-
-T = TypeVar("T")
 
 #: Tells a pytest that a test starts, for the same task, that it runs inside this run.
 RUN_VARIABLE = "PHASE_GATE_RUN"
@@ -133,7 +131,7 @@ class RecordedRun:
 
         :param opened: the task, where it was opened already.
         """
-        self.opened = self.or_unsent(self.store.look) if opened is None else opened
+        self.opened = self.store.or_unsent(self.store.look) if opened is None else opened
         if self.store.unsent is None and self.store.shared is not None and exists(self.store.unsent_file):
             self.warnings.append("what was measured while the store was away was not sent: this run takes its place")
         refuse_outside_verify(self.state)
@@ -155,20 +153,10 @@ class RecordedRun:
             self.warnings.append("the rules have changed: this pipeline goes on with those that it began with")
         self.workflow = self.declared = rules
 
-    def or_unsent(self, do: Callable[[], T]) -> T:
-        """Do it; where the shared store can't be asked, do it with what waits to be sent instead."""
-        try:
-            return do()
-        except StoreUnreachableError as error:
-            if self.store.unsent is not None:
-                raise
-            self.store.wait_unsent(error)
-        return do()
-
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
         self._said = (len(self.warnings), len(self.notes))
-        self.or_unsent(self._begin)
+        self.store.or_unsent(self._begin)
 
     @again_if_moved
     def _begin(self) -> None:
@@ -305,7 +293,7 @@ class RecordedRun:
     def look_again(self) -> State:
         """Return the task's state now that the tests have run: as our start left it, if no process wrote since."""
         if not self.store.is_as_opened(self.opened):
-            self.opened = self.or_unsent(self.store.look)
+            self.opened = self.store.or_unsent(self.store.look)
         self.refuse_lost(self.opened)
         return self.state
 

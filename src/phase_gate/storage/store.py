@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,10 +38,12 @@ from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LEDGER_SI
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
 
     from phase_gate.storage.lock import RunLock
     from phase_gate.storage.shared import Hold, SharedStore
+
+    T = TypeVar("T")
 
 #: What the run is called that a drive holds while it lives.
 DRIVE_NAME = "drive"
@@ -339,6 +341,16 @@ class TaskStore(TaskFiles):
 
         assert self.shared is not None, "there is one"
         self.shared, self.unsent = UnsentStore(self.shared.shown, self.unsent_file, self.files), error
+
+    def or_unsent(self, do: Callable[[], T]) -> T:
+        """Do it; where the shared store can't be asked, do it with what waits to be sent instead."""
+        try:
+            return do()
+        except StoreUnreachableError as error:
+            if self.unsent is not None:
+                raise
+            self.wait_unsent(error)
+        return do()
 
     @contextlib.contextmanager
     def hold_open(self) -> Iterator[Opened]:
