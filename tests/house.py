@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("gate",),
     ("project", "task", "storage", "stores", "rules", "hookspecs"),
     ("recording", "evidence", "report", "rooms"),
-    ("verification", "pipeline", "claims", "shards", "proof", "new_code", "agents", "selftest"),
+    ("verification", "pipeline", "claims", "shards", "proof", "new_code", "mutation", "agents", "selftest"),
     ("decisions",),
     ("drive",),
     ("plugin", "cli"),
