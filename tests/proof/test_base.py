@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.proof.base import Change, find_change, find_commit, prove_change
+from phase_gate.proof.base import Change, find_change, prove_change
 from phase_gate.proof.model import Proof
-from phase_gate.storage.references import blobs_of
+from phase_gate.storage.references import blobs_of, find_commit
 from phase_gate.storage.tree.fingerprint import take_tree
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 from tests.storage.repositories import git

@@ -81,6 +81,11 @@ ABOUT: Mapping[str, About] = {
             _NOT_NOW,
         ),
     ),
+    "behaviour": About(
+        group=GO_ON,
+        example="phase-gate behaviour --base HEAD",
+        codes=((0, "no difference was found"), _USAGE, (10, "a function behaves otherwise"), _TRUST, _NOT_NOW),
+    ),
     "report": About(group=BEGIN, example="phase-gate report -o report.html", codes=_DONE),
     "history": About(group=GO_ON, example="phase-gate history --events", codes=_DONE),
     "declare": About(

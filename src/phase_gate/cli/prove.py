@@ -11,12 +11,12 @@ from phase_gate.cli._plugin import require_plugin
 from phase_gate.cli._streams import say_progress
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError
-from phase_gate.proof.base import find_change, find_commit, prove_change
+from phase_gate.proof.base import find_change, prove_change
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.model import Proof
 from phase_gate.proof.show import proof_markdown, proof_text
 from phase_gate.proof.task import prove_now
-from phase_gate.storage.references import blobs_of
+from phase_gate.storage.references import blobs_of, find_commit
 from phase_gate.storage.store import now
 
 

@@ -58,6 +58,8 @@ end
 
 set -g _shtab_phase_gate_commands demo status check explain signal report prove mutate history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify next' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit store 'store status' 'store trust' 'store init' 'store push' 'store copy' 'store export' workflow 'workflow check' 'workflow schema' completion
 set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --label --merge --message --mutants --output --phase --predicate --program --reason --remaining-work --report --rev --reviewer --root --seconds --signal --state --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wait --wave --word --workers --writer -m -o
+set -g _shtab_phase_gate_commands demo status check explain signal report prove behaviour history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify next' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit store 'store status' 'store trust' 'store init' 'store push' 'store copy' 'store export' workflow 'workflow check' 'workflow schema' completion
+set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --reviewer --root --seconds --seed --signal --state --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wait --wave --word --writer -m -o
 
 complete -c phase-gate -e
 complete -c phase-gate -f
@@ -140,6 +142,14 @@ complete -c phase-gate -n '_shtab_phase_gate_using mutate' -s h -l help -d 'show
 complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a behaviour -d 'Call changed functions with fresh inputs, as they were and as they are, and compare.'
+complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l base -x -d 'compare with this git revision; needs no phases'
+complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l seconds -x -d 'how long it may take; 60 unless set'
+complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l seed -x -d 'another number makes other inputs; 0 unless set'
+complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a history -d 'List every run of the task, oldest first.'
 complete -c phase-gate -n '_shtab_phase_gate_using history' -l events -d 'list every event, not only the runs'
 complete -c phase-gate -n '_shtab_phase_gate_using history' -l calibration -d 'how often claims of completion were true later'

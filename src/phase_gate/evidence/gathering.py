@@ -17,12 +17,13 @@ from phase_gate.gate.measured import (
     Remembered,
     Since,
     asked_for,
+    kept_for,
     wanted_names,
     wanted_providers,
 )
 from phase_gate.gate.parts import parts_of_workflow
 from phase_gate.values import replace
-from phase_gate.workflow.metrics import CLAIM_METRICS, NEW_CODE_METRICS
+from phase_gate.workflow.metrics import BEHAVIOUR_METRICS, CLAIM_METRICS, NEW_CODE_METRICS
 from phase_gate.workflow.settings import ConfidenceRules, Configuration, ExitGate
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ def remember(
     :param known: what was remembered of the phase already, when the one before ended.
     """
     in_phase = _with_claims(wanted_names(workflow, phase), task.project.configuration)
+    in_phase |= BEHAVIOUR_METRICS if "behaviour" in (known or {}) else frozenset()
     in_cycle = frozenset().union(*(_names(task, workflow, each) for each in workflow.phases))
     found = remember_at_entry(
         context_of(task, in_phase, phase=phase.name),
@@ -134,7 +136,8 @@ def remember_next(
     following = workflow.phase(phase.next)
     if following is None:
         return {}
-    context = context_of(task, wanted_names(workflow, following), phase=following.name)
+    wanted = wanted_names(workflow, following) | kept_for(phase, following, task.project.configuration)
+    context = context_of(task, wanted, phase=following.name)
     return remember_at_exit(context, keep=keep or task.store.keep)
 
 
@@ -201,7 +204,11 @@ def _with_claims(wanted: frozenset[str], configuration: Configuration) -> frozen
 #: Providers that are modules of this package. Only those that are asked are imported: some stand on large libraries.
 _OWN = ("sources", "quality", "git", "documents", "commands")
 #: Those of features that every task may have.
-_OF_FEATURES = {"proof": "phase_gate.proof.provider", "new_code": "phase_gate.new_code.provider"}
+_OF_FEATURES = {
+    "proof": "phase_gate.proof.provider",
+    "new_code": "phase_gate.new_code.provider",
+    "behaviour": "phase_gate.behaviour.provider",
+}
 
 
 class _Absent(Provider):

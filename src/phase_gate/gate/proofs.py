@@ -56,8 +56,10 @@ def experiment_findings(state: State, tree: str) -> tuple[Finding, ...]:
 
 
 def proof_notes(state: State, tree: str) -> tuple[str, ...]:
+    """Return what the proof and other experiments on these files have to say."""
     proof = current_proof(state, tree)
-    return () if proof is None else proof.notes
+    made = [each for each in state.experiments.values() if each.tree == tree]
+    return (*(() if proof is None else proof.notes), *(note for each in made for note in each.notes))
 
 
 def wants_proof(state: State, phase: Phase, evaluation: Evaluation, tree: str, *, confirmed: bool = False) -> bool:

@@ -116,6 +116,8 @@ class ExperimentRecord(Value):
     iteration: int
     metrics: Mapping[str, MetricValue]
     findings: tuple[Json, ...] = ()
+    #: What a verdict on these files has to say of it.
+    notes: tuple[str, ...] = ()
 
 
 class Streak(Value):

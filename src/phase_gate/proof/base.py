@@ -20,16 +20,13 @@ from phase_gate.proof.making import Show, make_proof
 from phase_gate.proof.model import Proof
 from phase_gate.proof.rooms import Trial
 from phase_gate.source.criteria import PASSES_ALREADY
-from phase_gate.source.pytest_settings import FILES, file_patterns, matches, pytest_section
+from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
 from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.keeping import Kept
-from phase_gate.storage.references import blobs_of
+from phase_gate.storage.references import ask_git, blobs_of, find_commit
 from phase_gate.storage.tree.fingerprint import compile_globs
-from phase_gate.storage.tree.git import read_blobs, try_git
+from phase_gate.storage.tree.git import read_blobs
 from phase_gate.values import Value, replace
-
-#: Folders that hold tests and what they use.
-_TEST_FOLDERS = frozenset({"test", "tests"})
 
 
 class Change(Value):
@@ -42,41 +39,6 @@ class Change(Value):
     marked: tuple[str, ...] = ()
     #: Those whose body stood elsewhere before.
     moved: tuple[str, ...] = ()
-
-
-def find_commit(root: Path, revision: str) -> str:
-    """Return the commit to compare with: where the present history left that of the revision."""
-    is_shallow = _ask(root, "rev-parse", "--is-shallow-repository")
-    if not is_shallow:
-        raise NotAllowedError(f"{root} is in no git repository", remedy="git init, and commit what to compare with")
-    named = _ask(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
-    remote, _, branch = revision.partition("/")
-    if not named:
-        is_remote = bool(branch) and remote in _ask(root, "remote").split()
-        way = f"git fetch {remote} {branch}:refs/remotes/{revision}" if is_remote else "git branch --all"
-        raise NotAllowedError(f"git knows no revision {revision!r} here", remedy=way)
-    common = _ask(root, "merge-base", named, "HEAD")
-    if not common and is_shallow == "true":
-        raise NotAllowedError(
-            f"this clone is shallow: where it left {revision} is not in it", remedy="git fetch --unshallow"
-        )
-    return common or named
-
-
-def _ask(root: Path, *arguments: str) -> str:
-    said = try_git(root, *arguments)
-    return "" if said is None else said.decode("utf-8", "replace").strip()
-
-
-def is_test_side(path: str) -> bool:
-    """Tell whether a file belongs to the tests: by its name, or by the folder that it lies in."""
-    *folders, name = path.split("/")
-    return (
-        bool(_TEST_FOLDERS & set(folders))
-        or name == "conftest.py"
-        or name.startswith("test_")
-        or name.endswith("_test.py")
-    )
 
 
 def find_test_side(root: Path) -> Callable[[str], bool]:
@@ -256,11 +218,11 @@ def _options(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
 
 def _changed_outside(root: Path, commit: str) -> dict[str, str]:
     """Return the changed sources of the repository that lie outside of the root: real path -> path from its top."""
-    prefix = _ask(root, "rev-parse", "--show-prefix")
+    prefix = ask_git(root, "rev-parse", "--show-prefix")
     if not prefix:
         return {}
-    top = os.path.realpath(_ask(root, "rev-parse", "--show-toplevel"))
-    names = _ask(root, "diff", "--name-only", "--no-relative", "-z", commit).split("\0")
+    top = os.path.realpath(ask_git(root, "rev-parse", "--show-toplevel"))
+    names = ask_git(root, "diff", "--name-only", "--no-relative", "-z", commit).split("\0")
     return {
         os.path.realpath(os.path.join(top, each)): each
         for each in names

@@ -36,6 +36,8 @@ class Function(Value):
     left_out: str = ""
     #: It is of interest who calls it: it can be emptied, or is left out although a test may be about it.
     is_watched: bool = True
+    #: It is more than the form of others: no overload, and no part of a protocol or of an abstract class.
+    has_body: bool = True
 
 
 def find_functions(source: bytes | str) -> dict[str, Function]:
@@ -82,18 +84,22 @@ def _describe(name: str, node: FunctionNode, *, is_protocol: bool) -> Function:
         hash=hash_body(node),
         left_out=left_out,
         is_watched=not left_out or _is_asked_by_python(name),
+        has_body=not (is_protocol or _marks(node) & _LEFT_OUT),
     )
 
 
 def _why_left_out(name: str, node: FunctionNode, *, is_protocol: bool) -> str:
-    marks = {last_name(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list}
-    if is_protocol or marks & _LEFT_OUT:
+    if is_protocol or _marks(node) & _LEFT_OUT:
         return "it has no body of its own"
     if _is_asked_by_python(name):
         return "Python itself calls it"
     if all(_says_nothing(each) for each in node.body):
         return "it is empty already"
     return ""
+
+
+def _marks(node: FunctionNode) -> set[str]:
+    return {last_name(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list}
 
 
 def _is_asked_by_python(name: str) -> bool:

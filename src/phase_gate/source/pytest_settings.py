@@ -41,3 +41,18 @@ def matches(path: str, patterns: tuple[str, ...]) -> bool:
     """Tell whether a file's name is one of those: a pattern with a slash is compared with all of the path."""
     name = path.rpartition("/")[2]
     return any(fnmatch.fnmatch(path if "/" in each else name, each) for each in patterns)
+
+
+#: Folders that hold tests and what they use.
+_TEST_FOLDERS = frozenset({"test", "tests"})
+
+
+def is_test_side(path: str) -> bool:
+    """Tell whether a file belongs to the tests: by its name, or by the folder that it lies in."""
+    *folders, name = path.split("/")
+    return (
+        bool(_TEST_FOLDERS & set(folders))
+        or name == "conftest.py"
+        or name.startswith("test_")
+        or name.endswith("_test.py")
+    )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.state import Snapshot, State
@@ -143,3 +144,28 @@ def blobs_of(root: Path, commit: str) -> dict[str, str]:
         if len(words) == 3 and words[1] == b"blob":
             blobs[path.decode("utf-8", "surrogateescape")] = words[2].decode("ascii")
     return blobs
+
+
+def find_commit(root: Path, revision: str) -> str:
+    """Return the commit to compare with: where the present history left that of the revision."""
+    is_shallow = ask_git(root, "rev-parse", "--is-shallow-repository")
+    if not is_shallow:
+        raise NotAllowedError(f"{root} is in no git repository", remedy="git init, and commit what to compare with")
+    named = ask_git(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
+    remote, _, branch = revision.partition("/")
+    if not named:
+        is_remote = bool(branch) and remote in ask_git(root, "remote").split()
+        way = f"git fetch {remote} {branch}:refs/remotes/{revision}" if is_remote else "git branch --all"
+        raise NotAllowedError(f"git knows no revision {revision!r} here", remedy=way)
+    common = ask_git(root, "merge-base", named, "HEAD")
+    if not common and is_shallow == "true":
+        raise NotAllowedError(
+            f"this clone is shallow: where it left {revision} is not in it", remedy="git fetch --unshallow"
+        )
+    return common or named
+
+
+def ask_git(root: Path, *arguments: str) -> str:
+    """Return what git says, as a line; empty where it says nothing."""
+    said = try_git(root, *arguments)
+    return "" if said is None else said.decode("utf-8", "replace").strip()

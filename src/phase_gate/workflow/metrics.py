@@ -192,6 +192,9 @@ PROOF_METRICS = frozenset({*PROOF_COUNTS, "proof_has_control", "proof_objections
 #: What is measured of the code that a cycle adds.
 NEW_CODE_METRICS = frozenset({"new_lines", "new_lines_untested", "new_branches_untested"})
 
+#: What a comparison of behaviour says.
+BEHAVIOUR_METRICS = frozenset({"behaviour_functions", "behaviour_diffs"})
+
 #: What experiments say that are made by their commands only.
 EXPERIMENT_METRICS = frozenset(
     {
