@@ -7,6 +7,7 @@ from pathlib import Path
 
 from phase_gate.behaviour.choosing import choose, find_constants
 from phase_gate.behaviour.experiment import Question, Setting, compare_functions
+from phase_gate.behaviour.guarding import Limits
 from phase_gate.behaviour.model import Compared
 from phase_gate.behaviour.places import Place
 from phase_gate.rooms.room import Room
@@ -39,6 +40,8 @@ def compare(root: Path, before: str, now: str, *, examples: int = 60, seed: int 
         examples=examples,
         seconds=AMPLE,
         total=AMPLE,
+        # Little work, but much time: other processes may be at work, too.
+        limits=Limits(cpu=0.2, wall=60.0),
     )
     return {each.name: each for each in compare_functions(questions, setting)}
 

@@ -364,6 +364,7 @@ def _qualified(name: str) -> str:
     return {"Box": "Box.grow"}.get(name, name)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_a_difference_is_found(compared: dict[str, Compared], name: str) -> None:
     difference = compared[_qualified(name)].difference
@@ -371,6 +372,7 @@ def test_a_difference_is_found(compared: dict[str, Compared], name: str) -> None
     assert (difference.kind, difference.call) == (STORIES[name].kind, STORIES[name].call)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SAME)
 def test_an_honest_change_is_no_difference(compared: dict[str, Compared], name: str) -> None:
     found = compared[name]
@@ -378,6 +380,7 @@ def test_an_honest_change_is_no_difference(compared: dict[str, Compared], name: 
     assert found.inputs
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_what_is_not_compared_is_said(compared: dict[str, Compared], name: str) -> None:
     found = compared[name]
@@ -390,6 +393,7 @@ def test_what_is_not_compared_is_said(compared: dict[str, Compared], name: str) 
 DEADLY = {"hangs", "dies"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_the_test_passes_before_and_fails_now(
     compared: dict[str, Compared], name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

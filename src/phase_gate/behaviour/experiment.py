@@ -26,9 +26,9 @@ from phase_gate.values import Value, replace
 EXAMPLES = 200
 #: Seconds for one function.
 SECONDS = 10.0
-#: Seconds of one call: of work, and in all. A second look has more.
+#: Seconds of one call: of work, and in all. A second look has so many times as much.
 LIMITS = Limits(cpu=1.0, wall=4.0)
-_PATIENT = Limits(cpu=3.0, wall=12.0)
+_PATIENT = 3
 #: Inputs that the code as it was answers twice: whether it agrees with itself is mostly seen at once.
 _TWICE = 5
 #: Inputs without an answer in time after which a function is left alone.
@@ -68,6 +68,7 @@ class Setting(Value):
     #: Seconds for one function, and in all.
     seconds: float = SECONDS
     total: float = 60.0
+    limits: Limits = LIMITS
 
 
 def compare_functions(
@@ -120,7 +121,7 @@ class Bench:
             problem = self._open(question)
             if problem:
                 return replace(compared, left_out=problem)
-            search = _Search(question, self._before, self._now, self._ends_at())
+            search = _Search(question, self._before, self._now, self._ends_at(), self._setting.limits)
             problem = self._search(question, search)
             if problem or search.left_out:
                 return replace(compared, left_out=search.left_out or problem)
@@ -166,7 +167,9 @@ class Bench:
         problem = before.open(question.before) or now.open(question.now)
         if problem:
             return replace(compared, left_out=problem)
-        then, present = _call_both(before, now, found.packed, _PATIENT, is_spelled=True)
+        once = self._setting.limits
+        limits = Limits(cpu=once.cpu * _PATIENT, wall=once.wall * _PATIENT)
+        then, present = _call_both(before, now, found.packed, limits, is_spelled=True)
         only_answers = question.against == "oracle"
         if find_difference(found.before, then, before.are_equal, only_answers=only_answers) is not None:
             return replace(compared, left_out="it is not deterministic: another process gets another answer")
@@ -186,8 +189,8 @@ class Bench:
             difference=Difference(
                 kind=kind,
                 call=written.call,
-                before=_tell(then, kind),
-                now=_tell(present, kind),
+                before=_tell(then, kind, limits),
+                now=_tell(present, kind, limits),
                 test=written.test,
             ),
         )
@@ -204,8 +207,9 @@ class _Found(Value):
 class _Search:
     """Judges the inputs of one function; the last one that differs is the smallest."""
 
-    def __init__(self, question: Question, before: Asked, now: Asked, ends_at: float) -> None:
-        self._question, self._before, self._now, self._ends_at = question, before, now, ends_at
+    def __init__(self, question: Question, before: Asked, now: Asked, ends_at: float, limits: Limits) -> None:
+        self._question, self._before, self._now = question, before, now
+        self._ends_at, self._limits = ends_at, limits
         self._known: dict[str, bool] = {}
         self._late = 0
         self._has_seen = False
@@ -239,10 +243,10 @@ class _Search:
 
     def _differs(self, packed: str) -> bool:
         times = 2 if self.inputs < _TWICE else 1
-        self._before.say_call(packed, LIMITS, times=times)
-        self._now.say_call(packed, LIMITS)
-        answers = self._before.hear_call(LIMITS, times=times)
-        (now,) = self._now.hear_call(LIMITS)
+        self._before.say_call(packed, self._limits, times=times)
+        self._now.say_call(packed, self._limits)
+        answers = self._before.hear_call(self._limits, times=times)
+        (now,) = self._now.hear_call(self._limits)
         then = answers[0]
         if not self._is_usable(answers, now):
             return False
@@ -250,8 +254,8 @@ class _Search:
         self._has_seen |= then["ended"] == "raised" or not is_opaque(then["value"]) or bool(then["output"])
         kind = self._find(then, now)
         if kind is not None and times == 1:
-            self._before.say_call(packed, LIMITS)
-            answers += self._before.hear_call(LIMITS)
+            self._before.say_call(packed, self._limits)
+            answers += self._before.hear_call(self._limits)
         if any(self._find(then, each) is not None for each in answers[1:]):
             self._left_out = "it is not deterministic: the same input has two answers"
             return False
@@ -300,10 +304,10 @@ def _call_both(
     return then, present
 
 
-def _tell(outcome: Mapping[str, Any], kind: Kind) -> str:
+def _tell(outcome: Mapping[str, Any], kind: Kind, limits: Limits) -> str:
     """Return an answer for people."""
     if outcome["ended"] == "late":
-        return f"no answer within {_PATIENT.cpu:g} s"
+        return f"no answer within {limits.cpu:g} s"
     if outcome["ended"] == "died":
         return "the process ended"
     if kind == "output":
