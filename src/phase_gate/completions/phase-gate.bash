@@ -11,8 +11,7 @@ _shtab_phase_gate_pipeline_subparsers=(vote request recover snapshot constitutio
 _shtab_phase_gate_ci_subparsers=(combine badge attest)
 _shtab_phase_gate_store_subparsers=(status trust init push copy export)
 _shtab_phase_gate_workflow_subparsers=(check schema)
-_shtab_phase_gate_subparsers=(demo status check explain signal report prove mutate history declare withdraw advance rewind baseline waive breaker force drive claim hook agent verify pipeline ci init doctor audit store workflow completion)
-_shtab_phase_gate_subparsers=(demo status check explain signal report prove behaviour history declare withdraw advance rewind baseline waive breaker force drive claim hook agent verify pipeline ci init doctor audit store workflow completion)
+_shtab_phase_gate_subparsers=(demo status check explain signal report prove mutate behaviour history declare withdraw advance rewind baseline waive breaker force drive claim hook agent verify pipeline ci init doctor audit store workflow completion)
 
 _shtab_phase_gate_demo_option_strings=(--keep -h --help --json --task --dir)
 _shtab_phase_gate_status_option_strings=(--criteria --block --all --state --wave --by --watch -h --help --json --task --dir)
@@ -261,8 +260,7 @@ _shtab_phase_gate_workflow_schema_pos_0_choices=(audit configuration criteria cr
 _shtab_phase_gate_workflow_pos_0_choices=(check schema)
 _shtab_phase_gate_completion_pos_0_choices=(bash zsh fish)
 _shtab_phase_gate_completion___values_choices=(tasks phases guards facts declared names)
-_shtab_phase_gate_pos_0_choices=(demo status check explain signal report prove mutate history declare withdraw advance rewind baseline waive breaker force drive claim hook agent verify pipeline ci init doctor audit store workflow completion)
-_shtab_phase_gate_pos_0_choices=(demo status check explain signal report prove behaviour history declare withdraw advance rewind baseline waive breaker force drive claim hook agent verify pipeline ci init doctor audit store workflow completion)
+_shtab_phase_gate_pos_0_choices=(demo status check explain signal report prove mutate behaviour history declare withdraw advance rewind baseline waive breaker force drive claim hook agent verify pipeline ci init doctor audit store workflow completion)
 
 _shtab_phase_gate_demo__h_nargs=0
 _shtab_phase_gate_demo___help_nargs=0
