@@ -131,6 +131,7 @@ def _find_then(task: Task, wish: Wish) -> tuple[Kept, str]:
         return kept
     if task.project.configuration.behaviour.oracle:
         return Kept(files=_present(task)), ""
+    task.require_begun()
     raise NotAllowedError(
         "nothing was kept to compare with: that is done when GREEN, or another phase with passing tests, exits",
         remedy=_COMPARE,
