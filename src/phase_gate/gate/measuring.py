@@ -12,7 +12,7 @@ from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, Finding, na
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, join_id, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
-from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References
+from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References, all_passed
 from phase_gate.gate.proofs import experiment_findings, experiment_values, proof_findings, proof_notes, proof_values
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.runs import Green, Kind
@@ -262,9 +262,12 @@ def _two_outcomes(run: JudgedRun) -> list[str]:
         return []
     if run.record.session.in_room is not None:
         return []  # the tests there are those of the freeze, and some files of the tree are not there
+    outcomes = run.record.session.outcomes
+    if all_passed(outcomes) and not any(bucket in FAILING for bucket in latest.outcomes.values()):
+        return []
     return [
         test_id
-        for test_id, bucket in run.record.session.outcomes.items()
+        for test_id, bucket in outcomes.items()
         if test_id in latest.ids
         and bucket is not Bucket.NOT_RUN
         and (bucket in FAILING) != (latest.outcomes.get(test_id) in FAILING)

@@ -5,7 +5,7 @@ Pure. Every id has exactly one bucket; what that bucket is worth depends on what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 
 from phase_gate.gate.freeze import Frozen
@@ -36,6 +36,30 @@ XMARKED = frozenset({Bucket.XFAILED, Bucket.XPASSED})
 
 #: Ids with their buckets. In stored snapshots the plainly passed ones are left out.
 Outcomes = Mapping[str, Bucket]
+
+
+def all_passed(outcomes: Outcomes) -> bool:
+    """Tell whether every test plainly passed, as in most runs: counted in one go, not one by one."""
+    return list(outcomes.values()).count(Bucket.PASSED) == len(outcomes)
+
+
+class KnownIds(Collection[str]):
+    """The ids of an inventory. Mostly only their number is asked for: they are spelled out when one is looked for."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._inventory = inventory
+        self._spelled: frozenset[str] | None = None
+
+    def __len__(self) -> int:
+        return sum(len(file.ids) for file in self._inventory.files.values())
+
+    def __iter__(self) -> Iterator[str]:
+        return self._inventory.ids()
+
+    def __contains__(self, test_id: object) -> bool:
+        if self._spelled is None:
+            self._spelled = frozenset(self._inventory.ids())
+        return test_id in self._spelled
 
 
 class Past(Value, kw_only=False):
@@ -130,12 +154,11 @@ def judge_outcomes(
     sets: dict[str, set[str]] = {
         name: set() for name in ("passing", "failing", "known_failing", "exempt", "newly_skipped", "odd", "not_run")
     }
-    # Nearly all of them: taken out in one go, as this is what a run of a big suite pays for.
-    passing = frozenset(test_id for test_id, bucket in outcomes.items() if bucket is Bucket.PASSED)
-    others = outcomes.items() if len(passing) < len(outcomes) else ()
+    # Nearly all of them, or all: taken out in one go, as this is what a run of a big suite pays for.
+    others = [] if all_passed(outcomes) else [row for row in outcomes.items() if row[1] is not Bucket.PASSED]
+    passing = frozenset(outcomes) if not others else frozenset(outcomes).difference(test_id for test_id, _ in others)
     for test_id, bucket in others:
-        if bucket is not Bucket.PASSED:
-            sets[_standing(test_id, bucket, inventory, past, targets)].add(test_id)
+        sets[_standing(test_id, bucket, inventory, past, targets)].add(test_id)
     passing |= sets["passing"]
     red = {bare_id(test_id) for test_id in sets["failing"] & targets if "[" in test_id} if in_first_phase else set()
     return Judgement(

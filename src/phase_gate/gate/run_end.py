@@ -21,7 +21,7 @@ from phase_gate.gate.judged_run import JudgedRun
 from phase_gate.gate.judgement import judge_iteration
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.measuring import find_findings, measure, note_unseen, take_notes
-from phase_gate.gate.outcomes import Bucket
+from phase_gate.gate.outcomes import Bucket, all_passed
 from phase_gate.gate.rejudging import with_consequences
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading
@@ -193,8 +193,8 @@ def objects_of(judged: JudgedRun, *, inventory: str, texts: Mapping[str, str]) -
     """
     record, outcomes = judged.record, judged.outcomes
     session = record.session
-    ids = sorted(session.outcomes.items())
-    objects: dict[str, Any] = {"outcomes": {test_id: bucket for test_id, bucket in ids if bucket is not Bucket.PASSED}}
+    odd = () if all_passed(session.outcomes) else session.outcomes.items()
+    objects: dict[str, Any] = {"outcomes": dict(sorted(row for row in odd if row[1] is not Bucket.PASSED))}
     if judged.traced.rows:
         objects["criteria"] = table_to_json(record.criteria, judged.traced.rows, phase=judged.phase.name)
     if outcomes.failing:

@@ -158,6 +158,8 @@ class Buckets:
 
     def close(self, collected: Iterable[str]) -> dict[str, Bucket]:
         """Return every collected test with its bucket. The balance holds by construction: one key, one value."""
+        if not self._odd and not self._rerun and self._called_well() == collected:
+            return dict.fromkeys(collected, Bucket.PASSED)  # each ran, in order, and passed
         outcomes = dict.fromkeys(collected, Bucket.NOT_RUN)
         # In this order: even if its call passed, a teardown that failed or skipped is the worse half.
         passed = dict.fromkeys(self._called_well(), Bucket.PASSED)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
-from phase_gate.gate.outcomes import Bucket, Past, References
+from phase_gate.gate.outcomes import Bucket, KnownIds, Past, References
 from phase_gate.gate.state import Snapshot, State
 from phase_gate.source.doctests import find_doctests
 from phase_gate.source.tests import find_tests, parse_source
@@ -46,8 +46,8 @@ def load_references(
         )
 
     @cache
-    def ids_of(inventory: str) -> frozenset[str]:
-        return frozenset(objects.load_inventory(inventory).ids())
+    def ids_of(inventory: str) -> KnownIds:
+        return KnownIds(objects.load_inventory(inventory))
 
     known = None if state.snapshots.known is None else objects.load_inventory(state.snapshots.known)
     head: Mapping[str, Mapping[str, str]] = {}
