@@ -23,6 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "source",
         "values",
         "hashing",
+        "plain_json",
         "codec",
         "names",
         "visible",

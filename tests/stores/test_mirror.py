@@ -18,8 +18,8 @@ from phase_gate.errors import (
     StoreUnreachableError,
     TamperedError,
 )
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.memory import Memory
-from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, declare, fact, facts, open_store
 from tests.stores.in_memory import InMemoryStore, Server, machine

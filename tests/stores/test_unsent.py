@@ -11,7 +11,7 @@ import pytest
 
 from phase_gate.cli import main
 from phase_gate.errors import MovedError, NotAllowedError, StoreUnreachableError, TamperedError
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.unsent import push
 from tests.storage.stores import begin, declare, fact, facts

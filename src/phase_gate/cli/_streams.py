@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from phase_gate import exit_codes
+from phase_gate import exit_codes, plain_json
 from phase_gate.errors import OutputError, StorageError, UsageError
 from phase_gate.visible import escape_orders, show_text
 
@@ -98,7 +97,7 @@ def say_orders(lines: Iterable[str]) -> None:
 
 def render_json(value: object, indent: int | None = None) -> str:
     """Return a document that may be printed: escapes stand for what a terminal or a CI system would obey."""
-    return escape_orders(json.dumps(value, indent=indent))
+    return escape_orders(plain_json.dumps(value, indent=indent))
 
 
 def _indented(value: object, columns: int) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError
 from phase_gate.gate.overrides import Person, refuse_excuse
 from phase_gate.gate.state import NEW_STATE, Event
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.anew import accept_rewritten
 from phase_gate.storage.mirror import verify_whole
-from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.values import Value
 

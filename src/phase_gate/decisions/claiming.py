@@ -15,7 +15,7 @@ from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.rejudging import evaluate_again, judgement_events
 from phase_gate.gate.signals import ABSENT, Signal
 from phase_gate.gate.state import State
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import Value, replace

@@ -11,7 +11,7 @@ from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import shorten
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.ways import way_to
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue

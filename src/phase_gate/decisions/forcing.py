@@ -10,7 +10,7 @@ from phase_gate.gate.breaker import at_time
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.overrides import Kind, Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import State
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value
 

@@ -11,7 +11,7 @@ from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.ways import way_to, way_to_begin
 from phase_gate.pipeline.model import files_in, find_pipeline
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value
 from phase_gate.workflow.model import Phase, Workflow

@@ -20,7 +20,7 @@ from phase_gate.gate.status import show_next
 from phase_gate.gate.ways import way_to, way_to_begin
 from phase_gate.project import Project
 from phase_gate.proof.task import prove_before_exit
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.signal_file import (
     SignalFile,
     read_signal_file,

@@ -12,7 +12,7 @@ from phase_gate.gate.findings import Finding
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.state import Event, State
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value
 

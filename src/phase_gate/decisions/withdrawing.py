@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.gate.state import Event
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.task import Task
 

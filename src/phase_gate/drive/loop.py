@@ -21,7 +21,7 @@ from phase_gate.evidence.process.tree import end_marked, hide_environment
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.state import Event
 from phase_gate.project import Project
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import DRIVE_NAME, RunHold, TaskStore
 from phase_gate.task import Task
 from phase_gate.values import Value, replace

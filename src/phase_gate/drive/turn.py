@@ -23,8 +23,8 @@ from phase_gate.errors import StateError
 from phase_gate.evidence.process.output import blot
 from phase_gate.evidence.process.run import Ended
 from phase_gate.gate.state import Event
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
-from phase_gate.storage.shared import again_if_moved
 from phase_gate.values import Value
 from phase_gate.workflow.durations import show_duration
 from phase_gate.workflow.names import NONCE_VARIABLE

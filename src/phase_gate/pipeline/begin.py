@@ -11,7 +11,7 @@ from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.model import Failure, Pipeline, find_pipeline
 from phase_gate.pipeline.order import budget, rules_of
 from phase_gate.pipeline.verdict import Plan, failure_events
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import replace

@@ -9,7 +9,7 @@ from phase_gate.pipeline.artifacts import digest_file
 from phase_gate.pipeline.begin import override, pipeline_of
 from phase_gate.pipeline.model import Pipeline
 from phase_gate.pipeline.order import rules_of
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value
 

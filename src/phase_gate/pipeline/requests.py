@@ -14,7 +14,7 @@ from phase_gate.pipeline.begin import pipeline_of
 from phase_gate.pipeline.model import Request, files_in
 from phase_gate.pipeline.order import entry_data, main_line, rules_of
 from phase_gate.pipeline.verdict import decided, enter_command, made
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import Value

@@ -18,7 +18,7 @@ from phase_gate.pipeline.seen import fault_of, fingerprint
 from phase_gate.pipeline.skeletons import vote_file
 from phase_gate.rules.fields import Fields
 from phase_gate.rules.yaml import read_document
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value
 from phase_gate.workflow.model import Consensus, Phase, Workflow, requires_of, settle

@@ -20,8 +20,8 @@ from phase_gate.proof.making import make_proof
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
 from phase_gate.proof.rooms import Rooms, Trial
 from phase_gate.rooms.arguments import parse_options, words_of_red
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.keeping import Kept, LostError, hidden_sources
-from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.tree.beside import changed_before
 from phase_gate.task import Task
 from phase_gate.values import replace

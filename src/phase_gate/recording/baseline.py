@@ -17,8 +17,8 @@ from phase_gate.recording.options import describe_narrowing
 from phase_gate.recording.origin import Origin
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.report.panel import Line
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.fork_marks import SUFFIX
-from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.task import Task
 from phase_gate.visible import count

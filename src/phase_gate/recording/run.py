@@ -29,11 +29,11 @@ from phase_gate.gate.state import Event, State
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
 from phase_gate.recording.verify_run import refuse_outside_verify
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.files import exists
 from phase_gate.storage.lock import host_name
 from phase_gate.storage.memory import remember_place
 from phase_gate.storage.opening import Opened
-from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.signal_file import SignalFile
 from phase_gate.storage.store import RunHold, TaskStore, Transaction
 from phase_gate.storage.surroundings import take_surroundings

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from phase_gate import plain_json
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.inventory import join_id
 from phase_gate.gate.reach import reach_to_json
 from phase_gate.recording.early import own_work, start_snapshot
-from phase_gate.recording.guarding import guarding_nodes
 from phase_gate.recording.modules import found_modules, imported_files, loaded_names
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.storage.process_identity import FORKS
@@ -109,7 +108,7 @@ class WorkerWitness:
         with own_work(self._config), contextlib.suppress(Exception):
             output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
             # One text: a list would go through functions that a test may have left patched.
-            output[OUTPUT] = json.dumps(self._document())
+            output[OUTPUT] = plain_json.dumps(self._document())
 
     def _document(self) -> dict[str, Any]:
         document = {
@@ -119,7 +118,7 @@ class WorkerWitness:
             "doubts": spell_out_each(self._outcomes.doubts()),
             "failed": sorted(self._failed),
             "criteria": {} if self._marks is None else {node: list(ids) for node, ids in self._marks.by_node.items()},
-            "guarding": guarding_nodes(self._config),
+            "guarding": self._guarding(),
             "foreign_hooks": list(self._outcomes.foreign_hooks),
             "left_patched": self._outcomes.left_patched(),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
@@ -140,11 +139,18 @@ class WorkerWitness:
             document["strays"] = find_strays(self._told["piece"]["outer"])
         return document
 
+    def _guarding(self) -> dict[str, str]:
+        if not self._told.get("wants_reasons"):
+            return {}  # their marks are looked at in a phase that wants failing tests only
+        from phase_gate.recording.guarding import guarding_nodes
+
+        return guarding_nodes(self._config)
+
 
 def read_worker(node: Any) -> dict[str, Any] | None:
     """Return what a worker told when it ended; None if that is nothing, or nothing that can be read."""
     try:
-        told: dict[str, Any] = json.loads(node.workeroutput[OUTPUT])
+        told: dict[str, Any] = plain_json.loads(node.workeroutput[OUTPUT])
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
     return told

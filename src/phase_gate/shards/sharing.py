@@ -16,7 +16,7 @@ from phase_gate.gate.state import Event
 from phase_gate.shards.files import SCHEMA, shard_from_json, shard_mark_file, shard_to_json
 from phase_gate.shards.record import Shard, Split
 from phase_gate.storage import fork_marks
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value, replace
 

@@ -6,12 +6,12 @@ that is there already is not written again.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 import zlib
 from pathlib import Path
 
+from phase_gate import plain_json
 from phase_gate.errors import TamperedError
 from phase_gate.gate.inventory import Inventory, inventory_from_json, inventory_to_json
 from phase_gate.hashing import sha256
@@ -58,7 +58,7 @@ class ObjectStore:
 
     def keep(self, document: Any) -> str:
         """Store a JSON document and return its digest."""
-        data = json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
+        data = plain_json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
         name = sha256(data).hexdigest()
         path = self._path(name)
         if not exists(path, self._files) or self._is_old(name, share=0.5):
@@ -132,7 +132,8 @@ class ObjectStore:
     def load_inventory(self, name: str) -> Inventory:
         """Return the inventory of that digest; asked twice, the same object."""
         if name not in self._inventories:
-            self._inventories[name] = inventory_from_json(self.load(name))
+            # Its document is as large, and not asked for again.
+            self._inventories[name] = inventory_from_json(self._loaded.pop(name, None) or self._read(name))
         return self._inventories[name]
 
     def load_frozen(self, name: str | None) -> Frozen | None:
@@ -156,7 +157,7 @@ class ObjectStore:
 
     def _read(self, name: str) -> Any:
         try:
-            return json.loads(self._unpack(name))
+            return plain_json.loads(self._unpack(name))
         except (ValueError, RecursionError) as error:
             raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from phase_gate import plain_json
 from phase_gate.errors import (
     ForeignStateError,
     KeylessError,
@@ -54,7 +54,7 @@ def _finite(text: str) -> float:
 
 
 #: Made here, not for each look: what a test leaves patched does not reach it.
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+_LOADS = plain_json.make_loads(parse_float=_finite, parse_constant=_finite)
 
 
 class Opened(Value):
@@ -223,7 +223,7 @@ class Opener:
         if raw is None:
             return None, None
         try:
-            stored = _DECODER.decode(raw.decode())
+            stored = _LOADS(raw)
             schema = stored["schema"]
             if isinstance(schema, int) and schema > SCHEMA:
                 raise NewerSchemaError(
@@ -375,7 +375,7 @@ class Opener:
 def first_text(row: bytes, name: str) -> str | None:
     """Return what a ledger's first row says under that name; None if it says nothing."""
     try:
-        found = json.loads(row)["data"].get(name)
+        found = plain_json.loads(row)["data"].get(name)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return found if isinstance(found, str) else None

@@ -7,31 +7,18 @@ what comes from it is checked line by line like what lies on the disk.
 
 from __future__ import annotations
 
-import functools
-import time
 from collections.abc import Callable, Iterable, Mapping
 
-from phase_gate.errors import MovedError, StateError, StoreBusyError, StoreUnreachableError
+from phase_gate.errors import StateError, StoreUnreachableError
+from phase_gate.storage.again import again_if_moved as again_if_moved
 from phase_gate.storage.ledger import GENESIS
 from phase_gate.values import Value, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ParamSpec, Protocol, TypeVar
-
-    P = ParamSpec("P")
-    T = TypeVar("T")
+    from typing import Protocol
 else:
     Protocol = object
-
-#: How often a change is tried when others are always first, and the seconds that it waits at most before the second
-#: try: as long as the first one took, at least so many. Each wait may be twice as long as the one before, most of it is
-#: left to chance, and none is longer than this or than a number of tries: else a crowd on a slow server is first in
-#: turns of one, and all the others ask in vain.
-_TRIES = 12
-_FIRST_WAIT = 0.05
-_LONGEST_WAIT = 3.0
-_LONGEST_IN_TRIES = 16
 
 
 class Head(Value, kw_only=False):
@@ -135,31 +122,3 @@ def read_notes(shared: SharedStore) -> tuple[str, ...]:
     """Return what a user should know about a store, a line each: one that has something to say has a method `notes`."""
     notes: Callable[[], tuple[str, ...]] | None = getattr(shared, "notes", None)
     return () if notes is None else notes()
-
-
-def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
-    """Call again what changes a task, where another machine was first: it then judges on what is true by now.
-
-    For functions with one transaction that decide inside it. With a plain state folder they are called once.
-    """
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        for number in range(_TRIES):
-            began = time.monotonic()
-            try:
-                return function(*args, **kwargs)
-            except MovedError:
-                _wait(number, time.monotonic() - began)
-        raise StoreBusyError(
-            f"other machines were first {_TRIES} times in a row", remedy="try again when fewer of them write"
-        )
-
-    return call
-
-
-def _wait(number: int, took: float) -> None:
-    import random  # here: most changes are the first
-
-    longest = max(_LONGEST_WAIT, took * _LONGEST_IN_TRIES)
-    time.sleep(min(max(_FIRST_WAIT, took) * 2**number, longest) * random.uniform(0.1, 1.0))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.state import Event
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.tree.fingerprint import Tree, list_matcher
 from phase_gate.storage.tree.git import NoGitError, act_with_git, try_git
 from phase_gate.storage.tree.git_files import hash_files

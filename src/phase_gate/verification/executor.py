@@ -5,7 +5,7 @@ from __future__ import annotations
 from phase_gate.errors import MalformedResultError, NotAllowedError
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.state import Event
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.verification.board import LONGEST, Attachment, TaskBoard, TaskSession, TaskStatus, require_verification

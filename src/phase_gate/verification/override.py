@@ -9,7 +9,7 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import evaluation_to_json, with_advice
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import Event
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.values import Value
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification

@@ -8,7 +8,7 @@ from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignal
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.names import same_name
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.values import replace

@@ -12,8 +12,8 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.gate.state import Event
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.files import make_folder
-from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import RunHold, Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.values import Value, replace

@@ -16,7 +16,7 @@ from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Person, override_record
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task

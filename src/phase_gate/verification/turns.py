@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phase_gate.gate.state import Event
-from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.again import again_if_moved
 from phase_gate.verification.board import TaskSession
 
 

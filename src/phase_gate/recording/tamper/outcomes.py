@@ -19,8 +19,6 @@ import pytest
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.early import start_snapshot
-from phase_gate.recording.frozen.meaning import find_test_folders
-from phase_gate.recording.settings import take_testpaths
 from phase_gate.recording.tamper.execution import find_exchanged
 from phase_gate.recording.tamper.result_watch import (
     Definitions,
@@ -220,6 +218,9 @@ class OutcomeWitness:
         path = os.path.realpath(file)
         if path in self._test_files or os.path.basename(path) == "conftest.py":
             return True
+        from phase_gate.recording.frozen.meaning import find_test_folders
+        from phase_gate.recording.settings import take_testpaths
+
         relative = os.path.relpath(path, self.ownership.root).replace(os.sep, "/")
         folders = find_test_folders(take_testpaths(self._config, Path(self.ownership.root)), (relative,))
         return any(relative.startswith(f"{folder}/") for folder in folders)

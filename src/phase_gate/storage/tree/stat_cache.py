@@ -9,6 +9,7 @@ import contextlib
 import os
 import time
 
+from phase_gate import plain_json
 from phase_gate.errors import StorageError
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 
@@ -56,7 +57,6 @@ class StatCache:
             return  # nothing was asked for
         if not self._is_stale and self._fresh.keys() == self._loaded[1].keys():
             return
-        import json
 
         document = {"schema": CACHE_SCHEMA, "written_ns": self._started, "files": self._fresh}
         # Only speed is lost if it fails. No fsync either: a torn cache is damaged, and a damaged one is ignored.
@@ -64,7 +64,9 @@ class StatCache:
             # The state folder itself is never made: a run that only looks leaves no trace.
             if state_folder is not None and state_folder in file.parents and exists(state_folder):
                 make_folder(REAL, file.parent)
-            write_atomically(REAL, file, json.dumps(document, separators=(",", ":")).encode("ascii"), durable=False)
+            write_atomically(
+                REAL, file, plain_json.dumps(document, separators=(",", ":")).encode("ascii"), durable=False
+            )
 
 
 def _facts(status: os.stat_result) -> list[int | str]:
@@ -78,10 +80,9 @@ def _now_ns() -> int:
 def _load(file: Path | None) -> tuple[int, dict[str, list[int | str]]]:
     if file is None:
         return 0, {}
-    import json
 
     try:
-        document = json.loads(read_bytes(file) or b"")
+        document = plain_json.loads(read_bytes(file) or b"")
         if document["schema"] != CACHE_SCHEMA:
             return 0, {}
         known = {path: entry for path, entry in document["files"].items() if isinstance(entry, list)}
