@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, split_id
 from phase_gate.gate.outcomes import Bucket, Judgement, Past, References, judge_outcomes
 from phase_gate.gate.runs import Green
@@ -419,6 +420,35 @@ def test_baseline_failing(bucket: Bucket, baseline: Past | None, named: bool) ->
     judged = judge(bucket, References(baseline=baseline))
     assert (judged.baseline_failing == {ME}) is named
     assert judged.baseline_total == (0 if baseline is None else len(baseline.ids))
+
+
+NEW = "test_more.py::test_new"
+
+
+@pytest.mark.parametrize(
+    ("new", "lines", "in_first_phase", "named"),
+    [
+        pytest.param(Bucket.UNCOLLECTABLE, (1, 1), True, False, id="the-same-import-fails"),
+        pytest.param(Bucket.UNCOLLECTABLE, (1, 2), True, True, id="another-import-fails"),
+        pytest.param(Bucket.UNCOLLECTABLE, (1, 1), False, True, id="in-a-later-phase"),
+        pytest.param(Bucket.FAILED, (1, 1), True, True, id="the-new-one-can-be-imported"),
+        pytest.param(Bucket.PASSED, (1, 1), True, True, id="no-new-one-fails"),
+    ],
+)
+def test_old_tests_wait_with_a_target(new: Bucket, lines: tuple[int, int], in_first_phase: bool, named: bool) -> None:
+    failures = {
+        test_id: Failure(reason=Reason.STRUCTURAL, file="test_it.py", line=line)
+        for test_id, line in zip((ME, NEW), lines, strict=True)
+    }
+    judged = judge_outcomes(
+        {ME: Bucket.UNCOLLECTABLE, NEW: new},
+        inventory(ME, NEW),
+        References(baseline=past()),
+        in_first_phase=in_first_phase,
+        failures=failures,
+    )
+    assert (judged.baseline_failing == {ME}) is named
+    assert ME in judged.failing
 
 
 @pytest.mark.parametrize(

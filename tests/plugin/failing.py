@@ -10,6 +10,9 @@ from phase_gate.gate.failures import Reason
 from phase_gate.values import Value
 
 CODE = """\
+import functools
+
+
 def total(prices, key=None):
     for price in prices:
         if key:
@@ -39,6 +42,15 @@ def several():
 
 def retry(function):
     return lambda: function()
+
+
+def counted(method):
+    @functools.wraps(method)
+    def wrapper(*args):
+        return method(*args)
+
+    wrapper.reset = lambda self: None
+    return wrapper
 
 
 class Odd(Exception):
@@ -213,6 +225,23 @@ ACCEPTED: tuple[Case, ...] = (
         arguments="basket",
         head=HEAD + "@pytest.fixture\ndef basket():\n    return Cart('apples')\n\n\n",
     ),
+    Case(
+        "subclass-in-the-test",
+        f"{HEAD}class Big(Cart):\n    pass\n\n\ndef test_it():\n    assert Big('apples')\n",
+        Reason.MISUSE,
+    ),
+    Case(
+        "method-in-the-test-that-the-project-decorates",
+        "from shop import counted\n\n\nclass Own:\n    @counted\n    def get(self):\n        return 1\n\n\n"
+        "def test_it():\n    Own().get.reset()\n    assert Own().get() == 1\n",
+        Reason.MISUSE,
+    ),
+    Case(
+        "function-in-the-test-that-the-project-decorates",
+        "from shop import counted\n\n\n@counted\ndef own():\n    return 1\n\n\n"
+        "def test_it():\n    own.reset()\n    assert own() == 1\n",
+        Reason.MISUSE,
+    ),
     inside("fixture-of-a-conftest", "assert cart", Reason.MISUSE, arguments="cart", head=""),
     Case(
         "setup-method",
@@ -317,6 +346,11 @@ REFUSED: tuple[Case, ...] = (
         "time-out", "import time\nwhile True:\n    time.sleep(0.01)", Reason.TIMEOUT, mark="@pytest.mark.timeout(0.1)\n"
     ),
     inside("teardown-only", "assert total([1]) == 1", Reason.TEARDOWN_ONLY, arguments="bad_end"),
+    Case(
+        "class-of-the-tests-own",
+        f"{HEAD}class Own:\n    size = 1\n\n\ndef test_it():\n    assert Own('apples').size\n",
+        Reason.TEST_ERROR,
+    ),
     inside("own-name-misspelt", "assert totl([1]) == 1", Reason.TEST_ERROR, head=""),
     inside("own-arithmetic-beside-the-code", "assert total([1]) == 1 / 0", Reason.TEST_ERROR),
     inside(

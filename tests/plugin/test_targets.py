@@ -163,6 +163,39 @@ def test_a_changed_body_of_an_old_test_is_a_target(sample: Sample) -> None:
     assert numbers(sample, "baseline_failing") == [0], "it is another test now"
 
 
+#: Imports at the top, as most people write them; and a file that takes its base class from another one.
+AT_THE_TOP = "from calc import add\n\n\nclass TestAdd:\n    def test_add(self):\n        assert add(1, 2) == 3\n"
+INHERITED = """\
+from test_top import TestAdd, add
+
+
+class TestMore(TestAdd):
+    def test_more(self):
+        assert add(0, 0) == 0
+"""
+MUL = "\n\ndef mul(a, b):\n    return a * b\n"
+
+
+def test_old_tests_wait_for_what_a_new_one_in_their_file_imports(sample: Sample) -> None:
+    cycle(sample.write(test_top=AT_THE_TOP, test_inherited=INHERITED))
+    new = "\n\ndef test_mul():\n    assert mul(2, 3) == 6\n"
+    sample.write(test_top=AT_THE_TOP.replace("import add", "import add, mul") + new)
+    assert red(sample, "--exit-signal=mul is missing").code == 0
+    assert targets(sample) == ["test_top.py::test_mul"]
+    assert numbers(sample, "tests_uncollectable", "baseline_failing") == [3, 0]
+    assert sample.report()["findings"] == []
+    sample.write(calc=CALC + MUL)
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
+
+
+def test_old_tests_whose_import_no_new_test_waits_for_close_red(sample: Sample) -> None:
+    cycle(sample.write(test_top=AT_THE_TOP))
+    sample.write(test_new=NEW, calc=CALC.replace("def add", "def plus"))
+    assert red(sample).code == 10
+    assert numbers(sample, "tests_total", "baseline_failing") == [1, 2]
+
+
 def test_an_old_test_that_breaks_closes_red_and_is_named(sample: Sample) -> None:
     cycle(sample).write(test_new=NEW, calc=CALC.replace("a - b", "b - a"))
     ran = red(sample)

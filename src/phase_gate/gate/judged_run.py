@@ -90,7 +90,12 @@ def judge_run(
     audit = Audit(record.audit.unselected, ()) if in_first_phase else _tell_missing(record.audit, past, followed.moves)
     past = followed.past
     outcomes = judge_outcomes(
-        record.session.outcomes, record.inventory, past, in_first_phase=in_first_phase, guarding=record.session.guarding
+        record.session.outcomes,
+        record.inventory,
+        past,
+        in_first_phase=in_first_phase,
+        guarding=record.session.guarding,
+        failures=record.session.failures,
     )
     outcomes = excuse_skips(outcomes, state.overrides.waivers, at=at)
     classified = classify_run(_facts(record, run, audit, _moved_on(state, run)))

@@ -246,7 +246,19 @@ def _gone(run: JudgedRun) -> list[str]:
     # Where not all of it ran, what was moved can't be told from what is gone.
     if run.classified.kind is not Kind.COMPLETE or not record.missing_since or baseline is None:
         return []
-    missing = (test_id for test_id in record.missing_since if bare_id(test_id) not in run.moves)
+    # A file that is as it was, and can't be imported: what it inherits can't be read from its source.
+    outcomes, then = record.session.outcomes, baseline.inventory.files
+    broken = {split_id(test_id)[0] for test_id in outcomes if outcomes[test_id] is Bucket.UNCOLLECTABLE}
+    waiting = {
+        path
+        for path, file in record.inventory.files.items()
+        if path in broken and path in then and then[path].content == file.content
+    }
+    missing = (
+        test_id
+        for test_id in record.missing_since
+        if bare_id(test_id) not in run.moves and split_id(test_id)[0] not in waiting
+    )
     return find_gone(baseline.inventory, missing, record.inventory)
 
 

@@ -13,6 +13,10 @@ from phase_gate.gate.inventory import Inventory, bare_id, bare_name, split_id
 from phase_gate.gate.runs import Green
 from phase_gate.values import Value, field
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.gate.failures import Failure
+
 
 class Bucket(StrEnum):
     """How a test ended, worst stage of all its reports."""
@@ -138,10 +142,12 @@ def judge_outcomes(
     *,
     in_first_phase: bool,
     guarding: Collection[str] = frozenset(),
+    failures: Mapping[str, Failure] | None = None,
 ) -> Judgement:
     """Sort every id by what its outcome counts as.
 
     :param guarding: tests that are marked as passing already: no step is about them.
+    :param failures: why tests failed, in a phase in which they have to.
     """
     if in_first_phase:
         targets = frozenset(
@@ -161,6 +167,7 @@ def judge_outcomes(
         sets[_standing(test_id, bucket, inventory, past, targets)].add(test_id)
     passing |= sets["passing"]
     red = {bare_id(test_id) for test_id in sets["failing"] & targets if "[" in test_id} if in_first_phase else set()
+    waiting = _waiting(outcomes, sets["failing"], targets, failures or {}) if in_first_phase else frozenset()
     return Judgement(
         passing=passing,
         failing=frozenset(sets["failing"]),
@@ -172,7 +179,7 @@ def judge_outcomes(
         targets=targets,
         baseline_total=0 if past.baseline is None else len(past.baseline.ids),
         baseline_failing=frozenset(
-            test_id for test_id in sets["failing"] if _was_passing(test_id, inventory, past.baseline)
+            test_id for test_id in sets["failing"] - waiting if _was_passing(test_id, inventory, past.baseline)
         ),
         rows_passing=frozenset(each for each in passing & targets if red and bare_id(each) in red),
         recovered=frozenset(
@@ -181,6 +188,19 @@ def judge_outcomes(
             if bucket in FAILING and test_id in passing
         ),
     )
+
+
+def _waiting(
+    outcomes: Outcomes, failing: Collection[str], targets: Collection[str], failures: Mapping[str, Failure]
+) -> frozenset[str]:
+    """Return the old tests that can't be imported because of a line because of which a target can't be, either."""
+    broken = {
+        test_id: (failures[test_id].file, failures[test_id].line)
+        for test_id in failing
+        if outcomes[test_id] is Bucket.UNCOLLECTABLE and test_id in failures
+    }
+    wanted = {place for test_id, place in broken.items() if test_id in targets}
+    return frozenset(test_id for test_id, place in broken.items() if place in wanted and test_id not in targets)
 
 
 def _standing(test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]) -> str:

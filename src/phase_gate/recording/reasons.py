@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from types import FrameType, ModuleType, TracebackType
+from types import FrameType, FunctionType, ModuleType, TracebackType
 
 import pluggy
 import pytest
@@ -176,7 +176,25 @@ class FailureReader:
             return False
         names = frame.f_code.co_names
         used = [frame.f_globals[name] for name in names if name in frame.f_globals]
-        return any(self._is_project_object(value) for value in (*used, *frame.f_locals.values()))
+        return any(self._has_project_in_it(value) for value in (*used, *frame.f_locals.values()))
+
+    def _has_project_in_it(self, value: object) -> bool:
+        """Tell whether a value is the project's, or the test's own with a base or a decorator of the project's."""
+        if self._is_project_object(value) or self._is_project_code(value):
+            return True
+        own = value if issubclass(type(value), type) else type(value)
+        assert isinstance(own, type)
+        file = getattr(sys.modules.get(vars(own).get("__module__", "")), "__file__", None)
+        if not isinstance(file, str) or self._place_of(file) != "test":
+            return False
+        return any(
+            self._is_project_object(each) or any(map(self._is_project_code, vars(each).values()))
+            for each in own.__mro__
+        )
+
+    def _is_project_code(self, value: object) -> bool:
+        """Tell whether it is a function that the project's code has made, whatever name it was given."""
+        return type(value) is FunctionType and self._place_of(value.__code__.co_filename) == "project"
 
     def _is_project_object(self, value: object) -> bool:
         return bool(self._source_of(value))
