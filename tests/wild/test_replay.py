@@ -176,9 +176,10 @@ def test_a_log_is_read() -> None:
 
 
 def test_what_fails_anew() -> None:
-    before = Said(1, "FAILED test_a.py::test_x - known\nPASSED test_a.py::test_y\n")
-    now = Said(1, "FAILED test_a.py::test_x - known\nFAILED test_a.py::test_y[1] - x\nERROR test_b.py - ImportError\n")
-    assert find_newly_failing(before, now) == {"test_a.py::test_y", "test_b.py"}
+    before = Said(1, "FAILED test_a.py::test_x - known [1]\nFAILED test_a.py::test_y[a - b]\n")
+    more = "FAILED test_a.py::test_y[1] - x\nFAILED test_a.py::test_y[a - b] - y\nERROR test_b.py - ImportError\n"
+    now = Said(1, f"FAILED test_a.py::test_x - known\n{more}")
+    assert find_newly_failing(before, now) == {"test_a.py::test_y[1]", "test_b.py"}
     assert find_newly_failing(now, before) == set()
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from wild.comparing import Said
 from wild.preparing import Linked
 from wild.projects import Project
-from wild.proving import PLAIN, outcome_in, read_outcomes, read_report
+from wild.proving import PLAIN, read_outcomes, read_report
 from wild.replay.history import Clone, Commit
 from wild.running import call
 from wild.stepping import mark
@@ -132,10 +132,25 @@ def _turn_red(runner: _Runner) -> tuple[Phase, int]:
 
 
 def find_newly_failing(before: Said, now: Said) -> frozenset[str]:
-    """Return the functions and files that fail in the second run, and not in the first."""
-    were, are = read_outcomes(before), read_outcomes(now)
-    failing = {each for each in are if outcome_in(are, each) == "fails"}
-    return frozenset(each for each in failing if outcome_in(were, each) != "fails")
+    """Return the tests, with their parameters, and files that fail in the second run, and not in the first."""
+    return _failing(now) - _failing(before)
+
+
+def _failing(said: Said) -> frozenset[str]:
+    return frozenset(
+        _without_message(rest)
+        for word, _, rest in (line.partition(" ") for line in said.output.splitlines())
+        if word in ("FAILED", "ERROR")
+    )
+
+
+def _without_message(text: str) -> str:
+    """Return the id at the start of a line of the summary: its parameters may look like a message."""
+    function, bracket, rest = text.partition("[")
+    if not bracket or " - " in function:
+        return text.partition(" - ")[0].strip()
+    parameters = rest.partition("] - ")[0]
+    return f"{function}[{parameters.removesuffix(']')}]"
 
 
 def lay_made(clone: Clone, linked: Linked) -> None:
