@@ -101,6 +101,40 @@ def test_a_test_that_checks_nothing_closes_and_a_person_may_let_it_pass(sample: 
     assert waived.code == 13, "only a person at a terminal may"
 
 
+#: Every test has another row by it, and none can begin before the code is there.
+FOR_ALL = """\
+import calc
+import pytest
+
+
+@pytest.fixture(autouse=True, params=[2])
+def factor(request):
+    calc.set_factor(request.param)
+"""
+TWICE = "factor = 1\n\n\ndef set_factor(new):\n    global factor\n    factor = new\n\n\n"
+
+
+@pytest.mark.parametrize(
+    "has_new_test",
+    [pytest.param(True, id="beside-a-new-test"), pytest.param(False, id="alone", marks=pytest.mark.sweep)],
+)
+def test_an_old_test_that_a_fixture_for_all_made_red_need_not_notice_the_code(
+    sample: Sample, has_new_test: bool
+) -> None:
+    old = "from calc import add\n\n\ndef test_add():\n    assert [add(1, 2)]\n"
+    sample.write(test_calc=old, calc="def add(a, b):\n    return a + b\n")
+    assert sample.gate("baseline", PYTEST_PLUGINS="phase_gate.plugin").code == 0
+    new = "\n\ndef test_twice():\n    assert add(1, 2) == 6\n" if has_new_test else ""
+    sample.write(test_calc=old + new, conftest=FOR_ALL)
+    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
+    sample.write(calc=f"{TWICE}def add(a, b):\n    return factor * (a + b)\n")
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green").code == 0
+    ran, verdict = signal(sample)
+    assert verdict["metrics"]["targets_vacuous"] == 1
+    assert ran.code == (0 if has_new_test else 10)
+
+
 def test_a_test_that_failed_by_its_own_check_has_shown_that_it_can(sample: Sample) -> None:
     # Whatever is no list will do; the code of RED gave one, and with that in place the test fails again.
     tests = "from calc import add\n\n\ndef test_add():\n    assert str(add(1, 2))[:1] != '['\n"

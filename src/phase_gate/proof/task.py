@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.codec import each_from_json, from_json, spell_out, spell_out_each, to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding, cap_findings
+from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.proofs import GUARD, wants_proof
 from phase_gate.gate.rejudging import evaluate_again
@@ -105,7 +106,7 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         frozen=frozenset(paths),
         test_folders=find_test_folders(paths),
         red_rows=frozenset(red.get("bodies", ())),
-        structural=frozenset(bare_id(each) for each in red.get("structural", ())),
+        structural=frozenset(bare_id(each) for each in red.get("structural", ())) - _old_tests(task, frozen, targets),
         options=parse_options(frozen.settings),
         words=words_of_red(task),
         sources_with_tests=frozenset(sources),
@@ -113,6 +114,19 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
         has_control=phase.name in _follows_red(task),
     )
+
+
+def _old_tests(task: Task, frozen: Frozen, targets: Collection[str]) -> frozenset[str]:
+    """Return the targets that are as they were before the cycle, and were red only by what is around them.
+
+    None of them where no target is new or changed: then nothing else would ask for the code.
+    """
+    baseline = task.state.snapshots.baseline
+    if baseline is None:
+        return frozenset()
+    before = task.store.objects.load_inventory(baseline.inventory)
+    old = frozenset(each for each in targets if (body := before.body(each)) and body == frozen.inventory.body(each))
+    return old if len(old) < len(targets) else frozenset()
 
 
 def _changed_beside(task: Task, files: Mapping[str, str], then: Kept, *, since: float | None) -> dict[str, str]:
