@@ -7,11 +7,20 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from phase_gate.errors import NotAllowedError
+from phase_gate.mutation.as_red import add_criteria
+from phase_gate.mutation.model import Baseline, Mutant, Tried
+from phase_gate.mutation.task import load_mutation, metrics_of, plan_mutants
+from phase_gate.mutation.task import mutate as mutate_task
+from phase_gate.mutation.trying import Ground
+from phase_gate.project import Project
+from phase_gate.task import Task
 from tests.support import Sample
 
 pytestmark = pytest.mark.processes
@@ -139,6 +148,75 @@ def test_a_baseline_that_fails_counts_nothing(sample: Sample) -> None:
     assert "experimented" not in sample.gate("history", "--events").out
 
 
+MOVED = "def is_adult(age):\n    return age >= 18\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param({"old": MOVED}, {"old": "", "calc": MOVED}, id="moved"),
+        pytest.param(
+            {"calc": MOVED}, {"calc": f"# Ages.\n\n\n{MOVED.replace('age >= 18', '(age >=  18)')}"}, id="laid-out"
+        ),
+        pytest.param(
+            {"calc": MOVED},
+            {"calc": f"from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    LIMIT = 18\n\n\n{MOVED}"},
+            id="for-a-type-checker",
+        ),
+        pytest.param({"calc": MOVED}, {"calc": f"{MOVED}\n\nLIMIT = 18  # pragma: no cover\n"}, id="excused"),
+        pytest.param(
+            {"calc": MOVED}, {"calc": MOVED, "test_more": "def test_more():\n    assert 1 + 1 == 2\n"}, id="a-test"
+        ),
+    ],
+)
+def test_what_is_not_new_has_no_mutants(sample: Sample, before: dict[str, str], after: dict[str, str]) -> None:
+    sample.write(
+        {"phase-gate.yaml": NOTE}, test_calc="import os\n\n\ndef test_it():\n    assert os.path.exists('x')\n", **before
+    )
+    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
+    sample.write({"x": ""}, **after)
+    sample.pytest("--phase=green")
+    assert plan_mutants(opened(sample)).mutants == ()
+    assert metrics_of(mutate_task(opened(sample)))["mutants_total"] == 0
+
+
+def opened(sample: Sample) -> Task:
+    return Task.open(Project.find(sample.root, environment=os.environ))
+
+
+def test_files_that_change_meanwhile_count_nothing(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(sample)
+
+    def try_one(ground: Ground, *_: Any, **__: Any) -> Iterator[Tried]:
+        sample.write(calc=ADULT.replace("18", "21"))
+        yield Tried(mutant=plan_mutants(opened(sample)).mutants[0], verdict="killed")
+
+    monkeypatch.setattr("phase_gate.mutation.task.make_baseline", lambda ground, seconds: Baseline())
+    monkeypatch.setattr("phase_gate.mutation.task.try_mutants", try_one)
+    with pytest.raises(NotAllowedError, match="files were changed while mutants were tried"):
+        mutate_task(opened(sample))
+    assert opened(sample).state.experiments == {}
+
+
+def test_what_was_tried_before_an_interrupt_is_kept(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(sample)
+    first = plan_mutants(opened(sample)).mutants[0]
+
+    def try_one(*_: Any, **__: Any) -> Iterator[Tried]:
+        yield Tried(mutant=first, verdict="survived")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("phase_gate.mutation.task.make_baseline", lambda ground, seconds: Baseline())
+    monkeypatch.setattr("phase_gate.mutation.task.try_mutants", try_one)
+    with pytest.raises(KeyboardInterrupt):
+        mutate_task(opened(sample))
+    kept = load_mutation(opened(sample))
+    assert kept is not None
+    assert ([each.mutant for each in kept.tried], kept.left) == ([first], 4)
+    record = opened(sample).state.experiments["mutation"]
+    assert (record.metrics, len(record.findings)) == ({}, 1)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
@@ -152,9 +230,6 @@ def test_a_baseline_that_fails_counts_nothing(sample: Sample) -> None:
 def test_criteria_of_survivors_are_added_in_the_form_of_the_file(
     tmp_path: Path, name: str, text: str, expected: str
 ) -> None:
-    from phase_gate.mutation.as_red import add_criteria
-    from phase_gate.mutation.model import Mutant, Tried
-
     (tmp_path / name).write_text(text, encoding="utf-8")
     place = {"line": 2, "column": 0, "end_line": 2, "end_column": 1, "first": 2, "last": 2}
     survivors = [

@@ -82,4 +82,4 @@ def _say_added(added: Added) -> Iterator[str]:
     for name, text in added.criteria.items():
         yield f"- [ ] {name} {text}"
     if added.is_written:
-        yield "next: pytest --phase=red  # mark a test for each with @pytest.mark.criterion"
+        yield "next: pytest --phase=red  # with the code taken back, and a test for each: they have to fail first"
