@@ -283,7 +283,8 @@ class RecordedRun:
             "arguments": list(self.request.arguments),
             "reports": list(self.request.reports),
             "pid": getpid(),
-            "host": host_name(),
+            # No other machine needs it, and what is sent is there to stay.
+            **({"host": host_name()} if self.store.shared is None else {}),
             "python": platform.python_version(),
             "pytest": pytest.__version__,
             "optimize": sys.flags.optimize,
