@@ -17,7 +17,7 @@ FOLDER, SHARED = "folder", "shared"
 READABLE = (
     "ids, outcomes and failure messages of tests; sources of the tests that a phase is about",
     "reasons, signals, votes and reviews, with the names that they are signed with",
-    "names of tasks and files, command lines of runs, and where the project's folder is on each machine (its whole path)",
+    "names of tasks and files, command lines of runs, the path of the project's folder on each machine",
 )
 _REWRITES = "a forced push can rewrite a git store: every machine that knew it refuses it then, a new one can't"
 _OWNER = "a writer can't rewrite what is in the tables; the owner of the database can"
