@@ -46,14 +46,18 @@ class TestFile(Value):
         return tuple(self.statements[place] for place in self.binds.get(name, ()))
 
 
+def spell_ids(path: str, file: TestFile) -> list[str]:
+    """Return the ids of a file's tests."""
+    start = f"{path}::"
+    return [start + name if name else path for name in file.ids]
+
+
 class Inventory(Value, kw_only=False):
     files: Mapping[str, TestFile]
 
     def ids(self) -> Iterator[str]:
         for path, file in self.files.items():
-            start = f"{path}::"
-            for name in file.ids:
-                yield start + name if name else path
+            yield from spell_ids(path, file)
 
     def body(self, test_id: str) -> str:
         """Return the hash of the test's body; empty where the source does not show it (doctests, generated tests)."""

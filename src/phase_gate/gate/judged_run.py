@@ -13,7 +13,7 @@ from phase_gate.gate.findings import Finding, cap_findings, name_tests
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.moves import Moves, follow_moves
-from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
+from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes, odd_buckets
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.run_events import streak_after
 from phase_gate.gate.runs import Classified, Green, Kind, RunFacts, classify_run
@@ -167,13 +167,13 @@ def _moved_on(state: State, run: OpenRun) -> str:
 
 
 def _facts(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> RunFacts:
-    buckets = list(record.session.outcomes.values())
+    tests, buckets = len(record.session.outcomes), odd_buckets(record.session.outcomes)
     skipped = buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF)
     not_run = buckets.count(Bucket.NOT_RUN)
     uncollectable = buckets.count(Bucket.UNCOLLECTABLE)
     return RunFacts(
-        collected=len(buckets) - uncollectable,
-        executed=len(buckets) - uncollectable - skipped - not_run,
+        collected=tests - uncollectable,
+        executed=tests - uncollectable - skipped - not_run,
         is_void=record.session.is_void,
         is_nested=run.nested,
         interrupted=record.session.interrupted or moved_on,

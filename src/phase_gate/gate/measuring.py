@@ -12,7 +12,7 @@ from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, Finding, na
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, join_id, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
-from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References, all_passed
+from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References, all_passed, odd_buckets
 from phase_gate.gate.proofs import experiment_findings, experiment_values, proof_findings, proof_notes, proof_values
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.runs import Green, Kind
@@ -48,7 +48,7 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
     def scoped(ids: frozenset[str]) -> int:
         return len(ids if in_scope is None else ids & in_scope)
 
-    buckets = list(record.session.outcomes.values())
+    buckets = odd_buckets(record.session.outcomes)
     passing, failing, newly = (
         scoped(judged.passing - judged.rows_passing),
         scoped(judged.failing),

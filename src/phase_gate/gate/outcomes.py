@@ -47,6 +47,11 @@ def all_passed(outcomes: Outcomes) -> bool:
     return list(outcomes.values()).count(Bucket.PASSED) == len(outcomes)
 
 
+def odd_buckets(outcomes: Outcomes) -> list[Bucket]:
+    """Return how the others ended, which did not plainly pass."""
+    return [] if all_passed(outcomes) else [each for each in outcomes.values() if each is not Bucket.PASSED]
+
+
 class KnownIds(Collection[str]):
     """The ids of an inventory. Mostly only their number is asked for: they are spelled out when one is looked for."""
 

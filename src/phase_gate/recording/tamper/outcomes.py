@@ -75,8 +75,8 @@ _REACHES_OVER = (
 )
 #: One of these stands in whatever an expression finds. Most files have none, which a plain search sees far sooner.
 _HINTS = (
-    *(b"_pytest", b"pluggy", b"phase_gate", b"pluginmanager", b"TestReport", b"CallInfo", b"runtest", b"pyfunc"),
-    *(b"__code__", b".node", b"pytest.", b"unittest.", b"_hook", b"from pytest"),
+    *(b"pytest", b"plug", b"phase_gate", b"TestReport", b"CallInfo", b"runtest", b"pyfunc", b"__code__", b".node"),
+    *(b"unittest.", b"_hook"),
 )
 _USES_PYTEST = rb"(?m)^[ \t\f]*+(?:import|from) +pytest\b"
 #: Methods of a test that decide about its outcome.
