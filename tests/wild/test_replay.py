@@ -14,7 +14,7 @@ from tests.warm import WITH_PROOF, WarmServer
 from wild.comparing import Said
 from wild.preparing import Linked
 from wild.projects import REPLAYED, Project
-from wild.replay import step
+from wild.replay import command, step
 from wild.replay.history import Commit, clone, read_log
 from wild.replay.step import Phase, Replay, find_newly_failing, find_unmet, lay_made, replay
 from wild.replay.table import read_records, render, write_records
@@ -132,6 +132,20 @@ def test_theirs_is_only_read(history: Path, tmp_path: Path) -> None:
     ours.lay_parent(newest)
     assert not (ours.folder / "left.txt").exists()
     assert {path: path.stat().st_mtime_ns for path in history.rglob("*")} == before
+
+
+def test_two_releases_are_a_history(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for version, code, tests in (("1.0", ADD, FIRST_TESTS), ("1.1", ADD + SUB, MORE_TESTS)):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "calc.py").write_text(code, encoding="utf-8")
+        (tmp_path / version / "test_calc.py").write_text(tests, encoding="utf-8")
+    monkeypatch.setattr(command, "download", lambda project, folder: Path(project.version))
+    monkeypatch.setattr(command, "unpack", lambda archive, folder: tmp_path / archive)
+    history = command.join_releases(replace(PROJECT, version="1.1", before="1.0"), tmp_path / "place")
+    (only,) = clone(str(history), tmp_path / "ours").list_steps()
+    assert only.files == (("calc.py", True), ("test_calc.py", True))
+    with pytest.raises(SystemExit, match="use sample=WHERE"):
+        command.join_releases(PROJECT, tmp_path / "other")
 
 
 def test_what_a_build_makes_comes_from_the_release(history: Path, linked: Linked, tmp_path: Path) -> None:

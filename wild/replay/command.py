@@ -59,7 +59,7 @@ def replay_project(
 ) -> Iterator[Replay]:
     """Yield what was found about each commit, the newest first."""
     say(f"{project.name}: get {where or 'two releases'}, and install what {project.requirement} needs")
-    ours = clone(where or str(_join_releases(project, place)), place / "clone")
+    ours = clone(where or str(join_releases(project, place)), place / "clone")
     linked = install_linked(project, wheels, place / "venv")
     taken = 0
     for step in ours.list_steps():
@@ -71,7 +71,7 @@ def replay_project(
         yield found
 
 
-def _join_releases(project: Project, place: Path) -> Path:
+def join_releases(project: Project, place: Path) -> Path:
     """Make a history of two releases."""
     if not project.before:
         raise SystemExit(f"{project.name}: two releases with tests are not known; use {project.name}=WHERE")
