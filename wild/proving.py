@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from wild.comparing import Said
+from wild.phases import Phase, Runner
 from wild.projects import Project
 from wild.running import Tools, call
-from wild.stepping import commit, mark, put
+from wild.stepping import commit, put
 
 #: Seconds that a proof of a whole release may take: it has more targets than any step.
 SECONDS = "300"
@@ -28,9 +29,11 @@ class Step:
     proof: Mapping[str, Any]
     #: Targets whose rooms and plain runs differ: id, and both answers.
     differing: tuple[str, ...] = ()
-    #: Of the phases: what the gate said last, and the verdict.
-    red: str = ""
-    green: Mapping[str, Any] = field(default_factory=dict)
+    #: Of the phases; None where it did not come to that.
+    red: Phase | None = None
+    green: Phase | None = None
+    #: How many targets GREEN has proven.
+    proven: int = 0
 
     def count(self, *verdicts: str) -> int:
         return sum(each["verdict"] in verdicts for each in self.proof.get("targets", ()))
@@ -38,7 +41,7 @@ class Step:
     @property
     def is_wrong(self) -> bool:
         """A proof said something else than plain runs, or refused what the projects themselves released."""
-        refused = bool(self.green) and not self.green["can_exit"]
+        refused = self.green is not None and not self.green.is_open
         return bool(self.differing or self.proof.get("problem", "no answer") or self.count("fails-with") or refused)
 
     @property
@@ -52,15 +55,13 @@ class Step:
             for each in self.proof.get("targets", ())
             if each["verdict"] in ("fails-with", "flaky")
         ]
-        if self.red:
-            found.append(f"RED did not exit: {self.red}")
-        elif self.green and not self.green["can_exit"]:
-            found.append(f"GREEN did not exit: {self.green['reason']}")
+        for name, phase in (("RED", self.red), ("GREEN", self.green)):
+            if phase is not None and not phase.is_open:
+                found.append(f"{name} did not exit: {phase.said}")
         return tuple(found)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        metrics = self.green.get("metrics", {})
         unknown = self.count("unknown", "skipped")
         return (
             self.project.name,
@@ -71,8 +72,16 @@ class Step:
             str(self.count("checks-nothing")),
             str(unknown),
             str(len(self.differing)),
-            "RED did not exit" if self.red else _phases(self.green, metrics),
+            self._phases,
         )
+
+    @property
+    def _phases(self) -> str:
+        if self.red is None:
+            return "nothing was red"
+        if self.green is None:
+            return "RED did not exit"
+        return f"{'opens' if self.green.is_open else 'closed'}, {self.proven} proven"
 
 
 HEAD = (
@@ -86,13 +95,6 @@ HEAD = (
     "differ from a plain run",
     "with phases",
 )
-
-
-def _phases(green: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
-    if not green:
-        return "nothing was red"
-    word = "opens" if green["can_exit"] else "closed"
-    return f"{word}, {metrics.get('targets_proven', 0)} proven"
 
 
 def prove_releases(project: Project, tools: Tools, before: Path, after: Path, folder: Path, *, home: Path) -> Step:
@@ -123,17 +125,12 @@ def prove_releases(project: Project, tools: Tools, before: Path, after: Path, fo
     put(before, folder)
     commit(folder, f"{project.before} again")
     put(after, folder, tests=True)
-    # Without a baseline, what was moved to another file is new there.
-    mark(folder, [*(each["id"] for each in targets if each["control"] != "fails"), *proof.get("moved", ())])
-    pytest = (*tools.pytest, *project.arguments, "--phase-report=verdict.json")
-    ended = call((*pytest, "--phase=red", "--exit-signal=red"), tools, folder, home)
-    verdict = read_report(folder / "verdict.json")
-    if not verdict.get("can_exit"):
-        return Step(project=project, proof=proof, differing=differing, red=verdict.get("reason", ended.output[-500:]))
+    runner = Runner(tools=tools, folder=folder, arguments=project.arguments, place=home)
+    step = Step(project=project, proof=proof, differing=differing, red=runner.turn_red()[0])
+    if not step.red or not step.red.is_open:
+        return step
     put(after, folder, tests=False)
-    for words in ((), ("--exit-signal=done",)):
-        call((*pytest, "--phase=green", *words), tools, folder, home)
-    return Step(project=project, proof=proof, differing=differing, green=read_report(folder / "verdict.json"))
+    return replace(step, green=runner.turn_green(), proven=runner.read_proof().counts.get("proven", 0))
 
 
 def _read(text: str) -> Mapping[str, Any]:
@@ -142,12 +139,6 @@ def _read(text: str) -> Mapping[str, Any]:
     except ValueError:
         return {"problem": text.strip()[-300:] or "nothing was said"}
     return found if "targets" in found else {"problem": str(found)[:300]}
-
-
-def read_report(path: Path) -> Mapping[str, Any]:
-    """Return the verdict that a run wrote there; empty if it wrote none."""
-    found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found
 
 
 _WORDS = {"PASSED": "passes", "FAILED": "fails", "ERROR": "fails", "SKIPPED": "skipped", "XFAIL": "skipped"}

@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.warm import WITH_PROOF, WarmServer
+from wild import phases
 from wild.comparing import Said
+from wild.phases import Phase, find_unmet
 from wild.preparing import Linked
 from wild.projects import REPLAYED, Project
-from wild.replay import command, step
+from wild.replay import command
 from wild.replay.history import Commit, clone, read_log
-from wild.replay.step import Phase, Replay, find_newly_failing, find_unmet, lay_made, replay
+from wild.replay.step import Replay, find_newly_failing, lay_made, replay
 from wild.replay.table import read_records, render, write_records
 from wild.running import Tools
 from wild.stepping import commit
@@ -99,7 +101,7 @@ def warm(monkeypatch: pytest.MonkeyPatch, with_proof: None, tmp_path: Path, chil
         code, output, _ = children().run(folder, tuple(words), environment)
         return Said(code, output, 0.5)
 
-    monkeypatch.setattr(step, "call", call)
+    monkeypatch.setattr(phases, "call", call)
 
 
 @pytest.mark.processes

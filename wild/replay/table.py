@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from wild.replay.step import Phase, Replay
+from wild.phases import Phase
+from wild.replay.step import Replay
 from wild.table import render_table
 
 #: Around the tables in their page.
