@@ -49,6 +49,8 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "hook": [("stop",), ("pre-tool",)],
     "baseline": [()],
     "prove": [()],
+    "mutate": [("--dry-run",)],
+    "behaviour": [()],
     "ci badge": [()],
     "ci attest": [()],
     "audit": [(), ("--repair",)],

@@ -53,7 +53,7 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 ACTS = frozenset(
     (
         *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "pipeline snapshot", "waive", "force"),
-        *("baseline", "prove", "ci combine", "drive"),
+        *("baseline", "prove", "mutate", "behaviour", "ci combine", "drive"),
         *("store trust", "store init", "store push", "store copy", "store export"),
     )
 )

@@ -97,5 +97,5 @@ def test_a_source_that_is_none_has_no_mutants() -> None:
 
 def test_what_is_missing_can_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "poodle.mutate", None)
-    with pytest.raises(UsageError, match=r"pip install 'phase-gate\[mutation\]'"):
+    with pytest.raises(UsageError, match=r"pip install .pytest-phase-gate\[mutation\]."):
         make_mutants("calc.py", "x = 1\n", [Statement("x = 1", 1, 1)])

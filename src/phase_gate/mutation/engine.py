@@ -63,7 +63,7 @@ def _load_engine() -> tuple[list[Any], Any]:
         from poodle.mutate import builtin_mutators, is_filtered, parse_filters
     except ImportError:
         raise UsageError(
-            "what makes mutants is not installed here", remedy="pip install 'phase-gate[mutation]'"
+            "what makes mutants is not installed here", remedy="pip install 'pytest-phase-gate[mutation]'"
         ) from None
     settings = SimpleNamespace(mutator_opts={})
     mutators = [make(settings, print) for name, make in builtin_mutators.items() if name not in _LEFT_OUT]
