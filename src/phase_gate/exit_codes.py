@@ -14,7 +14,7 @@ NOT_TRUSTED = 11
 CIRCUIT_OPEN = 12
 #: Not allowed now: phase order, wrong signal, override refused.
 NOT_ALLOWED = 13
-#: A drive that the user interrupted: what a shell says of Ctrl-C.
+#: What the user interrupted: what a shell says of Ctrl-C.
 INTERRUPTED = 130
 
 #: Code, name and meaning, as the reference lists them.
@@ -32,5 +32,5 @@ MEANINGS: tuple[tuple[int, str, str], ...] = (
         "not allowed",
         "Not allowed now: phase order, a stale or contradictory signal, a refused override; or a person has to answer",
     ),
-    (INTERRUPTED, "interrupted", "The user interrupted `phase-gate drive`"),
+    (INTERRUPTED, "interrupted", "The user interrupted `phase-gate drive` or `phase-gate mutate`"),
 )

@@ -16,6 +16,7 @@ import pytest
 from phase_gate.errors import NotAllowedError
 from phase_gate.mutation.as_red import add_criteria
 from phase_gate.mutation.model import Baseline, Mutant, Tried
+from phase_gate.mutation.show import mutation_text
 from phase_gate.mutation.task import load_mutation, metrics_of, plan_mutants
 from phase_gate.mutation.task import mutate as mutate_task
 from phase_gate.mutation.trying import Ground
@@ -208,8 +209,9 @@ def test_what_was_tried_before_an_interrupt_is_kept(sample: Sample, monkeypatch:
 
     monkeypatch.setattr("phase_gate.mutation.task.make_baseline", lambda ground, seconds: Baseline())
     monkeypatch.setattr("phase_gate.mutation.task.try_mutants", try_one)
-    with pytest.raises(KeyboardInterrupt):
-        mutate_task(opened(sample))
+    ended = mutate_task(opened(sample))
+    assert (ended.is_interrupted, metrics_of(ended)) == (True, {})
+    assert "interrupted: 1 mutant: 1 survived, 0 timed out, 0 killed; 4 not tried yet" in mutation_text(ended)
     kept = load_mutation(opened(sample))
     assert kept is not None
     assert ([each.mutant for each in kept.tried], kept.left) == ([first], 4)

@@ -79,6 +79,7 @@ ABOUT: Mapping[str, About] = {
             (10, "a mutant survived, or was not tried yet"),
             (11, "the tests do not pass in a room, or the state can't be trusted"),
             _NOT_NOW,
+            (130, "interrupted"),
         ),
     ),
     "behaviour": About(

@@ -69,6 +69,8 @@ def run(call: Call) -> Answer:
 def _exit_code(mutation: Mutation) -> int:
     if mutation.problem:
         return exit_codes.NOT_TRUSTED
+    if mutation.is_interrupted:
+        return exit_codes.INTERRUPTED
     return exit_codes.OPEN if mutation.is_whole and not mutation.survivors else exit_codes.GATE_CLOSED
 
 

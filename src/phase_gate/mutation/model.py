@@ -114,6 +114,8 @@ class Mutation(Value):
     #: Of this call: runs of pytest, and seconds.
     starts: int = 0
     seconds: float = 0.0
+    #: The user stopped this call.
+    is_interrupted: bool = False
 
     def count(self, verdict: Verdict) -> int:
         return sum(each.verdict == verdict for each in self.tried)

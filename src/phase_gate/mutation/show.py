@@ -82,7 +82,8 @@ def _sum_up(mutation: Mutation) -> str:
         f"{count(mutation.starts, 'run')} of pytest in {mutation.seconds:g} s" if mutation.starts else "tried before"
     )
     left = f"; {mutation.left} not tried yet" if mutation.left else ""
-    return f"{count(mutation.total, 'mutant')}: {counts}{left} ({spent})"
+    begin = "interrupted: " if mutation.is_interrupted else ""
+    return f"{begin}{count(mutation.total, 'mutant')}: {counts}{left} ({spent})"
 
 
 _WORDS = {"survived": "survived", "timeout": "timed out", "killed": "killed"}

@@ -145,14 +145,15 @@ def mutate(
     task.store.refuse_while_running(task.state)
     plan = plan_mutants(task)
     call = _Call(task, plan, show, began=began)
+    problem, is_interrupted = "", False
     try:
         call.run(seconds=seconds, most=most, workers=workers)
     except BaselineError as error:
-        return replace(call.result(), problem=str(error))
-    finally:
-        # Also of a call that was interrupted.
-        call.record()
-    return call.result()
+        problem = str(error)
+    except KeyboardInterrupt:
+        is_interrupted = True
+    call.record()
+    return replace(call.result(), problem=problem, is_interrupted=is_interrupted)
 
 
 class _Call:

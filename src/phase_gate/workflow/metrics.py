@@ -99,7 +99,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("new_lines", "int", "New statements in the code of this cycle, by content: what was moved is not new"),
     Metric("new_lines_untested", "int", "New statements that no test has reached"),
     Metric("new_branches_untested", "int", "Ways of new `if` and `while` statements that no test has gone"),
-    Metric("mutants_total", "int", "Mutants of new lines that `phase-gate mutate` tried on these very files"),
+    Metric("mutants_total", "int", "Mutants of new lines, all of which `phase-gate mutate` tried on these very files"),
     Metric("mutants_killed", "int", "Mutants that a test failed for"),
     Metric("mutants_survived", "int", "Mutants that no test noticed"),
     Metric("mutants_timeout", "int", "Mutants whose tests did not end in time"),
