@@ -64,8 +64,8 @@ class Kit:
             warm_up([self.environments.python("ours"), "-m", "phase_gate.cli", "check"], place)
         return place
 
-    def command(self, kind: str, *words: str, workers: bool = False) -> list[str]:
-        return [self.environments.python(kind, *(["pytest-xdist"] if workers else [])), *_QUIET, *words]
+    def command(self, kind: str, *words: str, plugin: str | None = None) -> list[str]:
+        return [self.environments.python(kind, *([plugin] if plugin else [])), *_QUIET, *words]
 
     @cache  # noqa: B019 - a kit lives as long as the process
     def whole(self, kind: str, tests: int, *words: str) -> int:

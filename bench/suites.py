@@ -51,3 +51,113 @@ def pytest_runtest_logreport(report):
     if report.when == "call" and report.outcome == "passed":
         count += 1
 """
+
+
+#: Modules of the realistic project, and tests of each.
+MODULES, TESTS_EACH = 12, 20
+
+_MODULE = '''\
+"""Orders of warehouse {number}."""
+
+RATES = {{"food": 7, "books": 7, "tools": 19, "toys": 19}}
+
+
+class Order:
+    def __init__(self, kind, amount, price):
+        if kind not in RATES:
+            raise ValueError(kind)
+        self.kind = kind
+        self.amount = amount
+        self.price = price
+
+    @property
+    def net(self):
+        return self.amount * self.price
+
+    def tax(self):
+        rate = RATES[self.kind]
+        return (self.net * rate + 50) // 100
+
+
+def parse(text):
+    orders = []
+    for line in text.splitlines():
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        kind, amount, price = line.split(",")
+        orders.append(Order(kind.strip(), int(amount), int(price)))
+    return orders
+
+
+def total(orders, discount=0):
+    net = tax = 0
+    for order in orders:
+        net += order.net
+        tax += order.tax()
+    if discount:
+        net -= net * discount // 100
+        tax -= tax * discount // 100
+    return net + tax
+
+
+def by_kind(orders):
+    found = {{}}
+    for order in orders:
+        if order.kind in found:
+            found[order.kind] += order.net
+        else:
+            found[order.kind] = order.net
+    return sorted(found.items())
+
+
+def pack(orders, limit):
+    boxes = [[]]
+    weight = 0
+    for order in sorted(orders, key=lambda each: -each.amount):
+        if weight + order.amount > limit and boxes[-1]:
+            boxes.append([])
+            weight = 0
+        boxes[-1].append(order)
+        weight += order.amount
+    return boxes
+'''
+_TESTS = """\
+import pytest
+from shop.orders_{number} import by_kind, pack, parse, total
+
+TEXT = "\\n".join(
+    f"{{kind}}, {{amount}}, {{amount * 13 % 7 + 1}}"
+    for amount in range(1, 11)
+    for kind in ("food", "books", "tools", "toys")
+)
+
+
+@pytest.fixture
+def orders():
+    return parse("# all of them\\n" + TEXT)
+
+
+@pytest.mark.parametrize("discount", range({each}))
+def test_orders_{number}(orders, discount):
+    assert total(orders, discount) <= total(orders)
+    assert len(by_kind(orders)) == 4
+    assert sum(map(len, pack(orders, 12 + discount))) == len(orders)
+"""
+
+
+def write_shop(folder: Path, *, old: int) -> Path:
+    """Write a project as people have them: modules with loops and branches; a test runs some thousand of their lines.
+
+    :param old: how many of its modules are there; what the others are for is only tested by now.
+    """
+    (folder / "shop").mkdir(parents=True, exist_ok=True)
+    (folder / "pytest.ini").write_text("[pytest]\npythonpath = .\n", encoding="utf-8")
+    (folder / "shop" / "__init__.py").write_text("", encoding="utf-8")
+    for number in range(MODULES):
+        tests = _TESTS.format(number=number, each=TESTS_EACH)
+        (folder / f"test_orders_{number}.py").write_text(tests, encoding="utf-8")
+        if number < old:
+            module = folder / "shop" / f"orders_{number}.py"
+            module.write_text(_MODULE.format(number=number), encoding="utf-8")
+    return folder

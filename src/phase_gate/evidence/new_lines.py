@@ -17,14 +17,19 @@ def recall_kept(context: EvidenceContext, name: str) -> Kept | None:
 
 def changed_sources(context: EvidenceContext, then: Kept) -> list[str]:
     """Return the project's own code that is not what it was."""
+    return _changed(context, then, list_sources(context))
+
+
+def _changed(context: EvidenceContext, then: Kept, sources: list[str]) -> list[str]:
     files = context.files()
-    return [path for path in list_sources(context) if path in files and then.files.get(path) != files[path]]
+    return [path for path in sources if path in files and then.files.get(path) != files[path]]
 
 
 def find_new_code(context: EvidenceContext, then: Kept) -> dict[str, NewCode]:
     """Return the new code, by file. Raises LostError if what it is compared with is gone."""
-    changed = changed_sources(context, then)
-    gone = [path for path in then.files if path not in set(list_sources(context))]
+    sources = list_sources(context)
+    changed = _changed(context, then, sources)
+    gone = sorted(then.files.keys() - set(sources))
     before = read_kept(then, context.root, [path for path in (*changed, *gone) if path in then.files])
     return find_new(_texts(before), _texts(read_files(context, changed)))
 
