@@ -9,7 +9,8 @@ import pytest
 
 from phase_gate.gate.inventory import Inventory, TestFile
 from phase_gate.gate.moves import Place, find_moves, move_tests, renamed
-from phase_gate.recording.inventory import take_inventory, take_reach
+from phase_gate.recording.inventory import take_inventory
+from phase_gate.recording.parsing import take_reach
 from phase_gate.source.tests import find_tests
 
 TEST = "def test_one():\n    assert total([LIMIT]) == 3\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.recording.tamper.outcomes import _defined_once
+from phase_gate.recording.tamper.definitions import _defined_once
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.recording.tamper import outcomes as genuine
+from phase_gate.recording.tamper import result_watch
+from phase_gate.recording.tamper.definitions import TestCode
 from phase_gate.recording.tamper.outcomes import reaches_in
-from phase_gate.recording.tamper.result_watch import ResultWatch, TestCode
+from phase_gate.recording.tamper.result_watch import ResultWatch
 from tests.support import Sample
 
 
@@ -79,7 +80,7 @@ def watches(monkeypatch: pytest.MonkeyPatch) -> list[object]:
             super().__init__(codes)
             found.append(self)
 
-    monkeypatch.setattr(genuine, "ResultWatch", Seen)
+    monkeypatch.setattr(result_watch, "ResultWatch", Seen)
     return found
 
 

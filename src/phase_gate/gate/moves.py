@@ -12,8 +12,10 @@ from phase_gate.gate.freeze import Frozen, SupportFile
 from phase_gate.gate.inventory import Inventory, TestFile, bare_id, bare_name, join_id, split_id
 from phase_gate.gate.outcomes import FAILING, Outcomes, Past, References
 from phase_gate.gate.record import RunRecord
-from phase_gate.source.module_code import NEIGHBOUR, Reach
-from phase_gate.values import Value, replace
+from phase_gate.values import TYPE_CHECKING, Value, replace
+
+if TYPE_CHECKING:
+    from phase_gate.source.module_code import Reach
 
 #: Old bare ids with the new ones.
 Moves = Mapping[str, str]
@@ -181,6 +183,8 @@ class Place(Value):
             return False
         if reach is None:
             return not path.endswith(".py")
+        from phase_gate.source.module_code import NEIGHBOUR
+
         beside = {NEIGHBOUR, *self._modules_in(folder), *self._modules_in(new_folder)}
         return reach.modules.isdisjoint(beside)
 

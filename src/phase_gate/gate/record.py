@@ -13,9 +13,11 @@ from phase_gate.gate.measured import Measured
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.test_parts import Parts
-from phase_gate.source.module_code import Reach
-from phase_gate.values import Value, field
+from phase_gate.values import TYPE_CHECKING, Value, field
 from phase_gate.workflow.metrics import MetricValue
+
+if TYPE_CHECKING:
+    from phase_gate.source.module_code import Reach
 
 
 class SessionFacts(Value):

@@ -24,7 +24,7 @@ def look_ahead(config: pytest.Config) -> None:
 
     # On a worker next to nothing is needed. A session that a test starts there finds the rest when it begins.
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
-    load_ahead("worker" if is_worker else "controller")
+    config.add_cleanup(load_ahead("worker" if is_worker else "controller"))
     from phase_gate.recording.early import early_signal, take_start_snapshot
 
     snapshot = take_start_snapshot(config)

@@ -10,9 +10,6 @@ import pytest
 
 from phase_gate.gate.failures import Reason
 from phase_gate.gate.inventory import join_id
-from phase_gate.recording.reasons import test_has_check
-from phase_gate.source.doctests import find_doctests
-from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.root import relative_id
 
 T = TypeVar("T")
@@ -114,6 +111,8 @@ def _failure_of(failure: object, file: Path, name: str) -> object:
     """Return a module's failure as that of one test in it: what is to come has to be checked by each."""
     if not isinstance(failure, dict) or failure["reason"] != Reason.STRUCTURAL or not name:
         return failure
+    from phase_gate.recording.reasons import test_has_check
+
     return failure if test_has_check(file, name) else {**failure, "reason": str(Reason.NO_CHECK)}
 
 
@@ -128,6 +127,8 @@ def names_in_source(file: Path, config: pytest.Config | None = None) -> list[str
         return None
     except OSError:
         return []
+    from phase_gate.source.tests import find_tests
+
     try:
         functions, classes = (
             (("*",), ("*",)) if config is None else map(config.getini, ("python_functions", "python_classes"))
@@ -145,6 +146,11 @@ def doctests_in_source(file: Path, path: str) -> Iterable[str]:
     """
     try:
         source = file.read_bytes()
-        return find_doctests(parse_source(source), path) if path.endswith(".py") and b">>>" in source else ()
+        if not path.endswith(".py") or b">>>" not in source:
+            return ()
+        from phase_gate.source.doctests import find_doctests
+        from phase_gate.source.tests import parse_source
+
+        return find_doctests(parse_source(source), path)
     except (OSError, SyntaxError):
         return ()

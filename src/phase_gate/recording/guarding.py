@@ -5,6 +5,7 @@ They guard what works, so a phase that wants failing tests does not count them. 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,3 +56,9 @@ def take_guarding(config: pytest.Config, witness: SessionWitness, root: Path) ->
 
         found |= read_by_name(uncollectable, root, guards_in_source)
     return found
+
+
+def unexplained(guarding: Mapping[str, str]) -> Iterable[str]:
+    """Yield what is to be said of tests that are marked as passing already, and do not say why."""
+    for test_id in sorted(test_id for test_id, why in guarding.items() if not why):
+        yield f'{test_id}: the mark does not count without a reason; write @pytest.mark.{PASSES_ALREADY}("why")'

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id, join_id, spell_ids, split_id
-from phase_gate.source.doctests import are_doctests, find_doctests, hash_examples
-from phase_gate.source.fixtures import requested_names
-from phase_gate.source.imported import ImportedNames
-from phase_gate.source.module_code import ModuleStatement, Reach, find_reach, module_code
-from phase_gate.source.tests import duplicate_names, find_tests, parse_source
+from phase_gate.gate.inventory import Inventory, TestFile, content_id, spell_ids, split_id
 from phase_gate.values import replace
 
 
@@ -58,69 +52,9 @@ def _read_file(
     ids = before.ids if before is not None and names is before.ids else tuple(sorted(names))
     if before is not None and before.content == content:
         return before if before.ids == ids else replace(before, ids=ids)
-    if not path.endswith(".py"):
-        return TestFile(content=content, ids=ids, bodies=_examples_in_text(path, names, source or b""))
-    try:
-        # Whatever a project calls a test: a name that is none is never asked for.
-        tree = parse_source(read_source(root / path) if source is None else source)
-    except SyntaxError:
-        return TestFile(content=content, ids=ids)
-    wanted = {bare_name(name) for name in names}
-    tests = find_tests(tree, functions=("*",), classes=("*",))
-    bodies = {test.name: test.body for test in tests if test.name in wanted}
-    if wanted - bodies.keys():
-        examples = find_doctests(tree, path)
-        if are_doctests(wanted, path, bodies):
-            # The code around them is what they are about.
-            bodies = {name: examples.get(name, "") for name in wanted}
-            return TestFile(content=content, ids=ids, bodies=bodies, is_source=True)
-        bodies = {**{name: body for name, body in examples.items() if name in wanted}, **bodies}
-    rows = module_code(tree, tests=wanted)
-    return TestFile(
-        content=content,
-        ids=ids,
-        bodies=bodies,
-        hidden=tuple(name for name in duplicate_names(tree, functions=("*",), classes=("*",)) if name in wanted),
-        statements=tuple(row.hash for row in rows),
-        binds=_places(rows),
-        acts=tuple(place for place, row in enumerate(rows) if not row.is_harmless),
-        requests=tuple(sorted(requested_names(tree, tests=wanted))),
-        rows_from=tuple(sorted(set(ImportedNames(tree).rows(wanted)))),
-    )
+    from phase_gate.recording.parsing import read_tests
 
-
-def _examples_in_text(path: str, names: Collection[str], source: bytes) -> dict[str, str]:
-    """Return the hash of a text's examples, by the name that pytest has for it; nothing where it is another kind."""
-    name = path.rpartition("/")[2]
-    if {*names} != {name} or b">>>" not in source:
-        return {}
-    # With the line ends that pytest reads: checkouts on other systems have others.
-    body = hash_examples(source.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
-    return {name: body} if body else {}
-
-
-def take_reach(inventory: Inventory, before: Inventory | None, *, root: Path) -> dict[str, Reach]:
-    """Return what tests reach that stand where none did before, by bare id."""
-    found: dict[str, Reach] = {}
-    for path, file in inventory.files.items():
-        then = None if before is None else before.files.get(path)
-        names = {bare_name(name) for name in file.ids}
-        names -= {bare_name(name) for name in (() if then is None else then.ids)}
-        if not names or not path.endswith(".py"):
-            continue
-        with contextlib.suppress(SyntaxError):
-            reach = find_reach(parse_source(read_source(root / path)), names)
-            found |= {join_id(path, name): each for name, each in reach.items()}
-    return found
-
-
-def _places(rows: Sequence[ModuleStatement]) -> dict[str, tuple[int, ...]]:
-    """Return which statements bind a name, as Python or as a fixture."""
-    places: dict[str, tuple[int, ...]] = {}
-    for place, row in enumerate(rows):
-        for name in sorted(row.binds | ({row.provides} - {""})):
-            places[name] = (*places.get(name, ()), place)
-    return places
+    return read_tests(path, names, ids, content, read_source(root / path) if source is None else source)
 
 
 def text_id(path: Path) -> str:

@@ -3,20 +3,26 @@
 The import system asks pytest's rewriting hook and looks through folders for every module, which takes longer than to
 run most of ours; and a finder that the project put there could give us something else. Anything that is not plainly
 as installed (no compiled file, an older one, a zip file) is left to the import system.
+
+What a green run of passing tests never calls is loaded where it is first needed, which may be after the tests. So that
+it is ours then, too, our finder stays in place; `OwnModules` takes what others have put under our names out of the way
+while we work; and a file that was written since the session began is not believed.
 """
 
 from __future__ import annotations
 
 import gc
-import marshal
 import os
 import sys
+import time
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import SourceFileLoader
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import MAGIC_NUMBER
 from io import open_code
+from marshal import loads
+from os import stat
 from types import CodeType, ModuleType
 
 import phase_gate
@@ -31,6 +37,15 @@ _IS_PLAIN = (
     and isinstance(phase_gate.__loader__, SourceFileLoader)
     and len(phase_gate.__path__) == 1
 )
+#: Whether our sources are files that can be looked at; out of a zip file the import system loads us all the time.
+_HAS_FILES = os.path.isfile(phase_gate.__file__ or "")
+
+
+#: The modules that were loaded here, each under its name.
+_made: dict[str, ModuleType] = {}
+#: When the first session of this process began: before the project's code could write anything.
+_EVER = float("inf")
+_began = _EVER
 
 
 class _OwnLoader(SourceFileLoader):
@@ -40,28 +55,45 @@ class _OwnLoader(SourceFileLoader):
         self.name, self.path, self._cached = name, path, cached
 
     def get_code(self, fullname: str) -> CodeType | None:
+        source = stat(self.path)
+        # By the time that no program can set.
+        if source.st_ctime > _began:
+            from phase_gate.errors import StateError
+
+            raise StateError(f"{self.path} was written while the tests ran", remedy="run them again")
+        is_late = _began < _EVER
         try:
             with open_code(self._cached) as file:
                 data = file.read()
-            source = os.stat(self.path)
+            is_newer = is_late and stat(self._cached).st_ctime > _began
         except OSError:
-            return super().get_code(fullname)
+            if _IS_PLAIN or not is_late:
+                return super().get_code(fullname)  # and have it compiled for the next run
+            data, is_newer = b"", True  # it may lie elsewhere, written by a test
+        if is_newer:
+            return self.source_to_code(self.get_data(self.path), self.path)
         known = (int(source.st_mtime) & 0xFFFFFFFF).to_bytes(4, "little") + (source.st_size & 0xFFFFFFFF).to_bytes(
             4, "little"
         )
         if data[:16] != MAGIC_NUMBER + b"\0\0\0\0" + known:
             return super().get_code(fullname)
-        code: CodeType = marshal.loads(memoryview(data)[16:])
+        code: CodeType = loads(memoryview(data)[16:])
         return code
+
+    def exec_module(self, module: ModuleType) -> None:
+        code = self.get_code(self.name)
+        assert code is not None, "it has a source"
+        _made[self.name] = module
+        exec(code, module.__dict__)
 
 
 class _OwnFinder:
-    """Stands first among the finders while we work."""
+    """Stands first among the finders while a session lasts."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Return how to load a module of ours; None for any other."""
-        if not name.startswith(_ROOT) or not _IS_PLAIN:
+        if not name.startswith(_ROOT) or not _HAS_FILES:
             return None
         place = _place(name)
         spec = _make_spec(name, place, is_package=os.path.isdir(place))
@@ -89,11 +121,15 @@ FINDER = _OwnFinder()
 LISTED = _FOLDER + "recording" + os.sep + "ahead.txt"
 
 
-def load_ahead(kind: str) -> None:
-    """Load what a session needs, on a controller or on a worker."""
+def load_ahead(kind: str) -> Callable[[], None]:
+    """Load what a session needs, on a controller or on a worker; return what is to be called when it has ended."""
+    global _began
+    now = time.time()
     with open(LISTED, encoding="ascii") as file:
         lines = dict(line.split(": ") for line in file)
-    sys.meta_path.insert(0, FINDER)
+    is_first = FINDER not in sys.meta_path  # a session may run inside another one
+    if is_first:
+        sys.meta_path.insert(0, FINDER)
     # What modules consist of is never garbage, and there is a lot of it to look through.
     collects = gc.isenabled()
     gc.disable()
@@ -101,9 +137,62 @@ def load_ahead(kind: str) -> None:
         load_in_order([_ROOT + name for name in lines[kind].split()])
         import_module(f"{_ROOT}recording.{kind}")
     finally:
-        sys.meta_path.remove(FINDER)
         if collects:
             gc.enable()
+    _began = min(_began, now)
+    return _leave if is_first else lambda: None
+
+
+def _leave() -> None:
+    if FINDER in sys.meta_path:
+        sys.meta_path.remove(FINDER)
+
+
+class OwnModules:
+    """Those that were loaded here since the session began.
+
+    While we work, what else is found under our names is taken away: what we import then is ours. Modules that were
+    there before are put back with everything else that was, see `namespaces`.
+    """
+
+    def __init__(self) -> None:
+        self._is_added = False
+        self._seen = frozenset(sys.modules)
+        self._known: dict[str, ModuleType] = {}
+
+    def put_back(self) -> dict[str, object]:
+        """Put ours in place, and our finder first; return what was found under our names instead, None for nothing."""
+        if not _HAS_FILES:
+            return {}
+        self._is_added = FINDER not in sys.meta_path
+        if self._is_added or sys.meta_path[0] is not FINDER:
+            _leave()
+            sys.meta_path.insert(0, FINDER)
+        self._take_in()
+        loaded = sys.modules
+        names = [name for name in loaded.keys() - self._seen if name.startswith(_ROOT) and name not in self._known]
+        left: dict[str, object] = {name: loaded.pop(name) for name in names}
+        for name, module in self._known.items():
+            if loaded.get(name) is not module:
+                left[name] = loaded.get(name)
+                loaded[name] = module
+        return left
+
+    def lay_back(self, left: Mapping[str, object]) -> None:
+        """Give every name what was found there; our finder stays where it was."""
+        self._take_in()
+        if self._is_added:
+            _leave()
+        for name, module in left.items():
+            if module is None:
+                sys.modules.pop(name, None)
+            else:
+                sys.modules[name] = module  # type: ignore[assignment]
+
+    def _take_in(self) -> None:
+        for name, module in _made.items():
+            if name not in self._seen and name not in self._known and sys.modules.get(name) is module:
+                self._known[name] = module
 
 
 def load_in_order(names: Sequence[str]) -> None:

@@ -10,7 +10,6 @@ from typing import Any, TypeGuard
 import pytest
 
 from phase_gate.errors import UsageError
-from phase_gate.names import check_sentence
 from phase_gate.project import Project
 from phase_gate.report.files import REPORT_SUFFIXES
 from phase_gate.storage.root import place_below, relative_id
@@ -121,6 +120,8 @@ def _read_exit_signal(config: pytest.Config) -> str | None:
             "--exit-signal came from addopts, PYTEST_ADDOPTS or a file, not from the command line",
             remedy="remove it there, and type it for the one run that it is meant for",
         )
+    from phase_gate.names import check_sentence
+
     reason = check_sentence("--exit-signal", reason)
     if not reason:
         raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')

@@ -17,14 +17,11 @@ from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
 from phase_gate.gate.criteria import Criteria
 from phase_gate.recording.announce import root_to_name, show_lines
 from phase_gate.recording.early import own_work, start_snapshot
-from phase_gate.recording.guarding import watch_guarding
 from phase_gate.recording.preparing import take_criteria
-from phase_gate.recording.reasons import ReasonHooks
 from phase_gate.recording.session import gather_facts
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.recording.tamper.own_work import describe_left
 from phase_gate.recording.witness import SessionWitness
-from phase_gate.recording.worker import INPUT
 from phase_gate.report.panel import Line, name_root, render_problem
 from phase_gate.visible import show_line
 
@@ -105,6 +102,9 @@ class SessionRecorder:
         # started: they inherit it.
         self._config.option.continue_on_collection_errors = True
         if self._wants_reasons:
+            from phase_gate.recording.guarding import watch_guarding
+            from phase_gate.recording.reasons import ReasonHooks
+
             self._config.pluginmanager.register(ReasonHooks(self._project.root), "phase_gate_reasons")
             watch_guarding(self._config)
             own_work(self._config).widen()
@@ -146,6 +146,8 @@ class SessionRecorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
+        with own_work(self._config):
+            from phase_gate.recording.worker import INPUT
         # What a worker has to know of us; everything else it learns from pytest.
         node.workerinput[INPUT] = {
             "root": str(self._project.root),

@@ -15,7 +15,7 @@ from phase_gate.evidence.context import say_nothing
 from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.findings import Finding
-from phase_gate.gate.inventory import merge_inventories, split_id
+from phase_gate.gate.inventory import Inventory, merge_inventories, split_id
 from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
 from phase_gate.gate.reach import Reach
 from phase_gate.gate.record import RunRecord, SessionFacts, Sources
@@ -27,8 +27,7 @@ from phase_gate.recording.collection import doctests_in_source, names_in_source
 from phase_gate.recording.early import start_snapshot
 from phase_gate.recording.extensions import gather_metrics
 from phase_gate.recording.frozen.meaning import take_meaning
-from phase_gate.recording.guarding import take_guarding
-from phase_gate.recording.inventory import take_inventory, take_reach
+from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.modules import found_modules, imported_files
 from phase_gate.recording.options import describe_narrowing, narrowed_files, sees_whole_files
 from phase_gate.recording.origin import Origin
@@ -38,7 +37,6 @@ from phase_gate.recording.tamper.oddities import look_for_oddities
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.recording.tamper.own_work import describe_left
 from phase_gate.recording.witness import SessionWitness
-from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.storage import last_files
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.tree.beside import changed_before, is_shown
@@ -49,6 +47,7 @@ from phase_gate.values import replace
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
     from phase_gate.recording.frozen.parts import PartsWitness
+    from phase_gate.source.module_code import Reach as SourceReach
 
 
 def gather_facts(
@@ -79,8 +78,12 @@ def gather_facts(
     seen = merge_parts((*witness.parts, *(() if parts is None else (parts.parts,))))
     if seen.problem:
         raise RuntimeError(f"parts of tests in the sources could not be looked at: {seen.problem}")
-    guarding = take_guarding(config, witness, root) if phase.tests == "failing" else {}
-    complaints = (*complaints, *_unexplained(guarding))
+    guarding: Mapping[str, str] = {}
+    if phase.tests == "failing":
+        from phase_gate.recording.guarding import take_guarding, unexplained
+
+        guarding = take_guarding(config, witness, root)
+        complaints = (*complaints, *unexplained(guarding))
     left = sorted({*outcome_witness.left_patched(), *witness.left_patched})
     return SessionFacts(
         outcomes=witness.outcomes(),
@@ -118,12 +121,6 @@ def gather_facts(
         surroundings=run.surroundings,
         notes=(f"{describe_left(left)}; the run is recorded with the real one{'s' * (len(left) > 1)}",) if left else (),
     )
-
-
-def _unexplained(guarding: Mapping[str, str]) -> Iterable[str]:
-    """Yield what is to be said of tests that are marked as passing already, and do not say why."""
-    for test_id in sorted(test_id for test_id, why in guarding.items() if not why):
-        yield f'{test_id}: the mark does not count without a reason; write @pytest.mark.{PASSES_ALREADY}("why")'
 
 
 def _look_at_bytecode(
@@ -226,13 +223,19 @@ def make_record(
             outputs=frozenset() if looked.outputs is None else frozenset(run.store.objects.load(looked.outputs)),
         ),
         missing_since=missing_since,
-        reach=take_reach(inventory, before, root=root) if audit.missing or missing_since else {},
+        reach=_take_reach(inventory, before, root=root) if audit.missing or missing_since else {},
         altered_elsewhere=run.find_altered_elsewhere(inventory, after, facts, is_output),
         resolved={name: facts.modules[name] for name in missing if name in facts.modules},
         evidence=replace(measured, findings=found),
         start_warnings=tuple(run.warnings),
         start_notes=tuple(run.notes),
     )
+
+
+def _take_reach(inventory: Inventory, before: Inventory | None, *, root: Path) -> Mapping[str, SourceReach]:
+    from phase_gate.recording.parsing import take_reach
+
+    return take_reach(inventory, before, root=root)
 
 
 def _take_links(criteria: Criteria, facts: SessionFacts, *, root: Path, in_first_phase: bool) -> Links:

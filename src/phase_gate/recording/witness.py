@@ -17,7 +17,6 @@ from phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from phase_gate.recording.collection import Collection
 from phase_gate.recording.early import own_work
 from phase_gate.recording.origin import Origin
-from phase_gate.recording.worker import read_worker
 
 
 class SessionWitness:
@@ -72,6 +71,8 @@ class SessionWitness:
         # The controller itself only sees that nothing was collected.
         self._usage_error_on_worker |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
         with own_work(self._config):
+            from phase_gate.recording.worker import read_worker
+
             self._see_worker(node, read_worker(node))
 
     def _see_worker(self, node: Any, seen: dict[str, Any] | None) -> None:

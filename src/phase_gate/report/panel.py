@@ -16,7 +16,6 @@ from phase_gate.gate.findings import ALREADY_PASSING
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.proof import describe_proof, describe_room
-from phase_gate.report.tables import table_lines
 from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line
 from phase_gate.workflow.conditions import Clause
@@ -50,6 +49,14 @@ class Line(Value, kw_only=False):
 _GREEN, _RED, _YELLOW, _BOLD = {"green": True}, {"red": True}, {"yellow": True}, {"bold": True}
 
 
+def _tables(evaluation: Evaluation, width: int) -> list[Line]:
+    if not evaluation.tables:
+        return []
+    from phase_gate.report.tables import table_lines
+
+    return [Line(row) for table in evaluation.tables for row in table_lines(table, width=width)]
+
+
 def render_panel(
     evaluation: Evaluation,
     *,
@@ -63,7 +70,7 @@ def render_panel(
     if not is_quiet:
         lines += _gate_1(evaluation)
         lines += _gate_2(evaluation)
-        lines += [Line(row) for table in evaluation.tables for row in table_lines(table, width=width)]
+        lines += _tables(evaluation, width)
         lines += _findings(evaluation)
     elif evaluation.subject.iteration is not None:
         lines += _unmet_guards(evaluation)

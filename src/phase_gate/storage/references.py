@@ -11,8 +11,6 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.outcomes import Bucket, KnownIds, Past, References
 from phase_gate.gate.state import Snapshot, State
-from phase_gate.source.doctests import find_doctests
-from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.tree.filtered_files import as_indexed
 from phase_gate.storage.tree.git import NoGitError, try_git
@@ -95,6 +93,8 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
             continue
         if source is None or not path.endswith(".py"):
             continue
+        from phase_gate.source.tests import parse_source
+
         try:
             tree = parse_source(source)
         except SyntaxError:
@@ -105,6 +105,9 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
 
 def _bodies(tree: ast.Module, path: str, now: TestFile) -> dict[str, str]:
     """Return what a file said at HEAD: its tests, its examples, and tests that no source shows."""
+    from phase_gate.source.doctests import find_doctests
+    from phase_gate.source.tests import find_tests
+
     tests = {test.name: test.body for test in find_tests(tree, functions=("*",), classes=("*",))}
     names = {bare_name(name) for name in now.ids}
     if names <= tests.keys():

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.freeze import Frozen, Meaning, PieceFile
@@ -13,10 +14,11 @@ from phase_gate.gate.inventory import Inventory, bare_name, split_id
 from phase_gate.gate.record import SessionFacts
 from phase_gate.project import Project
 from phase_gate.recording.inventory import read_source, text_id
-from phase_gate.source.module_code import ModuleStatement, module_code
-from phase_gate.source.tests import parse_source
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs
 from phase_gate.values import Value
+
+if TYPE_CHECKING:
+    from phase_gate.source.module_code import ModuleStatement
 
 #: Folders that hold tests and what they use, where `testpaths` does not say.
 _TEST_FOLDERS = frozenset({"test", "tests"})
@@ -163,6 +165,9 @@ def look_at_frozen(project: Project, frozen: Frozen, tree: Tree) -> AtStart:
 
 
 def _statements(file: Path, tests: Iterable[str]) -> tuple[ModuleStatement, ...]:
+    from phase_gate.source.module_code import module_code
+    from phase_gate.source.tests import parse_source
+
     try:
         return module_code(parse_source(file.read_bytes()), tests=frozenset(tests))
     except (OSError, SyntaxError):

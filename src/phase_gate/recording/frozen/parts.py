@@ -18,7 +18,7 @@ from phase_gate.gate.pieces import SETUPS, outer_name
 from phase_gate.gate.test_parts import Parts
 from phase_gate.recording.early import own_work
 from phase_gate.recording.settings import announced_packages
-from phase_gate.recording.tamper.result_watch import code_of
+from phase_gate.recording.tamper.definitions import code_of
 from phase_gate.storage.ownership import Ownership
 
 

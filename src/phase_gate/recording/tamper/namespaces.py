@@ -28,7 +28,8 @@ WHOLE = (
     *("builtins", "os", "io", os.path.__name__, "genericpath", "stat", "fcntl", "pathlib", "pathlib._local"),
     *("pathlib._abc", "pathlib._os", "pathlib.types", "fnmatch", "json", "json.decoder", "json.encoder", "hashlib"),
     *("hmac", "zlib", "re", "textwrap", "math", "time", "datetime", "subprocess", "select", "selectors", "contextlib"),
-    "collections",
+    # The import system itself: some of our modules are loaded when tests have run.
+    *("collections", "_frozen_importlib", "_frozen_importlib_external"),
 )
 #: Modules of which functions and classes are kept, name by name: they are called less, or change while tests run.
 BY_NAME = (

@@ -6,12 +6,13 @@ import os
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import Inventory
-from phase_gate.recording.reasons import parse_file
-from phase_gate.source.answers import Pair, asked_pairs
-from phase_gate.source.oddities import find_oddities
+
+if TYPE_CHECKING:
+    from phase_gate.source.answers import Pair
 
 #: Files of one step that are looked at; a step that writes more is no step.
 _AT_MOST = 50
@@ -27,6 +28,9 @@ def look_for_oddities(
     fresh = [path for path in fresh if not path.endswith("conftest.py") and _written_at(root / path) > since]
     if not fresh or len(fresh) > _AT_MOST:
         return ()
+    from phase_gate.recording.reasons import parse_file
+    from phase_gate.source.answers import asked_pairs
+    from phase_gate.source.oddities import find_oddities
 
     @cache
     def asked() -> frozenset[Pair]:

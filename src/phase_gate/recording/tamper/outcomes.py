@@ -6,29 +6,24 @@ could change a result. A hook that only adds an attribute, as pytest's own docs 
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import CodeType
+from typing import TYPE_CHECKING
 
 import pytest
 
 from phase_gate.gate.findings import Finding
-from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.early import start_snapshot
-from phase_gate.recording.tamper.execution import find_exchanged
-from phase_gate.recording.tamper.result_watch import (
-    Definitions,
-    ResultWatch,
-    TestCode,
-    code_of,
-    test_codes,
-    unwrapped_code,
-)
+from phase_gate.recording.tamper.exchanged import find_exchanged
 from phase_gate.storage.ownership import Ownership, files_of
+
+if TYPE_CHECKING:
+    from phase_gate.recording.tamper.definitions import TestCode
+    from phase_gate.recording.tamper.result_watch import ResultWatch
 
 #: Hooks through which what runs can be changed, when tests are collected: each test is looked at once, then.
 _COLLECTION_HOOKS = frozenset(
@@ -79,8 +74,6 @@ _HINTS = (
     *(b"unittest.", b"_hook"),
 )
 _USES_PYTEST = rb"(?m)^[ \t\f]*+(?:import|from) +pytest\b"
-#: Methods of a test that decide about its outcome.
-_DECISIVE = frozenset({"runtest", "setup", "teardown", "ihook", "_getobj", "_getinstance", "repr_failure"})
 _GUARD = "outcomes-genuine"
 
 
@@ -183,15 +176,9 @@ class OutcomeWitness:
         # What is collected may be another kind of test than pytest's, which decides about its result itself.
         if not self.foreign_hooks or not all(map(_is_pytests, set(map(type, items)))):
             return bool(self.foreign_hooks)
-        definitions = Definitions()
-        return any(self._is_exchanged(item, definitions) for item in items)
+        from phase_gate.recording.tamper.definitions import are_exchanged
 
-    def _is_exchanged(self, item: pytest.Item, definitions: Definitions) -> bool:
-        """Tell whether a test is not, wrapped or not, what its module had under its name before the project's hooks."""
-        defined, before = code_of(definitions.find(item)), self._codes.get(item.nodeid)
-        if before is not None and before.outer is not defined:
-            return True
-        return isinstance(item, pytest.Function) and (defined is None or code_of(item.obj) is not defined)
+        return are_exchanged(items, self._codes)
 
     def _reaches_in(self) -> bool:
         """Tell whether a loaded module of the project has words of code that reaches into pytest."""
@@ -235,7 +222,10 @@ class OutcomeWitness:
         is_foreign = any(self._foreign("pytest_collection_modifyitems"))
         before = [item.nodeid for item in items] if is_foreign else []
         if is_foreign:
-            self._codes = test_codes(items)
+            with self._early.own_work:
+                from phase_gate.recording.tamper.definitions import test_codes
+
+                self._codes = test_codes(items)
         result = yield
         if is_foreign and self._drops_matter:
             kept = {item.nodeid for item in items} | self._deselected
@@ -257,33 +247,24 @@ class OutcomeWitness:
             work.settle()
 
     def _begin_watch(self, session: pytest.Session) -> None:
+        from phase_gate.recording.tamper.definitions import test_codes
+        from phase_gate.recording.tamper.result_watch import ResultWatch
+
         self._look_at_objects(session.items)
         self._watch = ResultWatch({**test_codes(session.items), **self._codes})
         self.guard(phase_gate_result_watch=self._watch)
 
+    def _look_at_objects(self, items: list[pytest.Item]) -> None:
+        from phase_gate.recording.tamper.definitions import find_replaced
+
+        for item, detail in find_replaced(items, self.ownership):
+            self._doubt("test-replaced", detail, item.nodeid)
+
     def _look_at_internals(self) -> None:
-        for name, whose in self._early.patches.look(self.ownership, self._config, self._early.own_work.left):
+        work = self._early.own_work
+        for name, whose in self._early.patches.look(self.ownership, self._config, work.left, work.fakes):
             by = f", but from {whose}" if whose else ""
             self._doubt("pytest-patched", f"{name} is not its own any more{by}", name)
-
-    def _look_at_objects(self, items: list[pytest.Item]) -> None:
-        """Does each test run what its module defines under its name?"""
-        definitions, sources = Definitions(), _Sources()
-        for item in items:
-            for name in () if _DECISIVE.isdisjoint(vars(item)) else _DECISIVE & vars(item).keys():
-                files = self.ownership.projects_files(vars(item)[name])
-                if files:
-                    self._doubt("test-replaced", f"its {name} is from {', '.join(files)}", item.nodeid)
-            if not isinstance(item, pytest.Function):
-                continue
-            function, runs = definitions.find(item), getattr(item.obj, "__func__", item.obj)
-            running = unwrapped_code(runs)
-            defined = running if function is runs else unwrapped_code(function)
-            if defined is not None and running is not None and defined is not running:
-                self._doubt("test-replaced", "runs other code than its module defines", item.nodeid)
-                continue
-            if running is not None and not sources.has(item, running):
-                self._doubt("test-replaced", f"runs code from {self.ownership.shown(running.co_filename)}", item.nodeid)
 
 
 def _callers(manager: pytest.PytestPluginManager, plugin: object) -> Iterator[str]:
@@ -298,80 +279,3 @@ def _is_pytests(kind: type) -> bool:
     """Tell whether it is the very class that pytest has under that name: a name is easily borrowed."""
     own = kind.__module__.startswith("_pytest.")
     return own and getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
-
-
-#: A definition that begins its line.
-_DEFINES = rb"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)"
-
-
-class _Sources:
-    """The files of tests, each read once."""
-
-    def __init__(self) -> None:
-        self._path: Path | None = None
-        self._file = ""
-        self._lines: Mapping[str, int] = {}
-        self._functions: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef] | None = None
-
-    def has(self, item: pytest.Function, code: CodeType) -> bool:
-        """Tell whether a test's code is at its place in the file, if the source shows it plainly."""
-        if item.path is not self._path:  # the tests of a file share its path, and come one after the other
-            self._path, self._file, self._functions = item.path, str(item.path), None
-            self._lines = _defined_once(item.path)
-        name = bare_name(item.nodeid.partition("::")[2])
-        is_here = Ownership.is_same_file(code.co_filename, self._file)
-        if is_here and self._lines.get(name.rpartition("::")[2]) == code.co_firstlineno:
-            return True
-        if self._functions is None:
-            self._functions = _functions_in(item.path)
-        found = self._functions.get(name)
-        if found is None or not all("mark" in _dotted(mark) for mark in found.decorator_list):
-            return True  # not there, or under a decorator that might stand in for it
-        first = min((found.lineno, *(mark.lineno for mark in found.decorator_list)))
-        return is_here and code.co_firstlineno == first
-
-
-def _defined_once(path: Path) -> Mapping[str, int]:
-    """Return the lines of functions of which there is one with that name, whatever it stands in.
-
-    A test whose code begins there is that one, and no other is. What begins with a decorator is not among them.
-    """
-    try:
-        source = path.read_bytes()
-    except OSError:
-        return {}
-    if not source.isascii() or b"\f" in source or b"\r" in source:
-        return {}
-    found: dict[str, int] = {}
-    defines, is_word = re.compile(_DEFINES), re.compile(rb"\bdef\b")
-    # Lines are told by where their definition is, not looked at one by one: most have none.
-    number, counted, after, at = 1, 0, 0, source.find(b"def")
-    while at >= 0:
-        begin = source.rfind(b"\n", 0, at) + 1
-        match = defines.match(source, begin) if begin >= after else None
-        if match is None:
-            if is_word.match(source, at):
-                return {}  # the syntax tree tells what stands further on in a line
-            at = source.find(b"def", at + 3)
-            continue
-        number, counted = number + source.count(b"\n", counted, begin), begin
-        name = match[1].decode()
-        is_decorated = source.find(b"@", after, begin) >= 0
-        found[name] = -1 if name in found or is_decorated else number
-        end = source.find(b"\n", begin)
-        after = len(source) if end < 0 else end + 1
-        at = source.find(b"def", match.start(1))
-    return found
-
-
-def _functions_in(path: Path) -> Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-    from phase_gate.recording.reasons import parse_file
-    from phase_gate.source.checks import find_functions
-
-    tree = parse_file(str(path))
-    return {} if tree is None else find_functions(tree)
-
-
-def _dotted(node: ast.expr) -> str:
-    inner = node.func if isinstance(node, ast.Call) else node
-    return ast.unparse(inner)

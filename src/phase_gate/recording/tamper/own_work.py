@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
+from phase_gate.recording.loading import OwnModules
 from phase_gate.recording.tamper.namespaces import GONE, Namespaces, Replaced, lay_back
 from phase_gate.recording.tamper.process_state import ProcessState, Undo
 from phase_gate.storage.ownership import Ownership, files_of, is_installed
@@ -24,16 +25,18 @@ class OwnWork:
     """A context, entered as often as needed, and inside itself."""
 
     def __init__(self) -> None:
-        self._namespaces, self._state = Namespaces(), ProcessState()
+        self._namespaces, self._state, self._modules = Namespaces(), ProcessState(), OwnModules()
         self._depth = 0
         self._replaced: list[Replaced] = []
         self._undo: Undo = []
+        self._fakes: Mapping[str, object] = {}
         self._settled: Mapping[str, object] = {}
 
     def __enter__(self) -> OwnWork:
         if not self._depth:
             self._replaced = self._namespaces.put_back()
             self._undo = self._state.put_back()
+            self._fakes = self._modules.put_back()
         self._depth += 1
         return self
 
@@ -43,11 +46,18 @@ class OwnWork:
         self._depth -= 1
         if self._depth:
             return
+        self._modules.lay_back(self._fakes)
+        self._fakes = {}
         while self._undo:
             with contextlib.suppress(OSError, ValueError, RecursionError):
                 self._undo.pop()()
         lay_back(self._replaced)
         self._replaced = []
+
+    @property
+    def fakes(self) -> Mapping[str, object]:
+        """What stood under names of our modules that is not what we loaded, by name; None where nothing stood there."""
+        return self._fakes
 
     @property
     def left(self) -> Mapping[str, object]:

@@ -150,6 +150,9 @@ _AT_HOME = tuple(folder + os.sep for folder in _FOLDERS)
 _STDLIB = os.path.dirname(os.__file__) + os.sep
 
 
+_NOTHING: Mapping[str, object] = {}
+
+
 class Patches:
     """What pytest, pluggy and this plugin consist of, as first seen."""
 
@@ -171,40 +174,39 @@ class Patches:
 
     def _keep(self, names: Iterable[str], *, may_be_suspect: bool = True) -> None:
         spaces: list[_Space] = []
-        others: set[type] = set()
         for name in names:
             module = sys.modules.get(name)
             if name in self._modules or not isinstance(module, ModuleType):
                 continue
             self._modules[name] = module
-            file = getattr(module, "__file__", None) or ""
-            space = _Space(name, module, file)
-            spaces.append(space)
-            for key, value in space.values.items():
-                kind = type(value)
-                if kind is FunctionType or kind in others:
-                    continue
-                if not issubclass(kind, type):
-                    others.add(kind)
-                elif value.__module__ == name:
-                    spaces.append(_Space(f"{name}.{key}", value, file))
+            spaces += _spaces_of(name, module)
         if spaces:
             self._kept.append(_Kept(spaces))
             if may_be_suspect:
                 self._suspects |= _find_suspects(spaces)
 
     def look(
-        self, ownership: Ownership, config: pytest.Config, left: Mapping[str, object]
+        self,
+        ownership: Ownership,
+        config: pytest.Config,
+        left: Mapping[str, object],
+        fakes: Mapping[str, object] = _NOTHING,
     ) -> Iterator[tuple[str, str]]:
         """Yield the dotted names that are not their own any more, and whose they are now, as far as one can tell.
 
         :param left: what names had that were put back for the time of this look.
+        :param fakes: what stood under names of our modules meanwhile.
         """
         self._keep((*_own_modules(), *_MODULES))
+        for name, fake in fakes.items():
+            if name not in self._modules and name.startswith(OWN_PACKAGES) and isinstance(fake, ModuleType):
+                self._suspects |= _find_suspects(_spaces_of(name, fake))
         for name, module in self._modules.items():
             now: object = sys.modules.get(name)
             if left:
                 now = left.get(f"sys.modules.{name}", now)
+            if name in fakes:
+                now = fakes[name]
             if now is not module:
                 yield name, _whose(now, ownership)
         # Those that turn out to be at home need no third look: what changes from now on is seen by identity.
@@ -221,6 +223,19 @@ class Patches:
             if now is not value and _is_replaced(value, now, ownership):
                 yield f"builtins.{name}", _whose(now, ownership)
         yield from _look_at_objects(config, ownership)
+
+
+def _spaces_of(name: str, module: ModuleType) -> list[_Space]:
+    """Return a module and the classes that it defines."""
+    file = getattr(module, "__file__", None) or ""
+    first = _Space(name, module, file)
+    found = [first]
+    for key, value in first.values.items():
+        kind = type(value)
+        # Most are functions, or one of a few kinds.
+        if kind is not FunctionType and kind not in _NO_CLASSES and issubclass(kind, type) and value.__module__ == name:
+            found.append(_Space(f"{name}.{key}", value, file))
+    return found
 
 
 def _own_modules() -> list[str]:
@@ -261,6 +276,7 @@ def _find_suspects(spaces: Iterable[_Space]) -> dict[str, object]:
 _TRUSTED = sys.stdlib_module_names | {"_pytest", "pytest", "pluggy", "phase_gate", "xdist", "execnet"}
 #: Values that decide nothing by themselves.
 _PLAIN = frozenset({str, int, bool, type(None), tuple, dict, ModuleType, MemberDescriptorType, WrapperDescriptorType})
+_NO_CLASSES = _PLAIN | {list, set, frozenset, float, bytes, property, classmethod, staticmethod}
 _HOLDERS = (property, functools.partial, functools.cached_property)
 #: The same value is none in one file and one in another.
 _JUDGED_BY_FILE = frozenset({FunctionType, classmethod, staticmethod, property})

@@ -6,17 +6,12 @@ it does not matter by which of many ways other code came between.
 
 from __future__ import annotations
 
-import inspect
-import os
-import sys
-from collections.abc import Generator, Iterable
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Generator
 
 import pytest
 
-from phase_gate.gate.inventory import bare_name
+from phase_gate.recording.tamper.definitions import TestCode
 from phase_gate.recording.tamper.execution import watch_code
-from phase_gate.storage.ownership import is_installed
 
 
 class ResultWatch:
@@ -103,81 +98,3 @@ def _fits(raised: str, outcome: str) -> bool:
     if outcome in ("failed", "rerun"):
         return True
     return outcome == "skipped" and raised in ("Skipped", "SkipTest")
-
-
-class TestCode:
-    """The code that a test's module defines under its name: as it is called, and below its decorators."""
-
-    __slots__ = ("inner", "outer")
-    __test__ = False
-
-    def __init__(self, function: object) -> None:
-        self.outer = code_of(function)
-        inner = unwrapped_code(function)
-        # A decorator of the project's own may run the test elsewhere, in another process for one.
-        is_decorated = self.outer is not None and inner is not self.outer
-        self.inner = None if is_decorated and not is_installed(self.outer.co_filename) else inner  # type: ignore[union-attr]
-
-
-def test_codes(items: Iterable[pytest.Item]) -> dict[str, TestCode]:
-    """Return what has to run for each test: what its module defines, whatever object is in the list."""
-    found, defined_function = {}, Definitions().find
-    for item in items:
-        function = defined_function(item)
-        if function is not None:
-            found[item.nodeid] = TestCode(function)
-    return found
-
-
-test_codes.__test__ = False  # type: ignore[attr-defined]
-
-
-class Definitions:
-    """What modules have under the names of tests, for one look at all of them."""
-
-    def __init__(self) -> None:
-        self._parent: object = self
-        self._owner: object = None
-
-    def find(self, item: pytest.Item) -> object:
-        """Return what the test's module has under its name; None where it has nothing."""
-        if not isinstance(item, pytest.Function):
-            return _find_by_name(item)
-        if item.parent is not self._parent:  # tests of a class or a module come one after the other
-            self._parent = item.parent
-            self._owner = item.cls if item.cls is not None else item.module
-        return getattr(self._owner, item.originalname, None)
-
-
-def _find_by_name(item: pytest.Item) -> object:
-    if item.path.suffix != ".py" or "::" not in item.nodeid or type(item).__module__.startswith("_pytest."):
-        return None
-    # An object of the project's own that bears the name of a function in that file.
-    found: object = _module_at(os.path.realpath(item.path))
-    for part in bare_name(item.nodeid.partition("::")[2]).split("::"):
-        found = getattr(found, part, None)
-    return found
-
-
-def _module_at(path: str) -> ModuleType | None:
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str) and file.endswith(".py") and os.path.realpath(file) == path:
-            return module
-    return None
-
-
-def code_of(function: object) -> CodeType | None:
-    if type(function) is FunctionType:
-        return function.__code__
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    return code if isinstance(code, CodeType) else None
-
-
-def unwrapped_code(function: object) -> CodeType | None:
-    if type(function) is FunctionType and "__wrapped__" not in function.__dict__:
-        return function.__code__
-    try:
-        return code_of(inspect.unwrap(function))  # type: ignore[arg-type]
-    except ValueError:
-        return None
