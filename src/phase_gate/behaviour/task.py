@@ -101,7 +101,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     if comparison.differing:
         names = ", ".join(each.name for each in comparison.differing[:_NAMED])
         more = f" and {len(comparison.differing) - _NAMED} more" if len(comparison.differing) > _NAMED else ""
-        yield f"{names}{more} gave other answers to fresh inputs: phase-gate behaviour shows them"
+        yield f"other answers to fresh inputs: {names}{more} (see phase-gate behaviour)"
 
 
 def _finding(compared: Compared) -> Finding:
