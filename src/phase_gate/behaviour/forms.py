@@ -54,7 +54,7 @@ def form_of(value: object) -> Form:
     """Return the form of a value. Takes items out of an iterator."""
     try:
         return _Writer().write(value)
-    except (_TooLargeError, RecursionError):
+    except Exception:  # too large, or it does not let itself be looked at
         return _other(value, public=[])
 
 

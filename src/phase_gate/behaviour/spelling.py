@@ -18,6 +18,9 @@ from phase_gate.behaviour.forms import form_of
 #: Characters of a value that are shown.
 SHOWN = 200
 
+#: Levels of a value that are written.
+_DEEP = 50
+
 #: Types whose repr is source code once their module is imported, and what that code begins with.
 _BY_REPR = {
     decimal.Decimal: "from decimal import Decimal",
@@ -51,9 +54,9 @@ class Spelling:
     def write(self, value: Any) -> str:
         self._depth += 1
         try:
-            if self._depth > 50:
-                return self._give_up(value)
-            return self._write(value)
+            return self._give_up(value) if self._depth > _DEEP else self._write(value)
+        except Exception:  # a repr of the project's, or a number with too many digits
+            return self._give_up(value)
         finally:
             self._depth -= 1
 
