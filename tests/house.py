@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "plain_json",
         "codec",
         "names",
+        "renamed",
         "visible",
         "shell_text",
         "errors",
