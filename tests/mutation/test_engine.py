@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from phase_gate.errors import UsageError
-from phase_gate.mutation.engine import make_mutants
+from phase_gate.mutation.engine import count_excused, make_mutants
 from phase_gate.mutation.model import Mutant
 from phase_gate.source.new_code import Statement, find_new
 
@@ -49,6 +49,13 @@ def changes(source: str, *lines: int) -> set[str]:
 )
 def test_a_line_has_these_mutants(line: str, expected: set[str]) -> None:
     assert changes(f"{line}\n") == expected
+
+
+def test_lines_that_a_comment_excuses_are_counted() -> None:
+    source = "a = 1\nb = 2  # pragma: no mutate\nc = (\n    3  # nomut\n)\n"
+    statements = find_new({}, {"calc.py": source})["calc.py"].statements
+    assert count_excused(source, statements) == 2
+    assert changes(source) == {"1 -> 0", "1 -> 2"}
 
 
 def test_only_chosen_lines_have_mutants() -> None:

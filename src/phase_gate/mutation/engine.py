@@ -25,7 +25,7 @@ def make_mutants(file: str, source: str, statements: Iterable[Statement]) -> tup
 
     A source that can't be parsed has none.
     """
-    mutators, is_filtered = _load_engine()
+    mutators, read_filters, is_filtered = _load_engine()
     spans = [(each.line, each.end) for each in statements]
     try:
         tree = ast.parse(source)
@@ -33,13 +33,14 @@ def make_mutants(file: str, source: str, statements: Iterable[Statement]) -> tup
         return ()
     lines = [line.rstrip("\r\n") for line in split_lines(source)]
     original = ast.dump(tree)
+    filters = read_filters(lines)
     found: dict[str, Mutant] = {}
     seen = {original}
     for place in _places(mutators, tree, lines, spans):
         span = next(
             ((first, last) for first, last in spans if first <= place.lineno and place.end_lineno <= last), None
         )
-        if span is None or is_filtered(lines, place):
+        if span is None or is_filtered(filters, place):
             continue
         mutant = _mutant(file, lines, place, span)
         changed = _dump(mutant.apply(source))
@@ -58,7 +59,15 @@ def engine_version() -> str:
     return f"poodle {metadata.version('poodle')}"
 
 
-def _load_engine() -> tuple[list[Any], Any]:
+def count_excused(source: str, statements: Iterable[Statement]) -> int:
+    """Return how many of these statements have a comment that keeps mutants away. Raises UsageError without poodle."""
+    _, read_filters, _ = _load_engine()
+    excused = read_filters([line.rstrip("\r\n") for line in split_lines(source)])
+    return sum(any(line in excused for line in range(each.line, each.end + 1)) for each in statements)
+
+
+def _load_engine() -> tuple[list[Any], Any, Any]:
+    """Return the mutators, what reads comments that keep them away, and what tells whether a place has one."""
     try:
         from poodle.mutate import builtin_mutators, is_filtered, parse_filters
     except ImportError:
@@ -67,12 +76,7 @@ def _load_engine() -> tuple[list[Any], Any]:
         ) from None
     settings = SimpleNamespace(mutator_opts={})
     mutators = [make(settings, print) for name, make in builtin_mutators.items() if name not in _LEFT_OUT]
-
-    def is_left_out(lines: list[str], place: Any) -> bool:
-        """Tell whether a comment in the source says that this is not to be mutated."""
-        return bool(is_filtered(parse_filters(lines), place))
-
-    return mutators, is_left_out
+    return mutators, parse_filters, is_filtered
 
 
 def _places(mutators: list[Any], tree: ast.Module, lines: list[str], spans: list[tuple[int, int]]) -> Iterator[Any]:

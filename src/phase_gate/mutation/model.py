@@ -111,6 +111,8 @@ class Mutation(Value):
     problem: str = ""
     #: What the lines are new since, for people.
     since: str = ""
+    #: New statements that a comment keeps mutants away from.
+    excused: int = 0
     #: Of this call: runs of pytest, and seconds.
     starts: int = 0
     seconds: float = 0.0

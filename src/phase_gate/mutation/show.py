@@ -70,11 +70,13 @@ def _notes(mutation: Mutation) -> Iterator[str]:
     baseline = mutation.baseline
     if baseline is not None and baseline.blind:
         yield f"note: which test reaches which line is unknown ({baseline.blind}): the targets were tried with each"
+    if mutation.excused:
+        yield f"note: `pragma: no mutate` excuses {count(mutation.excused, 'new line')}"
 
 
 def _sum_up(mutation: Mutation) -> str:
     if mutation.problem:
-        return f"no mutant was tried: {mutation.problem}"
+        return f"{'it ended early' if mutation.tried else 'no mutant was tried'}: {mutation.problem}"
     if not mutation.tried and not mutation.left:
         return f"no mutants: no line that can be mutated is new since {mutation.since}"
     counts = ", ".join(f"{mutation.count(verdict)} {_WORDS[verdict]}" for verdict in COUNTED)

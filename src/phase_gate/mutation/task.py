@@ -17,7 +17,7 @@ from phase_gate.gate.findings import Finding, cap_findings
 from phase_gate.gate.inventory import bare_id
 from phase_gate.gate.state import ExperimentRecord
 from phase_gate.mutation.choosing import order_mutants
-from phase_gate.mutation.engine import engine_version, make_mutants
+from phase_gate.mutation.engine import count_excused, engine_version, make_mutants
 from phase_gate.mutation.model import Mutant, Mutation, Tried
 from phase_gate.mutation.trying import BaselineError, Ground, make_baseline, try_mutants
 from phase_gate.rooms.arguments import parse_options, words_of_red
@@ -47,6 +47,8 @@ class Plan(Value):
     #: What the lines are new since, for people.
     since: str
     key: str
+    #: New statements that a comment keeps mutants away from.
+    excused: int = 0
 
 
 def plan_mutants(task: Task) -> Plan:
@@ -93,6 +95,7 @@ def plan_mutants(task: Task) -> Plan:
         mutants=tuple(order_mutants(mutants)),
         since="the cycle began" if name == "new_code" else f"{_phase_before(task, phase.name)} ended",
         key=_digest(version, sys.version_info[:3], words),
+        excused=sum(count_excused(text, new[path].statements) for path, text in sources.items()),
     )
 
 
@@ -211,6 +214,7 @@ class _Call:
             baseline=self._baseline,
             key=plan.key,
             since=plan.since,
+            excused=plan.excused,
             starts=self._starts,
             seconds=round(time.monotonic() - self._began, 2),
         )
