@@ -86,6 +86,7 @@ def test_what_is_decorated_has_mutants_and_keeps_its_decorator() -> None:
         pytest.param("x = f'{a + 1} {b!r}'\n", id="an-f-string"),
         pytest.param("x = '\\n' 'b'\n", id="strings-side-by-side"),
         pytest.param("x = a + b", id="no-end-of-line"),
+        pytest.param("def f(a):\n    return g(a)\n", id="two-that-mean-the-same"),
     ],
 )
 def test_each_mutant_can_be_compiled_differs_and_stands_once(source: str) -> None:

@@ -181,6 +181,17 @@ def test_what_is_not_new_has_no_mutants(sample: Sample, before: dict[str, str], 
     assert metrics_of(mutate_task(opened(sample)))["mutants_total"] == 0
 
 
+def test_what_a_proof_keeps_says_what_is_new_too(sample: Sample) -> None:
+    # It keeps the tests as well: what stands in one of them is new all the same where the code has it.
+    sample.write(test_calc=TEST.replace("    assert is_adult(8)", "    limit = 18\n    assert is_adult(limit - 10)"))
+    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
+    sample.write(calc="def is_adult(age):\n    limit = 18\n    return age >= limit\n")
+    assert sample.pytest("--phase=green").code == 10
+    plan = plan_mutants(opened(sample))
+    assert {each.line for each in plan.mutants} == {2, 3}
+    assert plan.since == "RED ended"
+
+
 def opened(sample: Sample) -> Task:
     return Task.open(Project.find(sample.root, environment=os.environ))
 
