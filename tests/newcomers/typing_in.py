@@ -38,7 +38,7 @@ def environment(home: Path, index: str, tools: Path | None) -> dict[str, str]:
     settings = Path.home() / ".config" / "pip" / "pip.conf"
     if settings.exists():
         kept.setdefault("PIP_CONFIG_FILE", str(settings))
-    more = [each for each in (kept.get("PIP_EXTRA_INDEX_URL"), *_extra_indexes(), index) if each]
+    wheels = (f"{index}{name}/" for name in ("phase-gate", "pytest-phase-gate"))
     first = [str(tools / "bin")] if tools else []
     return {
         **kept,
@@ -47,7 +47,7 @@ def environment(home: Path, index: str, tools: Path | None) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "COLUMNS": "80",
         "INDEX": index,
-        "PIP_EXTRA_INDEX_URL": " ".join(more),
+        "PIP_FIND_LINKS": " ".join((kept.get("PIP_FIND_LINKS", ""), *wheels)),
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_ROOT_USER_ACTION": "ignore",
         "UV_INDEX": index,
@@ -58,13 +58,6 @@ def environment(home: Path, index: str, tools: Path | None) -> dict[str, str]:
         "GIT_COMMITTER_NAME": "dev",
         "GIT_COMMITTER_EMAIL": "dev@example.org",
     }
-
-
-def _extra_indexes() -> list[str]:
-    """Return what the configuration adds, which the environment would hide."""
-    command = [sys.executable, "-m", "pip", "config", "get", "global.extra-index-url"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.split() if done.returncode == 0 else []
 
 
 def install_tools(folder: Path, tools: tuple[str, ...]) -> str:
