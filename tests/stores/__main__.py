@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.stores import git_proofs, proofs
+from tests.stores import git_proofs, proofs, tls_proofs
 from tests.stores import postgresql_proofs as on_postgresql
 from tests.stores.database import Database, is_installed
 from tests.stores.handing_out import run_workers
@@ -27,6 +27,7 @@ Part = Callable[[Path], str]
 _HANDED = "1,000 tasks for 20 workers"
 
 _NO_SERVER = "not tried: it needs the server's own programs and the package psycopg (Debian: apt install postgresql)"
+_NO_OPENSSL = "not tried: openssl is not installed"
 _NO_DISK = "not tried: only root can make a disk in a namespace"
 
 
@@ -55,8 +56,13 @@ def postgresql_parts(stack: contextlib.ExitStack) -> dict[str, Part]:
         "server stopped at once": server(signal.SIGQUIT),
         "a bad line": lambda folder: on_postgresql.bad_line(places, database, folder, writers=8, changes=20),
         _HANDED: lambda folder: tell_handed(folder, places("handed").names(folder), is_shared=True),
+        "TLS": _with_openssl(tls_proofs.postgresql_by_tls),
         "a full disk": on_postgresql.disk_full if os.geteuid() == 0 else lambda folder: _NO_DISK,
     }
+
+
+def _with_openssl(part: Callable[..., str]) -> Part:
+    return lambda folder: part(folder, writers=4, changes=10) if tls_proofs.is_installed() else _NO_OPENSSL
 
 
 def _hand_out_over_git(folder: Path) -> str:
@@ -80,7 +86,11 @@ def main() -> int:
     arguments = parser.parse_args()
     _take("folder", {_HANDED: lambda folder: tell_handed(folder, os.environ, is_shared=False)}, arguments.only)
     if shutil.which("git"):
-        _take("git", {**git_proofs.PARTS, _HANDED: _hand_out_over_git}, arguments.only)
+        _take(
+            "git",
+            {**git_proofs.PARTS, "TLS": _with_openssl(tls_proofs.git_by_https), _HANDED: _hand_out_over_git},
+            arguments.only,
+        )
     else:
         print("git: not tried: it is not installed")
     if arguments.only.startswith("git"):

@@ -23,10 +23,10 @@ from phase_gate.stores.postgresql_tables import Initialised
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
 #: Nothing here has to survive the machine.
-_FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off", "-c", "autovacuum=off")
+FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off", "-c", "autovacuum=off")
 
 #: The user of the operating system that it runs as where we are root.
-_ORDINARY = "nobody"
+ORDINARY = "nobody"
 
 
 def find_program(name: str) -> str | None:
@@ -73,7 +73,7 @@ def shared_database() -> Database:
 class Database:
     """A server with its files in a temporary folder, and two users."""
 
-    def __init__(self, *, options: Sequence[str] = _FAST, disk: int = 0) -> None:
+    def __init__(self, *, options: Sequence[str] = FAST, disk: int = 0) -> None:
         """Make and start it.
 
         :param disk: its files are on a disk of their own, of so many MiB; only root can make one.
@@ -186,14 +186,14 @@ class Database:
 
     def _own(self, *paths: Path) -> None:
         if os.geteuid() == 0:
-            user = pwd.getpwnam(_ORDINARY)
+            user = pwd.getpwnam(ORDINARY)
             for path in paths:
                 os.chown(path, user.pw_uid, user.pw_gid)
 
     def _as_user(self) -> tuple[str, ...]:
         if os.geteuid() != 0:
             return ()
-        user = pwd.getpwnam(_ORDINARY)
+        user = pwd.getpwnam(ORDINARY)
         there = self._disk.enter if self._disk is not None else ()
         return (*there, "setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--")
 

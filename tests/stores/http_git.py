@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -71,14 +72,19 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serve(root: Path) -> Iterator[str]:
-    """Serve the repositories in a folder; yields the address that they are below."""
+def serve(root: Path, context: ssl.SSLContext | None = None) -> Iterator[str]:
+    """Serve the repositories in a folder; yields the address that they are below.
+
+    :param context: serve them by https.
+    """
     handler = type("Handler", (_Handler,), {"root": root})
     server = _Server(("127.0.0.1", 0), handler)
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"{'http' if context is None else 'https'}://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()
