@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import enum
+import json
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from phase_gate.values import NamedTuple, Value, as_dict, field, fields, replace
+from phase_gate.values import NamedTuple, StrEnum, Value, as_dict, field, fields, replace
 
 
 class Point(Value):
@@ -114,3 +117,52 @@ def test_a_named_tuple_is_a_tuple_with_names() -> None:
 def test_a_named_tuple_takes_its_fields_and_nothing_else(given: tuple[Any, ...], named: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="Row takes one, other"):
         Row(*given, **named)
+
+
+# --- enumerations
+
+
+class Colour(StrEnum):
+    """One of ours."""
+
+    RED = "red"
+    DARK_BLUE = "dark-blue"
+
+    @property
+    def is_dark(self) -> bool:
+        return self is Colour.DARK_BLUE
+
+
+class Plain(enum.StrEnum):
+    """One of Python's, with the same members."""
+
+    RED = "red"
+    DARK_BLUE = "dark-blue"
+
+    @property
+    def is_dark(self) -> bool:
+        return self is Plain.DARK_BLUE
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda kind: [(each.name, each.value, str(each), f"{each:>10}", json.dumps(each)) for each in kind],
+        lambda kind: [each.is_dark for each in kind],
+        lambda kind: repr(kind.RED).replace("Plain", "Colour"),
+        lambda kind: kind("red") is kind.RED,
+        lambda kind: (kind.RED == "red", kind.RED == kind.DARK_BLUE, {"red": 1}.get(kind.RED), {kind.RED: 1}["red"]),
+        lambda kind: (len(kind), kind.RED in kind, sorted(kind)[0] is kind.DARK_BLUE),
+        lambda kind: copy.deepcopy(kind.RED) is kind.RED and pickle.loads(pickle.dumps(kind.RED)) is kind.RED,
+        lambda kind: isinstance(kind.RED, str) and isinstance(kind.RED, kind) and type(str(kind.RED)) is str,
+        lambda kind: hash(kind.RED) == hash(kind("red")),
+    ],
+    ids=range(9),
+)
+def test_an_enumeration_is_what_pythons_own_is(ask: Callable[[Any], object]) -> None:
+    assert ask(Colour) == ask(Plain)
+
+
+def test_what_is_no_member_is_refused() -> None:
+    with pytest.raises(ValueError, match="'green' is not a valid Colour"):
+        Colour("green")

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from enum import Enum
 
-from phase_gate.values import Value, annotation_of, fields, has_default
+from phase_gate.values import StrEnum, Value, annotation_of, fields, has_default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def _plain(value: Any, of_value: Callable[[Value], Any]) -> Any:
         return list(value) if is_simple else [_plain(each, of_value) for each in value]
     if isinstance(value, frozenset):
         return sorted(value)
-    return value.value if isinstance(value, Enum) else value
+    return value.value if isinstance(value, StrEnum) else value
 
 
 def from_json(kind: type[T], document: object) -> T:

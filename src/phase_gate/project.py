@@ -190,12 +190,17 @@ class Project(Value):
 
     def take_contents(self, paths: Iterable[str], tree: Tree) -> dict[str, str]:
         """Return path -> content id of these files, also of those that the tree does not have; none that are gone."""
-        from phase_gate.storage.tree.untracked import take_contents
-
-        paths, shown = tuple(paths), {**tree.files, **tree.beside}
+        paths = tuple(paths)
+        if not paths:
+            return {}  # the tree need not be listed for it
+        shown = {**tree.files, **tree.beside}
+        found = {path: shown[path] for path in paths if path in shown}
         others = [path for path in paths if path not in shown]
-        found = take_contents(self.root, others, with_git=tree.is_gits) if others else {}
-        return found | {path: shown[path] for path in paths if path in shown}
+        if others:
+            from phase_gate.storage.tree.untracked import take_contents
+
+            found |= take_contents(self.root, others, with_git=tree.is_gits)
+        return found
 
     def take_tree(
         self,

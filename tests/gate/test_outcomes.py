@@ -466,7 +466,7 @@ def test_recovered(bucket: Bucket, recovered: bool) -> None:
 
 # --- the balance
 
-BUCKETS = st.sampled_from(Bucket)
+BUCKETS = st.sampled_from(tuple(Bucket))
 IDS = [f"test_{file}.py::test_{name}" for file in "ab" for name in "xyz"]
 OUTCOMES = st.dictionaries(st.sampled_from(IDS), BUCKETS)
 BODIES = st.sampled_from(["old", "new"])

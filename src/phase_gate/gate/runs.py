@@ -5,9 +5,7 @@ Pure: the facts of a run are arguments. Only a complete run may open Gate 1.
 
 from __future__ import annotations
 
-from enum import StrEnum
-
-from phase_gate.values import Value
+from phase_gate.values import StrEnum, Value
 from phase_gate.visible import count
 
 

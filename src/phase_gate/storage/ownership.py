@@ -166,8 +166,19 @@ def is_installed(file: str) -> bool:
     return is_distributed(path) or path.startswith((_STDLIB, _OURS))
 
 
-#: Folders stay where they are while a process runs, and the disk is asked for each part of a path.
-_real_folder = cache(os.path.realpath)
+#: Folders stay where they are while a process runs.
+_real_folders: dict[str, str] = {}
+
+
+def _real_folder(folder: str, known: dict[str, str]) -> str:
+    """Return a folder without links; of each the disk is asked once, not with all that lie in it."""
+    found = known.get(folder)
+    if found is None:
+        above, name = os.path.split(folder)
+        is_plain = os.path.isabs(above) and name not in ("", os.curdir, os.pardir) and not os.path.islink(folder)
+        found = os.path.join(_real_folder(above, known), name) if is_plain else os.path.realpath(folder)
+        known[folder] = found
+    return found
 
 
 def real_path(file: str) -> str:
@@ -175,7 +186,7 @@ def real_path(file: str) -> str:
     folder, name = os.path.split(file)
     if not os.path.isabs(folder) or os.path.islink(file):
         return os.path.realpath(file)
-    return os.path.join(_real_folder(folder), name)
+    return os.path.join(_real_folder(folder, _real_folders), name)
 
 
 def _file_of_module(kind: type) -> str:
@@ -238,10 +249,7 @@ class Ownership:
         folder, name = os.path.split(file)
         if not os.path.isabs(folder) or os.path.islink(file):
             return os.path.realpath(file)
-        known = self._real_folders.get(folder)
-        if known is None:
-            known = self._real_folders[folder] = os.path.realpath(folder)
-        return os.path.join(known, name)
+        return os.path.join(_real_folder(folder, self._real_folders), name)
 
     def is_foreign(self, file: str) -> bool:
         """Tell whether it is not installed: the project's own, or from a folder that a path variable names."""

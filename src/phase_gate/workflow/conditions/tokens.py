@@ -36,6 +36,7 @@ _TOKEN = (
     r"""|(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 )
 _WORDS = {"and": "AND", "or": "OR", "not": "NOT", "in": "in", "true": "literal", "false": "literal", "null": "literal"}
+_OPERATORS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _SYMBOLS = {"&&": "AND", "||": "OR", "!": "NOT"}
 _LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t"}
@@ -85,6 +86,10 @@ def is_name(text: str) -> bool:
 def tokenize(source: str) -> Iterator[Token]:
     """Yield the tokens one by one, so that the first fault in the text is the one that is told; the last is `end`."""
     offset, end = 0, len(source.rstrip(_SPACE))
+    plain = _plain_tokens(source)
+    if plain is not None:
+        yield from plain
+        offset = end
     while offset < end:
         match = _tokens().match(source, offset)
         if match is None:
@@ -98,6 +103,28 @@ def tokenize(source: str) -> Iterator[Token]:
             yield Token(kind, text, offset)
         offset = match.end()
     yield Token("end", "", end)
+
+
+def _plain_tokens(source: str) -> list[Token] | None:
+    """Return the tokens of names, whole numbers and operators with one space between; None if there is anything else.
+
+    Most conditions are no more than that, and to compile the pattern takes longer than to read all of a workflow's.
+    """
+    if not source.isascii():
+        return None
+    found, offset = [], 0
+    for word in source.split(" "):
+        if word.isidentifier():
+            kind = _WORDS.get(word.lower(), "name")
+        elif word.isdigit():
+            kind = "number"
+        elif word in _OPERATORS:
+            kind = "operator"
+        else:
+            return None
+        found.append(Token(kind, word, offset))
+        offset += len(word) + 1
+    return found
 
 
 def read_value(source: str, token: Token) -> MetricValue:
