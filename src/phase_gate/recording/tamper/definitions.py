@@ -138,7 +138,7 @@ def find_replaced(items: Iterable[pytest.Item], ownership: Ownership) -> Iterato
 
 
 #: A definition that begins its line.
-_DEFINES = rb"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)"
+_DEFINES = rb"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)"
 
 
 class _Sources:
@@ -179,25 +179,19 @@ def _defined_once(path: Path) -> Mapping[str, int]:
         return {}
     if not source.isascii() or b"\f" in source or b"\r" in source:
         return {}
+    rows = [*re.finditer(_DEFINES, source)]
+    if source.count(b"def") != len(rows) and len(re.findall(rb"\bdef\b", source)) != len(rows):
+        return {}  # the syntax tree tells what stands further on in a line
     found: dict[str, int] = {}
-    defines, is_word = re.compile(_DEFINES), re.compile(rb"\bdef\b")
-    # Lines are told by where their definition is, not looked at one by one: most have none.
-    number, counted, after, at = 1, 0, 0, source.find(b"def")
-    while at >= 0:
-        begin = source.rfind(b"\n", 0, at) + 1
-        match = defines.match(source, begin) if begin >= after else None
-        if match is None:
-            if is_word.match(source, at):
-                return {}  # the syntax tree tells what stands further on in a line
-            at = source.find(b"def", at + 3)
-            continue
+    number, counted, after, has_marks = 1, 0, 0, b"@" in source
+    for row in rows:
+        begin = row.start()
         number, counted = number + source.count(b"\n", counted, begin), begin
-        name = match[1].decode()
-        is_decorated = source.find(b"@", after, begin) >= 0
+        name = row[1].decode()
+        is_decorated = has_marks and source.find(b"@", after, begin) >= 0
         found[name] = -1 if name in found or is_decorated else number
-        end = source.find(b"\n", begin)
-        after = len(source) if end < 0 else end + 1
-        at = source.find(b"def", match.start(1))
+        if has_marks:
+            after = source.find(b"\n", begin) + 1 or len(source)
     return found
 
 
