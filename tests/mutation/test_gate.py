@@ -44,11 +44,15 @@ def test_children():
 ADULT = "def is_adult(age):\n    return age >= 18\n"
 SURVIVORS = {"age >= 18 -> age > 18", "18 -> 17", "18 -> 19"}
 
-#: Of two mutants one never ends.
+#: Of two mutants one never ends; it sleeps, so that others can work.
 SPIN = """\
+import time
+
+
 def spin(goes_on):
     while goes_on:
         goes_on = False
+        time.sleep(0.01)  # pragma: no mutate
     return goes_on
 """
 TEST_SPIN = """\
@@ -135,6 +139,7 @@ def test_a_loop_without_an_end_is_a_timeout_and_the_budget_is_kept(sample: Sampl
     first = mutate(sample, "--mutants", "1")
     assert (len(first["tried"]), first["starts"], first["metrics"]) == (1, 2, {})
     rest = mutate(sample, "--seconds", "500")
+    assert rest["excused"] == 1
     assert rest["starts"] == 1, "neither the baseline nor a mutant runs twice"
     assert by_verdict(rest) == {"timeout": {"False -> True"}, "killed": {"return goes_on -> return None"}}
     assert rest["metrics"] == {"mutants_total": 2, "mutants_killed": 1, "mutants_survived": 0, "mutants_timeout": 1}
