@@ -189,6 +189,31 @@ def test_old_tests_wait_for_what_a_new_one_in_their_file_imports(sample: Sample)
     assert sample.pytest("--phase=green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
 
 
+TABLE = """\
+import pytest
+from calc import add
+
+SUMS = {"one": (1, 1, 2), "two": (2, 2, 4)}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sum(name):
+    a, b, expected = SUMS[name]
+    assert add(a, b) == expected
+"""
+
+
+def test_an_old_row_that_fails_by_another_table_is_a_target(sample: Sample) -> None:
+    cycle(sample.write(test_table=TABLE)).write(test_table=TABLE.replace("(2, 2, 4)", "(2, 2, 5)"))
+    assert red(sample).code == 0
+    assert targets(sample) == ["test_table.py::test_sum[two]"]
+    assert numbers(sample, "tests_total", "tests_failing", "baseline_failing") == [1, 1, 0]
+    # The same table, and other code: it is the old test that fails.
+    sample.write(test_table=TABLE, calc=CALC.replace("a + b", "a - b"))
+    assert red(sample).code == 10
+    assert numbers(sample, "tests_total", "baseline_failing") == [0, 3]
+
+
 def test_old_tests_whose_import_no_new_test_waits_for_close_red(sample: Sample) -> None:
     cycle(sample.write(test_top=AT_THE_TOP))
     sample.write(test_new=NEW, calc=CALC.replace("def add", "def plus"))

@@ -34,6 +34,7 @@ class Bucket(StrEnum):
 
 
 FAILING = frozenset({Bucket.FAILED, Bucket.ERROR, Bucket.UNCOLLECTABLE})
+_RAN_AND_FAILED = FAILING - {Bucket.UNCOLLECTABLE}
 SKIPPED = frozenset({Bucket.SKIPPED, Bucket.SKIPPED_IF})
 XMARKED = frozenset({Bucket.XFAILED, Bucket.XPASSED})
 
@@ -224,7 +225,12 @@ def _standing(test_id: str, bucket: Bucket, inventory: Inventory, past: Referenc
 def _is_target(test_id: str, bucket: Bucket, inventory: Inventory, past: References) -> bool:
     baseline = past.baseline
     if baseline is not None and test_id in baseline.ids and _same_body(test_id, inventory, baseline.inventory):
-        return False
+        # With another table or helper around it, a test that fails is another test; one that passes need not be.
+        return (
+            bucket in _RAN_AND_FAILED
+            and not _is_known_failure(test_id, inventory, past)
+            and not (_same_around(test_id, inventory, baseline.inventory))
+        )
     if past.withdrawn is not None and _is_in(test_id, past.withdrawn):
         # What passes by now was red, and is done; what still fails is still the step, under whatever rules.
         return bucket in FAILING or not _same_body(test_id, inventory, past.withdrawn)
@@ -248,6 +254,14 @@ def _same_body(test_id: str, now: Inventory, then: Inventory) -> bool:
     return now.body(test_id) == then.body(test_id)
 
 
+def _same_around(test_id: str, now: Inventory, then: Inventory) -> bool:
+    """Tell whether all that was around a test in its file is still there: imports, constants, helpers, fixtures."""
+    path = split_id(test_id)[0]
+    if path not in now.files or path not in then.files:
+        return True
+    return {*then.files[path].statements} <= {*now.files[path].statements}
+
+
 def _is_known_failure(test_id: str, inventory: Inventory, past: References) -> bool:
     baseline = past.baseline
     return (
@@ -264,6 +278,7 @@ def _was_passing(test_id: str, inventory: Inventory, baseline: Past | None) -> b
         and test_id in baseline.ids
         and baseline.outcomes.get(test_id, Bucket.PASSED) is Bucket.PASSED
         and _same_body(test_id, inventory, baseline.inventory)
+        and _same_around(test_id, inventory, baseline.inventory)
     )
 
 
