@@ -17,7 +17,7 @@ from wild.stepping import commit, put
 #: Seconds that a proof of a whole release may take: it has more targets than any step.
 SECONDS = "300"
 
-PLAIN = ("-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "--continue-on-collection-errors")
+PLAIN = ("-q", "-rA", "--tb=no", "--color=no", "-p", "no:cacheprovider", "--continue-on-collection-errors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
