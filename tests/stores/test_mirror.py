@@ -70,7 +70,7 @@ def test_the_one_that_comes_second_writes_nothing(server: Server, tmp_path: Path
 def test_it_is_called_again_and_judges_on_what_is_true_by_then(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phase_gate.storage.shared.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("phase_gate.storage.again.time.sleep", lambda seconds: None)
     one, other = machine(server, tmp_path / "a"), machine(server, tmp_path / "b")
     begin(one)
     server.before_append = lambda: declare_one(other)
@@ -89,7 +89,7 @@ def test_it_is_called_again_and_judges_on_what_is_true_by_then(
 
 def test_it_gives_up_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("phase_gate.storage.shared.time.sleep", waits.append)
+    monkeypatch.setattr("phase_gate.storage.again.time.sleep", waits.append)
 
     @again_if_moved
     def write() -> None:
@@ -105,8 +105,8 @@ def test_a_slow_store_is_asked_less_often(monkeypatch: pytest.MonkeyPatch) -> No
     """Else a crowd asks in vain most of the time."""
     waits: list[float] = []
     clock = itertools.count(step=2.0)  # a try takes two seconds
-    monkeypatch.setattr("phase_gate.storage.shared.time.sleep", waits.append)
-    monkeypatch.setattr("phase_gate.storage.shared.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("phase_gate.storage.again.time.sleep", waits.append)
+    monkeypatch.setattr("phase_gate.storage.again.time.monotonic", lambda: next(clock))
     monkeypatch.setattr("random.uniform", lambda least, most: most)
 
     @again_if_moved

@@ -193,7 +193,7 @@ def test_two_runs_without_a_store_follow_each_other(server: Server, tmp_path: Pa
 def test_what_a_caller_opened_is_opened_again_where_another_machine_was_first(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phase_gate.storage.shared.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("phase_gate.storage.again.time.sleep", lambda seconds: None)
     one = begin(machine(server, tmp_path / "a"))
     opened = one.look()
     declare(machine(server, tmp_path / "b"), "faster")
@@ -265,7 +265,7 @@ def test_a_run_takes_the_place_of_what_was_not_sent(shop: tuple[Sample, Server])
 def test_a_run_that_begins_once_more_says_all_once(
     shop: tuple[Sample, Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phase_gate.storage.shared.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("phase_gate.storage.again.time.sleep", lambda seconds: None)
     sample, server = shop
     sample.write({"phase-gate.yaml": "proof: off\n"})
     assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0

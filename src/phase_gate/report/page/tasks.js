@@ -25,6 +25,8 @@
     }
     byId("tasks-said").textContent = left === rows.length ? `${left} tasks` : `${left} of ${rows.length} tasks`;
   };
-  for (const id of ["task-state", "task-wave", "task-by", "task-name"]) byId(id)?.addEventListener("input", choose);
+  for (const id of ["task-state", "task-wave", "task-by", "task-name"]) {
+    for (const kind of ["input", "change"]) byId(id)?.addEventListener(kind, choose);
+  }
   choose();
 })();
