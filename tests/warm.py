@@ -245,10 +245,10 @@ def _become(order: dict[str, Any], script: str) -> NoReturn:
     if order.get("at_terminal"):
         import pty
 
-        given = pty.openpty()[1]
+        source = pty.openpty()[1]
     else:
-        given = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(given, 0)
+        source = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(source, 0)
     for name, number in (("out", 1), ("err", 2)):
         # Both may be one file: neither writes over what the other wrote.
         file = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
@@ -259,6 +259,8 @@ def _become(order: dict[str, Any], script: str) -> NoReturn:
         load_file(Path(script)).prepare(order)
     program, *arguments = order["words"]
     sys.argv = [program, *arguments]
+    given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", WITHOUT_EXTRAS)]
+    sys.path[:0] = [path for path in map(os.path.abspath, given) if path not in sys.path]
     sys.path.insert(0, os.getcwd())  # before xdist is imported, which keeps the path for its workers
     if program == "pytest" and {"xdist", "xdist.plugin"} & set(arguments):
         load_file(Path(__file__).with_name("warm_workers.py")).offer_workers()

@@ -94,8 +94,8 @@ def postgresql_by_tls(folder: Path, *, writers: int, changes: int) -> str:
                 user = pwd.getpwnam(ORDINARY)
                 os.chown(file, user.pw_uid, user.pw_gid)
         settings = (f"ssl_cert_file='{certificate.name}'", f"ssl_key_file='{key.name}'", "ssl=on")
-        with (database.data / "postgresql.auto.conf").open("a", encoding="utf-8") as file:
-            file.write("".join(f"{each}\n" for each in settings))
+        with (database.data / "postgresql.auto.conf").open("a", encoding="utf-8") as configuration:
+            configuration.write("".join(f"{each}\n" for each in settings))
         rules = database.data / "pg_hba.conf"
         plain = rules.read_text(encoding="utf-8")
         with postgresql_proofs.serve(database) as places:
