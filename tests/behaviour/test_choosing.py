@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.behaviour.choosing import choose, find_constants
-from phase_gate.behaviour.places import import_folders, module_names
+from phase_gate.behaviour.places import import_folders, imported_names, module_names
 
 OLD = "def f(n: int) -> int:\n    return n\n"
 METHODS = """\
@@ -113,7 +113,7 @@ def test_constants_of_the_function_come_first_and_docstrings_are_none() -> None:
     ],
 )
 def test_what_a_module_is_called(path: str, files: list[str], texts: list[str], names: tuple[str, ...]) -> None:
-    assert module_names(path, files, lambda: texts) == names
+    assert module_names(path, files, lambda: imported_names(texts)) == names
 
 
 def test_folders_that_modules_are_looked_for_in() -> None:

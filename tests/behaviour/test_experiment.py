@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from typing import Literal, NamedTuple, NewType, TypedDict
+from typing import Any, Literal, NamedTuple, NewType, TypedDict
 
 
 class Colour(Enum):
@@ -209,6 +209,12 @@ DIFFERENT = {
         "value",
         call="streams(0)",
     ),
+    "smallest": Story(
+        "def smallest(points: list[Point], point: Point) -> None:\n    points.append(point)",
+        "def smallest(points: list[Point], point: Point) -> None:\n    points.insert(0, point)",
+        "arguments",
+        call="smallest([Point(x=1, y=0)], Point(x=0, y=0))",
+    ),
     "chosen": Story(
         "def chosen(mode: Literal['up', 'down'], *rest: int, key: int = 0) -> int:\n    return sum(rest) + key",
         "def chosen(mode: Literal['up', 'down'], *rest: int, key: int = 0) -> int:\n"
@@ -277,6 +283,10 @@ SAME = {
     "iterative": Story(
         "def iterative(n: int) -> int:\n    return 0 if n <= 0 else 1 + iterative(n - 1)",
         "def iterative(n: int) -> int:\n    return max(n, 0)",
+    ),
+    "anything": Story(
+        "def anything(value: Any) -> str:\n    return str(value)",
+        "def anything(value: Any) -> str:\n    return f'{value}'",
     ),
     "picky": Story(
         "def picky(one: Picky) -> int:\n    return one.size + 1",

@@ -20,6 +20,7 @@ from phase_gate.rooms.room import Room, Visit, talk_in_room
 _OURS = "PHASE_GATE_"
 #: Seconds that a worker has to start and to import a module, and for what it says beyond a call.
 _START, _GRACE = 60.0, 5.0
+_NO_START = "Python does not start in the room"
 
 
 class Asked:
@@ -37,6 +38,8 @@ class Asked:
         self._place: Place | None = None
         #: What is known of the function that is open.
         self.opened: Mapping[str, Any] = {}
+        #: It did not start: it would not the next time.
+        self._is_lost = False
         #: Why no more inputs could be made.
         self.problem = ""
 
@@ -49,8 +52,15 @@ class Asked:
         """Get a function ready; return why that is not possible, empty if it is."""
         if self._place == place and self._talk is not None:
             return str(self.opened["problem"])
+        if self._is_lost:
+            return _NO_START
         try:
             talk = self._start()
+        except SilentError:
+            self._is_lost = True
+            self.close()
+            return _NO_START
+        try:
             talk.say(do="open", file=place.file, names=list(place.modules), function=place.function)
             self.opened = talk.hear(_START)
         except SilentError as error:

@@ -47,8 +47,8 @@ def choose(then: Mapping[str, str], now: Mapping[str, str], names: Iterable[str]
     :param then: path -> text of the sources as they were; `now` likewise. Files that are not sources are left out.
     :param names: functions to compare, changed or not, as `name`, `module:name` or `path::name`; else all that changed.
     """
-    before = {path: Reading.of(text) for path, text in then.items()}
     after = {path: Reading.of(text) for path, text in now.items()}
+    before = {path: after[path] if now.get(path) == text else Reading.of(text) for path, text in then.items()}
     wanted = tuple(names)
     dirty = _spread(_changed(before, after), after)
     found: list[tuple[int, Chosen]] = []
@@ -120,23 +120,22 @@ def _changed(before: Mapping[str, Reading], after: Mapping[str, Reading]) -> set
 
 def _spread(dirty: set[tuple[str, str]], after: Mapping[str, Reading]) -> set[tuple[str, str]]:
     """Return the names with those whose definition mentions one of them, over any number of steps."""
-    modules = {_module(path): path for path in after}
-    is_growing = True
-    while is_growing:
-        is_growing = False
-        for path, reading in after.items():
-            for name, definition in reading.definitions.items():
-                if (path, name) in dirty:
-                    continue
-                if any(each in dirty for each in _meant(path, reading, definition.mentions, modules)):
-                    dirty.add((path, name))
-                    is_growing = True
-    return dirty
+    modules = _Modules(after)
+    mentioned_by: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for path, reading in after.items():
+        for name, definition in reading.definitions.items():
+            for each in _meant(path, reading, definition.mentions, modules):
+                mentioned_by.setdefault(each, []).append((path, name))
+    found, waiting = set(dirty), list(dirty)
+    while waiting:
+        for each in mentioned_by.get(waiting.pop(), ()):
+            if each not in found:
+                found.add(each)
+                waiting.append(each)
+    return found
 
 
-def _meant(
-    path: str, reading: Reading, mentions: Iterable[str], modules: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
+def _meant(path: str, reading: Reading, mentions: Iterable[str], modules: _Modules) -> Iterator[tuple[str, str]]:
     for mention in mentions:
         first, _, rest = mention.partition(".")
         if mention in reading.definitions:
@@ -147,27 +146,35 @@ def _meant(
         if not module:
             continue
         if original:
-            yield _find_module(module, path, modules), original
-            yield _find_module(f"{module}.{original}", path, modules), rest
+            yield modules.find(module, path), original
+            yield modules.find(f"{module}.{original}", path), rest
         elif rest:
-            yield _find_module(module, path, modules), rest
+            yield modules.find(module, path), rest
+
+
+class _Modules:
+    """The files of modules, by the names that imports have for them."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._files: dict[str, str] = {}
+        for path in paths:
+            name = _module(path)
+            while name:  # whatever folder it is imported from
+                self._files.setdefault(name, path)
+                name = name.partition(".")[2]
+
+    def find(self, module: str, path: str) -> str:
+        """Return the file of a module that is imported in another one; empty: it is none of the project's."""
+        if not module.startswith("."):
+            return self._files.get(module, "")
+        folder, name = posixpath.dirname(path), module.lstrip(".")
+        for _ in range(len(module) - len(name) - 1):
+            folder = posixpath.dirname(folder)
+        return self._files.get(".".join(filter(None, (folder.replace("/", "."), name))), "")
 
 
 def _module(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
-def _find_module(module: str, path: str, modules: Mapping[str, str]) -> str:
-    """Return the file of a module; empty: it is none of the project's."""
-    if module.startswith("."):
-        folder = posixpath.dirname(path)
-        name = module.lstrip(".")
-        for _ in range(len(module) - len(name) - 1):
-            folder = posixpath.dirname(folder)
-        return modules.get(".".join(filter(None, (folder.replace("/", "."), name))), "")
-    if module in modules:
-        return modules[module]
-    return next((file for known, file in modules.items() if known.endswith(f".{module}")), "")
 
 
 class _Function(Value):

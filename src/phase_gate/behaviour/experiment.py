@@ -18,6 +18,7 @@ from phase_gate.behaviour.guarding import Limits
 from phase_gate.behaviour.model import Against, Compared, Difference
 from phase_gate.behaviour.places import Place
 from phase_gate.behaviour.snippet import Called, write_test
+from phase_gate.behaviour.spelling import shorten
 from phase_gate.rooms.conversation import SilentError
 from phase_gate.rooms.room import NoRoomError, Room
 from phase_gate.values import Value, replace
@@ -116,7 +117,7 @@ class Bench:
             oracle=question.oracle,
         )
         if time.monotonic() > self._deadline:
-            return replace(compared, left_out=f"the {self._setting.total:g} seconds were over")
+            return replace(compared, left_out="the time was over before", is_unreached=True)
         try:
             problem = self._open(question)
             if problem:
@@ -210,7 +211,8 @@ class _Search:
     def __init__(self, question: Question, before: Asked, now: Asked, ends_at: float, limits: Limits) -> None:
         self._question, self._before, self._now = question, before, now
         self._ends_at, self._limits = ends_at, limits
-        self._known: dict[str, bool] = {}
+        #: What came out for an input; Hypothesis ends with the smallest one, once more.
+        self._known: dict[str, _Found | None] = {}
         self._late = 0
         self._has_seen = False
         self.inputs = 0
@@ -231,17 +233,18 @@ class _Search:
         return "" if self._has_seen else "what it returns can't be compared"
 
     def judge(self, packed: str) -> bool:
-        if packed in self._known:
-            return self._known[packed]
-        if self._left_out:
-            return False
-        if time.monotonic() > self._ends_at:
-            self.is_cut = True
-            return False
-        differs = self._known[packed] = self._differs(packed)
-        return differs
+        if packed not in self._known:
+            if self._left_out:
+                return False
+            if time.monotonic() > self._ends_at:
+                self.is_cut = True
+                return False
+            self._known[packed] = self._compare(packed)
+        found = self._known[packed]
+        self.found = found or self.found
+        return found is not None
 
-    def _differs(self, packed: str) -> bool:
+    def _compare(self, packed: str) -> _Found | None:
         times = 2 if self.inputs < _TWICE else 1
         self._before.say_call(packed, self._limits, times=times)
         self._now.say_call(packed, self._limits)
@@ -249,7 +252,7 @@ class _Search:
         (now,) = self._now.hear_call(self._limits)
         then = answers[0]
         if not self._is_usable(answers, now):
-            return False
+            return None
         self.inputs += 1
         self._has_seen |= then["ended"] == "raised" or not is_opaque(then["value"]) or bool(then["output"])
         kind = self._find(then, now)
@@ -258,11 +261,10 @@ class _Search:
             answers += self._before.hear_call(self._limits)
         if any(self._find(then, each) is not None for each in answers[1:]):
             self._left_out = "it is not deterministic: the same input has two answers"
-            return False
+            return None
         if kind is None:
-            return False
-        self.found = _Found(packed=packed, kind=kind, before=then)
-        return True
+            return None
+        return _Found(packed=packed, kind=kind, before=then)
 
     def _find(self, then: Outcome, now: Outcome) -> Kind | None:
         return find_difference(then, now, self._now.are_equal, only_answers=self._question.against == "oracle")
@@ -315,5 +317,5 @@ def _tell(outcome: Mapping[str, Any], kind: Kind, limits: Limits) -> str:
     if kind == "arguments":
         after = outcome["spelled_after"]
         named = [f"{name}={each['text']}" for name, each in after["named"].items()]
-        return f"leaves {', '.join([*(each['text'] for each in after['given']), *named])}"
+        return shorten(f"leaves {', '.join([*(each['text'] for each in after['given']), *named])}")
     return f"raises {outcome['shown']}" if outcome["ended"] == "raised" else str(outcome["shown"])

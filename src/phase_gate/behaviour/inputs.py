@@ -95,7 +95,8 @@ def _strategy(target: Target) -> st.SearchStrategy[tuple[tuple[Any, ...], dict[s
             # What follows could be given by name only, and may be called otherwise by now.
             is_cut = is_cut or each.kind in (each.POSITIONAL_OR_KEYWORD, each.POSITIONAL_ONLY)
             continue
-        wanted = st.from_type(hints[each.name])
+        hint = hints[each.name]
+        wanted = st.from_type(object if hint is Any else hint)
         if each.kind is each.VAR_POSITIONAL:
             rest = st.lists(wanted, max_size=_MORE)
         elif each.kind is each.VAR_KEYWORD:

@@ -51,6 +51,8 @@ class Compared(Value):
     left_out: str = ""
     #: Its time was over before all inputs were tried.
     is_cut: bool = False
+    #: The time for all of them was over before it was its turn.
+    is_unreached: bool = False
 
     @property
     def is_compared(self) -> bool:
@@ -65,8 +67,6 @@ class Comparison(Value):
     since: str = ""
     seed: int = 0
     seconds: float = 0.0
-    #: Why nothing could be tried; empty: something was, or nothing changed.
-    problem: str = ""
 
     @property
     def differing(self) -> tuple[Compared, ...]:

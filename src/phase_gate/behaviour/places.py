@@ -26,11 +26,27 @@ def import_folders(files: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*usual, ".", *sorted(found))))
 
 
-def module_names(path: str, files: Collection[str], texts: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+def imported_names(texts: Iterable[str]) -> frozenset[str]:
+    """Return the names of all that sources import: modules, and what may be modules in packages."""
+    found = set()
+    for text in texts:
+        for each in _IMPORT.finditer(text):
+            found.add(each["module"] or each["other"])
+            found |= {f"{each['module']}.{name}" for name in re.findall(r"\w+", each["names"] or "")}
+    return frozenset(found)
+
+
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(?P<module>[\w.]+)[ \t]+import\b(?P<names>[^\n#]*)|import[ \t]+(?P<other>[\w.]+))",
+    re.MULTILINE,
+)
+
+
+def module_names(path: str, files: Collection[str], imported: Callable[[], Collection[str]]) -> tuple[str, ...]:
     """Return what the module of a file may be called, the likeliest first.
 
     :param files: the files that lie beside it, from the root.
-    :param texts: returns the sources of the project: they import it by its name.
+    :param imported: returns what the sources of the project import.
     """
     base = _base(path, files)
     usual = _dotted(path, base)
@@ -38,7 +54,7 @@ def module_names(path: str, files: Collection[str], texts: Callable[[], Iterable
     while base != ".":  # a folder without `__init__.py` may be a package all the same
         base = posixpath.dirname(base) or "."
         longer.append(_dotted(path, base))
-    said = [name for name in longer if any(_imports(name, text) for text in texts())] if longer else []
+    said = [name for name in longer if name in imported()]
     return tuple(dict.fromkeys((*said, usual, *longer)))
 
 
@@ -53,11 +69,3 @@ def _base(path: str, files: Collection[str]) -> str:
 def _dotted(path: str, base: str) -> str:
     inside = path if base == "." else posixpath.relpath(path, base)
     return inside.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
-def _imports(name: str, text: str) -> bool:
-    parent, _, last = name.rpartition(".")
-    wanted = rf"^\s*(?:from|import)\s+{re.escape(name)}\b"
-    if parent:
-        wanted += rf"|^\s*from\s+{re.escape(parent)}\s+import\s+[^\n]*\b{re.escape(last)}\b"
-    return re.search(wanted, text, re.MULTILINE) is not None

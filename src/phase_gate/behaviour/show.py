@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from phase_gate.behaviour.model import MEANINGS, Compared, Comparison
-from phase_gate.visible import count, show_rows
+from phase_gate.visible import count, cut, show_rows
+
+#: Functions that are named where the time was over.
+_NAMED = 5
+#: Characters of a call.
+_LONG = 200
 
 
 def comparison_text(comparison: Comparison) -> str:
     """Return what was compared, what differs and how, and what could not be compared and why."""
-    rows = [row for each in comparison.functions for row in _rows(each)]
-    return show_rows([*rows, *_sum_up(comparison)])
+    rows = [row for each in comparison.functions if not each.is_unreached for row in _rows(each)]
+    return show_rows([*rows, *_unreached(comparison), *_sum_up(comparison)])
+
+
+def _unreached(comparison: Comparison) -> Iterator[str]:
+    names = [each.name for each in comparison.functions if each.is_unreached]
+    if names:
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"? {', '.join(names[:_NAMED])}{more}"
+        yield "    not compared: the time was over (--seconds N gives more)"
 
 
 def _rows(compared: Compared) -> Iterator[str]:
@@ -21,7 +34,7 @@ def _rows(compared: Compared) -> Iterator[str]:
     if difference is not None:
         whose = "oracle" if compared.oracle else "before"
         yield f"- {place}{against}"
-        yield f"    {MEANINGS[difference.kind]}: {difference.call}"
+        yield f"    {MEANINGS[difference.kind]}: {cut(difference.call, _LONG)}"
         yield f"    {whose + ':':8}{difference.before}"
         yield f"    {'now:':8}{difference.now}"
         yield ""
@@ -31,9 +44,9 @@ def _rows(compared: Compared) -> Iterator[str]:
         yield f"? {place}{against}"
         yield f"    not compared: {compared.left_out}"
     else:
-        cut = ", then its time was over" if compared.is_cut else ""
+        ended = ", then its time was over" if compared.is_cut else ""
         yield f"+ {place}{against}"
-        yield f"    no difference in {count(compared.inputs, 'input')}{cut}"
+        yield f"    no difference in {count(compared.inputs, 'input')}{ended}"
 
 
 def _sum_up(comparison: Comparison) -> Iterator[str]:

@@ -57,7 +57,7 @@ def write_test(called: Called, kind: Kind, then: Outcome, now: Outcome) -> Writt
     last = called.name.removesuffix(".__init__").replace(".", "_").strip("_").lower()
     head = f"def test_{last}_keeps_its_behaviour({'capsys' if kind == 'output' else ''}):"
     helper = ["", "", *_COLLECT] if called.is_stream else []
-    rows = [*sorted(imports, key=_order), *helper, "", "", head, *(f"    {row}" for row in (*notes, *body))]
+    rows = [*_sort_imports(imports), *helper, "", "", head, *(f"    {row}" for row in (*notes, *body))]
     return Written(call=_call(called, arguments, {}), test="\n".join(rows))
 
 
@@ -100,7 +100,7 @@ def _body(
     kind: Kind, then: Outcome, now: Outcome, call: str, names: Mapping[str, str], *, is_stream: bool
 ) -> tuple[list[str], set[str]]:
     if kind == "arguments":
-        return _arguments_after(then, call, names)
+        return _arguments_after(then, now, call, names)
     if kind == "output":
         return [call, f"assert capsys.readouterr().out == {then['output']!r}"], set()
     if then["ended"] == "raised":
@@ -114,12 +114,13 @@ def _body(
     return _assertions(call, then["spelled"]), imports
 
 
-def _arguments_after(then: Outcome, call: str, names: Mapping[str, str]) -> tuple[list[str], set[str]]:
+def _arguments_after(then: Outcome, now: Outcome, call: str, names: Mapping[str, str]) -> tuple[list[str], set[str]]:
     after = dict(zip(names, _all(then["spelled_after"]), strict=True))
     raising, imports = _raises(then, call)
     rows = [f"{name} = {text}" for name, text in names.items()]
     rows += raising or [call]  # what the call gives does not matter here
-    changed = {name: each for name, each in after.items() if each["text"] != names[name]}
+    others = dict(zip(names, _all(now["spelled_after"]), strict=True))
+    changed = {name: each for name, each in after.items() if each != others[name]}
     for name, each in (changed or after).items():
         rows += _assertions(name, each)
         imports |= set(each["imports"])
@@ -162,5 +163,14 @@ def _equals(shown: str, spelled: Mapping[str, Any]) -> str:
     return f"{shown} is {text}" if text in ("None", "True", "False") else f"{shown} == {text}"
 
 
-def _order(line: str) -> tuple[bool, str]:
-    return not line.startswith("import "), line
+def _sort_imports(lines: set[str]) -> list[str]:
+    """Return modules first, and one line for all names of a module."""
+    names: dict[str, list[str]] = {}
+    for line in sorted(lines):
+        if line.startswith("from "):
+            module, _, name = line.removeprefix("from ").partition(" import ")
+            names.setdefault(module, []).append(name)
+    return [
+        *sorted(line for line in lines if line.startswith("import ")),
+        *(f"from {module} import {', '.join(found)}" for module, found in names.items()),
+    ]

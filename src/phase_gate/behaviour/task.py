@@ -12,7 +12,7 @@ from pathlib import Path
 from phase_gate.behaviour.choosing import Chosen, Constants, choose, find_constants, join_constants
 from phase_gate.behaviour.experiment import Question, Setting, compare_functions
 from phase_gate.behaviour.model import MEANINGS, Compared, Comparison
-from phase_gate.behaviour.places import Place, import_folders, module_names
+from phase_gate.behaviour.places import Place, import_folders, imported_names, module_names
 from phase_gate.codec import from_json, spell_out, spell_out_each
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.experiments import BEHAVIOUR, experimented
@@ -63,11 +63,12 @@ def compare_task(task: Task, wish: Wish, *, at: str, show: Show = lambda text: N
     settings = task.project.configuration.behaviour
     total = settings.seconds if wish.seconds is None else wish.seconds
     found = list(left_out)
+    asking = time.monotonic()
     for against in ("before", "oracle"):
         asked = [each for each in questions if each.against == against]
-        left = total - (time.monotonic() - began)
+        left = total - (time.monotonic() - asking)
         if asked:
-            setting = replace(project.setting(against == "oracle"), seed=wish.seed, total=max(1.0, left))
+            setting = replace(project.setting(against == "oracle"), seed=wish.seed, total=left)
             found += compare_functions(asked, setting, show=show)
     comparison = Comparison(
         functions=tuple(found), since=since, seed=wish.seed, seconds=round(time.monotonic() - began, 2)
@@ -185,7 +186,7 @@ class _Project:
             self._before = read_kept(then, self._root, sorted((self._changed & then.files.keys()) | gone))
         except LostError as error:
             raise NotAllowedError(str(error), remedy=_COMPARE) from None
-        self.texts = cache(self._read_texts)
+        self._imported = cache(self._read_imported)
 
     def setting(self, is_oracle: bool) -> Setting:
         folders = frozenset(posixpath.dirname(path) for path in (*self._now, *self._then.files) if path.endswith(".py"))
@@ -200,9 +201,9 @@ class _Project:
             before=now if is_oracle else then, now=now, paths=import_folders({*self._now, *self._then.files})
         )
 
-    def _read_texts(self) -> tuple[str, ...]:
+    def _read_imported(self) -> frozenset[str]:
         paths = [path for path in self._now if path.endswith(".py")][:_MOST_TEXTS]
-        return tuple(_read(self._root / path) for path in paths)
+        return imported_names(_read(self._root / path) for path in paths)
 
     def questions(self, wish: Wish) -> tuple[list[Question], list[Compared]]:
         """Return what to compare, and what can't be."""
@@ -238,7 +239,7 @@ class _Project:
         )
 
     def _place(self, path: str, function: str, files: Mapping[str, str]) -> Place:
-        return Place(file=path, modules=module_names(path, files.keys(), self.texts), function=function)
+        return Place(file=path, modules=module_names(path, files.keys(), self._imported), function=function)
 
     def _oracles(self, now: Mapping[str, str], names: Iterable[str]) -> list[Question]:
         found = []
