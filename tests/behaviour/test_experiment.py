@@ -213,7 +213,7 @@ DIFFERENT = {
         "def smallest(points: list[Point], point: Point) -> None:\n    points.append(point)",
         "def smallest(points: list[Point], point: Point) -> None:\n    points.insert(0, point)",
         "arguments",
-        call="smallest([Point(x=1, y=0)], Point(x=0, y=0))",
+        call="smallest([Point(x=0, y=0)], Point(x=1, y=0))",
     ),
     "chosen": Story(
         "def chosen(mode: Literal['up', 'down'], *rest: int, key: int = 0) -> int:\n    return sum(rest) + key",
