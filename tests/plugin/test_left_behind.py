@@ -92,3 +92,29 @@ def test_what_the_projects_set_up_patches_does_not_reach_us(sample: Sample) -> N
 )
 def test_a_worker_that_tells_nothing_readable_told_nothing(output: dict[str, object]) -> None:
     assert read_worker(SimpleNamespace(workeroutput=output)) is None
+
+
+#: Changes a source that git does not track, if it is told to.
+CHANGES = """\
+import os
+from pathlib import Path
+
+
+def test_it():
+    if "CHANGE" in os.environ:
+        Path("calc.py").write_text("RATE = 2\\n")
+"""
+
+
+@pytest.mark.parametrize("phase", ["red", "green"])
+def test_what_a_test_changes_is_seen_where_the_tree_was_known(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, phase: str
+) -> None:
+    monkeypatch.setattr("phase_gate.storage.tree.known_tree.RACY_NS", 0)
+    sample.write(test_it=CHANGES).commit_all()
+    sample.write(calc="RATE = 1\n")
+    for _ in range(2):  # the second one finds the tree that the first one kept
+        sample.pytest(f"--phase={phase}", "-q")
+    sample.environment.setenv("CHANGE", "yes")
+    ran = sample.pytest(f"--phase={phase}")
+    assert ran.has("sources changed while it ran: calc.py")

@@ -59,6 +59,10 @@ class Tree:
             self._files = self._files()
         return self._files
 
+    def look(self) -> None:
+        """List the files now: later they may be others, and a listing does not tell the contents of all."""
+        self._files = self.files
+
     @property
     def shown(self) -> str:
         """The digest of what git or a walk shows, without what was imported beside it."""
