@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "codec",
         "names",
         "renamed",
+        "columns",
         "visible",
         "shell_text",
         "errors",

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from phase_gate.visible import find_unseen, show_line, show_text
+from phase_gate.visible import find_unseen, fit_encoding, show_line, show_text
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,20 @@ def _has_a_look(character: str) -> bool:
     """Signs in front of Arabic and Kaithi numbers, hieroglyphs that stand in groups, shorthand: they are drawn."""
     name = unicodedata.name(character, "")
     return name.startswith(("ARABIC ", "SYRIAC ABBREVIATION", "KAITHI ", "EGYPTIAN HIEROGLYPH "))
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "shown"),
+    [
+        pytest.param("GREEN · 2 tests", "utf-8", "GREEN · 2 tests", id="as-it-is"),
+        pytest.param("GREEN · 2 tests", "ascii", "GREEN - 2 tests", id="ascii"),
+        pytest.param("GREEN · 2 tests", "cp1252", "GREEN · 2 tests", id="a-code-page-that-has-it"),
+        pytest.param("GREEN · 2 tests", "cp932", "GREEN - 2 tests", id="a-code-page-that-has-it-not"),
+        pytest.param("a long nam…", "cp437", "a long nam...", id="dots"),
+        pytest.param("größe ✗", "cp437", "größe -", id="what-is-not-ours-stays"),
+        pytest.param("GREEN · 2 tests", None, "GREEN - 2 tests", id="nobody-knows-which"),
+        pytest.param("GREEN · 2 tests", "no-such", "GREEN - 2 tests", id="no-such-encoding"),
+    ],
+)
+def test_a_terminal_gets_signs_that_it_has(text: str, encoding: str | None, shown: str) -> None:
+    assert fit_encoding(text, encoding) == shown

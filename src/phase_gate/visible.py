@@ -62,6 +62,21 @@ def show_rows(rows: Iterable[str]) -> str:
     return "\n".join(map(show_line, rows))
 
 
+#: Signs of ours, and what stands for them where a terminal has only the characters of its code page.
+_PLAIN_SIGNS = str.maketrans({"·": "-", "…": "...", "✓": "+", "✗": "-", "–": "-", "’": "'", "“": '"', "”": '"'})
+
+
+def fit_encoding(text: str, encoding: str | None) -> str:
+    """Return the text with plain signs, if a stream can't show it with ours."""
+    if text.isascii():
+        return text
+    try:
+        text.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return text.translate(_PLAIN_SIGNS)
+    return text
+
+
 def cut(text: str, at_most: int = 60) -> str:
     """Return the text, without its end where it would flood a message."""
     return text if len(text) <= at_most else f"{text[: at_most - 1]}…"

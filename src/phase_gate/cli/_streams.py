@@ -12,7 +12,7 @@ from pathlib import Path
 
 from phase_gate import exit_codes, plain_json
 from phase_gate.errors import OutputError, StorageError, UsageError
-from phase_gate.visible import escape_orders, show_text
+from phase_gate.visible import escape_orders, fit_encoding, show_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _indented(value: object, columns: int) -> str:
 def draw(text: str, out: TextIO) -> bool:
     """Write orders of our own to a terminal, around what was made visible; return False if it is gone."""
     try:
-        out.write(text)
+        out.write(fit_encoding(text, getattr(out, "encoding", None)))
         out.flush()
     except (OSError, ValueError):
         return False
@@ -125,7 +125,7 @@ def _write(text: str, *, aside: bool = False, flush: bool = False) -> bool:
     if stream is None or (_lost and not aside):
         return aside
     try:
-        stream.write(text)
+        stream.write(fit_encoding(text, getattr(stream, "encoding", None)))
         if flush or aside:
             stream.flush()
     except (OSError, ValueError) as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from phase_gate.visible import show_line
+from phase_gate.visible import fit_encoding, show_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,8 +85,9 @@ def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterab
         return
     # A terminal that is closed, or a full disk, is no fault of the run's: what it gave is recorded by now.
     with contextlib.suppress(OSError, ValueError):
+        encoding = _encoding_of(terminal)
         for line in lines:
-            text = show_line(line.text)
+            text = fit_encoding(show_line(line.text), encoding)
             if line.is_title:
                 terminal.write_sep("=", text, **line.markup)
             else:
@@ -94,6 +95,12 @@ def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterab
         for text in commands:
             terminal.write_line(text)
         terminal.flush()  # an end of the process from here on does not lose the verdict
+
+
+def _encoding_of(terminal: Any) -> str | None:
+    # It is not public: where it is not as we know it, pytest shows our signs in its own way.
+    file = getattr(getattr(terminal, "_tw", None), "_file", None)
+    return getattr(file, "encoding", "utf-8")
 
 
 def line_writer(config: pytest.Config) -> Callable[[str], None]:

@@ -144,7 +144,11 @@ def name_root(lines: list[Line], root: str) -> list[Line]:
 
 def _wrap(text: str, width: int) -> list[str]:
     # Ids and commands are to be copied whole.
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    if text.isascii():
+        return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    from phase_gate import columns
+
+    return columns.wrap(text, width)
 
 
 def _title(evaluation: Evaluation) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from phase_gate.columns import keep_end, pad, width_of
 from phase_gate.gate.measured import Table
 from phase_gate.visible import show_rows
 
@@ -16,7 +17,7 @@ _NAME = 12
 def table_lines(table: Table, *, width: int) -> Iterator[str]:
     """Yield title, head and rows. Names give way where the width is not enough; numbers are never cut."""
     rows = (table.columns, *table.rows)
-    widths = [max(len(row[index]) for row in rows) for index in range(len(table.columns))]
+    widths = [max(width_of(row[index]) for row in rows) for index in range(len(table.columns))]
     widths[0] = min(widths[0], max(_NAME, width - 2 - sum(each + 2 for each in widths[1:])))
     yield table.title
     for row in rows:
@@ -26,7 +27,7 @@ def table_lines(table: Table, *, width: int) -> Iterator[str]:
 
 def _fit(name: str, width: int) -> str:
     # The end of a path tells more than its beginning.
-    return name.ljust(width) if len(name) <= width else f"...{name[len(name) - width + 3 :]}"
+    return pad(name, width) if width_of(name) <= width else pad(f"...{keep_end(name, width - 3)}", width)
 
 
 # --- criteria and the tests that show them, as text: one block a criterion, and what was not taken for one below
@@ -39,12 +40,12 @@ _MAX_TESTS = 10
 def render_criteria(table: Mapping[str, Any]) -> str:
     """Return the traceability table."""
     rows = table["criteria"]
-    width = max(len(row["id"]) for row in rows)
+    width = max(width_of(row["id"]) for row in rows)
     lines = []
     for row in rows:
         # As in the panel: + is met, - is not.
         sign = "-" if row["why"] and row["standing"] != "waived" else "+"
-        lines.append(f"{sign} {row['id']:<{width}}  {row['standing']:<10}  {row['text']}".rstrip())
+        lines.append(f"{sign} {pad(row['id'], width)}  {row['standing']:<10}  {row['text']}".rstrip())
         if row["standing"] in ("open", "waived"):
             lines.append(f"    {row['why']} ({row['file']}:{row['line']})")
         tests = list(row["tests"].items())
