@@ -64,7 +64,7 @@ def render(replays: Sequence[Replay]) -> str:
     left = {(each.project, each.left_out) for each in replays if each.left_out}
     if left:
         commits = [
-            (name, ", ".join(each.commit for each in replays if (each.project, each.left_out) == (name, why)), why)
+            (name, _name([each.commit for each in replays if (each.project, each.left_out) == (name, why)]), why)
             for name, why in sorted(left)
         ]
         text += f"\n{render_table(_LEFT_OUT, commits)}"
@@ -91,6 +91,11 @@ def _count(name: str, replays: Sequence[Replay]) -> tuple[str, ...]:
         _median(each.green.seconds for each in green),
         _median(each.proof_seconds for each in green if each.proof),
     )
+
+
+def _name(commits: Sequence[str]) -> str:
+    more = f" and {len(commits) - 3} more" if len(commits) > 3 else ""
+    return f"{', '.join(commits[:3])}{more}"
 
 
 def _median(seconds: Iterable[float]) -> str:
