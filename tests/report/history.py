@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from phase_gate.codec import spell_out
+from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.breaker import reset
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.events import apply
+from phase_gate.gate.experiments import experimented
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import frozen_from_json
@@ -28,12 +29,13 @@ from phase_gate.gate.run_end import end_run
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.standing import assess
-from phase_gate.gate.state import NEW_STATE, Event, Snapshot, State
+from phase_gate.gate.state import NEW_STATE, Event, ExperimentRecord, ProofRecord, Snapshot, State
+from phase_gate.proof.model import Proof
 from phase_gate.recording.closing import store_objects
 from phase_gate.report.story.builder import StoryBuilder
 from phase_gate.report.story.model import LedgerCheck, Story
 from phase_gate.rules.compiled import load_compiled
-from phase_gate.values import replace
+from phase_gate.values import Value, replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model_json import workflow_to_json
 
@@ -85,6 +87,7 @@ class History:
         findings: tuple[Finding, ...] = (),
         notes: tuple[str, ...] = (),
         changed: tuple[str, ...] | None = None,
+        remembered: Mapping[str, Any] | None = None,
         messages: Mapping[str, str] | None = None,
     ) -> Evaluation:
         """Run once: outcomes are letters by test id, the tree is any word."""
@@ -112,7 +115,9 @@ class History:
             audit=Audit(tuple(f"known-{n}" for n in range(unselected)), ()),
             criteria=self.criteria,
             links=Links(criteria=self.links),
-            evidence=Measured(metrics=evidence or {}, tables=tables, findings=findings, notes=notes),
+            evidence=Measured(
+                metrics=evidence or {}, tables=tables, findings=findings, notes=notes, remembered=remembered or {}
+            ),
         )
         self.wait(seconds)
         past = self._references(in_first_phase=self.workflow.first.name == phase)
@@ -129,6 +134,25 @@ class History:
         for event in (*ended.events, *verdict):
             self._record(event)
         return ended.evaluation
+
+    def prove(self, proof: Proof) -> None:
+        record = ProofRecord(
+            tree=self.state.trees.last or "",
+            freeze=self.state.freeze.current,
+            object=self._keep("proof", spell_out(proof)),
+            iteration=self.state.iteration,
+            metrics={},
+        )
+        self._record(Event(kind="proved", data={"proof": to_json(record)}))
+
+    def experiment(self, kind: str, value: Value, *, tree: str = "") -> None:
+        record = ExperimentRecord(
+            tree=tree or self.state.trees.last or "",
+            object=self._keep(kind, spell_out(value)),
+            iteration=self.state.iteration,
+            metrics={},
+        )
+        self._record(experimented(kind, record, self.at))
 
     def begin_run(self, phase: str, *, tree: str = "open") -> str:
         """Leave a run open: it is going on, or lost."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from phase_gate.behaviour.model import Compared, Comparison, Difference
+from phase_gate.codec import spell_out
 from phase_gate.gate.criteria import Criteria, Criterion
 from phase_gate.gate.findings import Finding
-from phase_gate.report.story.model import Story
+from phase_gate.proof.model import FunctionProof, Proof, TargetProof
+from phase_gate.report.story.model import Experiment, Shown, Story
 from phase_gate.values import replace
 from tests.report.history import History, given
 
@@ -51,4 +54,37 @@ def build_hostile() -> Story:
     story = history.story()
     assert story.evaluation is not None
     standing = replace(story.standing, reason=TEXTS["ends-the-script"], next_command=TEXTS["an-image"])
-    return replace(story, task=TEXTS["svg"], standing=standing)
+    return replace(story, task=TEXTS["svg"], standing=standing, shown=_shown())
+
+
+def _shown() -> Shown:
+    texts = list(TEXTS.values())
+    rows = [{"line": n, "text": text, "how": "reached", "tests": [n - 1], "more": 0} for n, text in enumerate(texts, 1)]
+    file = {"path": texts[0], "rows": rows}
+    targets = tuple(TargetProof(id=text, verdict="unknown", why=text) for text in texts)
+    functions = tuple(FunctionProof(file=text, name=text, line=1) for text in texts)
+    mutants = [
+        {"verdict": "survived", "mutant": {"file": text, "line": 1}, "tests": [text], "diff": f"-{text}\n+{text}"}
+        for text in texts
+    ]
+    compared = tuple(
+        Compared(
+            file=text,
+            name=text,
+            line=1,
+            against="oracle",
+            oracle=text,
+            difference=Difference(kind="value", call=text, before=text, now=text, test=text),
+        )
+        for text in texts
+    )
+    left_out = tuple(Compared(file=text, name=text, line=1, left_out=text) for text in texts)
+    behaviour = Comparison(functions=(*compared, *left_out), problem=texts[0])
+    return Shown(
+        proofs={texts[0]: spell_out(Proof(targets=targets, functions=functions, problem=texts[1]))},
+        new_lines={"files": [file], "tests": texts, "total": 1, "untested": 1, "is_cut": True},
+        experiments={
+            "mutation": Experiment(document={"tried": mutants, "left": 0}, is_old=True),
+            "behaviour": Experiment(document=spell_out(behaviour)),
+        },
+    )

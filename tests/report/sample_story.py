@@ -6,6 +6,7 @@ from phase_gate.gate.criteria import Criteria, Criterion
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Table
 from tests.report.history import History, given
+from tests.report.sample_evidence import BEHAVIOUR, MUTATION, PROOF, new_lines
 
 _OLD = {
     f"tests/test_{module}.py::test_{name}": "p"
@@ -123,6 +124,7 @@ def build_sample() -> History:
         seconds=4.3,
         pause=30,
         changed=(),
+        remembered={"new_lines": new_lines()},
         findings=(
             Finding(
                 slug="same-body",
@@ -134,6 +136,9 @@ def build_sample() -> History:
             ),
         ),
     )
+    history.prove(PROOF)
+    history.experiment("mutation", MUTATION)
+    history.experiment("behaviour", BEHAVIOUR, tree="older")
     return history
 
 

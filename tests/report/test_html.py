@@ -25,7 +25,7 @@ from tests.report.sample_story import build_sample
 #: Whatever else stands in a page is somebody else's.
 ELEMENTS = re.findall(
     r"\w+",
-    "html head meta title link style body a nav ul ol li button main header p span code small h1 h2 h3 dl div dt dd"
+    "html head meta title link style body a nav ul ol li button main header p span code small h1 h2 h3 h4 dl div dt dd"
     " section article blockquote details summary svg defs desc pattern rect path line circle polyline text g label"
     " select option input table caption thead tbody tr th td noscript figure figcaption strong time footer script",
 )

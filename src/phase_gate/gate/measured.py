@@ -141,7 +141,7 @@ class Measured(Value):
     tables: tuple[Table, ...] = ()
     #: What could not be looked at, and why.
     warnings: tuple[str, ...] = ()
-    #: What the next run's look is to be compared with, as JSON.
+    #: What the next run's look is to be compared with, and what a report shows of this one, as JSON.
     remembered: Mapping[str, Any] = field(default_factory=dict)
 
 

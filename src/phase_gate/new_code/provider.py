@@ -8,13 +8,14 @@ from typing import Any
 from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.new_lines import changed_sources, find_new_code, recall_kept
-from phase_gate.evidence.sources import list_sources
+from phase_gate.evidence.sources import list_sources, read_files
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured, Table
 from phase_gate.gate.reach import Reach
+from phase_gate.new_code.view import VIEW, view_of
 from phase_gate.source.new_code import Fork, NewCode, Statement
 from phase_gate.storage.keeping import Kept, LostError, keep_files
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 from phase_gate.visible import count
 
 #: Lines that a table shows.
@@ -56,7 +57,7 @@ class NewCodeProvider(Provider):
             found = compare(context, then, context.reach)
         except LostError as error:
             return Measured(warnings=(f"new code is unknown: {error}",))
-        return _measured(found)
+        return replace(_measured(found), remembered={VIEW: view_of(found, _texts(context, found))})
 
 
 PROVIDER = NewCodeProvider()
@@ -65,7 +66,12 @@ PROVIDER = NewCodeProvider()
 def compare(context: EvidenceContext, then: Kept, reach: Reach) -> tuple[Reached, ...]:
     """Return the new code, by file. Raises LostError if what it is compared with is gone."""
     new = find_new_code(context, then)
-    return tuple(_reach(path, code, reach) for path, code in new.items())
+    return tuple(reach_of(path, code, reach) for path, code in new.items())
+
+
+def _texts(context: EvidenceContext, found: Iterable[Reached]) -> dict[str, str]:
+    files = read_files(context, [each.path for each in found])
+    return {path: data.decode("utf-8", "replace") for path, data in files.items()}
 
 
 def _keep(context: EvidenceContext) -> Kept:
@@ -73,7 +79,8 @@ def _keep(context: EvidenceContext) -> Kept:
     return keep_files(context.root, {path: files[path] for path in list_sources(context) if path in files})
 
 
-def _reach(path: str, code: NewCode, reach: Reach) -> Reached:
+def reach_of(path: str, code: NewCode, reach: Reach) -> Reached:
+    """Return the new code of a file, held against what was reached."""
     lines = reach.lines.get(path, {})
     tests = {each.line: _tests(each, lines) for each in code.statements if _is_reached(each, lines)}
     jumps = reach.jumps.get(path, ())

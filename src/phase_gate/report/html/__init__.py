@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from phase_gate._version import __version__
 from phase_gate.gate.measured import Section
 from phase_gate.report.html.charts import render_calibration, render_trend
+from phase_gate.report.html.evidence import render_shown
 from phase_gate.report.html.gates import render_evidence, render_gates, render_head, render_table
 from phase_gate.report.html.lanes import render_lanes
 from phase_gate.report.html.markup import Html, embed, join, tag
@@ -49,7 +50,8 @@ def _sections(story: Story) -> Iterator[tuple[str, str, Html]]:
     yield "criteria", "Criteria", render_criteria_table(story.criteria)
     yield "history", "Tests", render_tests(story)
     yield "trend", "Trend", render_trend(story)
-    yield "evidence", "Evidence", render_evidence(story)
+    yield "evidence", "Evidence", render_shown(story.shown)
+    yield "measured", "Findings and measures", render_evidence(story)
     if story.calibration is not None:
         yield "claims", "Claims", render_calibration(story.calibration)
     for number, section in enumerate(story.more, start=1):

@@ -17,8 +17,17 @@ from phase_gate.gate.measured import Section
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.gate.waivers import describe_override
-from phase_gate.report.proof import proof_section
-from phase_gate.report.story.model import Happening, HappeningKind, LedgerCheck, PhaseStep, Run, Series, Story
+from phase_gate.report.story.model import (
+    Experiment,
+    Happening,
+    HappeningKind,
+    LedgerCheck,
+    PhaseStep,
+    Run,
+    Series,
+    Shown,
+    Story,
+)
 from phase_gate.report.story.tests import COMPARED, Sampled, tell_tests
 from phase_gate.values import replace
 
@@ -55,6 +64,8 @@ class StoryBuilder:
         self._about_claims: list[Event] = []
         #: Phase -> the object with its last proof, in this cycle.
         self._proofs: dict[str, str] = {}
+        #: The object with the new lines of the last run that watched them, in this cycle.
+        self._new_lines: str | None = None
 
     def see(self, event: Event) -> None:
         """Take one more event. Raises KeyError or TypeError for one that is not as we write it."""
@@ -69,6 +80,7 @@ class StoryBuilder:
             self._proofs[self.state.phase or ""] = event.data["proof"]["object"]
         if self.state.cycle != before.cycle:
             self._proofs.clear()
+            self._new_lines = None
         for kind, text in happenings_of(event, before, self.state):
             self._happened += 1
             self._happenings.append(Happening(run=self._begun, at=event.at, kind=kind, text=text))
@@ -92,6 +104,7 @@ class StoryBuilder:
             self._runs[run.id] = replace(run, kind="lost", says=says, streak=after, resets=resets)
             return
         data = event.data
+        self._new_lines = data.get("remembered", {}).get("new_lines", self._new_lines)
         metrics, changed = data["metrics"], data.get("changed")
         passed, failed, skipped = _counts(data)
         self._runs[run.id] = replace(
@@ -179,14 +192,23 @@ class StoryBuilder:
                 for name, title, unit, better in _TREND
                 if self._trend[name]
             ),
+            shown=self._shown(),
             calibration=calibrate(*judge_claims(self._about_claims)) if self._about_claims else None,
-            more=(*more, *self._sections()),
+            more=more,
         )
 
-    def _sections(self) -> Iterator[Section]:
-        proofs = {phase: proof for phase, name in self._proofs.items() if (proof := self._load(name)) is not None}
-        if (section := proof_section(proofs)) is not None:
-            yield section
+    def _shown(self) -> Shown:
+        state = self.state
+        made = {kind: (self._load(each.object), each.tree) for kind, each in state.experiments.items()}
+        return Shown(
+            proofs={phase: proof for phase, name in self._proofs.items() if (proof := self._load(name)) is not None},
+            new_lines=None if self._new_lines is None else self._load(self._new_lines),
+            experiments={
+                kind: Experiment(document=document, is_old=tree != state.trees.last)
+                for kind, (document, tree) in made.items()
+                if document is not None
+            },
+        )
 
 
 def _counts(data: Mapping[str, Any]) -> tuple[int, int, int]:

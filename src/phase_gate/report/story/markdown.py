@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from phase_gate.gate.findings import place_of
-from phase_gate.gate.measured import Table
+from phase_gate.gate.measured import Section, Table
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.labels import describe_cells, describe_counts, headline, outcome_of, short_time
 from phase_gate.report.markdown import as_code, as_marked_table, as_table, as_text, next_line
-from phase_gate.report.proof import describe_proof, describe_room
+from phase_gate.report.proof import describe_proof, describe_room, proof_section
 from phase_gate.report.story.model import Story
 from phase_gate.report.tables import sparkline
 from phase_gate.visible import count
@@ -48,13 +48,18 @@ def _lines(story: Story) -> Iterator[str]:
         ("Trend", _trend(story)),
         ("Evidence", _evidence(story)),
         ("Claims", _claims(story)),
-        *((section.title, _more(section.lines, section.tables)) for section in story.more),
+        *((section.title, _more(section.lines, section.tables)) for section in (*_proofs(story), *story.more)),
         ("What happened", _happenings(story)),
         ("Ledger", _ledger(story)),
     ):
         written = list(rows)
         if written:
             yield from ("", f"### {as_text(title)}", "", *written)
+
+
+def _proofs(story: Story) -> tuple[Section, ...]:
+    section = proof_section(story.shown.proofs)
+    return () if section is None else (section,)
 
 
 def _gates(story: Story) -> Iterator[str]:

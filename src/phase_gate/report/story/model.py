@@ -137,6 +137,25 @@ class LedgerCheck(Value):
         return not self.problem
 
 
+class Experiment(Value):
+    """What a command has tried on the code, as its document."""
+
+    document: Mapping[str, Any]
+    #: The files are no longer those that it was made on.
+    is_old: bool = False
+
+
+class Shown(Value):
+    """What was tried in this cycle beside the runs, as the documents that were stored."""
+
+    #: By phase, in their order.
+    proofs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: New lines as the last run that watched them has reached them.
+    new_lines: Mapping[str, Any] | None = None
+    #: By the names of `gate.experiments`.
+    experiments: Mapping[str, Experiment] = field(default_factory=dict)
+
+
 class Story(Value):
     task: str
     root: str
@@ -162,6 +181,7 @@ class Story(Value):
     #: The traceability table, as `phase-gate status --criteria` has it.
     criteria: Mapping[str, Any] | None = None
     trend: tuple[Series, ...] = ()
+    shown: Shown = field(default_factory=Shown)
     calibration: Calibration | None = None
     #: Parts of special workflows: each is made elsewhere, and shown as it is.
     more: tuple[Section, ...] = ()
