@@ -17,6 +17,9 @@ class Sized:
     def __init__(self, size: int) -> None:
         self.size = size
 
+    def __repr__(self) -> str:
+        return f"Sized of {self.size}"  # an address would give the test another id in each process
+
 
 class Hidden:
     def __init__(self, size: int) -> None:
