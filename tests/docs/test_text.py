@@ -32,7 +32,8 @@ FORBIDDEN = re.compile(
 
 
 def documents() -> list[Path]:
-    return [*pages(), ROOT / "plugin" / "README.md", *sorted((ROOT / "examples").rglob("*.md"))]
+    of_the_top = [path for path in sorted(ROOT.glob("*.md")) if path.name != "README.md"]
+    return [*pages(), *of_the_top, ROOT / "plugin" / "README.md", *sorted((ROOT / "examples").rglob("*.md"))]
 
 
 def name(path: Path) -> str:
