@@ -79,7 +79,7 @@ def _shown() -> Shown:
         for text in texts
     )
     left_out = tuple(Compared(file=text, name=text, line=1, left_out=text) for text in texts)
-    behaviour = Comparison(functions=(*compared, *left_out), problem=texts[0])
+    behaviour = Comparison(functions=(*compared, *left_out))
     return Shown(
         proofs={texts[0]: spell_out(Proof(targets=targets, functions=functions, problem=texts[1]))},
         new_lines={"files": [file], "tests": texts, "total": 1, "untested": 1, "is_cut": True},

@@ -180,8 +180,6 @@ def _behaviour(made: Experiment | None) -> Iterator[Html]:
         yield _absent(text, "phase-gate behaviour", "compares functions with type hints.")
         return
     yield from _age(made, "phase-gate behaviour")
-    if made.document["problem"]:
-        yield tag("p", made.document["problem"], class_="tone-odd")
     functions = made.document["functions"]
     compared = [each for each in functions if not each["left_out"]]
     differing = [each for each in functions if each["difference"] is not None]
