@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
@@ -24,6 +24,7 @@ _PLENTY = 20_000
 _SETTLED = 100_000
 
 _NAME = "phase-gate"
+_Trace = Callable[[FrameType, str, Any], Any]
 #: Of code objects of functions: what stands in them does not run when a module is imported.
 _IS_FUNCTION = 0x1
 
@@ -232,7 +233,9 @@ class _Tracer:
     def __init__(self, witness: ReachWitness) -> None:
         self._witness = witness
         self._problem = ""
-        self._known: dict[CodeType, str | None] = {}
+        # By their numbers, and kept, as in `_Monitor`.
+        self.known: dict[int, str | None] = {}
+        self._codes: list[CodeType] = []
         self._events = 0
         self._chain: _Chain | None = None
         self._threads: Any = None
@@ -276,11 +279,11 @@ class _Tracer:
     def path_of(self, code: CodeType) -> str | None:
         if self._events > _PLENTY:
             return None
-        try:
-            return self._known[code]
-        except KeyError:
-            path = self._known[code] = self._witness.path_of(code.co_filename)
-            return path
+        number = id(code)
+        if number not in self.known:
+            self._codes.append(code)
+            self.known[number] = self._witness.path_of(code.co_filename)
+        return self.known[number]
 
     def see(self, path: str, before: int, line: int) -> None:
         self._events += 1
@@ -288,13 +291,22 @@ class _Tracer:
         self._witness.see_jump(path, before, line)
 
 
+def _answer_fast(known: Mapping[int, str | None], on_call: _Trace) -> _Trace:
+    """Return a trace function that asks another one only where code is new to us, or watched."""
+
+    def answer(frame: FrameType, event: str, argument: Any) -> Any:
+        return None if known.get(id(frame.f_code), "") is None else on_call(frame, event, argument)
+
+    return answer
+
+
 class _Chain:
     """A trace function of one thread in front of another one."""
 
     def __init__(self, tracer: _Tracer, other: Any) -> None:
         self._tracer, self.other = tracer, other
-        # One object, so that it can be told from others.
-        self.on_call = self._on_call
+        # One object, so that it can be told from others. Most calls are of other code, and most runs have one tool.
+        self.on_call = self._on_call if other is not None else _answer_fast(tracer.known, self._on_call)
 
     def _on_call(self, frame: FrameType, event: str, argument: Any) -> Any:
         found = None
