@@ -145,9 +145,9 @@ class _Writer:
 
 def _text(value: object) -> str:
     if isinstance(value, float):
-        return value.hex()  # tells -0.0 from 0.0; one nan is like another
+        return (value + 0.0).hex()  # 0.0 and -0.0 are equal to every test; one nan is like another
     if isinstance(value, complex):
-        return f"{value.real.hex()} {value.imag.hex()}"
+        return f"{(value.real + 0.0).hex()} {(value.imag + 0.0).hex()}"
     if isinstance(value, int) and not isinstance(value, bool):
         return hex(value)  # decimal refuses more than 4,300 digits
     if isinstance(value, bytes | bytearray):
