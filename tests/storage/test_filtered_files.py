@@ -222,7 +222,7 @@ def edit_and_commit(filtered: Filtered) -> None:
         pytest.param(lambda filtered: (filtered.edit(), filtered.git("add", "-A")), False, id="staged"),
         pytest.param(lambda filtered: filtered.file.unlink(), False, id="deleted"),
         pytest.param(lambda filtered: filtered.settle(), True, id="touched-and-git-looked"),
-        # What the filter would make of it is not known: see docs/explanation/integrity.md.
+        # What the filter would make of it is not known: see docs/explanation/strangers.md.
         pytest.param(lambda filtered: os.utime(filtered.file, (1, 1)), False, id="touched-and-nobody-looked"),
     ],
 )
