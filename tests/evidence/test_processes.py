@@ -479,3 +479,71 @@ def test_the_first_ctrl_c_is_a_wish_and_the_second_an_order(tmp_path: Path) -> N
     with PatientInterrupts() as interrupts:
         signal.raise_signal(signal.SIGTERM)
         assert (interrupts.is_asked_to_end, interrupts.number) == (True, signal.SIGTERM)
+
+
+# --- where pipes can't be waited for, and processes have no groups: Windows, put on
+
+
+@pytest.fixture
+def like_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what Windows does not have."""
+    monkeypatch.setattr("phase_gate.evidence.process.pipes.HAS_WAITABLE_PIPES", False)
+    monkeypatch.setattr("phase_gate.evidence.process.tree.HAS_GROUPS", False)
+    monkeypatch.setattr("phase_gate.evidence.process.tree.IS_LINUX", False)
+    monkeypatch.delattr(signal, "SIGHUP")
+    monkeypatch.delattr(os, "killpg")
+    monkeypatch.delattr(os, "waitid")
+    monkeypatch.delattr(os, "set_blocking")
+
+
+@pytest.mark.usefixtures("like_windows")
+def test_without_pipes_that_can_be_waited_for_all_output_comes(tmp_path: Path) -> None:
+    code = """
+    import sys
+    for number in range(20_000):
+        print(number)
+    print("two", file=sys.stderr)
+    sys.exit(3)
+    """
+    ended = run(tmp_path, script(tmp_path, code), limit=1 << 20)
+    assert (ended.code, ended.how, ended.problem, ended.left_out) == (3, "ended", "", 0)
+    assert text(ended.stdout).split() == [str(number) for number in range(20_000)]
+    assert text(ended.stderr) == "two\n"
+
+
+@pytest.mark.usefixtures("like_windows")
+def test_without_groups_the_command_itself_is_ended(tmp_path: Path) -> None:
+    code = """
+    import os, time
+    os.write(1, str(os.getpid()).encode() + b"\\n")
+    time.sleep(60)
+    """
+    ended = run(tmp_path, script(tmp_path, code), timeout=Reached(tmp_path / "log" / "verify.txt"))
+    assert (ended.code, ended.how, ended.problem) == (None, "timed-out", "")
+    assert not is_alive(int(text(ended.output)))
+
+
+@pytest.mark.usefixtures("like_windows")
+def test_without_groups_windows_own_program_ends_the_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killer = tmp_path / "System32" / "taskkill.exe"
+    killer.parent.mkdir()
+    killer.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n', encoding="utf-8")
+    killer.chmod(0o755)
+    monkeypatch.setenv("SYSTEMROOT", str(tmp_path))
+    code = "import os, time\nos.write(1, str(os.getpid()).encode())\ntime.sleep(60)\n"
+    ended = run(tmp_path, script(tmp_path, code), timeout=Reached(tmp_path / "log" / "verify.txt"))
+    assert text(tmp_path / "asked").split() == ["/F", "/T", "/PID", text(ended.output)]
+
+
+def test_a_child_that_keeps_a_pipe_open_is_not_waited_for(
+    tmp_path: Path, like_windows: None, left_over: list[int]
+) -> None:
+    code = """
+    import subprocess, sys
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    print(child.pid)
+    """
+    ended = run(tmp_path, script(tmp_path, code))
+    left_over.append(int(text(ended.output)))
+    assert (ended.code, ended.how) == (0, "ended")
+    assert is_alive(left_over[0])

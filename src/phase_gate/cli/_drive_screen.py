@@ -16,6 +16,7 @@ from phase_gate.drive.happenings import Happening, Progress
 from phase_gate.drive.session import Question
 from phase_gate.drive.view import Board, render_line, render_screen
 from phase_gate.errors import PhaseGateError
+from phase_gate.evidence.process.tree import ending_signals
 from phase_gate.gate.signals import Signal
 from phase_gate.storage.store import now
 
@@ -139,7 +140,7 @@ def ask_line(question: str) -> str:
     A drive only takes note of signals, so a question has to let them in, and hands them on.
     """
     number = 0
-    before = {each: signal.signal(each, _interrupt) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {each: signal.signal(each, _interrupt) for each in ending_signals()}
     try:
         draw(question, sys.stdout)
         _wait_for_line()

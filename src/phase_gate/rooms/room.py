@@ -73,6 +73,7 @@ class Visited(Value):
 
 def visit_room(room: Room, visit: Visit, *, kind: Kind | None = None) -> Visited:
     """Run pytest in the room. Raises NoRoomError where none can be made."""
+    _refuse_windows()
     remove_left_rooms()
     if kind != "copied" and _may_mount(room.root):
         # What is shown may not begin with a word about a room that is refused: look first.
@@ -91,6 +92,7 @@ def talk_in_room(room: Room, visit: Visit, *, kind: Kind | None = None) -> Itera
     Its first answer is that it is there; it is waited for as long as the visit says. Raises NoRoomError where no room
     can be made, and SilentError where nothing comes.
     """
+    _refuse_windows()
     remove_left_rooms()
     limit = visit.timeout or _START
     if kind != "copied" and _may_mount(room.root):
@@ -113,6 +115,12 @@ def talk_in_room(room: Room, visit: Visit, *, kind: Kind | None = None) -> Itera
         talk = conversation.talk(process)
         talk.hear(limit)
         yield talk
+
+
+def _refuse_windows() -> None:
+    # What is in the room speaks to us through a socket that it inherits, and ends with its group.
+    if not hasattr(os, "killpg"):
+        raise NoRoomError("there are no rooms on Windows: use Linux or macOS, or WSL")
 
 
 #: Seconds that a process in a room has to start, unless its visit says otherwise.

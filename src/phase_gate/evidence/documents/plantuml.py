@@ -99,7 +99,7 @@ def _ask(command: list[str], folder: Path, text: str, deadline: float, environme
         except BaseException:
             # With its children: the command may be a script that starts Java.
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+                os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
             raise
     lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
     return Answer(code=process.returncode, lines=lines)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 from phase_gate.evidence.process.output import Blotter, CappedFile, Screen, hidden_in
-from phase_gate.evidence.process.tree import MARK, Interrupts, ProcessTree, adopting_orphans, find_children
+from phase_gate.evidence.process.pipes import Pipes
+from phase_gate.evidence.process.tree import KILL, MARK, Interrupts, ProcessTree, adopting_orphans, find_children
 from phase_gate.values import Value
 
 How = Literal["ended", "timed-out", "interrupted", "not-started"]
@@ -25,7 +25,6 @@ _POLL = 0.05
 _GRACE = 2.0
 #: Seconds that a process which was made to end may take, and that a terminal may take for what is left.
 _PATIENCE = 5.0
-_CHUNK = 1 << 16
 
 
 class Ended(Value):
@@ -162,7 +161,7 @@ def _run_one(
             )
         except (OSError, ValueError, IndexError) as error:
             return _One(how="not-started", problem=getattr(error, "strerror", None) or str(error))
-        tree = ProcessTree(process.pid, mark=mark, before=before)
+        tree = ProcessTree(process, mark=mark, before=before)
         watch = _Watch(process, tree, files, hidden, Screen(stream), interrupts, leaves_none=leaves_none)
         try:
             try:
@@ -239,12 +238,11 @@ class _Watch:
         self._interrupts = interrupts
         # Where the tree has to go whole: when it ended by itself, a server that it left running is its own affair.
         self._is_whole = True
-        self._pipes = selectors.DefaultSelector()
+        self._pipes = Pipes()
         self._blotters = (Blotter(hidden), Blotter(hidden))
         for which, pipe in enumerate((process.stdout, process.stderr)):
             if pipe is not None:
-                os.set_blocking(pipe.fileno(), False)
-                self._pipes.register(pipe, selectors.EVENT_READ, which)
+                self._pipes.add(which, pipe)
 
     def wait(self, began: float, timeout: float, tick: Callable[[float], None]) -> How:
         """Read until it ended, its time is over, or the user interrupts us."""
@@ -275,14 +273,11 @@ class _Watch:
         self._drain()
         for which, blotter in enumerate(self._blotters):
             self._give(which, blotter.finish())
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
         self._pipes.close()
         self._screen.finish(_PATIENCE)
 
     def _end_tree(self) -> None:
-        for number, patience in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _PATIENCE)):
+        for number, patience in ((signal.SIGTERM, _GRACE), (KILL, _PATIENCE)):
             deadline = time.monotonic() + patience
             told: set[int] = set()
             while True:
@@ -313,30 +308,26 @@ class _Watch:
     def _drain(self) -> None:
         """Read what is there already. A process that we let live may hold a pipe open: its end is not waited for."""
         deadline = time.monotonic() + _PATIENCE
-        while time.monotonic() < deadline and self._read(0.0):
+        while time.monotonic() < deadline and self._take(self._pipes.read_rest()):
             pass
 
     def _pump(self, seconds: float) -> None:
         """Read what comes within that time."""
-        if not self._pipes.get_map():
+        if not self._pipes.are_open:
             time.sleep(min(seconds, _POLL / 5))  # it closed its streams: mostly on its way to the end
         elif self._screen.is_behind:
             time.sleep(seconds)  # so the command waits, too
         else:
-            self._read(seconds)
+            self._take(self._pipes.read(seconds))
 
-    def _read(self, seconds: float) -> bool:
-        ready = self._pipes.select(seconds) if self._pipes.get_map() else []
-        for key, _ in ready:
-            try:
-                data = os.read(key.fd, _CHUNK)
-            except BlockingIOError:
-                continue
+    def _take(self, parts: Iterable[tuple[int, bytes]]) -> bool:
+        """Keep what came, and show it; tell whether anything did, be it an end."""
+        has_any = False
+        for which, data in parts:
+            has_any = True
             if data:
-                self._give(key.data, self._blotters[key.data].feed(data))
-            else:
-                self._pipes.unregister(key.fileobj)
-        return bool(ready)
+                self._give(which, self._blotters[which].feed(data))
+        return has_any
 
     def _give(self, which: int, data: bytes) -> None:
         self._files.write(which, data)

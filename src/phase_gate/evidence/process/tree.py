@@ -3,7 +3,8 @@
 On Linux the whole tree is found: by parents, by session and group, by a variable that every child inherits, and, since
 we adopt orphans for as long as the command runs, by the absence of any other parent. What changes its user, or is
 started by a service on the command's behalf (systemd, cron, docker), is out of reach. On other systems it is the
-command's own group, and a child that made a group of its own is not reached.
+command's own group, and a child that made a group of its own is not reached. Windows has no groups: there it is what
+`taskkill` finds below the command, and what outlives a command that ended by itself is not reached.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
+    from subprocess import Popen
     from typing import Self
 
 #: The variable by which we know again what a command started. Nested commands add to it.
@@ -32,6 +34,11 @@ _SET_SUBREAPER, _GET_SUBREAPER = 36, 37
 _SET_DUMPABLE = 4
 #: Whether processes can be looked at.
 IS_LINUX = sys.platform == "linux"
+#: Whether processes have groups: not on Windows, where asking for the signal 0 would be Ctrl-C for us all.
+HAS_GROUPS = hasattr(os, "killpg")
+#: What no process can refuse.
+KILL: int = getattr(signal, "SIGKILL", signal.SIGTERM)
+_TASKKILL_LIMIT = 10.0
 
 
 class _Row(Value):
@@ -48,18 +55,20 @@ class _Row(Value):
 class ProcessTree:
     """What the process `leader` started, itself among it. The leader has a session of its own."""
 
-    def __init__(self, leader: int, *, mark: str, before: frozenset[int]) -> None:
+    def __init__(self, process: Popen[bytes], *, mark: str, before: frozenset[int]) -> None:
         """Take over the tree.
 
+        :param process: the leader.
         :param mark: stands in the variable `MARK` of the leader.
         :param before: our own children from before it began.
         """
-        self._leader, self._mark, self._before = leader, mark, before
+        self._process, self._leader, self._mark, self._before = process, process.pid, mark, before
 
     def find(self, *, whole: bool) -> list[int]:
         """Return what lives of it; of the whole tree, or only of the leader's own session and group.
 
-        Where processes can't be looked at, it is the group as one, as a negative number.
+        Where processes can't be looked at, it is the group as one, as a negative number; where there are no groups, it
+        is the leader, for as long as it lives.
         """
         rows = {row.pid: row for row in _rows()}
         if not rows:
@@ -74,6 +83,8 @@ class ProcessTree:
         return sorted(pid for pid in found - {own} if not rows[pid].is_dead)
 
     def _find_group(self) -> list[int]:
+        if not HAS_GROUPS:
+            return [self._leader] if self._process.poll() is None else []
         try:
             os.killpg(self._leader, 0)
         except (ProcessLookupError, PermissionError):
@@ -82,6 +93,10 @@ class ProcessTree:
 
     def send(self, number: int, pids: Iterable[int]) -> None:
         """Send a signal to what was found."""
+        if not HAS_GROUPS:
+            for pid in pids:
+                _end_with_children(pid)
+            return
         for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
@@ -106,6 +121,22 @@ class ProcessTree:
         return _has_mark(pid, self._mark)
 
 
+def _end_with_children(pid: int) -> None:
+    """End a process of Windows, with what it started: at once, for no signal asks it to end by itself."""
+    import subprocess
+
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        command = [_task_killer(), "/F", "/T", "/PID", str(pid)]
+        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TASKKILL_LIMIT, check=False)
+    with contextlib.suppress(OSError):
+        os.kill(pid, signal.SIGTERM)  # which ends it there, too, and it alone
+
+
+def _task_killer() -> str:
+    """Return Windows' own program: one of that name in the current folder would be found first."""
+    return os.path.join(os.environ.get("SYSTEMROOT", ""), "System32", "taskkill.exe")
+
+
 def _has_mark(pid: int, mark: str) -> bool:
     try:
         return mark.encode() in (_PROC / str(pid) / "environ").read_bytes()
@@ -124,7 +155,7 @@ def end_marked(mark: str) -> int:
             found |= more
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, KILL)
         if not found:
             break
         ended |= found
@@ -200,6 +231,11 @@ def _prctl() -> Any:
         return None
 
 
+def ending_signals() -> tuple[signal.Signals, ...]:
+    """Return the signals by which a user, or the system, asks a program to end: as many as there are here."""
+    return tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
 class Interrupts:
     """Hears SIGINT, SIGTERM and SIGHUP instead of dying of them, so that the command can be ended first.
 
@@ -212,7 +248,7 @@ class Interrupts:
         self._previous: dict[int, object] = {}
 
     def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in ending_signals():
             previous = signal.getsignal(number)
             if previous in (signal.SIG_IGN, None):
                 continue
