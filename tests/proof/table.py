@@ -1,4 +1,4 @@
-"""The table of rows 41 to 52 in docs/explanation/proof.md."""
+"""The table of rows 41 to 52 in docs/explanation/false-greens.md."""
 
 from __future__ import annotations
 
