@@ -59,7 +59,7 @@ def test_a_round_is_one_run_and_is_spent_by_it(clones: Clones) -> None:
     assert clones.shard(2).code == 0
     done = clones.gate("ci", "combine")
     assert done.code == 10
-    assert done.has("GREEN · iteration 1 · 13 tests", "1 >= 2")
+    assert done.has("GREEN - iteration 1 - 13 tests", "1 >= 2")
     again = clones.gate("ci", "combine", where="another")
     assert again.code == 11
     assert again.has("no shard that ran on commit", "waits in memory:#shop")
