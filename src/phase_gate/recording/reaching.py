@@ -210,7 +210,11 @@ class _Monitor:
         if path is None:
             return self._monitoring.DISABLE
         lines = self._lines.get(number) or self._line_table(code)
-        self._witness.see_jump(path, lines.get(offset, 0), lines.get(destination, 0))
+        one, other = lines.get(offset, 0), lines.get(destination, 0)
+        if one == other:
+            # From 3.14 on the way out of the last `if` in a loop is a jump of its own, on the same line.
+            other = lines.get(_end_of_jump(code, destination), other)
+        self._witness.see_jump(path, one, other)
         if turn is None:
             self._turns[number, offset] = [destination, _SETTLED]
             return None
@@ -222,6 +226,16 @@ class _Monitor:
         }
         self._lines[id(code)] = table
         return table
+
+
+def _end_of_jump(code: CodeType, offset: int) -> int:
+    """Return where an instruction jumps to, whatever happens; if it does not, where it is."""
+    import dis
+
+    for each in dis.get_instructions(code):
+        if each.offset == offset:
+            return int(each.argval) if each.opname.startswith("JUMP_") else offset
+    return offset
 
 
 class _Tracer:
