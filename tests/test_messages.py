@@ -6,6 +6,7 @@ import ast
 import importlib
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import pytest
 
 import phase_gate
 from phase_gate import exit_codes
+from phase_gate.cli import main
 from phase_gate.errors import MESSAGES, PhaseGateError, StateError
+from phase_gate.recording import look_ahead
 
 #: What other errors have in common; nobody raises them, so nobody reads their slugs.
 BASES = (PhaseGateError, StateError)
@@ -64,3 +67,14 @@ def test_a_slug_can_be_typed_and_its_code_is_in_the_table(error: type[PhaseGateE
 @pytest.mark.parametrize("slug", MESSAGES)
 def test_an_explanation_is_whole_sentences(slug: str) -> None:
     assert re.fullmatch(r".{15,140}\.", MESSAGES[slug])
+
+
+def test_another_interpreter_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.implementation, "name", "pypy")
+    monkeypatch.setattr(sys, "argv", ["phase-gate", "status"])
+    assert main() == exit_codes.COMMAND_USAGE
+    assert "this is pypy [other-interpreter]\n  try: run it with CPython" in capsys.readouterr().err
+    with pytest.raises(pytest.UsageError, match="this is pypy"):
+        look_ahead(None)  # type: ignore[arg-type]  # asked before anything else

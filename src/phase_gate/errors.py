@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 
 from phase_gate import exit_codes
@@ -33,6 +34,12 @@ class UsageError(PhaseGateError):
     """The command line is invalid."""
 
     slug = "bad-usage"
+
+
+class InterpreterError(PhaseGateError):
+    """The interpreter is not CPython."""
+
+    slug = "other-interpreter"
 
 
 class ForeignRootError(PhaseGateError):
@@ -226,6 +233,15 @@ class InternalFaultError(StateError):
     slug = "internal-fault"
 
 
+def require_cpython() -> None:
+    """Raise InterpreterError for another interpreter: what we look at there is not what we know."""
+    if (name := sys.implementation.name) != "cpython":
+        raise InterpreterError(
+            f"phase gate judges runs of CPython only, and this is {name}",
+            remedy="run it with CPython 3.11 or newer; without --phase, pytest runs as ever",
+        )
+
+
 def as_fault(error: Exception, *, remedy: str) -> InternalFaultError:
     """Return what we did not foresee as an error of ours, with the place where it came up."""
     frames = error.__traceback__
@@ -255,6 +271,7 @@ MESSAGES: Mapping[str, str] = {
     "lock-timeout": "Another run or command held the state's lock for too long. The message names it.",
     "malformed-result": "An executor's report or a reviewer's verdict is not in its form. The line says where.",
     "not-allowed": "Allowed at another time, but not now. The message says what is missing.",
+    "other-interpreter": "How a test is recorded, and kept from tampering, rests on CPython. PyPy is not supported.",
     "output-lost": "The answer could not be written where it was sent. What the command did is done all the same.",
     "phase-order": "The workflow does not allow this phase now. The message says what is missing.",
     "shards-refused": "The records of shards are not one whole run: one is missing, repeated, unfinished or foreign.",

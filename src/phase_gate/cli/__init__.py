@@ -81,6 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     if arguments is not None:
         return _run([*arguments])
+    if sys.implementation.name != "cpython":
+        return _run(sys.argv[1:])  # which is refused, in words
     # Imports make objects that stay: to look through them again and again for some that do not is a tenth of `check`.
     gc.set_threshold(50_000)
     return _leave(_run(sys.argv[1:]))

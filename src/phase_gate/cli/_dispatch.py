@@ -12,7 +12,7 @@ from pathlib import Path
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plain import NotPlainError, load_command, read_plain, with_command
 from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders
-from phase_gate.errors import PhaseGateError, as_fault
+from phase_gate.errors import PhaseGateError, as_fault, require_cpython
 from phase_gate.visible import show_line
 
 TYPE_CHECKING = False
@@ -39,6 +39,7 @@ def dispatch(given: list[str]) -> int:
 
 def _answer(given: list[str]) -> Answer:
     try:
+        require_cpython()
         return _call(given)
     except Exception as error:
         return _refuse(error)

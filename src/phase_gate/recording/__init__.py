@@ -6,6 +6,7 @@ May touch pytest, files and the clock; judging is `gate`'s business. Begin with 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ __all__ = ["look_ahead", "start"]
 
 def look_ahead(config: pytest.Config) -> None:
     """Keep how everything is, and load what the session needs of us, before the project's code can change it."""
+    if sys.implementation.name != "cpython":
+        _refuse_interpreter()
     from phase_gate.recording.loading import load_ahead
 
     # On a worker next to nothing is needed. A session that a test starts there finds the rest when it begins.
@@ -31,6 +34,15 @@ def look_ahead(config: pytest.Config) -> None:
     if not is_worker:
         early_signal(config)
     snapshot.patches.keep_own()
+
+
+def _refuse_interpreter() -> None:
+    from phase_gate.errors import PhaseGateError, require_cpython
+
+    try:
+        require_cpython()
+    except PhaseGateError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def start(config: pytest.Config) -> Controller | None:
