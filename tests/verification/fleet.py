@@ -20,6 +20,9 @@ from tests.conformance.verifying import python
 from tests.stores.in_memory import InMemoryStore, Server
 from tests.support import Ran, Sample
 
+#: The copies themselves, and what newer versions of git hold for a moment after each commit.
+_NOT_COPIED = frozenset({"machines", "maintenance.lock"})
+
 #: Fails as long as the module of a task says nothing.
 CHECK = "import sys\n\nraise SystemExit(not open(sys.argv[1]).read().strip())\n"
 
@@ -47,7 +50,7 @@ class Fleet:
         if name not in self._machines:
             root = self.sample.root / "machines" / (name if self.server is not None else "a")
             if not root.exists():
-                shutil.copytree(self.sample.root, root, ignore=lambda folder, names: {"machines"} & {*names})
+                shutil.copytree(self.sample.root, root, ignore=lambda folder, names: _NOT_COPIED & {*names})
             self._machines[name] = Machine(self, root, timedelta(hours=hours if self.server is not None else 0))
         return self._machines[name]
 
