@@ -80,7 +80,7 @@ def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
     rows = [f"test_a.py::test_{name}" for name in ("a[1]", "a[2]", "b[1]", "b[2]", "c", "d")]
     answers: list[dict[str, Any]] = [{"kind": "collected", "ids": rows}]
     for test_id in ("test_a.py::test_a[1]", "test_a.py::test_a[2]", "test_a.py::test_b[1]", "test_a.py::test_c"):
-        said = {"outcome": "passed", "expected": False, "stage": "call"}
+        said = {"outcome": "passed", "expected": False, "stage": "call", "seconds": 0.1}
         answers.append({"kind": "report", "id": test_id, **said})
     heard = Heard(answers=tuple(answers), seconds=30.0, is_late=True)
     run = _read_answers(Visited(kind="mounted", heard=heard, folder=""))
