@@ -165,3 +165,16 @@ def test_hashes_are_the_golden_ones() -> None:
     assert hashes == golden["tests"]
     assert [row.hash for row in module_code(tree, tests=hashes)] == golden["module"]
     assert {len(value) for value in hashes.values()} == {HASH_LENGTH}
+
+
+def test_an_import_is_the_same_on_a_version_that_has_lazy_ones() -> None:
+    """Python 3.15 says of each import whether it is lazy."""
+
+    class Newer(ast.Import):
+        _fields = ("names", "is_lazy")
+
+    Newer.__name__ = "Import"
+    names = [ast.alias(name="os")]
+    plain = hash_body(ast.Import(names=names))
+    assert hash_body(Newer(names=names, is_lazy=0)) == plain
+    assert hash_body(Newer(names=names, is_lazy=1)) != plain

@@ -322,3 +322,17 @@ def test_a_sharing_error_that_stays_is_raised(monkeypatch: pytest.MonkeyPatch, t
     with pytest.raises(PermissionError, match="scanner"):
         REAL.replace(tmp_path / "a", tmp_path / "b")
     assert waited == [0.05, 0.1, 0.2, 0.4, 0.8]
+
+
+def test_a_link_is_refused_where_the_system_can_t_be_told_not_to_follow_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows."""
+    monkeypatch.setattr("phase_gate.storage.files._NO_FOLLOW", 0)
+    (tmp_path / "elsewhere").write_bytes(b"x")
+    (tmp_path / "state.json").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageError, match=r"^state\.json is a symbolic link"):
+        read_bytes(tmp_path / "state.json")
+    with pytest.raises(StorageError, match=r"^state\.json is a symbolic link"):
+        append_durably(REAL, tmp_path / "state.json", b"y")
+    assert (tmp_path / "elsewhere").read_bytes() == b"x"

@@ -59,6 +59,8 @@ def _spell(root: ast.AST, omitted: Collection[int], *, with_docstrings: bool) ->
             value = getattr(node, field, None)
             if field in SILENT_FIELDS or (field == "name" and node is root):
                 continue
+            if field == "is_lazy" and not value:  # of imports, since Python 3.15: a plain one is what it was
+                continue
             if isinstance(value, list):
                 items = value[1:] if field == "body" and not with_docstrings and _has_docstring(node) else value
                 items = [item for item in items if id(item) not in omitted]

@@ -44,6 +44,8 @@ class FileSystem:
     """The operating system's calls, one method each."""
 
     def open(self, path: Path, flags: int) -> int:
+        if not _NO_FOLLOW and path.is_symlink():  # Windows can't be told not to follow one
+            raise OSError(errno.ELOOP, "symbolic link")
         return os.open(path, flags | _NO_FOLLOW | _BINARY, 0o666)
 
     def stream(self, descriptor: int) -> BinaryIO:
