@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import phase_gate
-from phase_gate.errors import StateError
+from phase_gate.errors import OwnCodeError
 from phase_gate.recording import loading
 from phase_gate.recording.loading import FINDER, LISTED
 from phase_gate.recording.tamper.own_work import OwnWork
@@ -156,7 +156,7 @@ def test_compiled_code_that_was_written_since_is_not_believed(
 def test_a_source_that_was_written_since_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, cached = make(tmp_path)
     monkeypatch.setattr(loading, "_began", source.stat().st_ctime - 1)
-    with pytest.raises(StateError, match="was written while the tests ran"):
+    with pytest.raises(OwnCodeError, match="was written while the tests ran"):
         loading._OwnLoader("it", str(source), str(cached)).get_code("it")
 
 

@@ -58,9 +58,9 @@ class _OwnLoader(SourceFileLoader):
         source = stat(self.path)
         # By the time that no program can set.
         if source.st_ctime > _began:
-            from phase_gate.errors import StateError
+            from phase_gate.errors import OwnCodeError
 
-            raise StateError(f"{self.path} was written while the tests ran", remedy="run them again")
+            raise OwnCodeError(f"{self.path} was written while the tests ran", remedy="run them again")
         is_late = _began < _EVER
         try:
             with open_code(self._cached) as file:
