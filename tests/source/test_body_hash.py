@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,10 +173,11 @@ def test_an_import_is_the_same_on_a_version_that_has_lazy_ones() -> None:
 
     class Newer(ast.Import):
         _fields = ("names", "is_lazy")
-        is_lazy = 0
+        is_lazy: int
 
     Newer.__name__ = "Import"
-    newer = Newer(names=[ast.alias(name="os")])
+    given: dict[str, Any] = {"names": [ast.alias(name="os")], "is_lazy": 0}
+    newer = Newer(**given)
     plain = hash_body(ast.Import(names=newer.names))
     assert hash_body(newer) == plain
     newer.is_lazy = 1
