@@ -1,20 +1,26 @@
 """The house in numbers: packages, modules, lines, imports that point upwards, imports inside functions, cycles.
 
-`python -m tests.house` prints them. The layers are those of `docs/explanation/architecture.md`; a package may import
-from its own layer downwards only.
+`python -m tests.house` prints them beside the budgets of `tests/budgets.txt`. The layers are those of
+`docs/explanation/architecture.md`; a package may import from its own layer downwards only.
+
+A budget may go down at any time: `python -m tests.house --lower` writes what is smaller now. Raising one is an edit by
+hand, with its reason in the commit's body.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
-import sys
-from collections import Counter
-from collections.abc import Iterator
+import io
+import tokenize
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 PACKAGE = "phase_gate"
-SOURCES = Path(__file__).parent.parent / "src" / PACKAGE
+ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "src" / PACKAGE
+BUDGETS = Path(__file__).parent / "budgets.txt"
 
 #: From the bottom upwards.
 LAYERS: tuple[tuple[str, ...], ...] = (
@@ -167,20 +173,140 @@ def cycles(found: list[Edge]) -> list[list[str]]:
     return groups
 
 
-def main(sources: Path = SOURCES) -> None:
-    known, found = modules(sources), edges(sources)
-    lines = {name: len(path.read_text("utf-8").splitlines()) for name, path in known.items()}
-    rooms = Counter(name.partition(".")[0] for name in known)
-    sizes: Counter[str] = Counter()
-    for name, count in lines.items():
-        sizes[name.partition(".")[0]] += count
-    print(f"{len(known)} modules, {sum(lines.values())} lines, {len(found)} imports")
-    print(f"{sum(edge.when == 'function' for edge in found)} imports inside functions")
+class Size(NamedTuple):
+    """How large a package is."""
+
+    modules: int
+    lines: int
+    #: Of Python, without comments and docstrings.
+    tokens: int
+    #: Lines of every file that is not Python.
+    other: int
+    #: Tokens in a line that has one: lines may not be saved by making them denser.
+    density: float
+
+    def __str__(self) -> str:
+        return f"{self.modules:7} {self.lines:6} {self.tokens:7} {self.other:6} {self.density:8.2f}"
+
+
+#: How much denser a package may become before it counts as squeezed.
+DENSER = 1.05
+_HEADING = f"{'package':14} modules  lines  tokens  other  density"
+#: Tokens that are layout, not code.
+_LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+
+
+def sizes(root: Path = ROOT) -> dict[str, Size]:
+    """Return the size of each package of the sources, of their top modules, and of `scripts/` and `bench/`."""
+    folders = {path.name: _files(path) for path in sorted((root / "src" / PACKAGE).iterdir()) if path.is_dir()}
+    folders["top"] = [path for path in sorted((root / "src" / PACKAGE).iterdir()) if path.is_file()]
+    folders |= {name: _files(root / name) for name in ("scripts", "bench")}
+    return {name: _measure(files) for name, files in folders.items() if files}
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
+
+
+def _measure(files: Iterable[Path]) -> Size:
+    modules = lines = tokens = filled = other = 0
+    for path in files:
+        text = path.read_text("utf-8")
+        if path.suffix != ".py":
+            other += len(text.splitlines())
+            continue
+        rows = list(_code_rows(text))
+        modules += 1
+        lines += len(text.splitlines())
+        tokens += len(rows)
+        filled += len(set(rows))
+    return Size(modules, lines, tokens, other, round(tokens / filled, 2) if filled else 0.0)
+
+
+def _code_rows(text: str) -> Iterator[int]:
+    """Yield the row of each token that is code."""
+    found = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    begins = True
+    for token, after in zip(found, [*found[1:], found[-1]], strict=True):
+        is_docstring = begins and token.type == tokenize.STRING and after.type == tokenize.NEWLINE
+        if token.type not in _LAYOUT and not is_docstring:
+            yield token.start[0]
+        begins = token.type in _LAYOUT
+
+
+def read_budgets(path: Path = BUDGETS) -> dict[str, Size]:
+    rows = [line.split() for line in path.read_text("utf-8").splitlines()[1:]]
+    return {
+        name: Size(int(modules), int(lines), int(tokens), int(other), float(density))
+        for name, modules, lines, tokens, other, density in rows
+    }
+
+
+def over_budget(now: dict[str, Size], budgets: dict[str, Size]) -> list[str]:
+    """Return what has grown past its budget, a sentence each."""
+    grown = [f"{name} has no budget" for name in now if name not in budgets]
+    for name, budget in budgets.items():
+        size = now.get(name)
+        if size is None:
+            grown.append(f"{name} is gone: its budget goes, too")
+            continue
+        grown += [
+            f"{name} has {getattr(size, field)} {what}, its budget is {getattr(budget, field)}"
+            for field, what in (
+                ("modules", "modules"),
+                ("lines", "lines"),
+                ("tokens", "tokens"),
+                ("other", "lines that are not Python"),
+            )
+            if getattr(size, field) > getattr(budget, field)
+        ]
+        if size.density > budget.density * DENSER:
+            grown.append(f"{name} has {size.density} tokens a line, its budget is {budget.density}: squeezed")
+    return grown
+
+
+def lower(now: dict[str, Size], budgets: dict[str, Size]) -> dict[str, Size]:
+    """Return the budgets with every number that is smaller now; a new package gets its present size."""
+    return {name: _lower(size, budgets.get(name, size)) for name, size in now.items()}
+
+
+def _lower(size: Size, budget: Size) -> Size:
+    return Size(
+        modules=min(size.modules, budget.modules),
+        lines=min(size.lines, budget.lines),
+        tokens=min(size.tokens, budget.tokens),
+        other=min(size.other, budget.other),
+        density=budget.density,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.house", description=__doc__.partition("\n")[0])
+    parser.add_argument("--lower", action="store_true", help="Write the budgets that are smaller now")
+    now, budgets = sizes(), read_budgets()
+    if parser.parse_args().lower:
+        budgets = lower(now, budgets)
+        rows = [f"{name:14} {size}" for name, size in sorted(budgets.items())]
+        BUDGETS.write_text("\n".join([_HEADING, *rows, ""]), encoding="utf-8")
+    found = edges()
+    total = [size for name, size in now.items() if name not in ("scripts", "bench")]
+    print(f"{sum(size.modules for size in total)} modules, {sum(size.lines for size in total)} lines in src")
+    print(f"{len(found)} imports, {sum(edge.when == 'function' for edge in found)} of them inside functions")
     print(f"{len(upward(found))} imports upwards, {len(cycles(found))} groups of modules that import each other")
-    for room, count in rooms.most_common():
-        if count > 1:
-            print(f"  {room:14} {count:3} modules {sizes[room]:6} lines")
+    print(_HEADING)
+    for name, size in sorted(now.items(), key=lambda item: -item[1].lines):
+        print(f"{name:14} {size}")
+    for sentence in over_budget(now, budgets):
+        print(f"over budget: {sentence}")
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main()
