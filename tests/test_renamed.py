@@ -100,7 +100,7 @@ def test_a_notice_without_a_standard_error_is_lost(monkeypatch: pytest.MonkeyPat
 
 def test_no_row_takes_a_name_away_that_is_in_use(request: pytest.FixtureRequest) -> None:
     # The table as it is: an old name is none of today's, and each kind is one that is translated.
-    from docs.shell_files import command_parsers
+    from scripts.shell_files import command_parsers
 
     assert Path(renamed.__file__).exists()
     parsers = command_parsers()

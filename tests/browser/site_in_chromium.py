@@ -17,7 +17,7 @@ import pytest
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
-from docs import publish
+from scripts import publish
 from tests.browser.chromium import Page
 from tests.browser.in_chromium import faults
 

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from docs.shell_files import kind_of, subparsers
 from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.cli._parser import build_full_parser
 from phase_gate.cli.completion import FOLDER, KINDS, SHELLS
+from scripts.shell_files import kind_of, subparsers
 from tests.cli.conftest import Begin, Desk
 
 METRICS_OF_EXPLAIN = ("red", "tests-kept", "refactoring_complete", "tests_total", "bad-usage")
@@ -33,7 +33,7 @@ def test_the_script_has_every_command_and_option(begin: Begin, shell: str) -> No
         assert name in words
         for action in parser._actions:
             for option in action.option_strings:
-                assert option.lstrip("-") in words or option in words, f"{name} {option}: run python docs/generate.py"
+                assert option.lstrip("-") in words or option in words, f"{name} {option}: run scripts.generate"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

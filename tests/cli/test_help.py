@@ -6,11 +6,11 @@ import shlex
 
 import pytest
 
-from docs.shell_files import command_parsers, man_page
 from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.cli._help import ABOUT, GROUPS, grouped
 from phase_gate.cli._parser import build_full_parser
 from phase_gate.exit_codes import MEANINGS
+from scripts.shell_files import command_parsers, man_page
 from tests.cli.conftest import Begin
 from tests.cli.test_dispatch import CALLS
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from docs import generate
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.events import EVENT_KINDS
 from phase_gate.rules.compiled import COMPILED_FOLDER
 from phase_gate.rules.files import shipped_workflow_names
+from scripts import generate
 
 #: Classes that others derive from; nobody raises these.
 BASES = {"phase-gate-error", "state-unusable"}
@@ -26,12 +26,12 @@ def name(page: Path) -> str:
 )
 def test_a_page_is_up_to_date(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert generate.render(text) == text, "run: python docs/generate.py"
+    assert generate.render(text) == text, "run: python -m scripts.generate"
 
 
 @pytest.mark.parametrize("path", generate.WHOLE_FILES, ids=name)
 def test_a_file_that_nobody_writes_by_hand_is_up_to_date(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == generate.WHOLE_FILES[path](), "run: python docs/generate.py"
+    assert path.read_text(encoding="utf-8") == generate.WHOLE_FILES[path](), "run: python -m scripts.generate"
 
 
 def test_every_shipped_workflow_is_compiled_and_nothing_else() -> None:

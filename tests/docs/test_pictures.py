@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from docs.pictures import DRAWN, FOLDER, _pieces
+from scripts.pictures import DRAWN, FOLDER, _pieces
 from tests.docs.blocks import pages
 
 
@@ -14,7 +14,7 @@ from tests.docs.blocks import pages
 def test_a_drawing_is_up_to_date(name: str) -> None:
     drawn = DRAWN[name]()
     ElementTree.fromstring(drawn)
-    assert (FOLDER / name).read_text(encoding="utf-8") == drawn, "run: python -m docs.pictures"
+    assert (FOLDER / name).read_text(encoding="utf-8") == drawn, "run: python -m scripts.pictures"
 
 
 def test_every_picture_is_shown_somewhere() -> None:

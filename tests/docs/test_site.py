@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from docs import conf, publish
+from docs import conf
+from scripts import publish
 from tests.docs.blocks import ROOT
 
 DOCS = ROOT / "docs"

@@ -108,7 +108,7 @@ def tracked_files() -> tuple[Path, ...]:
     if done.returncode == 0:
         names = done.stdout.decode("utf-8").split("\0")
         return tuple(path for each in names if each and (path := ROOT / each).is_file())
-    folders = ("src", "tests", "docs", "examples", "bench", "wild")
+    folders = ("src", "tests", "docs", "examples", "bench", "scripts")
     found = (path for folder in folders for path in (ROOT / folder).rglob("*"))
     return tuple(path for path in found if path.is_file() and "__pycache__" not in path.parts)
 

@@ -35,7 +35,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def publish(checkout: Path, tag: str) -> None:
     environment = {**os.environ, "PATH": f"{checkout.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    subprocess.run((str(ROOT / "docs" / "publish.sh"), tag), cwd=checkout, env=environment, check=True)
+    subprocess.run((str(ROOT / "scripts" / "publish.sh"), tag), cwd=checkout, env=environment, check=True)
 
 
 def test_a_release_adds_its_pages_and_keeps_the_older_ones(checkout: Path) -> None:

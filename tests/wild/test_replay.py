@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from scripts.wild import phases
+from scripts.wild.comparing import Said
+from scripts.wild.phases import Phase, find_unmet
+from scripts.wild.preparing import Linked
+from scripts.wild.projects import REPLAYED, Project
+from scripts.wild.replay import command
+from scripts.wild.replay.history import Commit, clone, read_log
+from scripts.wild.replay.step import Replay, find_newly_failing, lay_made, replay
+from scripts.wild.replay.table import read_records, render, write_records
+from scripts.wild.running import Tools
+from scripts.wild.stepping import commit
 from tests.warm import WITH_PROOF, WarmServer
-from wild import phases
-from wild.comparing import Said
-from wild.phases import Phase, find_unmet
-from wild.preparing import Linked
-from wild.projects import REPLAYED, Project
-from wild.replay import command
-from wild.replay.history import Commit, clone, read_log
-from wild.replay.step import Replay, find_newly_failing, lay_made, replay
-from wild.replay.table import read_records, render, write_records
-from wild.running import Tools
-from wild.stepping import commit
 
 PROJECT = Project(name="sample", version="1.0")
 FIRST_TESTS = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"

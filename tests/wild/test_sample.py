@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from wild.comparing import Evidence, Said, find_problems, find_unexplained
-from wild.preparing import make_environment
-from wild.projects import PROJECTS, Project
-from wild.proving import outcome_in, prove_releases, read_outcomes
-from wild.running import Tools, run_alone, run_gated
-from wild.table import MARKS, Row, count_clean, put_into, render
+from scripts.wild.comparing import Evidence, Said, find_problems, find_unexplained
+from scripts.wild.preparing import make_environment
+from scripts.wild.projects import PROJECTS, Project
+from scripts.wild.proving import outcome_in, prove_releases, read_outcomes
+from scripts.wild.running import Tools, run_alone, run_gated
+from scripts.wild.table import MARKS, Row, count_clean, put_into, render
 
 SUITE = """\
 import unittest

@@ -1,6 +1,6 @@
 """`phase-gate completion`: the script that a shell reads once, and the values that it asks for at the tab key.
 
-The scripts are made from the parser ahead of time (`python docs/generate.py`), so that printing one costs nothing.
+The scripts are made from the parser ahead of time (`python -m scripts.generate`), so that printing one costs nothing.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def _make_spec(name: str, place: str, *, is_package: bool) -> ModuleSpec:
 
 FINDER = _OwnFinder()
 #: What a session loads, a line for each kind: the module that begins it, and before that all it needs, in an order in
-#: which none needs one that comes later. Written by docs/generate.py.
+#: which none needs one that comes later. Written by scripts/generate.py.
 LISTED = _FOLDER + "recording" + os.sep + "ahead.txt"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wild.comparing import Evidence, Said
+from scripts.wild.comparing import Evidence, Said
 
 #: Seconds for one run of a suite.
 TIMEOUT = 1800

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from wild.phases import Phase
-from wild.replay.step import Replay
-from wild.table import render_table
+from scripts.wild.phases import Phase
+from scripts.wild.replay.step import Replay
+from scripts.wild.table import render_table
 
 #: Around the tables in their page.
 MARKS = ("<!-- wild replay: begin -->", "<!-- wild replay: end -->")

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from wild.table import put_into
+from scripts.wild.table import put_into
 
 
 def show(table: str, output: Path | None, marks: tuple[str, str]) -> None:

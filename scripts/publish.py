@@ -1,6 +1,6 @@
 """Build the documentation site: one folder a version, a list of them, and a page that leads to the newest.
 
-`python -m docs.publish [--into FOLDER] [--version NAME]`. A folder that holds older versions keeps them.
+`python -m scripts.publish [--into FOLDER] [--version NAME]`. A folder that holds older versions keeps them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parent.parent / "docs"
 #: What is built from a checkout that is no release.
 UNRELEASED = "dev"
 _RELEASE = re.compile(r"\d+\.\d+")
@@ -23,7 +23,7 @@ _LEAD_ON = """\
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="docs.publish", description="Build the documentation site.")
+    parser = argparse.ArgumentParser(prog="python -m scripts.publish", description="Build the documentation site.")
     parser.add_argument("--into", type=Path, default=DOCS.parent / "site", help="the site's folder")
     parser.add_argument("--version", default=UNRELEASED, help="a released version, as 1.2; without it: dev")
     given = parser.parse_args(arguments)

@@ -1,6 +1,6 @@
 """What shells and `man` read, made from the parser: completion scripts and the man page.
 
-`python docs/generate.py` writes them; a test compares them with the parser.
+`python -m scripts.generate` writes them; a test compares them with the parser.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from phase_gate.cli.completion import FOLDER, KINDS, SHELLS
 from phase_gate.cli.workflow_schema import schema_names
 from phase_gate.exit_codes import MEANINGS
 
-MAN_PAGE = Path(__file__).parent / "man" / "phase-gate.1"
+MAN_PAGE = Path(__file__).parent.parent / "docs" / "man" / "phase-gate.1"
 
 #: Every command has these; what lists arguments says so once.
 COMMON = {"--help", "--json", "--task", "--dir"}
@@ -145,7 +145,7 @@ def _broken(row: str) -> list[str]:
 
 
 def _man_rows() -> Iterator[str]:
-    yield r".\" Made from the parser by docs/generate.py."
+    yield r".\" Made from the parser by scripts/generate.py."
     yield ".TH PHASE-GATE 1"
     yield ".SH NAME"
     yield r"phase-gate \- decide from evidence whether a test-driven step is really done"

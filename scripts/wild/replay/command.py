@@ -1,4 +1,4 @@
-"""`python -m wild replay`: take commits of others step by step, print what the gates made of them as Markdown.
+"""`python -m scripts.wild replay`: take commits of others step by step, print what the gates made of them as Markdown.
 
 NAME=WHERE takes the newest commits of a git folder or of an address that change tests and code together; NAME alone
 takes two releases from the package index for a history. Ends with 1 if a gate was wrong about any of them.
@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from wild.preparing import build_wheels, download, install_linked, unpack
-from wild.projects import REPLAYED, Project
-from wild.replay.history import clone
-from wild.replay.step import Replay, replay
-from wild.replay.table import MARKS, read_records, render, write_records
-from wild.showing import say, show, work_in
-from wild.stepping import commit, put
+from scripts.wild.preparing import build_wheels, download, install_linked, unpack
+from scripts.wild.projects import REPLAYED, Project
+from scripts.wild.replay.history import clone
+from scripts.wild.replay.step import Replay, replay
+from scripts.wild.replay.table import MARKS, read_records, render, write_records
+from scripts.wild.showing import say, show, work_in
+from scripts.wild.stepping import commit, put
 
 #: Seconds of a project, and commits of it.
 _SECONDS = 240
@@ -26,7 +26,7 @@ _COMMITS = 6
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m wild replay", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m scripts.wild replay", description=__doc__)
     known = {project.name: project for project in REPLAYED}
     parser.add_argument("wanted", nargs="*", metavar="NAME[=WHERE]", help=f"which projects, of {', '.join(known)}")
     parser.add_argument("--commits", type=int, default=_COMMITS, help="how many of each at most (%(default)s)")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from wild.stepping import is_of_tests
+from scripts.wild.stepping import is_of_tests
 
 #: Code here is no code that tests ask for.
 _ASIDE = frozenset({"bench", "benchmark", "benchmarks", "bin", "doc", "docs", "examples", "fuzz", "scripts", "tools"})

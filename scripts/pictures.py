@@ -1,4 +1,4 @@
-"""Draw the pictures of the documentation: `python -m docs.pictures`; with `--report`, those that need a browser, too.
+"""Draw the pictures of the docs: `python -m scripts.pictures`; with `--report`, those that need a browser, too.
 
 The panel and the session are what real runs printed; the flow is what the shipped workflow says. A test draws them
 again and compares.
@@ -22,7 +22,7 @@ from phase_gate.drive.view import Board, render_line, render_screen
 from phase_gate.rules.compiled import load_compiled
 from phase_gate.workflow.model import Phase
 
-FOLDER = Path(__file__).parent / "pictures"
+FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 
 #: As in the README: the test passes, and somebody says that it works.
 SAMPLE = {
@@ -328,7 +328,7 @@ def shoot_report(folder: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m docs.pictures", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m scripts.pictures", description=__doc__)
     parser.add_argument("--report", action="store_true", help="also the report's, in Chromium")
     options = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wild.comparing import Said
-from wild.running import Tools, call
-from wild.stepping import mark
+from scripts.wild.comparing import Said
+from scripts.wild.running import Tools, call
+from scripts.wild.stepping import mark
 
 #: Seconds of one command.
 _TIMEOUT = 600

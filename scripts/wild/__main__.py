@@ -1,7 +1,7 @@
-"""`python -m wild`: run well-known suites under the gate, print what it made of them as Markdown.
+"""`python -m scripts.wild`: run well-known suites under the gate, print what it made of them as Markdown.
 
-Ends with 1 if the gate was wrong about any of them, or if fewer than eight suites were clean. `python -m wild replay`
-takes commits of others step by step instead.
+Ends with 1 if the gate was wrong about any of them, or if fewer than eight suites were clean.
+`python -m scripts.wild replay` takes commits of others step by step instead.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from wild.preparing import build_wheels, download, install, install_in_place, unpack
-from wild.projects import PROJECTS, Project
-from wild.proving import HEAD, prove_releases
-from wild.replay import command as replay
-from wild.running import run_alone, run_gated
-from wild.showing import say, show, work_in
-from wild.table import MARKS, PROOF_MARKS, Row, count_clean, render, render_table
+from scripts.wild.preparing import build_wheels, download, install, install_in_place, unpack
+from scripts.wild.projects import PROJECTS, Project
+from scripts.wild.proving import HEAD, prove_releases
+from scripts.wild.replay import command as replay
+from scripts.wild.running import run_alone, run_gated
+from scripts.wild.showing import say, show, work_in
+from scripts.wild.table import MARKS, PROOF_MARKS, Row, count_clean, render, render_table
 
 #: Fewer say nothing about software in general.
 CLEAN_AT_LEAST = 8
@@ -29,7 +29,7 @@ _WORKERS = (0, 2)
 def main() -> int:
     if sys.argv[1:2] == ["replay"]:
         return replay.main(sys.argv[2:])
-    parser = argparse.ArgumentParser(prog="python -m wild", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m scripts.wild", description=__doc__)
     names = [project.name for project in PROJECTS]
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which projects, of {', '.join(names)}; none: all")
     parser.add_argument("--proof", action="store_true", help="prove each release against the one before instead")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from wild.comparing import Said
-from wild.phases import Phase, Runner
-from wild.projects import Project
-from wild.running import Tools, call
-from wild.stepping import commit, put
+from scripts.wild.comparing import Said
+from scripts.wild.phases import Phase, Runner
+from scripts.wild.projects import Project
+from scripts.wild.running import Tools, call
+from scripts.wild.stepping import commit, put
 
 #: Seconds that a proof of a whole release may take: it has more targets than any step.
 SECONDS = "300"

@@ -1,4 +1,4 @@
-"""Write the parts of the reference that stand in the code: `python docs/generate.py` (or `--check`).
+"""Write the parts of the reference that stand in the code: `python -m scripts.generate` (or `--check`).
 
 A page keeps its own words; only what stands between `<!-- generated: NAME -->` and `<!-- end -->` is replaced.
 """
@@ -17,9 +17,7 @@ from pathlib import Path
 
 from _pytest.config.argparsing import Parser
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # where this is called as a script
 from bench.honesty.results import read as read_results
-from docs.shell_files import FILES, command_parsers, help_of, is_required, own_actions, subparsers, word_of
 from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli import COMMANDS
 from phase_gate.errors import MESSAGES, PhaseGateError
@@ -36,8 +34,9 @@ from phase_gate.verification.model import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
+from scripts.shell_files import FILES, command_parsers, help_of, is_required, own_actions, subparsers, word_of
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parent.parent / "docs"
 WORKFLOWS = DOCS.parent / "src" / "phase_gate" / "workflows"
 
 _PART = re.compile(r"(?P<begin><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<text>.*?)(?P<end><!-- end -->)", re.S)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wild.comparing import Evidence, Said, find_problems
-from wild.projects import Project
+from scripts.wild.comparing import Evidence, Said, find_problems
+from scripts.wild.projects import Project
 
 #: Around each table in its page.
 MARKS = ("<!-- wild: begin -->", "<!-- wild: end -->")

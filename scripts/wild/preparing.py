@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from wild.projects import Project
-from wild.running import Tools
+from scripts.wild.projects import Project
+from scripts.wild.running import Tools
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

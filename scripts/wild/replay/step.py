@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from wild.comparing import Said
-from wild.phases import Phase, Runner
-from wild.preparing import Linked
-from wild.projects import Project
-from wild.proving import PLAIN, read_outcomes
-from wild.replay.history import Clone, Commit
+from scripts.wild.comparing import Said
+from scripts.wild.phases import Phase, Runner
+from scripts.wild.preparing import Linked
+from scripts.wild.projects import Project
+from scripts.wild.proving import PLAIN, read_outcomes
+from scripts.wild.replay.history import Clone, Commit
 
 #: Seconds of a plain run: suites that need more are left out.
 LONGEST = 60

@@ -1,0 +1,1 @@
+"""Programs of this repository: what writes and publishes the docs, and what tries the suites of others."""
