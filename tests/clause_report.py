@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parent.parent
-CRITERIA = ROOT / "criteria.yaml"
+CRITERIA = Path(__file__).parent / "criteria.yaml"
 
 #: Key of the report's property.
 PROPERTY = "criterion"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.rules.criteria import read_criteria
-from tests.clause_report import find_unknown, load_criteria, render_table
+from tests.clause_report import CRITERIA, find_unknown, load_criteria, render_table
 from tests.conftest import ROOT
 from tests.support import Sample
 
@@ -44,7 +44,7 @@ def all_marked() -> set[str]:
 
 
 def test_the_plugin_reads_the_list_as_we_do() -> None:
-    criteria = read_criteria("criteria.yaml", base=ROOT, root=ROOT)
+    criteria = read_criteria("tests/criteria.yaml", base=ROOT, root=ROOT)
     assert {each.id: each.text for each in criteria.listed} == load_criteria()
 
 
@@ -63,7 +63,7 @@ def test_each_clause_says_something_of_its_own() -> None:
 
 
 def test_no_clause_stands_there_twice() -> None:
-    rows = (ROOT / "criteria.yaml").read_text(encoding="utf-8").splitlines()
+    rows = CRITERIA.read_text(encoding="utf-8").splitlines()
     clauses = [row.partition(":")[0] for row in rows if row and not row.startswith("#")]
     assert [clause for clause, number in Counter(clauses).items() if number > 1] == []
 
