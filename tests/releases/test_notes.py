@@ -12,7 +12,9 @@ from tests.releases.notes import find_notes
 TEXT = """\
 # Changelog
 
-<!-- towncrier release notes start -->
+## 1.11.0 (not released yet)
+
+- A plan.
 
 ## 1.10.0 (2026-02-03)
 
@@ -30,6 +32,7 @@ TEXT = """\
     ("tag", "expected"),
     [
         pytest.param("v1.10.0", "### New\n\n- A thing.", id="up-to-the-next"),
+        pytest.param("v1.11.0", "", id="without-its-date"),
         pytest.param("v1.1.0", "- Another.", id="the-last"),
         pytest.param("v1.1", "", id="not-there"),
         pytest.param("v1.1.0rc1", "", id="not-written-yet"),
