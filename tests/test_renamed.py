@@ -15,8 +15,8 @@ from tests.support import FAILING_TESTS, Sample
 
 ROWS = (
     Renamed(kind="option", old="--phase-result", new="--phase-exit", until="2.0"),
-    Renamed(kind="command", old="attest", new="ci attest", until="2.0"),
-    Renamed(kind="command", old="ci shield", new="ci badge", until="2.0"),
+    Renamed(kind="command", old="combine", new="ci combine", until="2.0"),
+    Renamed(kind="command", old="ci merge", new="ci combine", until="2.0"),
     Renamed(kind="argument", old="check --first", new="check --gate1", until="2.0"),
     Renamed(kind="setting", old="run.result", new="run.exit", until="2.0"),
 )
@@ -54,8 +54,8 @@ def test_options_of_pytest(given: list[str], expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        pytest.param(["ci", "shield"], ["ci", "badge"], id="a-command-of-a-feature"),
-        pytest.param(["attest", "--json"], ["ci", "attest", "--json"], id="a-command-that-moved"),
+        pytest.param(["ci", "merge"], ["ci", "combine"], id="a-command-of-a-feature"),
+        pytest.param(["combine", "--json"], ["ci", "combine", "--json"], id="a-command-that-moved"),
         pytest.param(["check", "--first"], ["check", "--gate1"], id="an-argument"),
     ],
 )

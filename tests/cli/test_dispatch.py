@@ -48,12 +48,9 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "force": (13, ("force", "--reason", "the vendor is down", "--by", "dev")),
     "hook": (0, ("hook", "stop", "--agent", "claude")),
     "agent uninstall": (0, ("agent", "uninstall")),
-    "agent mcp": (2, ("agent", "mcp")),
     "completion": (0, ("completion", "bash")),
     "baseline": (13, ("baseline",)),
     "ci combine": (11, ("ci", "combine")),
-    "ci badge": (0, ("ci", "badge")),
-    "ci attest": (0, ("ci", "attest")),
     "audit": (0, ("audit",)),
     "doctor": (0, ("doctor",)),
     "store status": (0, ("store", "status")),
@@ -84,7 +81,7 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "rewind": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     "waive": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     **dict.fromkeys(
-        ("breaker", "force", "claim", "prove", "mutate", "behaviour", "ci attest"),
+        ("breaker", "force", "claim", "prove", "mutate", "behaviour"),
         (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     ),
     **dict.fromkeys(
@@ -93,12 +90,10 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     ),
     "drive": (2, "no agent is named [bad-usage]\n  try: phase-gate drive -- claude -p"),
     "hook": (0, "{}\n"),
-    "agent mcp": (2, "[bad-usage]\n  try: pip install 'pytest-phase-gate[mcp]'"),
     "agent uninstall": (0, "there is nothing of ours in the settings of agents"),
     "verify": (10, "there is no task yet\n  next: phase-gate verify start --task-file FILE"),
     "agent prompt": (0, "# RED: Tests generated and failing"),
     "ci combine": (11, "no record of a shard is in phase-gate-shards [shards-refused]"),
-    "ci badge": (0, '"message": "no run yet"'),
     "audit": (0, "intact: 0 events"),
     "store status": (0, "no shared store is named"),
     **dict.fromkeys(("store trust", "store init", "store push"), (13, "no shared store is named")),
@@ -109,19 +104,13 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
 
 #: Commands that read nothing of a project; and those that say what is wrong with it instead of refusing, one to people
 #: and one to agents, for whom an error would be an open gate.
-NEVER_REFUSED = ("workflow schema", "demo", "doctor", "hook", "completion", "agent mcp")
+NEVER_REFUSED = ("workflow schema", "demo", "doctor", "hook", "completion")
 
 
 @pytest.fixture(autouse=True)
 def short_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo has a test of its own; here it has nothing to tell."""
     monkeypatch.setattr("phase_gate.cli.demo.STEPS", ())
-
-
-@pytest.fixture(autouse=True)
-def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server would wait for a client; without its extra it does not."""
-    monkeypatch.setitem(sys.modules, "mcp", None)
 
 
 @pytest.fixture(autouse=True)
@@ -218,7 +207,7 @@ def test_the_version(begin: Begin) -> None:
         pytest.param(("pipeline",), id="a-feature-without-a-command"),
         pytest.param(("pipeline", "nonsense"), id="an-unknown-command-of-a-feature"),
         pytest.param(("--dir", "x", "check"), id="an-option-before-the-command"),
-        pytest.param(("--dir", "x", "ci", "badge"), id="an-option-before-a-feature"),
+        pytest.param(("--dir", "x", "ci", "combine"), id="an-option-before-a-feature"),
         pytest.param(("../check",), id="a-path"),
         pytest.param(("x" * 300,), id="300-characters"),
         pytest.param(("--nonsense",), id="an-unknown-option"),

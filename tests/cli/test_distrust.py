@@ -51,14 +51,12 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "prove": [()],
     "mutate": [("--dry-run",)],
     "behaviour": [()],
-    "ci badge": [()],
-    "ci attest": [()],
     "audit": [(), ("--repair",)],
     "doctor": [()],
 }
 #: Has tests of its own: shards in tests/plugin/test_shards.py, tasks in tests/conformance/test_verification.py; what
 #: the server answers comes from the commands above; shared stores in tests/stores.
-ELSEWHERE = {"ci combine", "verify", "agent mcp", *(name for name in COMMANDS if name.startswith("store "))}
+ELSEWHERE = {"ci combine", "verify", *(name for name in COMMANDS if name.startswith("store "))}
 #: Opens no state.
 STATELESS = {"demo", "init", "agent uninstall", "completion", "workflow schema", "workflow check"}
 

@@ -39,9 +39,6 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "pipeline constitution": ((),),
     "breaker": (("status",),),
     "hook": (("stop", "--agent", "claude"), ("pre-tool", "--agent", "claude")),
-    "agent mcp": ((),),
-    "ci badge": ((),),
-    "ci attest": ((),),
     "audit": ((),),
     "doctor": ((),),
     "completion": (("bash",), ("--values", "tasks")),
@@ -63,7 +60,7 @@ VERIFY_ACTS = frozenset(
 
 ALL = tuple((*name.split(), *words) for name, calls in LOOKS.items() for words in calls)
 #: One for each way in which git is asked.
-SAMPLE = (("check",), ("ci", "attest"), ("hook", "stop", "--agent", "claude"), ("doctor",))
+SAMPLE = (("check",), ("status",), ("hook", "stop", "--agent", "claude"), ("doctor",))
 
 #: Lets a run ask git for everything that it can tell.
 RULES = "phases:\n  GREEN: {condition: tree_clean AND files_changed >= 0 AND commits >= 0}\n"

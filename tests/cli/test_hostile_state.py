@@ -79,8 +79,6 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("report",),
     ("agent", "prompt"),
     ("claim", "claim.txt"),
-    ("ci", "badge"),
-    ("ci", "attest"),
     ("audit",),
     ("breaker", "status"),
     ("breaker", "status", "--markdown"),
@@ -119,7 +117,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("store", "export", "out"),
 )
 #: They read no ledger, or begin one.
-NOT_ASKED = {"demo", "init", "agent uninstall", "agent mcp", "baseline", "workflow schema", "doctor"} | {
+NOT_ASKED = {"demo", "init", "agent uninstall", "baseline", "workflow schema", "doctor"} | {
     "store trust",
     "store init",
 }

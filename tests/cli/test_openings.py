@@ -25,7 +25,6 @@ from tests.cli.conftest import Begin
         pytest.param("green", ("check",), 10, id="check"),
         pytest.param("green", ("status",), 10, id="status"),
         pytest.param("green", ("explain",), 10, id="explain"),
-        pytest.param("green", ("ci", "badge"), 0, id="badge"),
         pytest.param("green", ("agent", "prompt"), 0, id="prompt"),
         pytest.param("green", ("hook", "stop"), 0, id="hook-stop"),
         pytest.param("stuck-5", ("breaker", "status"), 12, id="breaker-status"),

@@ -12,9 +12,6 @@ from typing import Any, NoReturn
 import pytest
 
 from phase_gate.cli import _watch
-from phase_gate.cli._answer import Answer
-from phase_gate.cli._dispatch import call_in
-from phase_gate.cli.agent_mcp import explain, show_status
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.status import show_verdict
 from phase_gate.project import Project
@@ -35,10 +32,6 @@ class Asker:
         ran = self._desk.gate(name, "--json", f"--task={self._task}")
         return ran.code, show_verdict(ran.document["status"], ran.document["reason"])
 
-    def mcp(self, tool: Callable[..., dict[str, Any]]) -> tuple[int, str]:
-        document = tool(self._ask, task=self._task)
-        return document["exit_code"], show_verdict(document["status"], document["reason"])
-
     def watch(self) -> tuple[int, str]:
         def interrupt(seconds: float) -> NoReturn:
             raise KeyboardInterrupt
@@ -54,13 +47,6 @@ class Asker:
         standing: Standing = read_story(project, project.store("phase-gate report")).standing
         return standing.exit_code, standing.verdict
 
-    def badge(self) -> int:
-        """A badge has no room for a reason."""
-        document = self._desk.json("ci", "badge", f"--task={self._task}")
-        if document["isError"]:
-            return 12
-        return 0 if document["color"] in ("brightgreen", "yellow") else 10
-
     def stop(self) -> Any:
         self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"hook_event_name": "Stop"}')))
         return self._desk.json("hook", "stop", f"--task={self._task}")
@@ -68,17 +54,12 @@ class Asker:
     def prompt(self) -> str:
         return str(self._desk.json("agent", "prompt", f"--task={self._task}")["phase"])
 
-    def _ask(self, *words: str) -> Answer:
-        return call_in(self._desk.root, list(words), environment=dict(os.environ), interactive=False)
-
 
 ASKERS: dict[str, Callable[[Asker], tuple[int, str]]] = {
     "check": lambda asker: asker.command("check"),
     "status": lambda asker: asker.command("status"),
     "explain": lambda asker: asker.command("explain"),
     "status --watch": Asker.watch,
-    "mcp gate_status": lambda asker: asker.mcp(show_status),
-    "mcp explain_gate": lambda asker: asker.mcp(lambda ask, task: explain(ask, None, task)),
     "report": Asker.report,
 }
 
@@ -163,7 +144,6 @@ def test_every_command_says_the_same(
     told = {name: (exits, _without_clock(reason)) for name, ask in ASKERS.items() for exits, reason in (ask(asker),)}
     verdict = told["check"][1]
     assert told == dict.fromkeys(ASKERS, (code, verdict))
-    assert asker.badge() == code
     checked = begin("").json("check", f"--task={task}")
     phase = checked["phase"]
     if phase not in (None, "DONE", "STUCK"):

@@ -36,7 +36,7 @@ GOES_ON: Mapping[str, tuple[tuple[str, ...], int]] = {
 
 #: Commands whose answers are not kept yet, and why. `verify` and `pipeline` are kept in part.
 NOT_KEPT: Mapping[str, str] = {
-    **dict.fromkeys(("demo", "completion", "report", "workflow schema", "agent mcp"), "no JSON answer of its own"),
+    **dict.fromkeys(("demo", "completion", "report", "workflow schema"), "no JSON answer of its own"),
     **dict.fromkeys(("hook", "agent prompt", "agent uninstall", "init", "doctor"), "speaks of the installation"),
     **dict.fromkeys(("drive", "mutate", "behaviour", "prove", "baseline"), "starts further processes: takes long"),
     **dict.fromkeys(("waive", "force", "ci combine"), "needs a story of its own"),

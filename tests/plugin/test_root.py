@@ -93,7 +93,7 @@ def test_without_phase_nobody_asks(foreign: Sample) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        *(("status",), ("check",), ("explain",), ("history",), ("report",), ("ci", "badge"), ("init",)),
+        *(("status",), ("check",), ("explain",), ("history",), ("report",), ("init",)),
         *(("signal", "--reason", "done"), ("verify", "status"), ("baseline",), ("audit",), ("advance",)),
     ],
     ids=lambda words: words[0],

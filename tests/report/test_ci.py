@@ -7,11 +7,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from phase_gate.cli.ci_attest import state_outcomes, state_verdict
-from phase_gate.cli.ci_badge import render_badge
-from phase_gate.gate.outcomes import Bucket
-from phase_gate.gate.standing import Standing
-from phase_gate.gate.state import State
 from phase_gate.report.ci import annotate, cut_summary, outputs, render_dotenv, render_junit, verdict_words
 
 HOSTILE = 'x\n::error::boo\r\n##[error]no %0A "<&>" ]]> \x00\x1b[31m \ud800 ::stop,a=b'
@@ -204,78 +199,3 @@ def test_no_text_can_leave_the_xml() -> None:
     text = render_junit(document(**{**CLOSED, "reason": HOSTILE}))
     suite = ElementTree.fromstring(text.encode("utf-8"))[0]
     assert suite.attrib["failures"] == "1"
-
-
-# --- badge
-
-
-@pytest.mark.parametrize(
-    ("state", "standing", "message", "color"),
-    [
-        pytest.param(State(), {"is_open": False}, "no run yet", "lightgrey", id="no-run"),
-        pytest.param(State(phase="GREEN"), {"is_open": False}, "GREEN closed", "orange", id="closed"),
-        pytest.param(State(phase="GREEN"), {"is_open": True}, "GREEN open", "brightgreen", id="open"),
-        pytest.param(State(phase="GREEN", forced=True), {"is_open": True}, "GREEN forced", "yellow", id="forced"),
-        pytest.param(
-            State(phase="GREEN"), {"is_open": False, "status": "halted"}, "GREEN stuck", "critical", id="circuit-open"
-        ),
-        pytest.param(State(phase="DONE"), {"is_open": True}, "DONE open", "brightgreen", id="done"),
-    ],
-)
-def test_a_badge_is_what_shields_reads(state: State, standing: Any, message: str, color: str) -> None:
-    badge = render_badge(state, Standing(reason="", **{"status": "closed", **standing}), label="phase gate")
-    assert badge == {
-        "schemaVersion": 1,
-        "label": "phase gate",
-        "message": message,
-        "color": color,
-        "isError": standing.get("status") == "halted",
-    }
-
-
-# --- in-toto
-
-
-SUBJECT = {"digest": {"gitCommit": "1" * 40}}
-RULES = {"name": "workflow tdd", "digest": {"sha256": "2" * 64}}
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "result"),
-    [
-        pytest.param({"a": Bucket.PASSED}, "PASSED", id="passed"),
-        pytest.param({"a": Bucket.PASSED, "b": Bucket.SKIPPED}, "WARNED", id="skipped"),
-        pytest.param({"a": Bucket.FLAKY}, "WARNED", id="flaky"),
-        pytest.param({}, "WARNED", id="nothing-at-all-is-no-pass"),
-        pytest.param({"a": Bucket.PASSED, "b": Bucket.XFAILED, "c": Bucket.ERROR}, "FAILED", id="an-error"),
-        pytest.param({"a": Bucket.UNCOLLECTABLE}, "FAILED", id="not-imported"),
-    ],
-)
-def test_the_result_of_a_run(outcomes: dict[str, Bucket], result: str) -> None:
-    predicate = state_outcomes(SUBJECT, outcomes, rules=RULES)["predicate"]
-    assert predicate["result"] == result
-    assert sorted((*predicate["passedTests"], *predicate["warnedTests"], *predicate["failedTests"])) == sorted(outcomes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        pytest.param({}, {"GREEN_GATE_1", "GREEN_GATE_2", "GREEN_EXIT", "TESTS_KEPT"}, id="both-hold"),
-        pytest.param(CLOSED, {"GREEN_GATE_2", "TESTS_KEPT"}, id="closed"),
-        pytest.param(ABSENT, {"GREEN_GATE_1", "TESTS_KEPT"}, id="no-signal"),
-        pytest.param({"forced_exit": True}, {"GREEN_GATE_1", "GREEN_GATE_2", "TESTS_KEPT"}, id="forced"),
-        pytest.param(
-            {"gate_1": {"guards": [guard("tests-kept", met=False, waived=True), guard("complete-run")]}},
-            {"GREEN_GATE_2", "COMPLETE_RUN"},
-            id="what-is-waived-is-not-verified",
-        ),
-        pytest.param(
-            {"findings": [finding("tests-kept", tier="advisory")]},
-            {"GREEN_GATE_1", "GREEN_GATE_2", "GREEN_EXIT"},
-            id="a-guard-that-holds-with-a-doubt",
-        ),
-    ],
-)
-def test_only_what_holds_is_a_property(changes: Any, expected: set[str]) -> None:
-    statement = state_verdict(SUBJECT, document(**changes), rules=RULES, verifier="https://example.org/v1")
-    assert set(statement["predicate"]["properties"]) == {f"PHASE_GATE_{name}" for name in expected}

@@ -20,8 +20,8 @@ OF_ALL = ("-h", "--help", "--version")
 
 #: Features whose commands stand below their name, each with its one line.
 FEATURES: dict[str, str] = {
-    "agent": "Settings, prompts and the server for coding agents",
-    "ci": "Shards, badges and attestations",
+    "agent": "Settings and prompts for coding agents",
+    "ci": "A suite that runs in shards",
     "pipeline": "Votes, change requests and recovery of a pipeline",
     "store": "Tasks in a shared store, for work on many machines",
     "workflow": "Workflow files and the schemas of all files",
@@ -51,7 +51,6 @@ COMMANDS: dict[str, str] = {
     "claim": "Compare what an agent says with what was measured, and decide whether it is done",
     "hook": "Answer a coding agent that is about to stop, or to use a tool",
     "agent prompt": "Print the rules of a phase for an agent, and the block that it is to print",
-    "agent mcp": "Serve the state to coding agents over MCP, read-only",
     "agent uninstall": "Take back what init wrote for coding agents",
     "verify": "Take a task through executor, verify command and reviewer",
     "pipeline vote": "Vote in a consensus phase, or show how the votes stand",
@@ -60,8 +59,6 @@ COMMANDS: dict[str, str] = {
     "pipeline snapshot": "Write down the tree that a phase speaks of",
     "pipeline constitution": "Show whether the constitution is as recorded, or accept a change: a person",
     "ci combine": "Make one run of the records that shards wrote",
-    "ci badge": "Print where the task stands as the document of a shields.io badge",
-    "ci attest": "Print the last run and its verdict as in-toto statements",
     "init": "Write a commented phase-gate.yaml, or tell coding agents to ask the gate",
     "doctor": "Look at the installation; --self-test tries cheats against it",
     "audit": "Verify every line of the ledger; repair a damaged one",

@@ -135,7 +135,6 @@ ABOUT: Mapping[str, About] = {
         codes=((0, "answered; some agents are told by 2 to go on"), _USAGE),
     ),
     "agent prompt": About(group=AGENTS, example="phase-gate agent prompt --phase green", codes=_DONE),
-    "agent mcp": About(group=AGENTS, example="phase-gate agent mcp", codes=((0, "the client went away"), _USAGE)),
     "agent uninstall": About(group=AGENTS, example="phase-gate agent uninstall --agent claude", codes=_DONE_OR_NOT),
     "verify": About(
         group=FEATURE,
@@ -182,8 +181,6 @@ ABOUT: Mapping[str, About] = {
             _NOT_NOW,
         ),
     ),
-    "ci badge": About(group=FEATURE, example="phase-gate ci badge -o badge.json", codes=_DONE),
-    "ci attest": About(group=FEATURE, example="phase-gate ci attest --predicate svr", codes=_DONE_OR_NOT),
     "init": About(group=SET_UP, example="phase-gate init --agent claude codex --dry-run", codes=_DONE_OR_NOT),
     "doctor": About(
         group=SET_UP,

@@ -8,10 +8,9 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 from phase_gate import exit_codes, plain_json
-from phase_gate.errors import OutputError, StorageError, UsageError
+from phase_gate.errors import OutputError, UsageError
 from phase_gate.visible import escape_orders, fit_encoding, show_text
 
 TYPE_CHECKING = False
@@ -160,18 +159,7 @@ def close_streams(code: int) -> int:
     return lost.exit_code if code == exit_codes.OPEN else code
 
 
-# --- files and standard input -----------------------------------------------------------------------------------------
-
-
-def write_output(path: Path, text: str) -> None:
-    """Write an answer into a file. Raises StorageError if that can't be."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(
-            f"{path.name} could not be written: {error.strerror}", remedy="name a place that can be written"
-        ) from error
+# --- standard input ---------------------------------------------------------------------------------------------------
 
 
 def read_input(limit: int | None = None) -> bytes:

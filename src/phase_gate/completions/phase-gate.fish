@@ -56,8 +56,8 @@ function _shtab_phase_gate_using
   test "$_shtab_phase_gate_cmdpath" = "$argv"
 end
 
-set -g _shtab_phase_gate_commands demo status check explain signal report prove mutate behaviour history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify next' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit store 'store status' 'store trust' 'store init' 'store push' 'store copy' 'store export' workflow 'workflow check' 'workflow schema' completion
-set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --label --merge --message --mutants --output --phase --predicate --program --reason --remaining-work --report --rev --reviewer --root --seconds --seed --signal --state --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wait --wave --word --workers --writer -m -o
+set -g _shtab_phase_gate_commands demo status check explain signal report prove mutate behaviour history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent uninstall' verify 'verify start' 'verify next' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' init doctor audit store 'store status' 'store trust' 'store init' 'store push' 'store copy' 'store export' workflow 'workflow check' 'workflow schema' completion
+set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --merge --message --mutants --output --phase --program --reason --remaining-work --report --rev --reviewer --seconds --seed --signal --state --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --wait --wave --word --workers --writer -m -o
 
 complete -c phase-gate -e
 complete -c phase-gate -f
@@ -246,7 +246,7 @@ complete -c phase-gate -n '_shtab_phase_gate_using hook' -l json -d 'answer as J
 complete -c phase-gate -n '_shtab_phase_gate_using hook' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using hook' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using hook; and test $_shtab_phase_gate_npos -eq 0' -ka "stop pre-tool" -d 'what the agent is about to do'
-complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a agent -d 'Settings, prompts and the server for coding agents.'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a agent -d 'Settings and prompts for coding agents.'
 complete -c phase-gate -n '_shtab_phase_gate_using agent' -s h -l help -d 'show this help message and exit'
 complete -c phase-gate -n '_shtab_phase_gate_using agent; and test $_shtab_phase_gate_npos -eq 0' -a prompt -d 'Print the rules of a phase for an agent, and the block that it is to print.'
 complete -c phase-gate -n '_shtab_phase_gate_using agent prompt' -l phase -xka "(_phase_gate_values phases)" -d 'which phase; the present one, or the first, by default'
@@ -255,12 +255,6 @@ complete -c phase-gate -n '_shtab_phase_gate_using agent prompt' -s h -l help -d
 complete -c phase-gate -n '_shtab_phase_gate_using agent prompt' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using agent prompt' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using agent prompt' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
-complete -c phase-gate -n '_shtab_phase_gate_using agent; and test $_shtab_phase_gate_npos -eq 0' -a mcp -d 'Serve the state to coding agents over MCP, read-only.'
-complete -c phase-gate -n '_shtab_phase_gate_using agent mcp' -l root -xka "(__fish_complete_directories)" -d 'the project, where a client starts servers somewhere else; here by default'
-complete -c phase-gate -n '_shtab_phase_gate_using agent mcp' -s h -l help -d 'show this text'
-complete -c phase-gate -n '_shtab_phase_gate_using agent mcp' -l json -d 'answer as JSON'
-complete -c phase-gate -n '_shtab_phase_gate_using agent mcp' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
-complete -c phase-gate -n '_shtab_phase_gate_using agent mcp' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using agent; and test $_shtab_phase_gate_npos -eq 0' -a uninstall -d 'Take back what init wrote for coding agents.'
 complete -c phase-gate -n '_shtab_phase_gate_using agent uninstall' -l agent -xka "claude codex gemini cursor copilot vscode" -d 'of these agents only; of all by default'
 complete -c phase-gate -n '_shtab_phase_gate_using agent uninstall' -l dry-run -d 'print what would change, and write nothing'
@@ -441,7 +435,7 @@ complete -c phase-gate -n '_shtab_phase_gate_using pipeline constitution' -l jso
 complete -c phase-gate -n '_shtab_phase_gate_using pipeline constitution' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using pipeline constitution' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using pipeline constitution; and test $_shtab_phase_gate_npos -eq 0' -ka "status accept" -d 'look, or accept'
-complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a ci -d 'Shards, badges and attestations.'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a ci -d 'A suite that runs in shards.'
 complete -c phase-gate -n '_shtab_phase_gate_using ci' -s h -l help -d 'show this help message and exit'
 complete -c phase-gate -n '_shtab_phase_gate_using ci; and test $_shtab_phase_gate_npos -eq 0' -a combine -d 'Make one run of the records that shards wrote.'
 complete -c phase-gate -n '_shtab_phase_gate_using ci combine' -l wait -x -d 'wait so long for shards that are missing, as in 10m'
@@ -453,22 +447,6 @@ complete -c phase-gate -n '_shtab_phase_gate_using ci combine' -l json -d 'answe
 complete -c phase-gate -n '_shtab_phase_gate_using ci combine' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using ci combine' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using ci combine; and test $_shtab_phase_gate_npos -eq 0' -ka "(__fish_complete_directories)" -d 'where the records are, at any depth (default: the shared store, or phase-gate-shards in the root)'
-complete -c phase-gate -n '_shtab_phase_gate_using ci; and test $_shtab_phase_gate_npos -eq 0' -a badge -d 'Print where the task stands as the document of a shields.io badge.'
-complete -c phase-gate -n '_shtab_phase_gate_using ci badge' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'write it there'
-complete -c phase-gate -n '_shtab_phase_gate_using ci badge' -l label -x -d 'what stands on the left (default: phase gate)'
-complete -c phase-gate -n '_shtab_phase_gate_using ci badge' -l gate1 -d 'leave Gate 2 out: the metrics alone'
-complete -c phase-gate -n '_shtab_phase_gate_using ci badge' -s h -l help -d 'show this text'
-complete -c phase-gate -n '_shtab_phase_gate_using ci badge' -l json -d 'answer as JSON'
-complete -c phase-gate -n '_shtab_phase_gate_using ci badge' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
-complete -c phase-gate -n '_shtab_phase_gate_using ci badge' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
-complete -c phase-gate -n '_shtab_phase_gate_using ci; and test $_shtab_phase_gate_npos -eq 0' -a attest -d 'Print the last run and its verdict as in-toto statements.'
-complete -c phase-gate -n '_shtab_phase_gate_using ci attest' -l predicate -xka "test-result svr" -d 'only the run, or only the verdict (default: both)'
-complete -c phase-gate -n '_shtab_phase_gate_using ci attest' -l verifier -x -d 'who verified (default: this version)'
-complete -c phase-gate -n '_shtab_phase_gate_using ci attest' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'write the statements there, one a line'
-complete -c phase-gate -n '_shtab_phase_gate_using ci attest' -s h -l help -d 'show this text'
-complete -c phase-gate -n '_shtab_phase_gate_using ci attest' -l json -d 'answer as JSON'
-complete -c phase-gate -n '_shtab_phase_gate_using ci attest' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
-complete -c phase-gate -n '_shtab_phase_gate_using ci attest' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a init -d 'Write a commented phase-gate.yaml, or tell coding agents to ask the gate.'
 complete -c phase-gate -n '_shtab_phase_gate_using init' -l dry-run -d 'print what would be written, and write nothing'
 complete -c phase-gate -n '_shtab_phase_gate_using init' -l agent -xka "claude codex gemini cursor copilot vscode" -d 'add hooks to the settings of these agents instead: claude, codex, gemini, cursor, copilot, vscode'

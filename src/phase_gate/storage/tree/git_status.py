@@ -27,15 +27,6 @@ class Status(Value):
     head: str | None
     rows: dict[str, str]
 
-    @property
-    def tracked(self) -> list[str]:
-        return [path for path, what in self.rows.items() if what != _UNTRACKED]
-
-    @property
-    def untracked(self) -> list[str]:
-        """Files, and with a slash at the end folders."""
-        return [path for path, what in self.rows.items() if what == _UNTRACKED]
-
 
 def read_status(folder: str, *, untracked: str = "all", submodules: Iterable[str] | None = None) -> Status:
     """Return what is not committed below a folder, by paths from there. Raises NoGitError.
