@@ -54,7 +54,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "mutation",
         "behaviour",
         "agents",
-        "selftest",
     ),
     ("decisions",),
     ("drive",),

@@ -1,22 +1,16 @@
-"""`phase-gate doctor`: every look, good and bad; and `--self-test`, with a table of a few rows."""
+"""`phase-gate doctor`: every look, good and bad."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 import phase_gate
 from phase_gate.cli.doctor import Diagnosis
-from phase_gate.selftest import runner
-from phase_gate.selftest.rows import BAD, TABLE, Attempt, Row
 from tests.cli.conftest import Begin, Desk
-from tests.warm import WarmServer
 
 HOOK = """\
 import pytest
@@ -276,74 +270,3 @@ def test_git_hooks_in_a_folder_of_their_own(begin: Begin) -> None:
     desk.sample.write({"hooks/pre-push": "#!/bin/sh\nphase-gate check\n"})
     (desk.root / "hooks" / "pre-push").chmod(0o755)
     assert look(desk)["git hooks"] == ("good", "pre-push asks phase-gate")
-
-
-# --- --self-test
-
-HOLDS = TABLE[0]
-#: The "cheat" is honest, so nothing refuses it.
-NOT_REFUSED = Row(name="no cheat at all", cheat=Attempt(), told_by="tests-kept", twin_name="the same")
-#: The twin is none.
-CLOSED_TWIN = Row(
-    name=HOLDS.name, cheat=HOLDS.cheat, told_by=HOLDS.told_by, twin_name="a failing test", twin=Attempt(code=BAD)
-)
-
-
-@pytest.fixture
-def warm_bench(monkeypatch: pytest.MonkeyPatch, children: Callable[[], WarmServer]) -> None:
-    """Processes that start fast; `test_prove_as_json` has real ones."""
-
-    class WarmBench(runner.Workbench):
-        def _run(self, root: Path, words: list[str], more: dict[str, str]) -> subprocess.CompletedProcess[str]:
-            return subprocess.CompletedProcess(words, *children().run(root, tuple(words[1:]), self.environment(more)))
-
-    monkeypatch.setattr(runner, "Workbench", WarmBench)
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.usefixtures("warm_bench")
-@pytest.mark.parametrize(
-    ("rows", "code", "said"),
-    [
-        pytest.param(
-            [HOLDS],
-            0,
-            [f"+ {HOLDS.name}: refused", "1 of 1 cheats are refused, and their honest twins are not"],
-            id="it-holds",
-        ),
-        pytest.param(
-            [HOLDS, NOT_REFUSED],
-            1,
-            ["+ ", "- no cheat at all: NOT REFUSED", "1 of 2 cheats are refused, and their honest twins are not"],
-            id="a-cheat-gets-through",
-        ),
-        pytest.param(
-            [CLOSED_TWIN],
-            1,
-            ["twin, a failing test: DOES NOT OPEN", "0 of 1 cheats are refused, and their honest twins are not"],
-            id="a-false-alarm",
-        ),
-    ],
-)
-def test_prove(begin: Begin, monkeypatch: pytest.MonkeyPatch, rows: list[Row], code: int, said: list[str]) -> None:
-    monkeypatch.setattr(runner, "try_all", partial(runner.try_all, rows))
-    desk = begin("")
-    before = desk.files()
-    ran = desk.gate("doctor", "--self-test")
-    assert ran.code == code
-    assert ran.has("+ plugin", *said)
-    assert desk.files() == before, "it proves elsewhere"
-
-
-@pytest.mark.sweep
-def test_prove_as_json(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "try_all", partial(runner.try_all, [HOLDS]))
-    ran = begin("").gate("doctor", "--self-test", "--json")
-    (outcome,) = ran.document["self_test"]
-    assert (outcome["name"], outcome["is_refused"], outcome["is_named"], outcome["twin_opens"]) == (
-        HOLDS.name,
-        True,
-        True,
-        True,
-    )
-    assert "+ plugin" in ran.err, "what people want to read meanwhile"

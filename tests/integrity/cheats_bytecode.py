@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from phase_gate.selftest.rows import BAD, GOOD, TEST_FILE, TESTS, Attempt, Command, Row
+from tests.integrity.rows import BAD, GOOD, TEST_FILE, TESTS, Attempt, Command, Row
 from tests.integrity.shared import cheat
 
 #: Writes the bytecode of another text into the cache of a file. `how`: by time, by hash unchecked, or as pytest has it.

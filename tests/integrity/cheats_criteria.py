@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import CONFIGURATION, GOOD, TEST_FILE, Attempt, Base, Row
+from tests.integrity.rows import CONFIGURATION, GOOD, TEST_FILE, Attempt, Base, Row
 from tests.integrity.shared import cheat
 
 CRITERIA = """\

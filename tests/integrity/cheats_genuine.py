@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import BAD, Attempt, Row, conftest
+from tests.integrity.rows import BAD, Attempt, Row, conftest
 from tests.integrity.shared import Table
 
 _LIE = """

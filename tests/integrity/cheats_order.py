@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import BAD, SIGNAL, Attempt, Row
+from tests.integrity.rows import BAD, SIGNAL, Attempt, Row
 from tests.integrity.shared import cheat, run_with
 
 ORDER: tuple[Row, ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import BAD, GOOD, TEST_FILE, Attempt, Row, conftest
+from tests.integrity.rows import BAD, GOOD, TEST_FILE, Attempt, Row, conftest
 from tests.integrity.shared import Table, cheat, run_with
 
 _NOTHING = f"{TEST_FILE}::test_total_of_nothing"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, Row
+from tests.integrity.rows import CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, Row
 from tests.integrity.shared import cheat
 from tests.integrity.wide import CASES, CONFTEST, EASY_HELPERS, WIDE
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import GOOD, TEST_FILE, Attempt, Base, Row
+from tests.integrity.rows import GOOD, TEST_FILE, Attempt, Base, Row
 from tests.integrity.shared import cheat
 
 _TESTING, _DATA, _PLUGIN, _FAKES = "shop/testing.py", "shop/data.py", "localplug.py", "shop/fakes.py"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, Row
+from tests.integrity.rows import CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, Row
 from tests.integrity.shared import Table, cheat
 
 #: The project before anything was recorded; there is code, and it does too little.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row, edit
+from tests.integrity.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row, edit
 from tests.integrity.shared import NOTHING_TEST, Table, cheat
 from tests.integrity.wide import WIDE, change, change_file
 

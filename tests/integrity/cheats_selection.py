@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import BAD, CONFIGURATION, Attempt, Row, conftest
+from tests.integrity.rows import BAD, CONFIGURATION, Attempt, Row, conftest
 from tests.integrity.shared import Table, cheat, run_with
 
 _ID = "tests/test_price.py::test_total_of_nothing"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import BAD, GOOD, TEST_FILE, Attempt, Row, conftest, edit
+from tests.integrity.rows import BAD, GOOD, TEST_FILE, Attempt, Row, conftest, edit
 from tests.integrity.shared import NOTHING_ASSERT, NOTHING_TEST, Table, cheat
 from tests.integrity.wide import change, change_file, write
 

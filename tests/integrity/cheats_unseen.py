@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row
 from phase_gate.values import replace
+from tests.integrity.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row
 from tests.integrity.shared import cheat
 
 _REPOSITORY = (

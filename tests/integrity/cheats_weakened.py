@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import TEST_FILE, Attempt, Row
+from tests.integrity.rows import TEST_FILE, Attempt, Row
 from tests.integrity.shared import Table, cheat
 from tests.integrity.wide import CONFTEST, EASY_HELPERS, WIDE, change, change_file, write
 

@@ -6,9 +6,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from phase_gate.selftest.rows import GOOD
 from phase_gate.values import Value
-from tests.selftest.bench import FastWorkbench
+from tests.integrity.bench import Workbench
+from tests.integrity.rows import GOOD
 
 CLOSED, UNTRUSTED, NOT_ALLOWED = 10, 11, 13
 
@@ -16,11 +16,11 @@ CLOSED, UNTRUSTED, NOT_ALLOWED = 10, 11, 13
 class Door(Value, kw_only=False):
     """One project with an honest RED behind it."""
 
-    bench: FastWorkbench
+    bench: Workbench
     root: Path
 
     @classmethod
-    def open(cls, bench: FastWorkbench, root: Path, *, code: str = GOOD, green_runs: int = 0) -> Door:
+    def open(cls, bench: Workbench, root: Path, *, code: str = GOOD, green_runs: int = 0) -> Door:
         """Copy the project, write its code, and run it so often."""
         shutil.copytree(bench.origin(), root)
         door = cls(bench, root)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import PRICE, Attempt, Base
 from phase_gate.values import replace
+from tests.integrity.rows import PRICE, Attempt, Base
 
 _WORKFLOW = """\
 workflow: lax

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from phase_gate.selftest.rows import BAD, Attempt, Row
+from tests.integrity.rows import BAD, Attempt, Row
 
 #: Rows by the number of the false green that they belong to.
 Table = Mapping[int, tuple[Row, ...]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.selftest.rows import GOOD, PRICE, Attempt, Base
+from tests.integrity.bench import Workbench
 from tests.integrity.forks import FAST_CLOCK
-from tests.selftest.bench import FastWorkbench
+from tests.integrity.rows import GOOD, PRICE, Attempt, Base
 
 SPECIAL_CASED = GOOD.partition("def discount")[0] + (
     "def discount(amount):\n"
@@ -56,19 +56,19 @@ ODD = {
 @pytest.mark.parametrize(
     "slug", [pytest.param(slug, marks=pytest.mark.cheats(36 if slug == "suite-too-fast" else 35)) for slug in ODD]
 )
-def test_is_said_and_the_gate_opens(bench: FastWorkbench, slug: str) -> None:
+def test_is_said_and_the_gate_opens(bench: Workbench, slug: str) -> None:
     tried = bench.attempt(ODD[slug])
     assert tried.is_open, tried.output
     assert f"[{slug}]" in tried.output, tried.output
 
 
-def test_nothing_is_said_of_plain_work(bench: FastWorkbench) -> None:
+def test_nothing_is_said_of_plain_work(bench: Workbench) -> None:
     tried = bench.attempt(Attempt())
     assert tried.is_open, tried.output
     assert not [slug for slug in ODD if slug in tried.output]
 
 
-def test_nothing_is_said_of_data_that_came(bench: FastWorkbench) -> None:
+def test_nothing_is_said_of_data_that_came(bench: Workbench) -> None:
     tried = bench.attempt(Attempt(base=_there_in_red(READ), code=None, writes=(("rates.json", "{}"),)))
     assert tried.is_open, tried.output
     assert "green-without-change" not in tried.output

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.selftest.rows import Attempt, Row
+from tests.integrity.bench import Workbench
 from tests.integrity.cheats_bytecode import BYTECODE, BYTECODE_TWINS
-from tests.selftest.bench import FastWorkbench
+from tests.integrity.rows import Attempt, Row
 
 
 @pytest.mark.cheats(50)
 @pytest.mark.parametrize("row", BYTECODE, ids=lambda row: row.name)
-def test_refuses(bench: FastWorkbench, row: Row) -> None:
+def test_refuses(bench: Workbench, row: Row) -> None:
     bench.check_cheat(row)
 
 
 @pytest.mark.parametrize("twin", BYTECODE_TWINS.values(), ids=BYTECODE_TWINS)
-def test_opens(bench: FastWorkbench, twin: Attempt) -> None:
+def test_opens(bench: Workbench, twin: Attempt) -> None:
     bench.check_twin(twin)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.selftest.rows import Row
+from tests.integrity.bench import Workbench
 from tests.integrity.cheats_criteria import CRITERIA_ROWS
-from tests.selftest.bench import FastWorkbench
+from tests.integrity.rows import Row
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.cheats(26)
 @pytest.mark.parametrize("row", CRITERIA_ROWS, ids=lambda row: row.name)
-def test_refuses(bench: FastWorkbench, row: Row) -> None:
+def test_refuses(bench: Workbench, row: Row) -> None:
     bench.check_cheat(row)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.selftest.rows import Row
+from tests.integrity.bench import Workbench
 from tests.integrity.cheats_order import ORDER
-from tests.selftest.bench import FastWorkbench
+from tests.integrity.rows import Row
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.cheats(33)
 @pytest.mark.parametrize("row", ORDER, ids=lambda row: row.name)
-def test_refuses(bench: FastWorkbench, row: Row) -> None:
+def test_refuses(bench: Workbench, row: Row) -> None:
     bench.check_cheat(row)

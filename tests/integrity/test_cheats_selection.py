@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.selftest.rows import Row
+from tests.integrity.bench import Workbench
 from tests.integrity.cheats_selection import SELECTION
+from tests.integrity.rows import Row
 from tests.integrity.shared import numbered
-from tests.selftest.bench import FastWorkbench
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("row", numbered(SELECTION))
-def test_refuses(bench: FastWorkbench, row: Row) -> None:
+def test_refuses(bench: Workbench, row: Row) -> None:
     bench.check_cheat(row)

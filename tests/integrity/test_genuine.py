@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.selftest.rows import GOOD, Attempt, Row, conftest
 from phase_gate.values import replace
+from tests.integrity.bench import Workbench
 from tests.integrity.cheats_genuine import COUNTED, NAMED_PLUGIN, NOT_IN_WORKERS, REFUSED, WORKERS
 from tests.integrity.lax import GUARDED, UNGUARDED, under
+from tests.integrity.rows import GOOD, Attempt, Row, conftest
 from tests.integrity.shared import numbered, rows_of
 from tests.integrity.twins_genuine import IN_WORKERS, TWINS
-from tests.selftest.bench import FastWorkbench
 
 _TWO_WORKERS = ("-p", "xdist.plugin", "-n", "2")
 
@@ -21,7 +21,7 @@ def in_lax(row: Row) -> Row:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("row", numbered(REFUSED, COUNTED))
-def test_refused(bench: FastWorkbench, row: Row) -> None:
+def test_refused(bench: Workbench, row: Row) -> None:
     bench.check_cheat(in_lax(row))
 
 
@@ -32,30 +32,30 @@ def test_refused(bench: FastWorkbench, row: Row) -> None:
     [*WORKERS, *(row for row in rows_of(REFUSED, COUNTED) if row.name not in NOT_IN_WORKERS)],
     ids=lambda row: row.name,
 )
-def test_refused_with_workers(bench: FastWorkbench, row: Row) -> None:
+def test_refused_with_workers(bench: Workbench, row: Row) -> None:
     bench.check_cheat(in_lax(row), *_TWO_WORKERS)
 
 
 @pytest.mark.sampled(9)
 @pytest.mark.parametrize("row", [row for row in rows_of(REFUSED) if row is not NAMED_PLUGIN], ids=lambda row: row.name)
-def test_it_is_the_guard_that_refuses(bench: FastWorkbench, row: Row) -> None:
+def test_it_is_the_guard_that_refuses(bench: Workbench, row: Row) -> None:
     tried = bench.attempt(under(UNGUARDED, row.cheat))
     assert tried.is_open, tried.output
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
-def test_honest(bench: FastWorkbench, twin: Attempt) -> None:
+def test_honest(bench: Workbench, twin: Attempt) -> None:
     bench.check_twin(under(GUARDED, twin))
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", IN_WORKERS)
-def test_honest_with_workers(bench: FastWorkbench, name: str) -> None:
+def test_honest_with_workers(bench: Workbench, name: str) -> None:
     bench.check_twin(under(GUARDED, TWINS[name]), *_TWO_WORKERS)
 
 
-def test_the_benches_open_for_plain_work(bench: FastWorkbench) -> None:
+def test_the_benches_open_for_plain_work(bench: Workbench) -> None:
     bench.check_twin(under(GUARDED, Attempt()))
     bench.check_twin(under(UNGUARDED, conftest("", code=GOOD)))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.selftest.rows import BAD, CONFIGURATION, GOOD, PRICE, TEST_FILE, TESTS, Attempt, Base, edit
 from phase_gate.values import replace
+from tests.integrity.bench import Workbench
 from tests.integrity.cheats_criteria import UNSHOWN
 from tests.integrity.forks import WITHOUT
+from tests.integrity.rows import BAD, CONFIGURATION, GOOD, PRICE, TEST_FILE, TESTS, Attempt, Base, edit
 from tests.integrity.shared import NOTHING_TEST
-from tests.selftest.bench import FastWorkbench
 
 _LAX_RULES = """\
 phases:
@@ -46,7 +46,7 @@ CHEATS: dict[str, Attempt] = {
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("guard", CHEATS)
-def test_refuses_with_the_guard_and_opens_without(bench: FastWorkbench, guard: str) -> None:
+def test_refuses_with_the_guard_and_opens_without(bench: Workbench, guard: str) -> None:
     cheat = CHEATS[guard]
     refused = bench.attempt(cheat)
     assert refused.status == 10, refused.output

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.selftest.rows import BAD, GOOD, TEST_FILE, TESTS
+from tests.integrity.bench import Workbench
 from tests.integrity.doors import CLOSED, Door
-from tests.selftest.bench import FastWorkbench
+from tests.integrity.rows import BAD, GOOD, TEST_FILE, TESTS
 from tests.support import CALC, FAILING_TESTS, Sample
 
 OTHER_TASK = ("--phase-task=easy",)
@@ -24,7 +24,7 @@ WEAKENED = TESTS.replace("total([]) == 0", "total([]) in (0, None)")
 
 
 @pytest.fixture
-def door(bench: FastWorkbench, tmp_path: Path) -> Door:
+def door(bench: Workbench, tmp_path: Path) -> Door:
     """A project that has just left RED: the code is wrong, and one test says so."""
     return Door.open(bench, tmp_path / "project", code=BAD)
 
@@ -192,7 +192,7 @@ def test_twin_red_never_asks_and_then_has_a_freeze_of_its_own(door: Door) -> Non
     assert is_kept, said
 
 
-def test_twin_another_root_in_the_same_state_folder(bench: FastWorkbench, door: Door, tmp_path: Path) -> None:
+def test_twin_another_root_in_the_same_state_folder(bench: Workbench, door: Door, tmp_path: Path) -> None:
     folder = tmp_path / "shared"
     door.folder.rename(folder)
     door.pytest("--phase=green", f"--phase-dir={folder}")

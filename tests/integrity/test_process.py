@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.selftest.rows import BAD, GOOD, Attempt, Row, conftest
+from tests.integrity.bench import Workbench
+from tests.integrity.rows import BAD, GOOD, Attempt, Row, conftest
 from tests.integrity.shared import numbered
-from tests.selftest.bench import FastWorkbench
 
 _TWO_WORKERS = ("-p", "xdist.plugin", "-n", "2")
 _LOST = "began and never ended"
@@ -97,22 +97,22 @@ TWINS = {
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", numbered({17: IN_THE_MIDDLE, 18: AT_THE_END}))
-def test_the_process(bench: FastWorkbench, row: Row) -> None:
+def test_the_process(bench: Workbench, row: Row) -> None:
     bench.check_cheat(row)
 
 
 @pytest.mark.cheats(22)
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", IN_WORKERS, ids=lambda row: row.name)
-def test_a_worker(bench: FastWorkbench, row: Row) -> None:
+def test_a_worker(bench: Workbench, row: Row) -> None:
     bench.check_cheat(row, *_TWO_WORKERS)
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
-def test_honest(bench: FastWorkbench, twin: Attempt) -> None:
+def test_honest(bench: Workbench, twin: Attempt) -> None:
     bench.check_twin(twin)
 
 
-def test_honest_workers(bench: FastWorkbench) -> None:
+def test_honest_workers(bench: Workbench) -> None:
     bench.check_twin(Attempt(), *_TWO_WORKERS)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.selftest.rows import BAD, TESTS, Attempt
+from tests.integrity.bench import Workbench
 from tests.integrity.doors import CLOSED, NOT_ALLOWED, Door
-from tests.selftest.bench import FastWorkbench
+from tests.integrity.rows import BAD, TESTS, Attempt
 
 _SKIPPED = TESTS.replace("def test_total_of_nothing", "@pytest.mark.skip\ndef test_total_of_nothing")
 
 
 @pytest.fixture
-def failing(bench: FastWorkbench, tmp_path: Path) -> Door:
+def failing(bench: Workbench, tmp_path: Path) -> Door:
     """One test fails, and that was recorded."""
     return Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
 
@@ -31,7 +31,7 @@ def test_without_the_plugin_the_option_is_unknown(failing: Door) -> None:
 
 
 @pytest.mark.cheats(32)
-def test_a_run_that_nobody_recorded_proves_nothing(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_a_run_that_nobody_recorded_proves_nothing(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good")
     code, said = door.plain_pytest()
     assert (code, "5 passed" in said) == (0, True), said
@@ -72,7 +72,7 @@ phases:
 @pytest.mark.cheats(34)
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", _WEAKER.values(), ids=_WEAKER)
-def test_weaker_rules_close_the_gate_that_was_open(bench: FastWorkbench, tmp_path: Path, text: str) -> None:
+def test_weaker_rules_close_the_gate_that_was_open(bench: Workbench, tmp_path: Path, text: str) -> None:
     door = Door.open(bench, tmp_path / "good", green_runs=2)
     assert door.check()[0] == 0
     door.write("lax.yaml", _LAX)
@@ -86,7 +86,7 @@ def test_weaker_rules_close_the_gate_that_was_open(bench: FastWorkbench, tmp_pat
     assert "rules-unchanged" in said or "phase-gate.yaml" in said, said
 
 
-def test_twin_a_report_is_asked_for(bench: FastWorkbench) -> None:
+def test_twin_a_report_is_asked_for(bench: Workbench) -> None:
     bench.check_twin(Attempt(arguments=("--phase-report=report.json", "--phase-exit=gate1")))
 
 
@@ -142,7 +142,7 @@ def test_what_is_no_guard_can_not_be_waived(failing: Door) -> None:
     assert (code, "is not what closes the gate" in said) == (NOT_ALLOWED, True), said
 
 
-def test_twin_a_person_said_beforehand_that_scripts_may(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_twin_a_person_said_beforehand_that_scripts_may(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good")
     for path in door.folder.iterdir():
         if path.is_file():

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.selftest.rows import BAD, GOOD
+from tests.integrity.bench import Workbench
 from tests.integrity.doors import CLOSED, NOT_ALLOWED, Door
-from tests.selftest.bench import FastWorkbench
+from tests.integrity.rows import BAD, GOOD
 
 _WRITES = "from pathlib import Path\n\nPath('.phase-gate/exit-signal.yaml').write_text('exit_signal: true\\n')\n"
 _MEANWHILE = "it was made while the run was open"
@@ -26,7 +26,7 @@ _MEANWHILE = "it was made while the run was open"
         pytest.param("price.py", f"{_WRITES}\n{GOOD}", id="the-code-under-test"),
     ],
 )
-def test_a_signal_that_the_project_writes(bench: FastWorkbench, tmp_path: Path, name: str, text: str) -> None:
+def test_a_signal_that_the_project_writes(bench: Workbench, tmp_path: Path, name: str, text: str) -> None:
     door = Door.open(bench, tmp_path / "good")
     door.write(name, text)
     for _ in range(2):
@@ -35,7 +35,7 @@ def test_a_signal_that_the_project_writes(bench: FastWorkbench, tmp_path: Path, 
     assert door.gate("check")[0] == CLOSED
 
 
-def test_twin_a_person_writes_it(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_twin_a_person_writes_it(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good", green_runs=1)
     (door.folder / "exit-signal.yaml").write_text("exit_signal: true\n", encoding="utf-8")
     code, said = door.pytest("--phase=green", "--phase-exit=dual")
@@ -44,7 +44,7 @@ def test_twin_a_person_writes_it(bench: FastWorkbench, tmp_path: Path) -> None:
 
 
 @pytest.mark.cheats(29)
-def test_the_code_is_edited_after_the_green_run(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_the_code_is_edited_after_the_green_run(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good", green_runs=2)
     door.write("price.py", BAD)
     code, said = door.gate("signal", "--reason", "all pass")
@@ -52,7 +52,7 @@ def test_the_code_is_edited_after_the_green_run(bench: FastWorkbench, tmp_path: 
     assert door.gate("check")[0] == CLOSED
 
 
-def test_twin_the_code_is_as_it_was(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_twin_the_code_is_as_it_was(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good", green_runs=2)
     door.write("price.py", BAD)
     door.write("price.py", GOOD)
@@ -76,7 +76,7 @@ def test_more():
 
 
 @pytest.mark.cheats(30)
-def test_the_code_is_exchanged_while_it_is_imported(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_the_code_is_exchanged_while_it_is_imported(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD)
     door.write("tests/test_a.py", _EXCHANGES)
     for _ in range(2):
@@ -86,7 +86,7 @@ def test_the_code_is_exchanged_while_it_is_imported(bench: FastWorkbench, tmp_pa
     assert door.check()[0] == CLOSED
 
 
-def test_twin_a_test_writes_a_source_as_it_was(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_twin_a_test_writes_a_source_as_it_was(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good")
     door.write(
         "tests/test_a.py",
@@ -100,7 +100,7 @@ def test_twin_a_test_writes_a_source_as_it_was(bench: FastWorkbench, tmp_path: P
 
 
 @pytest.mark.cheats(40)
-def test_a_standing_signal_in_green(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_a_standing_signal_in_green(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good", green_runs=1)
     code, said = door.pytest("--phase=green", PYTEST_ADDOPTS="--exit-signal=always")
     assert (code, "--exit-signal came from" in said) == (4, True), said

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.selftest.rows import BAD, GOOD
+from tests.integrity.bench import Workbench
 from tests.integrity.doors import CLOSED, UNTRUSTED, Door
-from tests.selftest.bench import FastWorkbench
+from tests.integrity.rows import BAD, GOOD
 
 
 @pytest.fixture
-def green(bench: FastWorkbench, tmp_path: Path) -> Door:
+def green(bench: Workbench, tmp_path: Path) -> Door:
     door = Door.open(bench, tmp_path / "green", green_runs=2)
     assert door.check()[0] == 0
     return door
@@ -57,9 +57,7 @@ def _remove_the_failing_run(folder: Path) -> None:
         pytest.param(_remove_the_failing_run, id="the-failing-run-is-removed"),
     ],
 )
-def test_a_state_edited_after_a_failing_run(
-    bench: FastWorkbench, tmp_path: Path, damage: Callable[[Path], None]
-) -> None:
+def test_a_state_edited_after_a_failing_run(bench: Workbench, tmp_path: Path, damage: Callable[[Path], None]) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
     damage(door.folder)
     code, said = door.check()
@@ -69,7 +67,7 @@ def test_a_state_edited_after_a_failing_run(
 
 
 @pytest.mark.cheats(27)
-def test_the_folder_of_another_checkout(bench: FastWorkbench, green: Door, tmp_path: Path) -> None:
+def test_the_folder_of_another_checkout(bench: Workbench, green: Door, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
     shutil.rmtree(door.folder)
     shutil.copytree(green.folder, door.folder)
@@ -80,7 +78,7 @@ def test_the_folder_of_another_checkout(bench: FastWorkbench, green: Door, tmp_p
     assert code == UNTRUSTED, said
 
 
-def test_the_folder_of_another_checkout_where_none_was(bench: FastWorkbench, green: Door, tmp_path: Path) -> None:
+def test_the_folder_of_another_checkout_where_none_was(bench: Workbench, green: Door, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD)
     shutil.rmtree(door.folder)
     shutil.copytree(green.folder, door.folder)
@@ -93,7 +91,7 @@ def test_the_folder_of_another_checkout_where_none_was(bench: FastWorkbench, gre
 @pytest.mark.cheats(51)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", ["task", "clone"])
-def test_an_easier_ledger_in_the_place_of_this_one(bench: FastWorkbench, tmp_path: Path, source: str) -> None:
+def test_an_easier_ledger_in_the_place_of_this_one(bench: Workbench, tmp_path: Path, source: str) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
     if source == "task":
         for _ in range(2):
@@ -119,7 +117,7 @@ def test_twin_the_whole_project_is_moved(green: Door, tmp_path: Path) -> None:
 
 
 @pytest.mark.cheats(31)
-def test_another_checkout_writes_here(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_another_checkout_writes_here(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
     other = Door.open(bench, tmp_path / "good")
     for _ in range(2):
@@ -128,7 +126,7 @@ def test_another_checkout_writes_here(bench: FastWorkbench, tmp_path: Path) -> N
     assert (code, "files have changed" in said) == (CLOSED, True), said
 
 
-def test_twin_a_state_folder_elsewhere(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_twin_a_state_folder_elsewhere(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good")
     folder = tmp_path / "state"
     door.folder.rename(folder)
@@ -139,7 +137,7 @@ def test_twin_a_state_folder_elsewhere(bench: FastWorkbench, tmp_path: Path) -> 
 
 
 @pytest.mark.cheats(37)
-def test_a_narrow_green_after_the_folder_is_gone(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_a_narrow_green_after_the_folder_is_gone(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
     shutil.rmtree(door.folder)
     for _ in range(2):
@@ -153,9 +151,7 @@ def test_a_narrow_green_after_the_folder_is_gone(bench: FastWorkbench, tmp_path:
 @pytest.mark.cheats(49)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", [("--phase-task=easy",), ("--phase-dir=.other",)], ids=["task", "folder"])
-def test_an_easier_record_elsewhere_says_nothing_here(
-    bench: FastWorkbench, tmp_path: Path, words: tuple[str, ...]
-) -> None:
+def test_an_easier_record_elsewhere_says_nothing_here(bench: Workbench, tmp_path: Path, words: tuple[str, ...]) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
     for _ in range(2):
         door.pytest("--phase=green", "-k", "not nothing", *words)
@@ -163,7 +159,7 @@ def test_an_easier_record_elsewhere_says_nothing_here(
     assert (code, "1 of 5 tests fails" in said) == (CLOSED, True), said
 
 
-def test_twin_a_fresh_clone(bench: FastWorkbench, tmp_path: Path) -> None:
+def test_twin_a_fresh_clone(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "clone", code=GOOD)
     shutil.rmtree(door.folder)
     fresh = Door(bench, door.root.rename(tmp_path / "fresh"))

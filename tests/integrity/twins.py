@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import BAD, CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, edit
 from tests.integrity.cheats_red import EMPTY, red
+from tests.integrity.rows import BAD, CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, edit
 from tests.integrity.shared import NOTHING_ASSERT, NOTHING_TEST
 from tests.integrity.wide import CONFTEST, WIDE, change
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import GOOD, Attempt, conftest
 from phase_gate.values import replace
+from tests.integrity.rows import GOOD, Attempt, conftest
 
 #: pytest-asyncio warns of a setting that nobody made.
 _QUIET = (("PYTHONWARNINGS", "ignore"),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import CONFIGURATION, TEST_FILE, Attempt, Base
+from tests.integrity.rows import CONFIGURATION, TEST_FILE, Attempt, Base
 
 TESTS = """\
 import unittest

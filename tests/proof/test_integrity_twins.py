@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from phase_gate.selftest.rows import TABLE, Attempt
+from tests.integrity.bench import Workbench
 from tests.integrity.cheats_bytecode import BYTECODE_TWINS
 from tests.integrity.cheats_outputs import OUTPUT_TWINS
 from tests.integrity.cheats_unseen import UNSEEN_TWINS
 from tests.integrity.lax import PROVEN, under
+from tests.integrity.rows import TABLE, Attempt
 from tests.integrity.shared import distinct_twins
 from tests.integrity.test_honest_twins import ALL
 from tests.integrity.test_process import TWINS as PROCESS_TWINS
 from tests.integrity.twins_genuine import TWINS as GENUINE_TWINS
-from tests.selftest.bench import FastWorkbench
 from tests.warm import WITH_PROOF
 
 pytestmark = pytest.mark.processes
@@ -34,7 +34,7 @@ TWINS = {
 }
 
 
-class ProvingBench(FastWorkbench):
+class ProvingBench(Workbench):
     """A bench whose runs and commands make proofs."""
 
     def environment(self, more: dict[str, str]) -> dict[str, str]:

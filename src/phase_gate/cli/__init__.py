@@ -60,7 +60,7 @@ COMMANDS: dict[str, str] = {
     "pipeline constitution": "Show whether the constitution is as recorded, or accept a change: a person",
     "ci combine": "Make one run of the records that shards wrote",
     "init": "Write a commented phase-gate.yaml, or tell coding agents to ask the gate",
-    "doctor": "Look at the installation; --self-test tries cheats against it",
+    "doctor": "Look at the installation",
     "audit": "Verify every line of the ledger; repair a damaged one",
     "store status": "Say which store the tasks are in, and whether this machine has what it has",
     "store trust": "Agree to the store that phase-gate.yaml names: a person",

@@ -184,7 +184,7 @@ ABOUT: Mapping[str, About] = {
     "init": About(group=SET_UP, example="phase-gate init --agent claude codex --dry-run", codes=_DONE_OR_NOT),
     "doctor": About(
         group=SET_UP,
-        example="phase-gate doctor --self-test",
+        example="phase-gate doctor",
         codes=((0, "all is well"), (1, "something is not"), _USAGE),
     ),
     "audit": About(

@@ -1,4 +1,4 @@
-"""`phase-gate doctor`: is everything where it should be? `--self-test` tries cheats against this very installation."""
+"""`phase-gate doctor`: is everything where it should be?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from phase_gate.agents.agent import AGENT_NAMES, Agent, load_agent
 from phase_gate.agents.installing import PROGRAM, find_commands
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plugin import INSTALL
-from phase_gate.cli._streams import say
 from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
 from phase_gate.storage.lock import filesystem_type, is_free, network_warning
@@ -35,9 +34,6 @@ _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--self-test", action="store_true", help="try cheats and their honest twins in a temporary folder"
-    )
-    parser.add_argument(
         "--program", metavar="COMMAND", default=PROGRAM, help="how agents call us, as with init (default: %(default)s)"
     )
 
@@ -47,20 +43,7 @@ def run(call: Call) -> Answer:
     rows = [f"{_SIGNS[each.mark]} {each.what:14}{each.says}" for each in found]
     document: dict[str, object] = {"looks": [as_dict(each) for each in found]}
     is_well = all(each.mark != "bad" for each in found)
-    if call.arguments.self_test:
-        from phase_gate.selftest.runner import try_all
-
-        say(show_rows(rows), aside=call.arguments.json, flush=True)
-        outcomes = try_all(show=None if call.arguments.json else _show)
-        failed = [outcome for outcome in outcomes if not outcome.passed]
-        document["self_test"] = [as_dict(outcome) for outcome in outcomes]
-        is_well = is_well and not failed
-        rows = [f"{len(outcomes) - len(failed)} of {len(outcomes)} cheats are refused, and their honest twins are not"]
     return Answer(text=show_rows(rows), document=document, exit_code=0 if is_well else 1)
-
-
-def _show(text: str) -> None:
-    say(text, flush=True)
 
 
 def _check_all(call: Call) -> Iterator[Diagnosis]:
@@ -112,10 +95,10 @@ def check_package() -> Diagnosis:
 
 def check_plugin(start: Path) -> Diagnosis:
     """Ask a real pytest: the plugin may be switched off, or come from somewhere else."""
-    from phase_gate.selftest.runner import MARK
+    from phase_gate.cli._probe import MARK  # not at the top: it imports pytest
 
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "phase_gate.selftest.runner"],
+        [sys.executable, "-m", "pytest", "-p", "phase_gate.cli._probe"],
         cwd=start,
         capture_output=True,
         encoding="utf-8",

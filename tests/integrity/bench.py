@@ -1,35 +1,19 @@
-"""Try rows against this installation: each cheat must be refused and named, each twin must open without a warning."""
+"""The bench for rows: an honest RED, made once and copied for each of them.
+
+Each cheat must be refused and named, each twin must open without a warning.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pytest
-
-from phase_gate.selftest.rows import PRICE, SIGNAL, TABLE, TEST_FILE, Attempt, Base, Command, Row
 from phase_gate.values import Value
-
-
-class Outcome(Value):
-    """How one row came out."""
-
-    name: str
-    twin_name: str
-    is_refused: bool
-    is_named: bool
-    twin_opens: bool
-    output: str = ""
-
-    @property
-    def passed(self) -> bool:
-        return self.is_refused and self.is_named and self.twin_opens
+from tests.integrity.forks import Forks
+from tests.integrity.rows import PRICE, SIGNAL, TEST_FILE, Attempt, Base, Command, Row
 
 
 class Tried(Value, kw_only=False):
@@ -41,38 +25,30 @@ class Tried(Value, kw_only=False):
     status: int = 0
 
 
-def try_all(rows: Sequence[Row] = TABLE, *, show: Callable[[str], None] | None = None) -> list[Outcome]:
-    """Try every row; `show` gets a line for each."""
-    outcomes = []
-    with tempfile.TemporaryDirectory(prefix="phase-gate-self-test-") as folder:
-        bench = Workbench(Path(folder))
-        for row in rows:
-            outcomes.append(bench.try_row(row))
-            if show is not None:
-                show(_line(outcomes[-1]))
-    return outcomes
-
-
-def _line(outcome: Outcome) -> str:
-    cheat = (
-        "refused"
-        if outcome.is_refused and outcome.is_named
-        else "NOT REFUSED"
-        if not outcome.is_refused
-        else "NOT NAMED"
-    )
-    twin = "opens" if outcome.twin_opens else "DOES NOT OPEN"
-    return f"{'+' if outcome.passed else '-'} {outcome.name}: {cheat}\n    twin, {outcome.twin_name}: {twin}"
-
-
 class Workbench:
     """Projects with an honest RED, copied for each attempt."""
 
     def __init__(self, folder: Path) -> None:
+        self._forks = Forks(folder)
         self._folder = folder
         self._count = 0
         self._origins: dict[Base, Path] = {}
         self.origin(PRICE)
+
+    def close(self) -> None:
+        self._forks.close()
+
+    def check_cheat(self, row: Row, *more: str) -> None:
+        """The gate stays closed, and what was said names the reason."""
+        tried = self.attempt(row.cheat, *more)
+        assert not tried.is_open, tried.output
+        assert row.told_by in tried.output, tried.output
+
+    def check_twin(self, twin: Attempt, *more: str) -> None:
+        """The gate opens, and nothing was said against it."""
+        tried = self.attempt(twin, *more)
+        assert tried.is_open, tried.output
+        assert "Warning" not in tried.output, tried.output
 
     def origin(self, base: Base = PRICE) -> Path:
         """Return the folder of a project as it is before anything is tried, made once."""
@@ -91,17 +67,6 @@ class Workbench:
             assert (red.returncode, signal.returncode) == (0, 0), red.stdout + signal.stdout + signal.stderr
         self._origins[base] = root
         return root
-
-    def try_row(self, row: Row, *more: str) -> Outcome:
-        cheated, honest = self.attempt(row.cheat, *more), self.attempt(row.twin, *more)
-        return Outcome(
-            name=row.name,
-            twin_name=row.twin_name,
-            is_refused=not cheated.is_open,
-            is_named=row.told_by in cheated.output,
-            twin_opens=honest.is_open and "Warning" not in honest.output,
-            output=cheated.output if cheated.is_open or row.told_by not in cheated.output else honest.output,
-        )
 
     def attempt(self, attempt: Attempt, *more: str) -> Tried:
         """Do it in a fresh copy, step by step, and ask whether Gate 1 is open."""
@@ -181,7 +146,13 @@ class Workbench:
     def gate(self, root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self._run(root, ["-m", "phase_gate.cli", *arguments], {})
 
+    def run_module(self, root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        return self._run(root, ["-m", *words], {})
+
     def _run(self, root: Path, words: list[str], more: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """Run Python in a forked process, unless the interpreter itself is asked for options."""
+        if words[0] == "-m" and not any(name.startswith("PYTHON") for name in more):
+            return self._forks.run(root, words, self.environment(more))
         return subprocess.run(
             [sys.executable, *words],
             cwd=root,
@@ -195,22 +166,3 @@ class Workbench:
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-
-
-# --- a plugin for `phase-gate doctor`: pytest starts, says where it has our plugin from, and ends before it collects
-
-
-#: In front of the answer: what else stands on stdout is the project's.
-MARK = "phase-gate probe: "
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> int:
-    # By module, not by name: it is another one with `-p` than by its entry point.
-    found = [
-        getattr(plugin, "__file__", "")
-        for _, plugin in config.pluginmanager.list_name_plugin()
-        if getattr(plugin, "__name__", "") == "phase_gate.plugin"
-    ]
-    print(f"\n{MARK}{json.dumps({'plugin': found[0] if found else None})}", flush=True)
-    return 0

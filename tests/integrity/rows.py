@@ -110,7 +110,7 @@ def conftest(text: str, *, code: str = BAD, arguments: tuple[str, ...] = ()) -> 
     return Attempt(writes=(("tests/conftest.py", text),), code=code, arguments=arguments)
 
 
-# --- the built-in set: what `phase-gate doctor --self-test` tries. The suite tries these and many more
+# --- the best known cheats; the other tables have many more
 
 
 _REWRITES_OUTCOME = """\
