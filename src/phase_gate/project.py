@@ -103,7 +103,6 @@ class Project(Value):
             task=self.task,
             command=command,
             lock_timeout=self.configuration.lock_timeout,
-            ledger_size=self.configuration.ledger_size,
             keep_objects=self.configuration.keep_objects,
             key=self.key,
             memory=Memory.for_folder(self.folder, self.environment),

@@ -100,13 +100,6 @@ def nothing(project: Project) -> None:
     project.write({"pytest.ini": "[pytest]\n", "test_calc.py": FAILING_TESTS})
 
 
-def packing(project: Project) -> None:
-    """Each write moves older lines of the ledger into a packed segment."""
-    nothing(project)
-    project.write({"phase-gate.yaml": "ledger_size: 4\n"})
-    green_once(project)
-
-
 def red(project: Project) -> None:
     nothing(project)
     must(project, 0, *PYTEST, "--phase=red")
@@ -167,14 +160,6 @@ PASSED = ("test_calc.py ..", "2 passed")
 OPERATIONS: tuple[Operation, ...] = (
     Operation(name="first run", words=(*PYTEST, "--phase=red"), code=0, story=nothing, is_run=True, shows=FAILURES),
     Operation(name="run", words=(*PYTEST, "--phase=green"), code=0, story=green_once, is_run=True, shows=PASSED),
-    Operation(
-        name="run that packs",
-        words=(*PYTEST, "--phase=green"),
-        code=0,
-        story=packing,
-        is_run=True,
-        shows=PASSED,
-    ),
     Operation(
         name="run with a signal",
         words=(*PYTEST, "--phase=green", "--phase-exit=dual"),

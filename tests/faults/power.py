@@ -26,11 +26,11 @@ class Recovered(Value):
     images: int
 
 
-def store_in(root: Path, files: FileSystem | None = None, *, ledger_size: int = 0) -> TaskStore:
+def store_in(root: Path, files: FileSystem | None = None) -> TaskStore:
     files = files or FileSystem()
     folder = root / "project" / ".phase-gate"
     memory = Memory(root / "home" / "seen.json", folder, files)
-    return TaskStore(folder, task="default", memory=memory, files=files, ledger_size=ledger_size)
+    return TaskStore(folder, task="default", memory=memory, files=files)
 
 
 def begin_task(store: TaskStore) -> None:
@@ -71,17 +71,10 @@ STEPS: tuple[tuple[str, Step], ...] = (
 class Story:
     """The steps on a forgetful disk; each image is recovered from in a real folder."""
 
-    def __init__(self, place: Path, *, ledger_size: int = 0) -> None:
-        """Take a folder.
-
-        :param ledger_size: KiB beyond which the ledger is packed; with 1, most steps do it.
-        """
-        self._place, self._ledger_size = place, ledger_size
+    def __init__(self, place: Path) -> None:
+        self._place = place
         self._scratch = place / "image"
         self.moments = self.images = 0
-
-    def _store_in(self, root: Path, files: FileSystem | None = None) -> TaskStore:
-        return store_in(root, files, ledger_size=self._ledger_size)
 
     def _prepare(self, upto: int, name: str) -> Forgetful:
         """Do the steps before this one, on a disk that has all of it."""
@@ -92,10 +85,10 @@ class Story:
         (root / "home").mkdir()
         for step, do in STEPS[:upto]:
             if step == "repair":
-                damage(self._store_in(root))
-            do(self._store_in(root))
+                damage(store_in(root))
+            do(store_in(root))
         if STEPS[upto][0] == "repair":
-            damage(self._store_in(root))
+            damage(store_in(root))
         disk = Forgetful(root)
         disk.adopt()
         return disk
@@ -103,7 +96,7 @@ class Story:
     def fail_during(self, upto: int, *, step: int = 1) -> None:
         """Let the power fail after each call of one step, and after it."""
         disk = self._prepare(upto, "disk")
-        old, images = take_picture(self._store_in(disk.root)), list[Image]()
+        old, images = take_picture(store_in(disk.root)), list[Image]()
 
         def note() -> None:
             self.moments += 1
@@ -111,9 +104,9 @@ class Story:
                 images.extend(disk.images())
 
         disk.after_call = note
-        STEPS[upto][1](self._store_in(disk.root, disk))
+        STEPS[upto][1](store_in(disk.root, disk))
         disk.after_call = lambda: None
-        new = take_picture(self._store_in(disk.root))
+        new = take_picture(store_in(disk.root))
         assert old != new
         for image in images:
             self._recover(image, {old, new})
@@ -126,21 +119,21 @@ class Story:
         while True:
             at += step
             disk = self._prepare(upto, "killed")
-            old = take_picture(self._store_in(disk.root))
+            old = take_picture(store_in(disk.root))
             disk.die_at = at
             try:
-                STEPS[upto][1](self._store_in(disk.root, disk))
+                STEPS[upto][1](store_in(disk.root, disk))
             except Killed:
                 pass
             else:
                 return
             disk.die_at, disk.open_files = 0, {}
             self.moments += 1
-            if take_picture(self._store_in(disk.root)) == old:
-                STEPS[upto][1](self._store_in(disk.root, disk))
+            if take_picture(store_in(disk.root)) == old:
+                STEPS[upto][1](store_in(disk.root, disk))
             else:
-                declare(self._store_in(disk.root, disk), "after the kill")
-            new = take_picture(self._store_in(disk.root))
+                declare(store_in(disk.root, disk), "after the kill")
+            new = take_picture(store_in(disk.root))
             for image in disk.images():
                 self._recover(image, {new})
 
@@ -153,7 +146,7 @@ class Story:
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        store = self._store_in(root)
+        store = store_in(root)
         seen = take_picture(store)
         assert seen in allowed, f"{seen}\nis not among {allowed}\nin {sorted(image)}"
         if seen == DAMAGED:
@@ -170,10 +163,9 @@ class Story:
 def fail_everywhere(place: Path, *, step: int = 1) -> dict[str, Recovered]:
     """Return the moments and images of each step."""
     counts = {}
-    for ledger_size in (0, 1):
-        for index, (name, _) in enumerate(STEPS):
-            story = Story(place, ledger_size=ledger_size)
-            story.fail_during(index, step=step)
-            story.fail_after_kill(index, step=step)
-            counts[f"{name}, packing" if ledger_size else name] = Recovered(moments=story.moments, images=story.images)
+    for index, (name, _) in enumerate(STEPS):
+        story = Story(place)
+        story.fail_during(index, step=step)
+        story.fail_after_kill(index, step=step)
+        counts[name] = Recovered(moments=story.moments, images=story.images)
     return counts

@@ -24,8 +24,6 @@ SAMPLE = (
     ("run with a signal", "kill-after", False, 71, 66),
     ("first run", "ENOSPC", True, 97, 60),
     ("signal", "EACCES", False, 31, 25),
-    ("run that packs", "kill-after", False, 71, 40),
-    ("run that packs", "EIO", False, 71, 64),
     ("waive", "short", False, 1, 1),
     ("audit --repair of a ledger", "kill-after", False, 31, 30),
 )
@@ -54,19 +52,6 @@ def test_a_fault_leaves_old_or_new_and_life_goes_on(
 def test_a_power_failure_leaves_old_or_new(tmp_path: Path, index: int) -> None:
     story = Story(tmp_path)
     story.fail_during(index, step=7)
-    assert story.images > 0
-
-
-@pytest.mark.parametrize("index", [2, 3, 4, 5], ids=[name for name, _ in STEPS[2:]])
-def test_a_power_failure_while_packing_leaves_old_or_new(tmp_path: Path, index: int) -> None:
-    story = Story(tmp_path, ledger_size=1)
-    story.fail_during(index, step=5)
-    assert story.images > 0
-
-
-def test_a_process_that_is_killed_while_packing_loses_nothing(tmp_path: Path) -> None:
-    story = Story(tmp_path, ledger_size=1)
-    story.fail_after_kill(3, step=5)
     assert story.images > 0
 
 

@@ -27,7 +27,6 @@ def open_store(
     memory: Memory | None = None,
     files: FileSystem | None = None,
     lock_timeout: float = 10.0,
-    ledger_size: int = 0,
 ) -> TaskStore:
     return TaskStore(
         folder,
@@ -37,7 +36,6 @@ def open_store(
         memory=memory,
         files=files or FileSystem(),
         lock_timeout=lock_timeout,
-        ledger_size=ledger_size,
     )
 
 

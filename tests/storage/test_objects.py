@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import StorageError, TamperedError
+from phase_gate.gate.state import Event
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.objects import ObjectStore
+from phase_gate.storage.store import TaskStore
+from tests.storage.stores import BEGIN, begin, declare, open_store
 
 DOCUMENT = {"files": {"test_a.py": ["test_one", "test_zwölf"]}, "n": 1}
 
@@ -97,3 +100,90 @@ def test_a_file_in_the_folder_s_place_is_refused(objects: ObjectStore, tmp_path:
     (tmp_path / "objects").write_text("mine", encoding="utf-8")
     with pytest.raises(StorageError, match=r"^objects is a file, not a folder"):
         objects.keep(DOCUMENT)
+
+
+# --- objects that only earlier cycles name
+
+
+def _keep_old(store: TaskStore, document: object, *, days: int = 40) -> str:
+    name = store.objects.keep(document)
+    file = store.folder / "objects" / f"{name}.z"
+    at = file.stat().st_mtime - days * 86_400
+    os.utime(file, (at, at))
+    return name
+
+
+def _name(store: TaskStore, *names: str) -> None:
+    with store.transaction() as change:
+        change.record(*(Event(kind="rewound", data={"why": name}) for name in names))
+
+
+def _aim(store: TaskStore, name: str) -> None:
+    """Let the state name an object, as a run does that freezes the rules it was judged by."""
+    with store.transaction() as change:
+        change.record(
+            Event(kind="run-started", data={"run": "r1", "phase": "RED", "tree": "t", "rules": name}),
+        )
+
+
+def _begin_next(store: TaskStore) -> None:
+    with store.transaction() as change:
+        change.record(Event(kind="phase-exited", data={"next": "DONE"}), *BEGIN)
+
+
+def test_object_that_only_earlier_cycles_name_goes_after_a_time(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    old, young = _keep_old(store, {"a": 1}), _keep_old(store, {"b": 1}, days=20)
+    _name(store, old, young)
+    assert store.objects.has(old)
+    _begin_next(open_store(tmp_path / "state"))
+    fresh = open_store(tmp_path / "state")
+    assert not fresh.objects.has(old)
+    assert fresh.may_lack(old)
+    assert fresh.objects.has(young)
+    assert not fresh.may_lack(young)
+    assert len(list(fresh.lines())) == fresh.look().serial
+
+
+def test_object_that_the_state_leads_to_stays_however_old_it_is(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    inside = _keep_old(store, {"inner": 1}, days=400)
+    outside = _keep_old(store, {"names": inside}, days=400)
+    _aim(store, outside)
+    _begin_next(store)
+    fresh = open_store(tmp_path / "state")
+    assert outside in fresh.state_file.read_text(encoding="utf-8")
+    assert fresh.objects.load(outside) == {"names": inside}
+    assert fresh.objects.has(inside)
+
+
+def test_nothing_goes_in_the_middle_of_a_cycle(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    name = _keep_old(store, {"a": 1}, days=400)
+    declare(store, "one", "two")
+    assert open_store(tmp_path / "state").objects.has(name)
+
+
+def test_nothing_goes_while_an_object_is_damaged(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    old, damaged = _keep_old(store, {"a": 1}), _keep_old(store, {"b": 1})
+    _aim(store, damaged)
+    (store.folder / "objects" / f"{damaged}.z").write_bytes(b"no object")
+    _begin_next(store)
+    assert open_store(tmp_path / "state").objects.has(old)
+
+
+def test_old_object_that_is_stored_again_is_young(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    name = _keep_old(store, {"a": 1})
+    # A run that has not ended: no line names it yet.
+    assert open_store(tmp_path / "state").objects.keep({"a": 1}) == name
+    _begin_next(store)
+    assert open_store(tmp_path / "state").objects.has(name)
+
+
+def test_objects_may_be_kept_for_ever(tmp_path: Path) -> None:
+    store = begin(TaskStore(tmp_path / "state", task="default", keep_objects=0))
+    old = _keep_old(store, {"a": 1})
+    _begin_next(store)
+    assert store.objects.has(old)

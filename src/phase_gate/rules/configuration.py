@@ -40,7 +40,6 @@ from phase_gate.workflow.model import Limits
 from phase_gate.workflow.settings import (
     DEFAULT_DOCS,
     DEFAULT_KEEP_OBJECTS,
-    DEFAULT_LEDGER_SIZE,
     DEFAULT_LOCK_TIMEOUT,
     DEFAULT_WORKFLOW,
     FILE_NAME,
@@ -120,7 +119,6 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         run=run,
         overlay=overlay,
         lock_timeout=fields.number("lock_timeout", DEFAULT_LOCK_TIMEOUT, minimum=0),
-        ledger_size=fields.integer("ledger_size", DEFAULT_LEDGER_SIZE, minimum=0),
         keep_objects=fields.number("keep_objects", DEFAULT_KEEP_OBJECTS, minimum=0),
         docs=fields.text_list("docs", DEFAULT_DOCS),
         freeze=fields.text_list("freeze", ()),

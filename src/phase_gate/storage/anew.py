@@ -13,7 +13,6 @@ from phase_gate.storage.files import exists, set_aside
 from phase_gate.storage.lock import hold_lock
 from phase_gate.storage.mirror import follow, verify_whole
 from phase_gate.storage.opening import Opened
-from phase_gate.storage.segments import FOLDER
 from phase_gate.storage.shared import Head
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value
@@ -67,7 +66,6 @@ def put_aside(store: TaskStore) -> Path:
     for path, name in (
         (store.state_file, f"state.damaged-{number}"),
         (store.ledger_file, copy.name),
-        (store.folder / FOLDER, f"{FOLDER}.damaged-{number}"),
     ):
         if exists(path, store.files):
             set_aside(store.files, path, store.folder / name)

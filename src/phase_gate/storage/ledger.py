@@ -13,7 +13,7 @@ from phase_gate import plain_json
 from phase_gate.errors import TamperedError
 from phase_gate.gate.state import Event
 from phase_gate.hashing import sha256
-from phase_gate.values import Value, replace
+from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 #: What stands in `prev` of the first line.
 GENESIS = "0" * 64
-
-#: How a row ends that is no event, and says what comes before it: `segments` reads it.
-PACKED_ROW = b'"kind":"packed"}\n'
 
 REPAIR = "phase-gate audit shows the place; phase-gate audit --repair keeps a copy and goes on from the last good line"
 
@@ -40,8 +37,6 @@ class Line(Value):
     #: Where the line begins and ends in the file.
     start: int = 0
     end: int = 0
-    #: The packed segment that it is in; empty for one in the ledger's own file.
-    file: str = ""
 
 
 def canonical(document: object) -> bytes:
@@ -158,9 +153,7 @@ def read_chain(
     key: bytes | None = None,
     settled: int | None = None,
     after: tuple[int, str] = (0, GENESIS),
-    start: int = 0,
     name: str = "ledger.jsonl",
-    file: str = "",
 ) -> Iterator[Line]:
     """Yield the lines of a ledger in order; raises TamperedError at the first that does not follow.
 
@@ -170,11 +163,9 @@ def read_chain(
 
     :param settled: how many bytes are known to have been written whole; None for all of them.
     :param after: the number and the hash of the line that comes before.
-    :param start: where the first line begins, in a file that begins with something else.
-    :param file: the segment that the lines are in.
     """
-    seq, prev = after
-    for number, raw in enumerate(chunks, start=2 if start else 1):
+    (seq, prev), start = after, 0
+    for number, raw in enumerate(chunks, start=1):
         if not raw.endswith(b"\n"):
             return
         try:
@@ -187,7 +178,7 @@ def read_chain(
             raise _broken(name, number, f"it is number {line.seq}, {seq + 1} should stand here")
         if line.prev != prev:
             raise _broken(name, number, "it does not follow the line before it")
-        yield replace(line, file=file) if file else line
+        yield line
         prev, seq, start = line.hash, line.seq, line.end
 
 

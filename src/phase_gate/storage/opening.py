@@ -7,7 +7,6 @@ costs the same however long the ledger is. In every other case each line is veri
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -24,7 +23,7 @@ from phase_gate.errors import (
 from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State
 from phase_gate.storage.files import REAL, FileSystem, exists, open_file, read_bytes, refuse
-from phase_gate.storage.ledger import GENESIS, PACKED_ROW, REPAIR, Line, digest, parse_line, read_chain
+from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from phase_gate.storage.memory import Memory, Seen, refuse_foreign, rolled_back
 from phase_gate.values import Value, field
 
@@ -32,15 +31,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO, TypeVar
 
-    from phase_gate.storage.segments import Before
-
     T = TypeVar("T")
 
 
 _ADOPT = 'phase-gate audit --adopt-key --reason "..." --by NAME, or remove the folder and begin anew'
-
-#: How often a ledger may be packed while we look at it: that takes hundreds of runs.
-_PACKED_MEANWHILE = 2
 
 #: Lines that a first write never has: it is made of a handful of events.
 _FIRST_WRITE = 100
@@ -114,17 +108,7 @@ class Opener:
             return self._open_as_seen(again)
 
     def _open_as_seen(self, seen: Seen | None) -> Opened:
-        for _ in range(_PACKED_MEANWHILE):
-            file = self._file_number()
-            try:
-                opened = self._open(seen)
-                break
-            except TamperedError:
-                if file == self._file_number():
-                    raise
-                # Another file took its place while we looked, with the same lines: look again.
-        else:
-            opened = self._open(seen)
+        opened = self._open(seen)
         refuse_foreign(opened, self._task, seen)
         return opened
 
@@ -144,13 +128,6 @@ class Opener:
         if state is not None and is_untouched and not is_ahead:
             return self._open_checkpoint(stored, state, stat)
         return self._open_by_replay(stored, seen, stat)
-
-    def _file_number(self) -> int | None:
-        """Return which file the ledger is; None where there is none."""
-        try:
-            return self._files.stat(self.ledger_file).st_ino
-        except OSError:
-            return None
 
     def is_as_opened(self, opened: Opened) -> bool:
         """Tell whether the task's files look unchanged since it was opened."""
@@ -203,7 +180,7 @@ class Opener:
                 f"ledger.jsonl ends at {0 if last is None else last.seq}, state.json was at {stored['serial']}",
                 remedy=REPAIR,
             )
-        size = 0 if last is None else last.end if not last.file else len(self._first_row())
+        size = 0 if last is None else last.end
         return Opened(
             state=good,
             lineage=lineage if last is not None else "",
@@ -269,31 +246,11 @@ class Opener:
         if stream is None:
             return
         with stream:
-            # The file is open: what comes before it is named by these very rows, even if it is packed meanwhile.
-            rows = self._read_rows(stream)
-            first = next(rows, b"")
             # Up to the checkpoint everything is whole; a later write may be torn, if its process died.
             settled = self._settled_at_first(key) if stored is None else stored["ledger"]["size"]
-            before = _read_before(first, key)
-            if before is None:
-                chain = read_chain(itertools.chain((first,) if first else (), rows), key=key, settled=settled)
-            else:
-                chain = self._read_on(before, rows, key, settled if self._is_file_of(stored) else before.size)
-            for line in chain:
+            for line in read_chain(self._read_rows(stream), key=key, settled=settled):
                 self._require_key(key)
                 yield line
-
-    def _read_on(self, before: Before, rows: Iterator[bytes], key: bytes | None, settled: int | None) -> Iterator[Line]:
-        """Yield the packed lines, and those that follow them."""
-        from phase_gate.storage.segments import Packed
-
-        yield from Packed(self.ledger_file.parent, self._files).lines(before, key)
-        after = (before.seq, before.head)
-        yield from read_chain(rows, key=key, settled=settled, after=after, start=before.length)
-
-    def _is_file_of(self, stored: dict[str, Any] | None) -> bool:
-        """Tell whether the ledger's file is the one that a checkpoint was written of; another one came by packing."""
-        return stored is not None and stored["ledger"].get("inode") == self.ledger_stat()["inode"]
 
     def _settled_at_first(self, key: bytes | None) -> int | None:
         """Return 0 if the ledger has nothing but its first write, whole or not: nothing vouches for that one yet."""
@@ -379,14 +336,6 @@ def first_text(row: bytes, name: str) -> str | None:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return found if isinstance(found, str) else None
-
-
-def _read_before(first: bytes, key: bytes | None) -> Before | None:
-    if not first.endswith(PACKED_ROW):
-        return None
-    from phase_gate.storage.segments import read_before
-
-    return read_before(first, key, name="ledger.jsonl")
 
 
 def apply_line(state: State, line: Line) -> State:

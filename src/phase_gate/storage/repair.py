@@ -6,14 +6,13 @@ Nothing is thrown away, and nothing that was damaged counts: after a repair the 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from phase_gate.errors import KeylessError, NotAllowedError, TamperedError
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.storage.files import exists, read_bytes, write_atomically
-from phase_gate.storage.ledger import Line
 from phase_gate.storage.lock import hold_lock
 from phase_gate.storage.opening import Opened, apply_line
 from phase_gate.storage.store import TaskStore
@@ -57,9 +56,7 @@ def _rewrite(store: TaskStore) -> Repaired:
     """
     raw = read_bytes(store.ledger_file, store.files) or b""
     state = read_bytes(store.state_file, store.files)
-    good, segment = _last_good(store)
-    # Where the damage is in a packed segment, that one is unpacked again as far as it is good.
-    file = store.packed.content(segment) if segment else raw
+    good = _last_good(store)
     number = 1
     while exists(copy := store.folder / f"ledger.damaged-{number}", store.files):
         number += 1
@@ -67,33 +64,24 @@ def _rewrite(store: TaskStore) -> Repaired:
     if state is not None:
         write_atomically(store.files, store.folder / f"state.damaged-{number}", state)
     store.objects.set_damaged_aside()
-    done = Repaired(
-        kept_lines=good.serial, dropped_bytes=len(file) - good.size + (len(raw) if segment else 0), copy=copy
-    )
+    done = Repaired(kept_lines=good.serial, dropped_bytes=len(raw) - good.size, copy=copy)
     data = {"kept_lines": done.kept_lines, "dropped_bytes": done.dropped_bytes, "copy": copy.name}
     if store.has_lost_cycle(good.state):
         data["vanished"] = True
-    store.rewrite(good, file[: good.size], Event(kind="repaired", data=data))
+    store.rewrite(good, raw[: good.size], Event(kind="repaired", data=data))
     return done
 
 
-def _last_good(store: TaskStore) -> tuple[Opened, str]:
-    """Return the task as it stood after its last good transaction, and the packed segment that this one is in."""
-    found = _follow(store, store.lines())
-    # A segment that is gone can't tell what comes before it: then the oldest ones are read as far as they go.
-    return found if found[0].exists else _follow(store, store.packed.recover(store.key))
-
-
-def _follow(store: TaskStore, lines: Iterator[Line]) -> tuple[Opened, str]:
-    good, segment, state = Opened(), "", NEW_STATE
+def _last_good(store: TaskStore) -> Opened:
+    """Return the task as it stood after its last good transaction."""
+    good, state = Opened(), NEW_STATE
     created: Mapping[str, Any] = {}
     # Only damage: a ledger that can't be read for another reason, its key among them, is not to be cut.
     with contextlib.suppress(TamperedError):
-        for line in lines:
+        for line in store.lines():
             state = apply_line(state, line)
             created = line.event.data if line.seq == 1 else created
             if not line.more and _has_objects(store, state):
-                segment = line.file
                 good = Opened(
                     state=state,
                     lineage=created.get("lineage", ""),
@@ -102,7 +90,7 @@ def _follow(store: TaskStore, lines: Iterator[Line]) -> tuple[Opened, str]:
                     head=line.hash,
                     size=line.end,
                 )
-    return good, segment
+    return good
 
 
 def _has_objects(store: TaskStore, state: State) -> bool:

@@ -232,7 +232,7 @@ def _name_of(owner: int | None) -> str:
 
 
 #: What we make in a state folder, and in the folder of a task.
-_NAMES = ("cache", "objects", "packed", "runs", "tasks", "verify")
+_NAMES = ("cache", "objects", "runs", "tasks", "verify")
 
 
 def own_folders(anchor: Path, state_folder: Path, folder: Path) -> Iterator[Path]:

@@ -25,6 +25,7 @@ from phase_gate.storage.files import (
     FileSystem,
     exists,
     make_folder,
+    read_bytes,
     remove_file,
     write_atomically,
 )
@@ -34,7 +35,7 @@ from phase_gate.storage.opening import Opened, first_text
 from phase_gate.storage.root import refuse_links
 from phase_gate.storage.writing import TaskFiles
 from phase_gate.values import replace
-from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LEDGER_SIZE, DEFAULT_LOCK_TIMEOUT
+from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LOCK_TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from phase_gate.storage.shared import Hold, SharedStore
 
     T = TypeVar("T")
+
+#: With these a cycle, or a verify task, begins: what only earlier ones name may go.
+_BEGINNINGS = ("cycle-began", "task-taken")
 
 #: What the run is called that a drive holds while it lives.
 DRIVE_NAME = "drive"
@@ -105,7 +109,6 @@ class TaskStore(TaskFiles):
         files: FileSystem = REAL,
         own_folders: tuple[Path, ...] = (),
         state_folder: Path | None = None,
-        ledger_size: int = DEFAULT_LEDGER_SIZE,
         keep_objects: float = DEFAULT_KEEP_OBJECTS,
         shared: SharedStore | None = None,
     ) -> None:
@@ -121,7 +124,6 @@ class TaskStore(TaskFiles):
             memory=memory,
             files=files,
             state_folder=state_folder,
-            ledger_size=ledger_size,
             keep_objects=keep_objects,
         )
         self.shared = shared
@@ -183,7 +185,6 @@ class TaskStore(TaskFiles):
             files=self.files,
             own_folders=self._own_folders,
             state_folder=self._state_folder,
-            ledger_size=self._ledger_size // 1024,
             keep_objects=self._keep_objects,
             shared=shared,
         )
@@ -318,8 +319,8 @@ class TaskStore(TaskFiles):
         return None
 
     def may_lack(self, name: str) -> bool:
-        """Tell whether an object is not there, and need not be: older ones go once their lines are packed."""
-        return not self.objects.has(name) and exists(self.packed.folder, self.files)
+        """Tell whether an object is not there, and need not be: those that only earlier cycles name go one day."""
+        return not self.objects.has(name) and name.encode() not in (read_bytes(self.state_file, self.files) or b"")
 
     def check_objects(self, state: State) -> None:
         """Raise TamperedError if an object that the state names is gone or damaged."""
@@ -451,6 +452,8 @@ class TaskStore(TaskFiles):
             change.opened = replace(after, stat={})  # it is more than the files tell
             return
         change.opened = self.write(opened, after, document, data, last.start, instead_of, is_expected=is_expected)
+        if any(event.kind in _BEGINNINGS for event in change.events):
+            self.remove_old_objects(document, data)
 
 
 def now() -> str:

@@ -1,4 +1,4 @@
-"""Write a task's files: lines of the ledger, the checkpoint behind them, and what has grown old into segments.
+"""Write a task's files: lines of the ledger, and the checkpoint behind them.
 
 Who may write, and what, is decided in `store`: the caller holds the lock.
 """
@@ -28,17 +28,13 @@ from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.opening import Opened, Opener
 from phase_gate.storage.places import TaskPlaces, make_state_folder
 from phase_gate.values import replace
-from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LEDGER_SIZE
+from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.storage.objects import ObjectStore
-    from phase_gate.storage.segments import Packed
-
-#: The part of its greatest size that a ledger keeps when it is packed: enough for the present cycle, mostly.
-_KEPT_SHARE = 4
 
 
 class TaskFiles(TaskPlaces):
@@ -53,19 +49,17 @@ class TaskFiles(TaskPlaces):
         memory: Memory | None = None,
         files: FileSystem = REAL,
         state_folder: Path | None = None,
-        ledger_size: int = DEFAULT_LEDGER_SIZE,
         keep_objects: float = DEFAULT_KEEP_OBJECTS,
     ) -> None:
         """Take the files in that folder.
 
         :param state_folder: the folder of all tasks, which git ignores; None: that folder itself.
-        :param ledger_size: KiB of the ledger's file beyond which its older lines are packed; 0: never.
         :param keep_objects: days after which an object that nothing names any more is removed; 0: never.
         """
         super().__init__(folder)
         self.task, self.key, self.files = task, key, files
         self._state_folder = state_folder or folder
-        self._ledger_size, self._keep_objects = ledger_size * 1024, keep_objects
+        self._keep_objects = keep_objects
         self._memory = memory or Memory(None, folder)
         self.opener = Opener(self.ledger_file, self.state_file, task=task, key=key, memory=self._memory, files=files)
 
@@ -74,12 +68,6 @@ class TaskFiles(TaskPlaces):
         from phase_gate.storage.objects import ObjectStore
 
         return ObjectStore(self.folder / "objects", self.files, kept_for=self._keep_objects * 86_400)
-
-    @functools.cached_property
-    def packed(self) -> Packed:
-        from phase_gate.storage.segments import Packed
-
-        return Packed(self.folder, self.files)
 
     def write(
         self,
@@ -111,14 +99,10 @@ class TaskFiles(TaskPlaces):
             append_durably(self.files, self.ledger_file, data)
         else:
             write_atomically(self.files, self.ledger_file, instead_of + data)
-        size = opened.size + len(data)
-        written = replace(after, size=size, unfinished=b"", stat={})
+        written = replace(after, size=opened.size + len(data), unfinished=b"", stat={})
         try:
-            moved = 0 if instead_of is not None else self._pack(written)
-            written = replace(written, size=size - moved, stat=self.opener.ledger_stat())
-            self._write_state(written, document, last_start=opened.size + last - moved)
-            if moved:
-                self._remove_old_objects(written)
+            written = replace(written, stat=self.opener.ledger_stat())
+            self._write_state(written, document, last_start=opened.size + last)
         except StorageError:
             # Recorded: the ledger has it. A checkpoint that lags is made up for by the next one; one of a ledger that
             # is not there any more would be in the way.
@@ -127,36 +111,13 @@ class TaskFiles(TaskPlaces):
         self._memory.keep(_seen(written))
         return written
 
-    def _pack(self, opened: Opened) -> int:
-        """Pack the older lines of a large ledger; return by how many bytes the others move to the front."""
-        if not 0 < self._ledger_size < opened.size:
-            return 0
-        content = read_bytes(self.ledger_file, self.files) or b""
-        try:
-            made = self.packed.pack(
-                content,
-                keep=self._ledger_size // _KEPT_SHARE,
-                lineage=opened.lineage,
-                key_check=opened.key_check,
-                key=self.opener.key_for(opened.key_check),
-            )
-        except StateError:
-            return 0  # what is recorded is recorded: the next write tries it again
-        if made is None or len(content) != opened.size:
-            return 0
-        # In one step. What was before it, and what is written later, does not depend on whether this comes to be.
-        write_atomically(self.files, self.ledger_file, made[0])
-        return made[1]
-
-    def _remove_old_objects(self, opened: Opened) -> None:
-        """Remove the objects that only lines of earlier cycles name, once they are old. With best effort."""
+    def remove_old_objects(self, document: dict[str, Any], data: bytes) -> None:
+        """Remove objects that are old, and that neither the state nor these lines lead to. With best effort."""
+        from phase_gate.storage.ledger import canonical
         from phase_gate.storage.objects import find_names
 
         with contextlib.suppress(StateError, OSError):
-            content = read_bytes(self.ledger_file, self.files) or b""
-            texts = self.packed.since_began(content, self.opener.key_for(opened.key_check))
-            state = read_bytes(self.state_file, self.files) or b""
-            self.objects.remove_old(name for text in (state, *texts) for name in find_names(text))
+            self.objects.remove_old(find_names(canonical(document) + data))
 
     def _write_state(self, opened: Opened, document: dict[str, Any], *, last_start: int) -> None:
         stored = {

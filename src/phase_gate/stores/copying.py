@@ -138,7 +138,6 @@ def _open(folder: Path, task: str, key: bytes | None) -> TaskStore:
         key=key,
         memory=Memory(None, folder),
         state_folder=folder,
-        ledger_size=0,
         keep_objects=0,
     )
 

@@ -39,9 +39,6 @@ DEFAULT_WORKFLOW = "tdd"
 #: Seconds: a run's two writes take milliseconds, so a process that holds the lock for longer is stuck.
 DEFAULT_LOCK_TIMEOUT = 10.0
 
-#: KiB: about 160 runs, which are read in a tenth of a second where a state has to be made anew.
-DEFAULT_LEDGER_SIZE = 1024
-
 #: Days: longer than most people look back at a cycle.
 DEFAULT_KEEP_OBJECTS = 30.0
 
@@ -325,8 +322,6 @@ class Configuration(Value):
     overlay: Overlay = field(default_factory=Overlay)
     #: Seconds to wait for another process's lock.
     lock_timeout: float = DEFAULT_LOCK_TIMEOUT
-    #: KiB beyond which a ledger's older lines are packed; 0: never.
-    ledger_size: int = DEFAULT_LEDGER_SIZE
     #: Days after which stored objects that only earlier cycles name are removed; 0: never.
     keep_objects: float = DEFAULT_KEEP_OBJECTS
     docs: tuple[str, ...] = DEFAULT_DOCS
