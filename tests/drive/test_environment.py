@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.loop import hide_keys
 from phase_gate.project import Project
 from tests.drive.conftest import RED, Track, answer
-from tests.drive.team import Team, works
 
 Begin = Callable[[str], Track]
 
@@ -105,22 +103,3 @@ subprocess.run(["sh", "-c", "cat /proc/$PPID/environ"])
     mark, _, seen = told.stdout.partition("\n")
     assert mark == "0"
     assert not seen or os.geteuid() == 0
-
-
-@pytest.mark.processes
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-def test_no_job_shows_the_key_to_the_agents_of_others(
-    team: Team, monkeypatch: pytest.MonkeyPatch, drivers: list[subprocess.Popen[str]]
-) -> None:
-    """The executor of the first task looks all the while, also at jobs that begin later."""
-    key = secrets.token_hex(16)
-    monkeypatch.setenv("PHASE_GATE_KEY", key)
-    look = f"for i in $(seq 30); do {LOOK_TWICE.format(key)}; env | grep {key}; done >> ../../seen.txt"
-    script = {number: {"executor": [works(number, run=[look] if number == 1 else [])]} for number in (1, 2, 3)}
-    team.plan((1, 2, 3), script=script)
-    driver = team.start("--jobs", "2")
-    drivers.append(driver)
-    out, _ = driver.communicate(timeout=300)
-    assert driver.returncode == 0, out
-    seen = set((team.root.parent / "seen.txt").read_text().split())
-    assert not seen - {f"/proc/{driver.pid}/environ"}, "the pool itself began before any agent"

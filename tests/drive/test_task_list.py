@@ -33,13 +33,10 @@ def test_a_second_call_has_nothing_to_do(team: Team) -> None:
     assert team.turns(1, "executor") == 1
 
 
-def test_one_wave_or_one_task(team: Team) -> None:
-    team.plan((1, 2), (3,))
-    team.rows("--wave", "w2", code=0)
-    assert team.statuses() == {"1": "PENDING", "2": "PENDING", "3": "APPROVED"}
+def test_one_task(team: Team) -> None:
+    team.plan((1, 2, 3))
     team.rows("--task", "Task 2", code=0)
-    assert team.statuses()["1"] == "PENDING"
-    assert "one of: w1, w2" in team.drive("--wave", "w9").err
+    assert team.statuses() == {"1": "PENDING", "2": "APPROVED", "3": "PENDING"}
 
 
 def test_both_are_told_what_they_need(team: Team) -> None:

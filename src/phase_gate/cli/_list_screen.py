@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from phase_gate.cli._drive_screen import Screen, ask_line, screen_rows
 from phase_gate.cli._streams import render_json, say, screen_width
@@ -22,12 +20,7 @@ _WAYS = (
 
 
 def tell_json(happening: ListHappening) -> None:
-    print_document(happening.document)
-
-
-def print_document(document: Mapping[str, Any]) -> None:
-    """Print one JSON object in a line."""
-    say(render_json(document), flush=True)
+    say(render_json(happening.document), flush=True)
 
 
 def tell(happening: ListHappening) -> None:

@@ -7,10 +7,8 @@ import sys
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.drive.clients import Client, find_client
-from phase_gate.drive.job_process import Orphans, Reporter, drive_job, read_job
-from phase_gate.drive.jobs import open_pool
 from phase_gate.drive.list_session import ListSession, ListWatchers, make_team
-from phase_gate.drive.task_list import ListEnded, ListOrder, drive_list
+from phase_gate.drive.task_list import ListEnded, drive_list
 from phase_gate.errors import UsageError
 from phase_gate.values import replace
 from phase_gate.verification.model import Status
@@ -34,29 +32,14 @@ def drive(call: Call) -> Answer:
 
 
 def _drive(call: Call) -> Answer:
-    given = call.arguments
-    order = read_job(sys.stdin.buffer.read()) if given.job else None
-    if order is not None:
-        call = replace(call, environment={**call.environment, **order.hidden})
     project = open_board(call).project
-    settings = _with_options(call, project.configuration.drive if order is None else order.settings)
+    settings = _with_options(call, project.configuration.drive)
     team = make_team(
         _find(call, settings.executor, "executor"),
         _find(call, settings.reviewer, "reviewer"),
     )
     session = ListSession(project, team, settings, _choose_watchers(call))
-    if order is not None:
-        session.tick = Orphans(session).look
-        decision = drive_job(session, given.task, again=given.again)
-        return Answer(text="", exit_code=decision.exit_code if decision.ends else 0, is_printed=True)
-    chosen = ListOrder(wave=given.wave, task=given.task, jobs=_read_jobs(given.jobs), commits=settings.commit)
-    return _answer(drive_list(session, chosen, open_pool))
-
-
-def _read_jobs(jobs: int | None) -> int | None:
-    if jobs is not None and jobs < 1:
-        raise UsageError(f"--jobs can't be {jobs}", remedy="give 1 or more")
-    return jobs
+    return _answer(drive_list(session, call.arguments.task))
 
 
 def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
@@ -85,10 +68,8 @@ def _find(call: Call, words: tuple[str, ...], role: str) -> Client:
 
 
 def _choose_watchers(call: Call) -> ListWatchers:
-    from phase_gate.cli._list_screen import LiveList, print_document, tell, tell_json
+    from phase_gate.cli._list_screen import LiveList, tell, tell_json
 
-    if call.arguments.job:
-        return ListWatchers(tell=tell_json, progress=Reporter(print_document).tell)
     if call.arguments.json:
         return ListWatchers(tell=tell_json)
     if sys.stdout is None or not sys.stdout.isatty():

@@ -19,7 +19,7 @@ ACTIONS: dict[str, tuple[str, str]] = {
         "_verify_steps.next_task",
         "Take the next task of the list for one worker of many, and begin an attempt of it",
     ),
-    "drive": ("_verify_drive.drive", "Let agents execute and review the tasks, one after the other or side by side"),
+    "drive": ("_verify_drive.drive", "Let agents execute and review the tasks, one after the other"),
     "prompt": ("_verify_drive.prompt", "Print what the executor is told: task, feedback, form of the report"),
     "executor": ("_verify_steps.executor", "Step 1: hand in the executor's report"),
     "run": ("_verify_steps.run", "Step 2: run the task's verify command"),
@@ -87,15 +87,10 @@ def _next(parser: argparse.ArgumentParser) -> None:
 
 
 def _drive(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--wave", metavar="NAME", help="only the tasks of this wave")
-    parser.add_argument("--jobs", metavar="N", type=int, help="so many at a time, each in a git worktree of its own")
     parser.add_argument("--executor", metavar="COMMAND", help="who works on the tasks: a client's name, or a command")
     parser.add_argument("--reviewer", metavar="COMMAND", help="who reviews them: another command than the executor's")
     parser.add_argument("--commit", action="store_true", help="commit what is approved")
     parser.add_argument("--time", metavar="SPAN", help="budget: how long all of it may take, as in 4h")
-    # How --jobs starts the process of one task.
-    parser.add_argument("--job", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
 
 
 def _executor(parser: argparse.ArgumentParser) -> None:

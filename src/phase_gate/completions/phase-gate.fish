@@ -58,6 +58,8 @@ end
 
 set -g _shtab_phase_gate_commands demo status check explain signal report prove mutate behaviour history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent uninstall' verify 'verify start' 'verify next' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' init doctor audit store 'store status' 'store trust' 'store init' 'store push' 'store copy' 'store export' workflow 'workflow check' 'workflow schema' completion
 set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --merge --message --mutants --output --phase --program --reason --remaining-work --report --rev --reviewer --seconds --seed --signal --state --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --wait --wave --word --workers --writer -m -o
+set -g _shtab_phase_gate_commands demo status check explain signal report prove mutate behaviour history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify next' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit store 'store status' 'store trust' 'store init' 'store push' 'store copy' 'store export' workflow 'workflow check' 'workflow schema' completion
+set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --keep --keep-room --kind --label --merge --message --mutants --output --phase --predicate --program --reason --remaining-work --report --rev --reviewer --root --seconds --seed --signal --state --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wait --wave --word --workers --writer -m -o
 
 complete -c phase-gate -e
 complete -c phase-gate -f
@@ -288,13 +290,11 @@ complete -c phase-gate -n '_shtab_phase_gate_using verify next' -l dir -xka "(__
 complete -c phase-gate -n '_shtab_phase_gate_using verify next' -l by -x -d 'the worker that takes it; the user'"'"'s name by default'
 complete -c phase-gate -n '_shtab_phase_gate_using verify next' -l wave -x -d 'only the tasks of this wave, whatever the others are'
 complete -c phase-gate -n '_shtab_phase_gate_using verify next' -l wait -x -d 'wait so long for a task to be free, as in 10m'
-complete -c phase-gate -n '_shtab_phase_gate_using verify; and test $_shtab_phase_gate_npos -eq 0' -a drive -d 'Let agents execute and review the tasks, one after the other or side by side.'
+complete -c phase-gate -n '_shtab_phase_gate_using verify; and test $_shtab_phase_gate_npos -eq 0' -a drive -d 'Let agents execute and review the tasks, one after the other.'
 complete -c phase-gate -n '_shtab_phase_gate_using verify drive' -s h -l help -d 'show this help message and exit'
 complete -c phase-gate -n '_shtab_phase_gate_using verify drive' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using verify drive' -l task -xka "(_phase_gate_values tasks)" -d 'which task, by name or folder'
 complete -c phase-gate -n '_shtab_phase_gate_using verify drive' -l dir -xka "(__fish_complete_directories)" -d 'other state folder'
-complete -c phase-gate -n '_shtab_phase_gate_using verify drive' -l wave -x -d 'only the tasks of this wave'
-complete -c phase-gate -n '_shtab_phase_gate_using verify drive' -l jobs -x -d 'so many at a time, each in a git worktree of its own'
 complete -c phase-gate -n '_shtab_phase_gate_using verify drive' -l executor -x -d 'who works on the tasks: a client'"'"'s name, or a command'
 complete -c phase-gate -n '_shtab_phase_gate_using verify drive' -l reviewer -x -d 'who reviews them: another command than the executor'"'"'s'
 complete -c phase-gate -n '_shtab_phase_gate_using verify drive' -l commit -d 'commit what is approved'

@@ -36,8 +36,6 @@ ListKind = Literal[
     "waits",
     "task-ended",
     "committed",
-    "merged",
-    "conflict",
     "person-needed",
     "investigated",
     "decided",
@@ -50,8 +48,7 @@ LIST_KINDS: tuple[ListKind, ...] = get_args(ListKind)
 class ListHappening(Value):
     """What a drive of a list tells while it goes on."""
 
-    #: One of LIST_KINDS; beside them what a job tells its pool alone.
-    kind: str
+    kind: ListKind
     at: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
@@ -142,8 +139,6 @@ class ListSession:
         self.tail = Tail()
         #: Steps in a row for which a client was not free.
         self.waits = 0
-        #: Called several times a second while something goes on.
-        self.tick: Callable[[], None] = lambda: None
         #: The user was told that the first Ctrl-C was heard.
         self.has_told_end = False
 
@@ -160,8 +155,7 @@ class ListSession:
 
     def show(self, task: str, step: str, attempt: int, seconds: float, limit: float) -> None:
         """Show who is at work."""
-        self.tick()
-        self.hear_user()
+        self._hear_user()
         lines = () if step == "waits" else tuple(self.tail.lines(_SHOWN))
         is_ending = self.interrupts.is_asked_to_end
         self.watchers.progress(
@@ -176,13 +170,13 @@ class ListSession:
             )
         )
 
-    def hear_user(self) -> None:
+    def _hear_user(self) -> None:
         """Tell the user once that the first Ctrl-C was heard."""
         if self.interrupts.is_asked_to_end and not self.has_told_end:
             self.has_told_end = True
-            self.note("", "ends after the steps that are at work; Ctrl-C again ends them at once")
+            self.note("", "ends after the step that is at work; Ctrl-C again ends it at once")
 
-    def tell(self, kind: str, **data: Any) -> None:
+    def tell(self, kind: ListKind, **data: Any) -> None:
         self.watchers.tell(ListHappening(kind=kind, at=now(), data=data))
 
     def note(self, task: str, text: str) -> None:

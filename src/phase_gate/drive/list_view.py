@@ -7,7 +7,7 @@ from typing import Any
 
 from phase_gate.drive.list_session import ListHappening, Working
 from phase_gate.drive.view import cut_row
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, replace
 from phase_gate.verification.model import Status
 from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.durations import show_duration
@@ -31,9 +31,8 @@ def render_list_lines(happening: ListHappening) -> str:
 
 
 def _started(data: Mapping[str, Any]) -> tuple[str, ...]:
-    jobs = f", {data['jobs']} at a time" if data["jobs"] > 1 else ""
     return (
-        f"verify drive begins: {count(len(data['tasks']), 'task')}{jobs}",
+        f"verify drive begins: {count(len(data['tasks']), 'task')}",
         f"  executor  {' '.join(data['executor'])}",
         f"  reviewer  {' '.join(data['reviewer'])}",
     )
@@ -75,8 +74,6 @@ _LINES: Mapping[str, Callable[[Mapping[str, Any]], tuple[str, ...]]] = {
     "task-ended": _task,
     "waits": lambda data: (f"{data['task']}: waits {show_duration(data['seconds'])}: {data['reason']}",),
     "committed": lambda data: (f"{data['task']}: committed as {data['commit'][:10]}",),
-    "merged": lambda data: (f"{data['task']}: merged as {data['commit'][:10]}",),
-    "conflict": lambda data: (f"{data['task']}: back to the executor: {data['reason']}",),
     "person-needed": lambda data: (f"{data['task']}: waits for a person: {data['reason']}",),
     "decided": lambda data: (f"{data['task']}: {data['way']} by {data['by']}: {data['reason']}",),
     "investigated": lambda data: tuple(f"  {row}" for row in data["rows"]),
@@ -86,13 +83,13 @@ _LINES: Mapping[str, Callable[[Mapping[str, Any]], tuple[str, ...]]] = {
 
 
 class ListBoard(Value):
-    """What the live view shows: how far the list is, and who is at work."""
+    """What the live view shows: how far the list is, and what is at work."""
 
     tasks: int = 0
     finished: int = 0
     #: Of the budget.
     seconds: float = 0.0
-    working: Mapping[str, Working] = field(default_factory=dict)
+    working: Working | None = None
 
     def after(self, happening: ListHappening) -> ListBoard:
         """Return the board after a happening."""
@@ -101,30 +98,24 @@ class ListBoard(Value):
             return replace(self, tasks=len(data["tasks"]), finished=data["finished"], seconds=data["seconds"])
         if kind == "step-started":
             return self.seen(Working(task=data["task"], step=data["step"], attempt=data["attempt"]))
-        if kind == "conflict":
-            return replace(self, finished=self.finished - 1)
         if kind == "task-ended":
-            working = {task: each for task, each in self.working.items() if task != data["task"]}
-            return replace(self, working=working, finished=self.finished + (data["outcome"] == "done"))
+            return replace(self, working=None, finished=self.finished + (data["outcome"] == "done"))
         return self
 
     def seen(self, working: Working) -> ListBoard:
-        return replace(self, working={**self.working, working.task: working})
+        return replace(self, working=working)
 
 
 def render_list_screen(board: ListBoard, *, spent: float, width: int, rows: int = 12) -> list[str]:
     """Return the rows of the live view, each no wider than the screen."""
     budget = f"{show_duration(spent)} of {show_duration(board.seconds)}"
     shown = [f"phase gate verify drive · {board.finished} of {count(board.tasks, 'task')} finished · {budget}"]
-    at_work = list(board.working.values())[: max(0, rows - 2)]
-    room = max(0, rows - 2 - len(at_work)) // max(1, len(at_work))
-    for each in at_work:
-        limit = f" of {show_duration(each.limit)}" if each.limit else ""
-        shown.append(f"{each.task}  attempt {each.attempt}  {_DOING[each.step]}  {show_duration(each.seconds)}{limit}")
-        shown += [f"  | {line}" for line in each.lines[max(0, len(each.lines) - room) :] if room]
-    shown.append(
-        "ends after these steps; Ctrl-C again: at once"
-        if any(each.is_ending for each in at_work)
-        else "Ctrl-C: ends after these steps"
-    )
+    if (at_work := board.working) is not None:
+        limit = f" of {show_duration(at_work.limit)}" if at_work.limit else ""
+        took = f"{show_duration(at_work.seconds)}{limit}"
+        shown.append(f"{at_work.task}  attempt {at_work.attempt}  {_DOING[at_work.step]}  {took}")
+        room = max(0, rows - 3)
+        shown += [f"  | {line}" for line in at_work.lines[max(0, len(at_work.lines) - room) :] if room]
+    is_ending = at_work is not None and at_work.is_ending
+    shown.append("ends after this step; Ctrl-C again: at once" if is_ending else "Ctrl-C: ends after this step")
     return [cut_row(show_line(row), width) for row in shown]

@@ -36,7 +36,7 @@ from phase_gate.verification.turns import record_turn
 from phase_gate.visible import show_line
 from phase_gate.workflow.names import ANSWER_VARIABLE
 
-#: Our folder in a checkout whose state lies elsewhere.
+#: Our folder in a project whose state lies elsewhere.
 _OWN = ".phase-gate"
 #: Events of a run of pytest: an agent may test.
 _RUNS = frozenset({"run-started", "run-ended", "run-lost", "run-forked", "evaluated"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
 
 from phase_gate.drive.chain import Decision, Outcome
 from phase_gate.drive.list_session import OWNER, Choice, Escalated, ListSession
@@ -26,70 +25,17 @@ from phase_gate.verification.stats import Overview, TaskRow
 from phase_gate.workflow.durations import show_duration
 
 
-class ListOrder(Value):
-    """Which tasks are driven; all by default."""
-
-    wave: str | None = None
-    task: str | None = None
-    #: How many tasks at the same time, each in a checkout of its own; None: one, in the project itself.
-    jobs: int | None = None
-    commits: bool = False
-
-
 class ListEnded(Value):
     decision: Decision
     overview: Overview
     next_command: str = ""
 
 
-class TaskEnd(Value):
-    task: str
-    decision: Decision
+def drive_list(session: ListSession, task: str | None = None) -> ListEnded:
+    """Drive the tasks, or only this one, to their end or to what a person has to decide.
 
-
-class Pool:
-    """Where tasks are driven: here, one after the other."""
-
-    size = 1
-
-    def __init__(self, session: ListSession, *, commits: bool) -> None:
-        self.session, self.commits = session, commits
-        self._ended: list[TaskEnd] = []
-
-    @property
-    def running(self) -> Collection[str]:
-        """The tasks that are at work, or came to an end that was not asked for yet."""
-        return ()
-
-    def start(self, task: str, *, again: bool) -> None:
-        self._ended.append(TaskEnd(task=task, decision=drive_one(self.session, task, again=again)))
-
-    def wait(self) -> TaskEnd | None:
-        """Return the next task that came to an end; None where none is at work."""
-        return self._ended.pop(0) if self._ended else None
-
-    def land(self, task: str) -> str:
-        """Take over what was approved; return why it can't be, empty if all is well."""
-        session = self.session.task(task)
-        if not self.commits or session.verification().commit:
-            return ""
-        try:
-            done = commit_task(session)
-        except StateError:
-            raise
-        except PhaseGateError as error:
-            return error.problem
-        self.session.tell("committed", task=task, commit=done.commit, files=list(done.files))
-        return ""
-
-    def close(self) -> None:
-        """Leave nothing behind."""
-
-
-def drive_list(
-    session: ListSession, order: ListOrder, open_pool: Callable[[ListSession, ListOrder], Pool] | None = None
-) -> ListEnded:
-    """Drive the tasks to their end, or to what a person has to decide. One drive of lists a state folder."""
+    One drive of lists a state folder.
+    """
     refuse_foreign_folder(session.project)
     hide_keys(session.project)
     lock = _take_lock(session)
@@ -97,8 +43,7 @@ def drive_list(
         with session.interrupts:
             if left := end_marked(session.mark):
                 session.note("", f"an earlier driver died: {left} processes of its agents are ended")
-            make = open_pool or (lambda session, order: Pool(session, commits=order.commits))
-            return _List(session, order, make).drive()
+            return _List(session, task).drive()
     finally:
         lock.release()
 
@@ -118,12 +63,9 @@ def _take_lock(session: ListSession) -> RunLock:
 
 
 class _List:
-    def __init__(
-        self, session: ListSession, order: ListOrder, open_pool: Callable[[ListSession, ListOrder], Pool]
-    ) -> None:
-        self.session, self.order = session, order
-        self.chosen = _choose(session, order)
-        self._open_pool = open_pool
+    def __init__(self, session: ListSession, task: str | None) -> None:
+        self.session = session
+        self.chosen = _choose(session, task)
         #: Tasks that wait for a person, with the reason; and for another task.
         self.parked: dict[str, str] = {}
         self.blocked: dict[str, str] = {}
@@ -138,43 +80,45 @@ class _List:
             tasks=list(self.chosen),
             executor=list(session.team.executor.words),
             reviewer=list(session.team.reviewer.words),
-            jobs=self.order.jobs or 1,
             finished=sum(row.status in FINISHED for row in session.board().overview.rows if row.task in self.chosen),
             seconds=session.settings.budget.seconds,
         )
-        pool = self._open_pool(session, self.order)
-        try:
-            self._drive(pool)
-        finally:
-            pool.close()
+        self._drive()
         return self._end()
 
-    def _drive(self, pool: Pool) -> None:
+    def _drive(self) -> None:
         for row in self.session.board().overview.rows:
-            if row.task in self.chosen and row.status is Status.APPROVED and (problem := pool.land(row.task)):
-                self._park(row.task, problem)
-        while True:
-            while len(pool.running) < pool.size and (task := self._next(pool.running)) is not None:
-                pool.start(task, again=task in self.again)
-                self.again.discard(task)
-                if not pool.running:
-                    break  # it came to its end at once
-            end = pool.wait()
-            if end is None:
-                return
-            self._take(pool, end)
+            if row.task in self.chosen and row.status is Status.APPROVED:
+                self._commit(row.task)
+        while (task := self._next()) is not None:
+            again = task in self.again
+            self.again.discard(task)
+            self._take(task, drive_one(self.session, task, again=again))
 
-    def _take(self, pool: Pool, end: TaskEnd) -> None:
+    def _take(self, task: str, decision: Decision) -> None:
         """Do what follows from the end of one task."""
-        task, decision = end.task, end.decision
         self.session.tell("task-ended", task=task, outcome=str(decision.outcome), reason=decision.reason)
         if decision.outcome is Outcome.DONE:
-            if _row(self.session.board(), task).status is Status.APPROVED and (problem := pool.land(task)):
-                self._park(task, problem)
+            if _row(self.session.board(), task).status is Status.APPROVED:
+                self._commit(task)
         elif decision.outcome is Outcome.GO_ON:
             self.blocked[task] = decision.reason
         elif decision.outcome is Outcome.PERSON and not self._ask(task, decision.reason):
             self._park(task, decision.reason)
+
+    def _commit(self, task: str) -> None:
+        """Commit what was approved, where that is asked for; what can't be committed waits for a person."""
+        current = self.session.task(task)
+        if not self.session.settings.commit or current.verification().commit:
+            return
+        try:
+            done = commit_task(current)
+        except StateError:
+            raise
+        except PhaseGateError as error:
+            self._park(task, error.problem)
+        else:
+            self.session.tell("committed", task=task, commit=done.commit, files=list(done.files))
 
     def _park(self, task: str, reason: str) -> None:
         self.parked[task] = reason
@@ -182,13 +126,12 @@ class _List:
 
     # --- which task is next ------------------------------------------------------------------------------------------
 
-    def _next(self, running: Collection[str]) -> str | None:
+    def _next(self) -> str | None:
         """Return the first task that may be driven now; None: nothing may begin."""
         if self.session.interrupts.is_asked_to_end or self._is_spent():
             return None
         overview = self.session.board().overview
-        # What is approved and not taken over yet may still go back.
-        done = [row for row in overview.rows if row.status in FINISHED and row.task not in running]
+        done = [row for row in overview.rows if row.status in FINISHED]
         finished, names = {row.task for row in done}, {row.name for row in done}
         left = [row for row in overview.rows if row.task in self.chosen and row.task not in finished]
         # The next wave begins after this one.
@@ -196,7 +139,7 @@ class _List:
         if not left or overview.halted(wave):
             return None
         for row in left:
-            if row.wave != wave or row.task in self.parked or row.task in running:
+            if row.wave != wave or row.task in self.parked:
                 continue
             if self.blocked.get(row.task, row.task) not in {row.task, *finished}:
                 continue
@@ -301,20 +244,14 @@ class _List:
         )
 
 
-def _choose(session: ListSession, order: ListOrder) -> tuple[str, ...]:
+def _choose(session: ListSession, task: str | None) -> tuple[str, ...]:
     board = session.board()
     overview = board.overview
     if overview.untrusted:
         board.store(overview.untrusted[0].task).look()  # raises what is wrong with it
     if not overview.rows:
         raise NotAllowedError("there is no task yet", remedy="phase-gate verify start --task-file FILE")
-    if order.task is not None:
-        return (board.find(order.task),)
-    rows = [row for row in overview.rows if order.wave is None or row.wave == order.wave]
-    if not rows:
-        known = ", ".join(dict.fromkeys(row.wave for row in overview.rows if row.wave)) or "no task has one"
-        raise NotAllowedError(f"there is no wave {order.wave!r}", remedy=f"one of: {known}")
-    return tuple(row.task for row in rows)
+    return tuple(row.task for row in overview.rows) if task is None else (board.find(task),)
 
 
 def _row(board: TaskBoard, task: str) -> TaskRow:

@@ -1,4 +1,4 @@
-"""Ask reviewers for their votes on a document of a pipeline, side by side; a vote is what a file says, made for it."""
+"""Ask reviewers for their votes on a document of a pipeline, one by one; a vote is what a file says, made for it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from phase_gate.agents.endings import Ending, classify
-from phase_gate.drive.agent_process import KEPT
+from phase_gate.drive.agent_process import AgentEnded, run_agent
 from phase_gate.drive.clients import Client, choose_environment
 from phase_gate.drive.session import DriveSession
-from phase_gate.drive.side_by_side import Answered, Command, run_side_by_side
 from phase_gate.drive.waiting import wait_until_free
 from phase_gate.errors import PhaseGateError, StateError
 from phase_gate.evidence.process.output import blot
@@ -48,7 +46,7 @@ class Asked(Value):
 
 
 def ask_voters(session: DriveSession, task: Task, standing: VoteStanding, drive: str, number: int) -> Asked:
-    """Ask all who have not voted on this version, side by side; record what they say.
+    """Ask all who have not voted on this version, one after the other; record what they say.
 
     A voter whose client is busy is asked again later, as long as the user and the budget allow: that is no vote.
     """
@@ -82,43 +80,45 @@ def _spent_before(session: DriveSession) -> float:
 
 
 def _ask_round(session: DriveSession, voters: Sequence[Voter], version: str, number: int) -> Asked:
-    limit = session.settings.time_limit
-    chosen = choose_environment(session.project, session.settings.env)
-    orders = [
-        Command(
-            words=tuple(each.client.fill(each.prompt)),
-            root=str(session.project.root),
-            environment={**chosen, ANSWER_VARIABLE: str(each.answer)},
-            secrets=dict(session.environment),
-            log=str(each.log),
-            timeout=limit,
-            limit=KEPT,
-            stdin=str(each.prompt) if each.client.reads_stdin else None,
-        )
-        for each in voters
-    ]
     store = session.task().store
-    serial = store.look().serial
-    answers = run_side_by_side(
-        orders,
-        choose_environment(session.project),
-        session.interrupts,
-        lambda seconds: session.show_votes(seconds, limit, number),
-    )
-    outside = next((line.event.kind for line in store.lines() if line.seq > serial), "")
-    if outside:
-        return Asked(trouble=f"{outside} was recorded while the voters were asked")
     notes: list[str] = []
     busy: list[Voter] = []
-    for voter, answer in zip(voters, answers, strict=True):
-        ending = _read_ending(voter, answer)
-        if ending.is_for_people or answer.how == "not-started":
-            return Asked(notes=tuple(notes), trouble=f"{voter.name} can't work: {ending.said or answer.problem}")
-        if ending.kind == "busy":
+    for voter in voters:
+        serial = store.look().serial
+        agent = _run_voter(session, voter, number)
+        outside = next((line.event.kind for line in store.lines() if line.seq > serial), "")
+        if outside:
+            return Asked(notes=tuple(notes), trouble=f"{outside} was recorded while the voters were asked")
+        if agent.ending.is_for_people or agent.how == "not-started":
+            trouble = f"{voter.name} can't work: {agent.ending.said or agent.problem}"
+            return Asked(notes=tuple(notes), trouble=trouble)
+        if agent.ending.kind == "busy":
             busy.append(voter)
         else:
             notes += _take_vote(session, voter, version)
+        if session.interrupts.is_asked_to_end:
+            break
     return Asked(notes=tuple(notes), busy=tuple(busy))
+
+
+def _run_voter(session: DriveSession, voter: Voter, number: int) -> AgentEnded:
+    limit = session.settings.time_limit
+    iteration = session.drive(session.task()).open
+    assert iteration is not None, "votes are asked for in an iteration"
+    session.tail.clear()
+    return run_agent(
+        voter.client,
+        voter.prompt,
+        root=session.project.root,
+        environment={**choose_environment(session.project, session.settings.env), ANSWER_VARIABLE: str(voter.answer)},
+        secrets=session.environment,
+        timeout=limit,
+        log=voter.log,
+        mark=iteration.mark,
+        interrupts=session.interrupts,
+        tail=session.tail,
+        tick=lambda seconds: session.show_votes(seconds, limit, number),
+    )
 
 
 def _prepare_voter(
@@ -161,17 +161,6 @@ def _write_ballot(session: DriveSession, task: Task, standing: VoteStanding, vot
     yield f"    by: {voter.name}"
     yield "    reason: <what has to change; not needed to approve>"
     yield ""
-
-
-def _read_ending(voter: Voter, answer: Answered) -> Ending:
-    """Return why a voter ended, by its client's own words."""
-    if answer.how != "ended":
-        return Ending(kind="failed")
-    try:
-        said = voter.log.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        said = ""
-    return classify(voter.client.signs, answer.code, said)
 
 
 def _take_vote(session: DriveSession, voter: Voter, version: str) -> list[str]:

@@ -109,7 +109,7 @@ def _taken(verification: Verification | None, event: Event) -> Verification:
     spec = from_json(TaskSpec, data["spec"])
     taken = Verification(
         spec=spec,
-        taken_at=data.get("taken_at", event.at),
+        taken_at=event.at,
         limits=dict(data["limits"]),
         untimed=data.get("untimed", False),
         memory=data.get("memory", ""),

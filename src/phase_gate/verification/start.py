@@ -96,20 +96,6 @@ def take_tasks(board: TaskBoard, specs: Sequence[TaskSpec], options: StartOption
     ]
 
 
-def take_anew(board: TaskBoard, task: str) -> None:
-    """Take a task that waits once more, with the files as they are where it will be worked on."""
-    session = board.session(task)
-    verification = session.verification()
-    options = StartOptions(
-        person=Person(by="", reason="", is_at_terminal=False),
-        show=lambda text: None,
-        timeouts=verification.limits,
-        untimed=verification.untimed,
-    )
-    _take(session, verification.spec, verification.flags, options, anew=True)
-    board.refresh()
-
-
 def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
     """Begin an attempt before its executor reports: from now on the clock runs.
 
@@ -159,17 +145,12 @@ def verification_workflow(project: Project) -> Workflow:
 
 
 @again_if_moved
-def _take(
-    session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options: StartOptions, *, anew: bool = False
-) -> bool:
-    """Take one task; tell whether it is new. One that is there already, with the same text, stays as it is.
-
-    :param anew: even then, how things are now is remembered.
-    """
+def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options: StartOptions) -> bool:
+    """Take one task; tell whether it is new. One that is there already, with the same text, stays as it is."""
     settings = session.project.configuration.verification
     limits = set_limits(spec, settings.timeouts, options.timeouts)
     looked = find_verification(session.state())
-    if looked is not None and looked.spec == spec and looked.limits == limits and not anew:
+    if looked is not None and looked.spec == spec and looked.limits == limits:
         return False
     _refuse_change(session, looked, spec)
     tree = session.tree(spec)
@@ -195,9 +176,6 @@ def _take(
             "rules": session.store.objects.keep(workflow_to_json(workflow)),
             "amends": before is not None and before.status is not Status.PENDING,
         }
-        if anew and before is not None:
-            # Its place in the list stays.
-            data |= {"attachments": list(before.attachments), "taken_at": before.taken_at}
         if change.state.phase is None:
             change.record(
                 *entry_events(
