@@ -32,7 +32,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "plain_json",
         "codec",
         "names",
-        "renamed",
         "columns",
         "visible",
         "shell_text",

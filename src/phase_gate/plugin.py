@@ -18,9 +18,7 @@ import pytest
 
 if TYPE_CHECKING:
     from phase_gate.recording.controller import Controller
-    from phase_gate.renamed import Renamed
 
-_renamed_key: pytest.StashKey[list[Renamed]] = pytest.StashKey()
 _controller_key: pytest.StashKey[Controller] = pytest.StashKey()
 #: What others may implement.
 HOOKS = (
@@ -100,12 +98,7 @@ def pytest_plugin_registered(manager: pytest.PytestPluginManager) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    if any(word.startswith("--phase-") for word in args):
-        from phase_gate.renamed import translate_options
-
-        # Said later: until the session is configured, pytest captures what is written.
-        early_config.stash[_renamed_key] = translate_options(args)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
     if getattr(known, "phase", None) is not None or getattr(known, "phase_baseline", None) is not None:
         # Before the project's code runs: what pytest and Python consist of, and whether a signal lies there.
@@ -115,11 +108,6 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.stash.get(_renamed_key, None) and not hasattr(config, "workerinput"):
-        from phase_gate.renamed import tell
-
-        for row in config.stash[_renamed_key]:
-            tell(row)
     config.addinivalue_line("markers", "criterion(*ids): the acceptance criteria that this test shows")
     config.addinivalue_line("markers", "passes_already(reason): guards what works already; in RED it does not count")
     if config.getoption("phase") is None and config.getoption("phase_baseline") is None:

@@ -18,7 +18,6 @@ SOURCE = Path(phase_gate.__file__).parent
 EXEMPT = {
     "cli/_probe.py": "speaks to the doctor, as JSON, from a process of its own",
     "cli/_streams.py": "the printer",
-    "renamed.py": "says that a name is old, in the plugin and in the command",
 }
 
 

@@ -68,9 +68,8 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
         arguments = read_plain(given)
     except NotPlainError:
         from phase_gate.cli._parser import parse
-        from phase_gate.renamed import translate_command
 
-        arguments = parse(translate_command(given))
+        arguments = parse(given)
     call = Call(arguments=arguments, start=start, environment=environment, interactive=interactive)
     answer: Answer = load_command(arguments.command).run(call)
     return answer

@@ -13,7 +13,6 @@ from typing import Any, NoReturn, TypeVar, cast, overload
 
 from phase_gate.errors import PhaseGateError
 from phase_gate.names import find_name_fault
-from phase_gate.renamed import translate_setting
 from phase_gate.rules.faults import Faults, FaultyError, Place
 from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from phase_gate.visible import cut
@@ -92,8 +91,7 @@ class Fields:
             self.faults = self.faults.aside()
             node = YamlMapping(entries=(), line=node.line, column=node.column)
         self.node = node
-        present = frozenset(key.text for key, _ in node.entries)
-        self._entries = {translate_setting(path, present, key.text): (key, value) for key, value in node.entries}
+        self._entries = {key.text: (key, value) for key, value in node.entries}
         self._asked: dict[str, None] = {}
 
     def __contains__(self, key: str) -> bool:
