@@ -12,7 +12,8 @@ workflow: wrong
 phases:
   WORK:
     tests: passed
-    gate_1: {name: Works, condition: tests_total >= 0}
+    gate_1: {name: Works, condition: tests_total > 0}
+    next: HOME
 """
 
 MEASURED = """\
@@ -38,8 +39,8 @@ def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
     assert ran.out.splitlines() == [
         "rules/wrong.yaml:4:12: phases.WORK.tests can't be 'passed' [bad-workflow]",
         "  try: use one of: passing, failing, none",
-        "rules/wrong.yaml:5:38: the condition of WORK can't fail: it is met whatever is measured [bad-workflow]",
-        "  try: compare with a value that can be missed; `NAME != null` asks only that something is known",
+        "rules/wrong.yaml:6:11: after WORK can't come 'HOME' [bad-workflow]",
+        "  try: use one of: DONE",
         "tdd: nothing wrong in workflow tdd, 4 phases",
     ]
     assert desk.files() == before, "it only looks"
@@ -69,14 +70,15 @@ def test_shipped_workflows_are_right(begin: Begin, name: str) -> None:
 
 
 def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
-    desk = begin("short-green")
+    desk = begin("")
+    desk.sample.write({"phase-gate.yaml": "workflow: wrong.yaml\n", "wrong.yaml": WRONG})
     ran = desk.gate("workflow", "check")
     assert ran.code == 2
-    assert ran.has("short.yaml:9:40: the condition of NOTES can't fail")
+    assert ran.has("wrong.yaml:6:11: after WORK can't come 'HOME'")
     (desk.root / "below").mkdir()
     desk.sample.environment.chdir(desk.root / "below")
     assert desk.gate("workflow", "check").out == ran.out
-    assert desk.gate("workflow", "check", "../short.yaml").code == 2
+    assert desk.gate("workflow", "check", "../wrong.yaml").code == 2
 
 
 def test_a_metric_that_nothing_gives(begin: Begin) -> None:

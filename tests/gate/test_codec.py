@@ -15,7 +15,6 @@ from phase_gate.codec import to_json
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import EVENT_KINDS, apply
-from phase_gate.gate.flakiness import Flakiness
 from phase_gate.gate.parts import DRIVE, PARTS, VERIFICATION
 from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import (
@@ -201,7 +200,6 @@ FULL = State(
         others=({"kind": "skip", "by": "mara"},),
         allow_non_interactive=True,
     ),
-    flakiness=Flakiness(tree="t", greens=1, reds=2, bad_runs=3, bad_greens=1),
     claims=Claims(last={"iteration": 3, "confidence": 80}, low=1, done=2),
     proof=ProofRecord(tree="git:1", freeze="f", object="o", iteration=3, metrics={"targets_proven": 2}),
     experiments={"mutation": ExperimentRecord(tree="git:1", object="o", iteration=3, metrics={"mutants_total": 2})},

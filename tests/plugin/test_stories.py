@@ -464,27 +464,3 @@ def test_workers_today_and_none_tomorrow(sample: Sample) -> None:
     assert (found(sample), found(sample, "advisory")) == ([], [])
     assert run(sample, "green").code == 0
     assert [row["iteration"] for row in history_of(sample)] == [1, 1, 2, 3]
-
-
-FLICKERS = """\
-import pathlib
-
-
-def test_flickers():
-    count = pathlib.Path("count.txt")
-    number = int(count.read_text()) if count.exists() else 0
-    count.write_text(str(number + 1))
-    assert number % 3 == 2
-"""
-
-
-@pytest.mark.sweep
-def test_as_many_greens_as_the_history_asks_for(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "parameters: {required_green_runs: auto}\n"}, test_a=FLICKERS)
-    for _ in range(6):
-        sample.pytest("--phase=green")
-    ran = sample.pytest("--phase=green")
-    assert ran.has("consecutive_green_runs >= required_green_runs      0 >= 5")
-    assert "required_green_runs is 5 (auto): a run on code that is not green is green in about 38%" in " ".join(
-        ran.out.split()
-    )

@@ -43,7 +43,7 @@ start: last
 parameters: {needed: }
 facts: {agreed: boolean}
 guards:
-  always: {condition: tests_total >= 0, remedy: none}
+  always: {condition: tests_total > 0, remedy: none}
   Wrong: {condition: tests_total > 0, remedy: none}
 phases:
   BUILD:
@@ -53,7 +53,7 @@ phases:
       guards: [complete-run, no-such, tests-kept, nor-this]
     nxt: TEST
   TEST:
-    gate_1: {condition: tests_failing >= 0 AND tests_total > 0}
+    gate_1: {condition: tests_total > 0}
     next: REVEIW
   REVIEW:
     gate_1: {name: Read, condition: tests_total >}
@@ -73,7 +73,6 @@ def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
         (2, "start can't be 'last'"),
         (3, "parameters.needed has no value"),
         (4, "facts.agreed can't be 'boolean'"),
-        (6, "guard always can't fail: it is met whatever is measured"),
         (7, "a guard can't be named 'Wrong'"),
         (10, "phases.BUILD.tests can't be 'passsing'"),
         (12, "the key 'name' is missing in phases.BUILD.gate_1"),
@@ -81,7 +80,6 @@ def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
         (13, "unknown guard 'nor-this'"),
         (14, "unknown key 'nxt' in phases.BUILD"),
         (16, "the key 'name' is missing in phases.TEST.gate_1"),
-        (16, "tests_failing >= 0 in the condition of TEST can't fail: it is met whatever is measured"),
         (17, "after TEST can't come 'REVEIW'"),
         (
             19,
@@ -94,42 +92,6 @@ def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        pytest.param(
-            "condition: agreed}",
-            "condition: agreed OR NOT agreed}",
-            (15, "the condition of REVIEW can't fail: it is met whatever is measured"),
-            id="a-gate-that-can-t-fail",
-        ),
-        pytest.param(
-            "tests_total > 0 AND consecutive_green_runs >= needed",
-            "iteration > 0",
-            (11, "the condition of BUILD can't fail: it is met whatever is measured"),
-            id="a-gate-that-any-evaluation-opens",
-        ),
-        pytest.param(
-            "tests_total > 0 AND",
-            "tests_total >= 0 AND",
-            (11, "tests_total >= 0 in the condition of BUILD can't fail: it is met whatever is measured"),
-            id="a-clause-that-can-t-fail",
-        ),
-        pytest.param(
-            "tests_total > 0 AND",
-            "tests_total < 0 AND",
-            (11, "the gate of BUILD can never open: its condition fails whatever is measured"),
-            id="a-gate-that-can-t-open",
-        ),
-        pytest.param(
-            "tests_total > 0 AND",
-            "run_complete == false AND",
-            (11, "the gate of BUILD can never open: its condition and its guard complete-run exclude each other"),
-            id="a-gate-that-its-guard-keeps-closed",
-        ),
-        pytest.param(
-            "condition: build_ok,",
-            "condition: build_ok AND NOT build_ok,",
-            (6, "guard built can never be met: it fails whatever is measured"),
-            id="a-guard-that-never-holds",
-        ),
         pytest.param(
             "  REVIEW:\n",
             "    next: DONE\n  REVIEW:\n",
@@ -174,12 +136,6 @@ def test_several_phases_may_be_out_of_order() -> None:
         (8, "no way leads from BUILD, REVIEW to DONE: the phases go round for ever"),
         (17, "phase ASIDE can't be reached from BUILD"),
     ]
-
-
-def test_a_parameter_may_switch_a_clause_off_but_not_the_gate() -> None:
-    assert found(GOOD.replace("needed: 2", "needed: 0")) == []
-    alone = GOOD.replace("tests_total > 0 AND ", "").replace("needed: 2", "needed: 0")
-    assert found(alone) == [(11, "the condition of BUILD can't fail: it is met whatever is measured")]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 
 from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding
-from phase_gate.gate.flakiness import GREEN_RUNS
 from phase_gate.gate.freeze import find_changed_settings
 from phase_gate.gate.measured import Measured, Remembered
 from phase_gate.gate.parts import PIPELINE
@@ -62,12 +61,8 @@ def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[F
     if frozen is None:
         return []
     now = {f"workflow {name}": text for name, text in name_rules(workflow).items()}
-    # The number that follows the history is not the one that was declared.
-    own = f"workflow parameters.{GREEN_RUNS}"
-    then = {name: text for name, text in frozen.settings.items() if name.startswith("workflow ") and name != own}
-    return find_changed_settings(
-        replace(frozen, settings=then), {name: text for name, text in now.items() if name != own}
-    )
+    then = {name: text for name, text in frozen.settings.items() if name.startswith("workflow ")}
+    return find_changed_settings(replace(frozen, settings=then), now)
 
 
 def remember_next(task: Task, *, may_end: bool = True) -> Callable[[Phase], Mapping[str, str]]:

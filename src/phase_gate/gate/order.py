@@ -297,16 +297,3 @@ def _leaving(phase: Phase, workflow: Workflow) -> Iterator[Transition]:
         yield from to((phase.on_failure,), "failure")
     if phase.routes and workflow.pipeline is not None:
         yield from to(workflow.pipeline.routes.values(), "request")
-
-
-def reach(start: str, transitions: Iterable[Transition]) -> frozenset[str]:
-    """Return the phases that one may come to from there, itself included."""
-    following: dict[str, list[str]] = {}
-    for each in transitions:
-        following.setdefault(each.source, []).append(each.target)
-    reached, left = {start}, [start]
-    while left:
-        new = set(following.get(left.pop(), ())) - reached
-        reached |= new
-        left.extend(new)
-    return frozenset(reached)

@@ -168,7 +168,6 @@ def _counted_data(judged: JudgedRun, shown: Measured) -> dict[str, Any]:
         "notes": list(shown.notes),
         "told": dict(shown.told),
         "tables": spell_out_each(judged.record.evidence.tables),
-        "wants_green": judged.phase.tests == "passing",
         "recovered": sorted(judged.outcomes.recovered),
         "surroundings": judged.record.session.surroundings,
     }

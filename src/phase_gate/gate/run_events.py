@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phase_gate.gate.breaker import observe_crash
-from phase_gate.gate.flakiness import after_run
 from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import Event, Freeze, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Streak, Undo
 from phase_gate.values import replace
@@ -127,9 +126,6 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         freeze=_freeze_after_run(state.freeze, data),
         outputs=data.get("outputs"),
         memory=replace(state.memory, run=data.get("remembered", {})),
-        flakiness=after_run(state.flakiness, data["tree"], began=run.tree, is_green=data["green"] != Green.NOT_GREEN)
-        if data.get("wants_green")
-        else state.flakiness,
         trees=replace(
             state.trees, green={Green.GREEN: data["tree"], Green.ODD: state.trees.green}.get(Green(data["green"]))
         ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.flakiness import Flakiness
 from phase_gate.gate.waivers import Waiver
 from phase_gate.values import Value, field
 from phase_gate.workflow.names import DONE, STUCK
@@ -260,7 +259,6 @@ class State(Value):
     rules: str | None = None
     memory: Memory = Memory()
     breaker: Breaker = Breaker()
-    flakiness: Flakiness = Flakiness()
     claims: Claims = Claims()
     proof: ProofRecord | None = None
     #: By the names of `gate.experiments`.

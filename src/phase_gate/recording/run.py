@@ -17,7 +17,6 @@ import pytest
 from phase_gate.errors import StorageError
 from phase_gate.evidence.gathering import remember, remember_next
 from phase_gate.gate.findings import Finding
-from phase_gate.gate.flakiness import FEWEST, GREEN_RUNS
 from phase_gate.gate.forked import say_forked
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED
@@ -39,7 +38,7 @@ from phase_gate.storage.store import RunHold, TaskStore, Transaction
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, field
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json
 
@@ -177,7 +176,6 @@ class RecordedRun:
             if change.opened.head != self.opened.head:
                 entry = self._decide_again(change.state, entry)
             self.phase = entry.phase
-            self._adapt_green_runs(change.state)
             outer = self.project.environment.get(RUN_VARIABLE, "")
             is_nested = change.state.open_run(outer) is not None
             if not is_nested:
@@ -218,16 +216,6 @@ class RecordedRun:
             from phase_gate.recording.frozen.neighbours import find_neighbours
 
             self.find_altered_elsewhere = find_neighbours(project, self.tree)
-
-    def _adapt_green_runs(self, state: State) -> None:
-        """Ask for as many greens in a row as the suite's own history wants, where the project says so."""
-        if not self.project.configuration.overlay.green_runs_auto:
-            return
-        needed = state.flakiness.greens_needed()
-        self.workflow = replace(self.workflow, parameters={**self.workflow.parameters, GREEN_RUNS: needed})
-        if needed > FEWEST:
-            seen = f"a run on code that is not green is green in about {state.flakiness.chance:.0%} of cases"
-            self.notes.append(f"{GREEN_RUNS} is {needed} (auto): {seen}")
 
     def _remember(self, state: State, entry: Entry) -> None:
         if entry.how is How.STAY:
@@ -319,7 +307,7 @@ class RecordedRun:
         index, total = self.request.confirming
         if total:
             return total - index
-        needed = self.workflow.parameters.get(GREEN_RUNS)
+        needed = self.workflow.parameters.get("required_green_runs")
         if not self.request.confirms or not isinstance(needed, int):
             return 0
         return max(0, needed - streak)

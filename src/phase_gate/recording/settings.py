@@ -41,7 +41,6 @@ def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -
     settings["plugins"] = " ".join(sorted(name for name, _, _ in _plugins_in(config, project.root)))
     own = project.configuration
     settings |= {f"workflow {name}": text for name, text in name_rules(workflow).items()}
-    settings["phase-gate.yaml parameters.required_green_runs"] = "auto" if own.overlay.green_runs_auto else ""
     settings["phase-gate.yaml docs"] = ", ".join(own.docs)
     settings |= {f"phase-gate.yaml evidence.commands.{each.name}": each.rule for each in own.commands}
     if own.quality != QualitySettings():

@@ -12,7 +12,7 @@ from typing import Protocol
 from phase_gate.errors import DocumentError, WorkflowError
 from phase_gate.rules.faults import MAX_FAULTS, Fault, Faults, FaultyError
 from phase_gate.rules.review import Remark, review_workflow
-from phase_gate.rules.vocabulary import MAX_BYTES, STAND_IN, name_types
+from phase_gate.rules.vocabulary import MAX_BYTES, STAND_IN
 from phase_gate.rules.workflow import build_workflow
 from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_documents
 from phase_gate.values import Value, replace
@@ -79,12 +79,9 @@ def check_workflow(
         if not faults.found:
             faults.keep(error.fault)
     if workflow is not None:
-        own_guards = [each for each in workflow.guards if each not in guards]
         workflow = _with_offered(workflow)
         found = review_workflow(
             workflow,
-            name_types(workflow),
-            own_guards=own_guards,
             unprovided=() if plugins is None else plugins.find_unprovided(workflow),
             commands=commands,
         )

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import get_args
 
 from phase_gate.errors import ConfigurationError, UsageError
-from phase_gate.gate.flakiness import GREEN_RUNS
 from phase_gate.rules.fields import Fields
 from phase_gate.rules.pipeline import read_artifact_changes
 from phase_gate.rules.sections import (
@@ -257,13 +256,8 @@ def _read_overlay(fields: Fields) -> Overlay:
     for section in (parameters, metrics, guards, artifacts):
         if section is not None:
             places.update((section.dotted(key), section.key_place(key)) for key in section)
-    values = read_values(parameters)
-    is_auto = values.get(GREEN_RUNS) == "auto"
-    if is_auto:
-        del values[GREEN_RUNS]
     return Overlay(
-        parameters=values,
-        green_runs_auto=is_auto,
+        parameters=read_values(parameters),
         metrics=read_types(metrics, dict(RESERVED_NAMES), "a metric"),
         guards=read_guards(guards) if guards is not None else {},
         phases=_read_phases(phases, places) if phases is not None else {},

@@ -1,25 +1,19 @@
-"""Look at a workflow that could be read: what in it can't work, or can't fail.
+"""Look at a workflow that could be read: what in it can't work.
 
-Pure. Phases that nothing leads to, or that lead to no end; conditions that are met, or unmet, whatever is measured;
-names that nothing measures where they are asked for. Each remark says where in the file it belongs.
+Pure. Phases that nothing leads to, or that lead to no end; names that nothing measures where they are asked for. Each
+remark says where in the file it belongs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 
 from phase_gate.gate.measured import wanted_names
-from phase_gate.gate.order import find_transitions, reach
-from phase_gate.rules.truth import Names, find_fixed_truth
+from phase_gate.gate.order import Transition, find_transitions
 from phase_gate.values import Value
-from phase_gate.workflow.conditions import Condition, parse_condition
-from phase_gate.workflow.conditions.tree import Group, render
-from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
-from phase_gate.workflow.model import DRIFT, Guard, Phase, Workflow, requires_of
+from phase_gate.workflow.metrics import PIPELINE_METRICS
+from phase_gate.workflow.model import DRIFT, Phase, Workflow, requires_of
 from phase_gate.workflow.names import DONE
-
-_NO_TEST = "compare with a value that can be missed; `NAME != null` asks only that something is known"
-_NO_WAY = "let the clauses allow each other: no values fulfil all of them"
 
 _ADD = "add what it speaks of, or leave the name out"
 
@@ -42,25 +36,17 @@ class Remark(Value):
 
 def review_workflow(
     workflow: Workflow,
-    types: Mapping[str, MetricType],
     *,
-    own_guards: Collection[str] = (),
     unprovided: Collection[str] = (),
     commands: Collection[str] | None = None,
 ) -> Iterator[Remark]:
     """Yield whatever is wrong.
 
-    :param types: every name that its conditions may use.
-    :param own_guards: the guards that stand in its file.
     :param unprovided: names that it says are measured, and that nothing here measures.
     :param commands: what the project runs as checks; None if that is not known.
     """
     yield from _review_order(workflow)
-    names = Names(types=types, values=workflow.parameters)
-    for name in own_guards:
-        yield from _review_guard(workflow.guards[name], names)
     for phase in workflow.phases:
-        yield from _review_gate(phase, workflow, names)
         yield from _review_names(phase, workflow, unprovided)
         if commands is not None and phase.requires is not None:
             yield from _review_checks(phase, phase.requires.checks, commands)
@@ -71,7 +57,7 @@ def review_workflow(
 
 def _review_order(workflow: Workflow) -> Iterator[Remark]:
     onwards = [each for each in find_transitions(workflow) if each.why != "rewind"]
-    reached = reach(workflow.first.name, onwards)
+    reached = _reach(workflow.first.name, onwards)
     for phase in workflow.phases:
         if phase.name not in reached:
             key = "on_failure" if phase.recovers else "next"
@@ -81,7 +67,7 @@ def _review_order(workflow: Workflow) -> Iterator[Remark]:
                 problem=f"phase {phase.name} can't be reached from {workflow.first.name}",
                 remedy=f"let the `{key}` of another phase name {phase.name}",
             )
-    lost = [phase.name for phase in workflow.phases if DONE not in reach(phase.name, onwards)]
+    lost = [phase.name for phase in workflow.phases if DONE not in _reach(phase.name, onwards)]
     if lost:
         yield Remark(
             path=("phases", lost[0]),
@@ -91,49 +77,17 @@ def _review_order(workflow: Workflow) -> Iterator[Remark]:
         )
 
 
-# --- gates and guards
-
-
-def _review_gate(phase: Phase, workflow: Workflow, names: Names) -> Iterator[Remark]:
-    path = ("phases", phase.name, "gate_1", "condition")
-    condition = phase.gate_1.condition
-    truth = find_fixed_truth([condition], names)
-    if truth is True:
-        problem = f"the condition of {phase.name} can't fail: it is met whatever is measured"
-        yield Remark(path=path, problem=problem, remedy=_NO_TEST)
-        return
-    if truth is False:
-        problem = f"the gate of {phase.name} can never open: its condition fails whatever is measured"
-        yield Remark(path=path, problem=problem, remedy=_NO_WAY)
-        return
-    # With parameters left open: one that is 0 may well switch a clause off.
-    for clause in _conjuncts(condition):
-        if find_fixed_truth([clause], Names(types=names.types)) is True:
-            problem = f"{clause.text} in the condition of {phase.name} can't fail: it is met whatever is measured"
-            yield Remark(path=path, problem=problem, remedy=_NO_TEST)
-    for name in phase.gate_1.guards:
-        guard = workflow.guards[name].condition
-        if find_fixed_truth([guard], names) is None and find_fixed_truth([condition, guard], names) is False:
-            problem = f"the gate of {phase.name} can never open: its condition and its guard {name} exclude each other"
-            remedy = f"change one of the two: {name} is met if {guard.text}"
-            yield Remark(path=path, problem=problem, remedy=remedy)
-
-
-def _review_guard(guard: Guard, names: Names) -> Iterator[Remark]:
-    path = ("guards", guard.name, "condition")
-    truth = find_fixed_truth([guard.condition], names)
-    if truth is True:
-        problem = f"guard {guard.name} can't fail: it is met whatever is measured"
-        yield Remark(path=path, problem=problem, remedy=_NO_TEST)
-    elif truth is False:
-        problem = f"guard {guard.name} can never be met: it fails whatever is measured"
-        yield Remark(path=path, problem=problem, remedy=_NO_WAY)
-
-
-def _conjuncts(condition: Condition) -> Iterator[Condition]:
-    tree = condition.tree
-    if isinstance(tree, Group) and tree.word == "AND":
-        yield from (parse_condition(render(part)) for part in tree.parts)
+def _reach(start: str, transitions: Iterable[Transition]) -> frozenset[str]:
+    """Return the phases that one may come to from there, itself included."""
+    following: dict[str, list[str]] = {}
+    for each in transitions:
+        following.setdefault(each.source, []).append(each.target)
+    reached, left = {start}, [start]
+    while left:
+        new = set(following.get(left.pop(), ())) - reached
+        reached |= new
+        left.extend(new)
+    return frozenset(reached)
 
 
 # --- names

@@ -239,26 +239,3 @@ def show_value(value: MetricValue) -> str:
 
 
 METRIC_TYPES: Mapping[str, MetricType] = {metric.name: metric.type for metric in METRICS}
-
-#: Numbers that may be below 0. All other whole ones count something.
-SIGNED = frozenset({"quality_before", "quality_after", "quality_delta"})
-COUNTS = frozenset(metric.name for metric in METRICS if metric.type == "int") - SIGNED
-#: The least and the greatest value, where they are others than that.
-BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
-    "iteration": (1, None),
-    "confidence": (0, 100),
-    "duration_s": (0, None),
-    "consensus_score": (0, 1),
-    "attempt": (1, None),
-}
-#: Parts, and the wholes that they never exceed.
-AT_MOST = (
-    ("tests_passing", "tests_total"),
-    ("tests_failing", "tests_total"),
-    ("suite_passing", "suite_total"),
-    ("suite_failing", "suite_total"),
-    ("mutants_killed", "mutants_total"),
-    ("mutants_survived", "mutants_total"),
-    ("mutants_timeout", "mutants_total"),
-    ("behaviour_diffs", "behaviour_functions"),
-)

@@ -90,8 +90,6 @@ class Overlay(Value):
     artifacts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Other files that may not change while a pipeline runs; None: the workflow's.
     constitution: tuple[str, ...] | None = None
-    #: `required_green_runs: auto`: as many as this suite's own history asks for.
-    green_runs_auto: bool = False
 
     def place(self, key: str) -> str:
         return self.places.get(key, key)
