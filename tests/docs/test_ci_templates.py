@@ -70,26 +70,31 @@ def by_job(steps: list[Step]) -> tuple[list[Step], list[Step]]:
 
 @pytest.mark.sweep
 def test_shards_on_github(machine: Callable[..., Machine]) -> None:
-    shards, gate = by_job(machine("sharded-ci").github(read("sharded-ci", "github.yml")))
+    shards, gate = by_job(machine("ci-gate").github(read("ci-gate", "github-shards.yml")))
     assert [step.code for step in shards] == [0] * 6, shards[0].out
     assert [step.code for step in gate] == [0, 0], gate[-1].out
     assert "GREEN · iteration 2 · 13 tests" in gate[-1].out
 
 
 def test_shards_on_gitlab_of_which_some_fail(machine: Callable[..., Machine]) -> None:
-    shards, gate = by_job(machine("sharded-ci", basket=WRONG).gitlab(read("sharded-ci", "gitlab.yml")))
+    shards, gate = by_job(machine("ci-gate", basket=WRONG).gitlab(read("ci-gate", "gitlab-shards.yml")))
     assert [step.code for step in shards] == [1] * 6, shards[0].out
     assert gate[0].code == 10
     assert gate[0].out.count("12 of 13 tests fail") == 2
 
 
 @pytest.mark.parametrize(
-    ("page", "example"), [("docs/how-to/ci.md", "ci-gate"), ("docs/how-to/shards.md", "sharded-ci")]
+    ("page", "suffix"),
+    [
+        pytest.param("docs/how-to/ci.md", "", id="one-job"),
+        pytest.param("docs/how-to/shards.md", "-shards", id="shards"),
+    ],
 )
-def test_a_page_shows_the_templates_that_were_run(page: str, example: str) -> None:
+def test_a_page_shows_the_templates_that_were_run(page: str, suffix: str) -> None:
     shown = {block.title: block.text for block in blocks_of(ROOT / page) if block.title is not None}
-    for name in ("github.yml", "gitlab.yml"):
-        assert shown[name] == read(example, name), f"{page}: {name} is not examples/{example}/{name}"
+    for name in ("github", "gitlab"):
+        file = f"{name}{suffix}.yml"
+        assert shown[f"{name}.yml"] == read("ci-gate", file), f"{page}: {name}.yml is not examples/ci-gate/{file}"
 
 
 # --- the composite action
@@ -146,7 +151,7 @@ def test_the_action_confirms_in_the_room(machine: Callable[..., Machine]) -> Non
 
 
 def test_the_action_shards_and_combines(machine: Callable[..., Machine]) -> None:
-    host = machine("sharded-ci")
+    host = machine("ci-gate")
     folder = host.clone()
     for index in ("1", "2"):
         step = act(host, folder, shard=f"{index}/2", arguments=f"--splits=2\n--group={index}")

@@ -282,7 +282,6 @@ def test_checks_need_a_command_of_the_project_that_has_the_workflow() -> None:
     [
         *(SHIPPED / f"{name}.yaml" for name in shipped_workflow_names()),
         ROOT / "tests" / "data" / "dual-gate.yaml",
-        ROOT / "examples" / "custom-rules" / "rules" / "release.yaml",
     ],
     ids=lambda path: path.stem,
 )

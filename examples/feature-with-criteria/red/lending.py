@@ -1,6 +1,0 @@
-def due(borrowed, is_new):
-    raise NotImplementedError
-
-
-def fee(days_late):
-    raise NotImplementedError
