@@ -191,22 +191,6 @@ def proof(plan: Plan) -> Iterator[Section]:
     yield f"a proof of {TARGETS} targets: starts of pytest", starts
 
 
-def mutants(plan: Plan) -> Iterator[Section]:
-    """What one mutant takes of the processor, beside one start of pytest with the same test."""
-    from bench.mutants import START, take_mutants
-
-    for size in plan.proven[:2]:
-        folder = plan.suite(size)
-        take_mutants(folder)
-        taken = [take_mutants(folder) for _ in range(plan.rounds)]
-        rows = {name: [each[name] for each in taken] for name in taken[0]}
-        yield f"mutants in {size:,} tests: processor time beside {START}", ratios(rows, START)
-        yield (
-            f"mutants in {size:,} tests: processor seconds",
-            {name: statistics.median(row) for name, row in rows.items()},
-        )
-
-
 def keeping(plan: Plan) -> Iterator[Section]:
     """What keeping the project's files takes when RED exits: for git by a commit's name, else by their content."""
     from bench.proof import keep
@@ -238,6 +222,5 @@ SECTIONS: dict[str, Callable[[Plan], Iterator[Section]]] = {
     "commands": commands,
     "fingerprint": fingerprint,
     "proof": proof,
-    "mutants": mutants,
     "keeping": keeping,
 }

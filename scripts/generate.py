@@ -48,7 +48,6 @@ EVENTS: Mapping[str, str] = {
     "created": "The task's ledger was made: its task, and a random `lineage` that tells it from any other",
     "cycle-began": "A cycle began, with its workflow and its baseline",
     "proved": "An experiment: the targets without the change, with it, and with functions emptied",
-    "experimented": "`mutate` or `behaviour` tried something on these files: counts, and an object with the rest",
     "evaluated": "A verdict, whole: both gates with every value",
     "fact-declared": "A fact was declared",
     "fact-withdrawn": "A declared fact was taken back",

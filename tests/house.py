@@ -50,8 +50,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "shards",
         "proof",
         "new_code",
-        "mutation",
-        "behaviour",
         "agents",
     ),
     ("decisions",),

@@ -27,8 +27,6 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "history": (0, ("history",)),
     "report": (0, ("report",)),
     "prove": (0, ("prove",)),
-    "mutate": (0, ("mutate", "--dry-run")),
-    "behaviour": (13, ("behaviour",)),
     "signal": (0, ("signal", "--reason", "done")),
     "drive": (2, ("drive",)),
     "claim": (10, ("claim", os.devnull)),
@@ -81,7 +79,7 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "rewind": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     "waive": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     **dict.fromkeys(
-        ("breaker", "force", "claim", "prove", "mutate", "behaviour"),
+        ("breaker", "force", "claim", "prove"),
         (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     ),
     **dict.fromkeys(

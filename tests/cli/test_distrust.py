@@ -49,8 +49,6 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "hook": [("stop",), ("pre-tool",)],
     "baseline": [()],
     "prove": [()],
-    "mutate": [("--dry-run",)],
-    "behaviour": [()],
     "audit": [(), ("--repair",)],
     "doctor": [()],
 }

@@ -50,7 +50,7 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 ACTS = frozenset(
     (
         *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "pipeline snapshot", "waive", "force"),
-        *("baseline", "prove", "mutate", "behaviour", "ci combine", "drive"),
+        *("baseline", "prove", "ci combine", "drive"),
         *("store trust", "store init", "store push", "store copy", "store export"),
     )
 )

@@ -108,8 +108,6 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("breaker", "skip", "--reason", "the vendor is down", "--by", "dev"),
     ("force", "--reason", "the vendor is down", "--by", "dev", "--word", "OVERRIDE"),
     ("prove",),
-    ("mutate", "--dry-run"),
-    ("behaviour",),
     ("ci", "combine"),
     ("store", "status"),
     ("store", "push"),

@@ -22,7 +22,6 @@ from phase_gate.gate.state import (
     Aim,
     Claims,
     Event,
-    ExperimentRecord,
     Fact,
     Freeze,
     Measurement,
@@ -202,7 +201,6 @@ FULL = State(
     ),
     claims=Claims(last={"iteration": 3, "confidence": 80}, low=1, done=2),
     proof=ProofRecord(tree="git:1", freeze="f", object="o", iteration=3, metrics={"targets_proven": 2}),
-    experiments={"mutation": ExperimentRecord(tree="git:1", object="o", iteration=3, metrics={"mutants_total": 2})},
     parts={
         "pipeline": Pipeline(recoveries=1, steps=(Step("A", "begin"),)),
         "verification": task(

@@ -38,7 +38,7 @@ GOES_ON: Mapping[str, tuple[tuple[str, ...], int]] = {
 NOT_KEPT: Mapping[str, str] = {
     **dict.fromkeys(("demo", "completion", "report", "workflow schema"), "no JSON answer of its own"),
     **dict.fromkeys(("hook", "agent prompt", "agent uninstall", "init", "doctor"), "speaks of the installation"),
-    **dict.fromkeys(("drive", "mutate", "behaviour", "prove", "baseline"), "starts further processes: takes long"),
+    **dict.fromkeys(("drive", "prove", "baseline"), "starts further processes: takes long"),
     **dict.fromkeys(("waive", "force", "ci combine"), "needs a story of its own"),
     **dict.fromkeys(
         ("pipeline vote", "pipeline request", "pipeline recover", "pipeline snapshot"), "needs a longer pipeline"

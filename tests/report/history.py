@@ -13,7 +13,6 @@ from phase_gate.gate.breaker import reset
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.events import apply
-from phase_gate.gate.experiments import experimented
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import frozen_from_json
@@ -29,13 +28,13 @@ from phase_gate.gate.run_end import end_run
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.standing import assess
-from phase_gate.gate.state import NEW_STATE, Event, ExperimentRecord, ProofRecord, Snapshot, State
+from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State
 from phase_gate.proof.model import Proof
 from phase_gate.recording.closing import store_objects
 from phase_gate.report.story.builder import StoryBuilder
 from phase_gate.report.story.model import LedgerCheck, Story
 from phase_gate.rules.compiled import load_compiled
-from phase_gate.values import Value, replace
+from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model_json import workflow_to_json
 
@@ -144,15 +143,6 @@ class History:
             metrics={},
         )
         self._record(Event(kind="proved", data={"proof": to_json(record)}))
-
-    def experiment(self, kind: str, value: Value, *, tree: str = "") -> None:
-        record = ExperimentRecord(
-            tree=tree or self.state.trees.last or "",
-            object=self._keep(kind, spell_out(value)),
-            iteration=self.state.iteration,
-            metrics={},
-        )
-        self._record(experimented(kind, record, self.at))
 
     def begin_run(self, phase: str, *, tree: str = "open") -> str:
         """Leave a run open: it is going on, or lost."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from phase_gate.behaviour.model import Compared, Comparison, Difference
 from phase_gate.codec import spell_out
 from phase_gate.gate.criteria import Criteria, Criterion
 from phase_gate.gate.findings import Finding
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
-from phase_gate.report.story.model import Experiment, Shown, Story
+from phase_gate.report.story.model import Shown, Story
 from phase_gate.values import replace
 from tests.report.history import History, given
 
@@ -63,28 +62,7 @@ def _shown() -> Shown:
     file = {"path": texts[0], "rows": rows}
     targets = tuple(TargetProof(id=text, verdict="unknown", why=text) for text in texts)
     functions = tuple(FunctionProof(file=text, name=text, line=1) for text in texts)
-    mutants = [
-        {"verdict": "survived", "mutant": {"file": text, "line": 1}, "tests": [text], "diff": f"-{text}\n+{text}"}
-        for text in texts
-    ]
-    compared = tuple(
-        Compared(
-            file=text,
-            name=text,
-            line=1,
-            against="oracle",
-            oracle=text,
-            difference=Difference(kind="value", call=text, before=text, now=text, test=text),
-        )
-        for text in texts
-    )
-    left_out = tuple(Compared(file=text, name=text, line=1, left_out=text) for text in texts)
-    behaviour = Comparison(functions=(*compared, *left_out))
     return Shown(
         proofs={texts[0]: spell_out(Proof(targets=targets, functions=functions, problem=texts[1]))},
         new_lines={"files": [file], "tests": texts, "total": 1, "untested": 1, "is_cut": True},
-        experiments={
-            "mutation": Experiment(document={"tried": mutants, "left": 0}, is_old=True),
-            "behaviour": Experiment(document=spell_out(behaviour)),
-        },
     )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phase_gate.behaviour.model import Compared, Comparison, Difference
 from phase_gate.gate.reach import Reach
-from phase_gate.mutation.model import Mutant, Mutation, Tried
 from phase_gate.new_code.provider import reach_of
 from phase_gate.new_code.view import view_of
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
@@ -93,47 +91,3 @@ def new_lines() -> dict[str, Any]:
     )
     new = find_new({"reminder.py": BEFORE}, {"reminder.py": SOURCE})
     return view_of([reach_of(path, code, reach) for path, code in new.items()], {"reminder.py": SOURCE})
-
-
-def _mutant(line: int, was: str, text: str) -> Mutant:
-    column = SOURCE.splitlines()[line - 1].index(was)
-    return Mutant(
-        file="reminder.py",
-        line=line,
-        column=column,
-        end_line=line,
-        end_column=column + len(was),
-        was=was,
-        text=text,
-        first=line,
-        last=line,
-    )
-
-
-_SURVIVOR, _KILLED = _mutant(14, ">= 2", "> 2"), _mutant(10, ">=", ">")
-MUTATION = Mutation(
-    tried=(
-        Tried(mutant=_SURVIVOR, verdict="survived", tests=_TESTS[2:], diff=_SURVIVOR.diff(SOURCE)),
-        Tried(mutant=_KILLED, verdict="killed", tests=_TESTS[:1], by=_TESTS[0], diff=_KILLED.diff(SOURCE)),
-    ),
-    left=3,
-)
-BEHAVIOUR = Comparison(
-    functions=(
-        Compared(
-            file="dates.py",
-            name="add_days",
-            line=4,
-            inputs=40,
-            difference=Difference(
-                kind="value",
-                call="add_days(date(2000, 1, 31), 1)",
-                before="date(2000, 2, 1)",
-                now="date(2000, 1, 32)",
-                test="",
-            ),
-        ),
-        Compared(file="dates.py", name="days_between", line=9, inputs=100),
-        Compared(file="reminder.py", name="escalate", line=19, left_out="its parameter invoice has no type"),
-    )
-)

@@ -6,7 +6,7 @@ from phase_gate.gate.criteria import Criteria, Criterion
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Table
 from tests.report.history import History, given
-from tests.report.sample_evidence import BEHAVIOUR, MUTATION, PROOF, new_lines
+from tests.report.sample_evidence import PROOF, new_lines
 
 _OLD = {
     f"tests/test_{module}.py::test_{name}": "p"
@@ -137,8 +137,6 @@ def build_sample() -> History:
         ),
     )
     history.prove(PROOF)
-    history.experiment("mutation", MUTATION)
-    history.experiment("behaviour", BEHAVIOUR, tree="older")
     return history
 
 

@@ -254,14 +254,6 @@ def test_no_docs_at_all_is_a_choice() -> None:
 
 #: What a schema refuses too.
 WRONG_STRUCTURE = [
-    pytest.param(
-        "behaviour: {oracle: {total: 'a:b'}}", "1:22", "names no function", "package.module:function", id="no-module"
-    ),
-    pytest.param(
-        "behaviour: {oracle: {'a:b': c}}", "1:29", "names no function", "package.module:function", id="no-oracle"
-    ),
-    pytest.param("behaviour: {seconds: 0}", "1:22", "behaviour.seconds can't be 0", "1 or more", id="no-time-at-all"),
-    pytest.param("behaviour: {orakel: {}}", "1:13", "unknown key 'orakel'", "oracle", id="unknown-for-behaviour"),
     pytest.param("drive: {signal: auto}", "1:17", "drive.signal can't be 'auto'", "ask", id="a-signal-by-itself"),
     pytest.param("drive: {time_limit: soon}", "1:21", "has to be a span of time", "20m", id="no-span-of-time"),
     pytest.param("drive: {budget: {iterations: 0}}", "1:30", "can't be 0", "1 or more", id="a-budget-of-nothing"),
@@ -525,8 +517,6 @@ def as_json(node: YamlNode) -> object:
 
 RIGHT = {
     "full": FULL,
-    "behaviour-kept": "evidence: {behaviour: true, new_code: false}",
-    "an-oracle": "behaviour:\n  seconds: 5\n  oracle:\n    shop.price:total: tests.oracles:Slow.total\n",
     "nothing": "{}",
     "workflow": "workflow: tdd",
     "workflow-under-run": "run: {workflow: tdd}",

@@ -36,8 +36,6 @@ COMMANDS: dict[str, str] = {
     "signal": "Give the explicit exit signal (Gate 2) for the last complete run",
     "report": "Tell the whole story of the task as one HTML file, or as Markdown",
     "prove": "Show that new tests fail without the change and pass with it",
-    "mutate": "Change new lines a little, and show which changes no test notices",
-    "behaviour": "Call changed functions with fresh inputs, as they were and as they are, and compare",
     "history": "List every run of the task, oldest first",
     "declare": "Declare a fact that the workflow asks for",
     "withdraw": "Take back a waiting signal, or a declared fact",

@@ -70,23 +70,6 @@ ABOUT: Mapping[str, About] = {
         example="phase-gate prove --base origin/main",
         codes=((0, "nothing was disproven"), _USAGE, (10, "a test passes without the change"), _TRUST, _NOT_NOW),
     ),
-    "mutate": About(
-        group=GO_ON,
-        example="phase-gate mutate --seconds 120",
-        codes=(
-            (0, "a test noticed every mutant"),
-            _USAGE,
-            (10, "a mutant survived, or was not tried yet"),
-            (11, "the tests do not pass in a room, or the state can't be trusted"),
-            _NOT_NOW,
-            (130, "interrupted"),
-        ),
-    ),
-    "behaviour": About(
-        group=GO_ON,
-        example="phase-gate behaviour --base HEAD",
-        codes=((0, "no difference was found"), _USAGE, (10, "a function behaves otherwise"), _TRUST, _NOT_NOW),
-    ),
     "report": About(group=BEGIN, example="phase-gate report -o report.html", codes=_DONE),
     "history": About(group=GO_ON, example="phase-gate history --events", codes=_DONE),
     "declare": About(

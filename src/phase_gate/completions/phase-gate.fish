@@ -60,6 +60,8 @@ set -g _shtab_phase_gate_commands demo status check explain signal report prove 
 set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --merge --message --mutants --output --phase --program --reason --remaining-work --report --rev --reviewer --seconds --seed --signal --state --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --wait --wave --word --workers --writer -m -o
 set -g _shtab_phase_gate_commands demo status check explain signal report prove mutate behaviour history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify next' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit store 'store status' 'store trust' 'store init' 'store push' 'store copy' 'store export' workflow 'workflow check' 'workflow schema' completion
 set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --keep --keep-room --kind --label --merge --message --mutants --output --phase --predicate --program --reason --remaining-work --report --rev --reviewer --root --seconds --seed --signal --state --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wait --wave --word --workers --writer -m -o
+set -g _shtab_phase_gate_commands demo status check explain signal report prove history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify next' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit store 'store status' 'store trust' 'store init' 'store push' 'store copy' 'store export' workflow 'workflow check' 'workflow schema' completion
+set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --reviewer --root --seconds --signal --state --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wait --wave --word --writer -m -o
 
 complete -c phase-gate -e
 complete -c phase-gate -f
@@ -131,25 +133,6 @@ complete -c phase-gate -n '_shtab_phase_gate_using prove' -s h -l help -d 'show 
 complete -c phase-gate -n '_shtab_phase_gate_using prove' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using prove' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using prove' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
-complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a mutate -d 'Change new lines a little, and show which changes no test notices.'
-complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l seconds -x -d 'how long it may take; 60 unless set'
-complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l mutants -x -d 'how many to try at most in this call'
-complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l workers -x -d 'how many at a time; one a processor unless set'
-complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l dry-run -d 'list the mutants, and try none'
-complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l as-red -d 'make each survivor an acceptance criterion'
-complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l markdown -d 'print Markdown, for the summary of a CI job'
-complete -c phase-gate -n '_shtab_phase_gate_using mutate' -s h -l help -d 'show this text'
-complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l json -d 'answer as JSON'
-complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
-complete -c phase-gate -n '_shtab_phase_gate_using mutate' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
-complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a behaviour -d 'Call changed functions with fresh inputs, as they were and as they are, and compare.'
-complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l base -x -d 'compare with this git revision; needs no phases'
-complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l seconds -x -d 'how long it may take; 60 unless set'
-complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l seed -x -d 'another number makes other inputs; 0 unless set'
-complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -s h -l help -d 'show this text'
-complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l json -d 'answer as JSON'
-complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
-complete -c phase-gate -n '_shtab_phase_gate_using behaviour' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a history -d 'List every run of the task, oldest first.'
 complete -c phase-gate -n '_shtab_phase_gate_using history' -l events -d 'list every event, not only the runs'
 complete -c phase-gate -n '_shtab_phase_gate_using history' -l calibration -d 'how often claims of completion were true later'

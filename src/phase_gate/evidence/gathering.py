@@ -17,13 +17,12 @@ from phase_gate.gate.measured import (
     Remembered,
     Since,
     asked_for,
-    kept_for,
     wanted_names,
     wanted_providers,
 )
 from phase_gate.gate.parts import parts_of_workflow
 from phase_gate.values import replace
-from phase_gate.workflow.metrics import BEHAVIOUR_METRICS, CLAIM_METRICS, NEW_CODE_METRICS
+from phase_gate.workflow.metrics import CLAIM_METRICS, NEW_CODE_METRICS
 from phase_gate.workflow.settings import ConfidenceRules, Configuration, ExitGate
 
 if TYPE_CHECKING:
@@ -110,7 +109,6 @@ def remember(
     :param known: what was remembered of the phase already, when the one before ended.
     """
     in_phase = _with_claims(wanted_names(workflow, phase), task.project.configuration)
-    in_phase |= BEHAVIOUR_METRICS if "behaviour" in (known or {}) else frozenset()
     in_cycle = frozenset().union(*(_names(task, workflow, each) for each in workflow.phases))
     found = remember_at_entry(
         context_of(task, in_phase, phase=phase.name),
@@ -136,7 +134,7 @@ def remember_next(
     following = workflow.phase(phase.next)
     if following is None:
         return {}
-    wanted = wanted_names(workflow, following) | kept_for(phase, following, task.project.configuration)
+    wanted = wanted_names(workflow, following)
     context = context_of(task, wanted, phase=following.name)
     return remember_at_exit(context, keep=keep or task.store.keep)
 
@@ -207,7 +205,6 @@ _OWN = ("sources", "quality", "git", "documents", "commands")
 _OF_FEATURES = {
     "proof": "phase_gate.proof.provider",
     "new_code": "phase_gate.new_code.provider",
-    "behaviour": "phase_gate.behaviour.provider",
 }
 
 

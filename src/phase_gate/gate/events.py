@@ -16,7 +16,6 @@ from phase_gate.gate.state import (
     Aim,
     Claims,
     Event,
-    ExperimentRecord,
     Fact,
     Freeze,
     Json,
@@ -79,7 +78,6 @@ def _cycle_began(state: State, event: Event) -> State:
         freeze=Freeze(),
         overrides=Overrides(allow_non_interactive=event.data.get("allow_non_interactive", False)),
         signals_premature=0,
-        experiments={},
         memory=replace(state.memory, cycle=event.data.get("remembered", {})),
         rules=event.data.get("rules", state.rules),
         undo=remember(state, event),
@@ -129,11 +127,6 @@ def _freeze_on_entry(freeze: Freeze, event: Event) -> Freeze:
 
 def _proved(state: State, event: Event) -> State:
     return replace(state, proof=from_json(ProofRecord, event.data["proof"]))
-
-
-def _experimented(state: State, event: Event) -> State:
-    record = from_json(ExperimentRecord, event.data["record"])
-    return replace(state, experiments={**state.experiments, event.data["experiment"]: record})
 
 
 def _evaluated(state: State, event: Event) -> State:
@@ -306,7 +299,6 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "phase-entered": _phase_entered,
     **RUN_CHANGES,
     "proved": _proved,
-    "experimented": _experimented,
     "evaluated": _evaluated,
     "signal-spent": _signal_spent,
     "signal-refused": _file_spent,

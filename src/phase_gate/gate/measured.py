@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from phase_gate.values import Literal, Value, field
-from phase_gate.workflow.metrics import BEHAVIOUR_METRICS, NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS
+from phase_gate.workflow.metrics import NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,8 +52,6 @@ PROVIDED: Mapping[str, frozenset[str]] = {
     # Only remembers what a proof compares with: the proof itself is made where a phase would exit.
     "proof": PROOF_METRICS,
     "new_code": NEW_CODE_METRICS,
-    # Likewise: the comparison is made by its command.
-    "behaviour": BEHAVIOUR_METRICS,
 }
 
 #: Providers that compare with how things were, and since when.
@@ -64,11 +62,10 @@ SINCE: Mapping[str, Since] = {
     "documents": "cycle",
     "proof": "phase",
     "new_code": "cycle",
-    "behaviour": "phase",
 }
 
 #: Those of them whose phase begins where the one before ended, however much later its first run is.
-SINCE_EXIT = frozenset({"quality", "proof", "behaviour"})
+SINCE_EXIT = frozenset({"quality", "proof"})
 
 #: What providers find. A later look replaces what an earlier one has found.
 EVIDENCE_SLUGS = frozenset(
@@ -161,15 +158,6 @@ NOTHING_REMEMBERED = Remembered()
 def asked_for(phase: Phase, configuration: Configuration) -> frozenset[str]:
     """Return the names that a project wants to see of a phase, whether its rules speak of them or not."""
     return NEW_CODE_METRICS if configuration.new_code and phase.tests == "passing" else frozenset()
-
-
-def kept_for(phase: Phase, following: Phase, configuration: Configuration) -> frozenset[str]:
-    """Return the names for which a project wants to have kept how things were when a phase ended.
-
-    Behaviour is to be kept from the first phase on that ends with passing tests.
-    """
-    is_kept = configuration.keeps_behaviour and phase.tests == following.tests == "passing"
-    return BEHAVIOUR_METRICS if is_kept else frozenset()
 
 
 def wants_reach(workflow: Workflow, phase: Phase, configuration: Configuration) -> bool:

@@ -13,7 +13,7 @@ from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, join_id, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
 from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References, all_passed, odd_buckets
-from phase_gate.gate.proofs import experiment_findings, experiment_values, proof_findings, proof_notes, proof_values
+from phase_gate.gate.proofs import proof_findings, proof_notes, proof_values
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import State
@@ -82,7 +82,6 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
         "consecutive_green_runs": run.streak,
         **run.traced.metrics,
         **proof_values(state, record.sources.tree, run.iteration),
-        **experiment_values(state, record.sources.tree),
         "signals_premature": state.signals_premature,
         "run_complete": run.classified.kind is Kind.COMPLETE,
         "run_kind": str(run.classified.kind),
@@ -148,7 +147,6 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
         ),
         *_too_fast(record, run.state),
         *proof_findings(run.state, record.sources.tree),
-        *experiment_findings(run.state, record.sources.tree),
     )
 
 

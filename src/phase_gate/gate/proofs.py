@@ -1,7 +1,6 @@
-"""The last proof and other experiments, as far as they speak of the present files and tests: metrics and findings.
+"""The last proof, as far as it speaks of the present files and tests: metrics and findings.
 
-Pure. The proof itself is in `proof`; the shells make it where a phase would exit, and the ledger keeps it. Other
-experiments are made by their commands only (`gate.experiments`).
+Pure. The proof itself is in `proof`; the shells make it where a phase would exit, and the ledger keeps it.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ GUARD = "targets-proven"
 OFF = "proof is off: nothing shows that the targets need the change"
 #: What a proof finds. A later proof replaces what an earlier one has found.
 PROOF_SLUGS = frozenset({GUARD, "checks-nothing", "function-unnoticed"})
-#: What experiments find, which are made by their commands.
-EXPERIMENT_SLUGS = frozenset({"mutant-survived", "behaviour-differs"})
 
 
 def current_proof(state: State, tree: str) -> ProofRecord | None:
@@ -43,23 +40,9 @@ def proof_findings(state: State, tree: str) -> tuple[Finding, ...]:
     return () if proof is None else each_from_json(Finding, proof.findings)
 
 
-def experiment_values(state: State, tree: str) -> dict[str, MetricValue]:
-    """Return the metrics of the experiments that were made on these very files; of others nothing is known."""
-    return {
-        name: value for each in state.experiments.values() if each.tree == tree for name, value in each.metrics.items()
-    }
-
-
-def experiment_findings(state: State, tree: str) -> tuple[Finding, ...]:
-    made = (each for each in state.experiments.values() if each.tree == tree)
-    return tuple(finding for each in made for finding in each_from_json(Finding, each.findings))
-
-
 def proof_notes(state: State, tree: str) -> tuple[str, ...]:
-    """Return what the proof and other experiments on these files have to say."""
     proof = current_proof(state, tree)
-    made = [each for each in state.experiments.values() if each.tree == tree]
-    return (*(() if proof is None else proof.notes), *(note for each in made for note in each.notes))
+    return () if proof is None else proof.notes
 
 
 def wants_proof(state: State, phase: Phase, evaluation: Evaluation, tree: str, *, confirmed: bool = False) -> bool:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: Tests that are kept by name for one line: what mutants are tried with; beyond that only that there are more.
+#: Tests that are kept by name for one line; beyond that only that there are more.
 MOST_TESTS = 500
 
 

@@ -18,10 +18,7 @@ from phase_gate.gate.measuring import code_as_tested
 from phase_gate.gate.order import way_on
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.proofs import (
-    EXPERIMENT_SLUGS,
     PROOF_SLUGS,
-    experiment_findings,
-    experiment_values,
     proof_findings,
     proof_notes,
     proof_values,
@@ -29,7 +26,7 @@ from phase_gate.gate.proofs import (
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.values import replace
-from phase_gate.workflow.metrics import EXPERIMENT_METRICS, MetricValue
+from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command, run_command
 
@@ -110,9 +107,8 @@ def evaluate_again(
     assert measured is not None, "only a measured iteration can be judged again"
     findings, notes = each_from_json(Finding, measured.findings), tuple(measured.notes)
     findings = (
-        *(finding for finding in findings if finding.slug not in PROOF_SLUGS | EXPERIMENT_SLUGS),
+        *(finding for finding in findings if finding.slug not in PROOF_SLUGS),
         *proof_findings(state, measured.tree),
-        *experiment_findings(state, measured.tree),
     )
     notes = tuple(dict.fromkeys((*notes, *proof_notes(state, measured.tree))))
     if evidence is None:
@@ -122,10 +118,9 @@ def evaluate_again(
     seen = replace(
         evidence,
         metrics={
-            **_left(measured.metrics, replaces | EXPERIMENT_METRICS),
+            **_left(measured.metrics, replaces),
             **evidence.metrics,
             **proof_values(state, measured.tree, measured.iteration),
-            **experiment_values(state, measured.tree),
             "signals_premature": state.signals_premature,
             **claim_values(state),
         },

@@ -105,20 +105,6 @@ class ProofRecord(Value):
     problem: str = ""
 
 
-class ExperimentRecord(Value):
-    """The last experiment of its kind that was asked for by its command, and what it speaks of."""
-
-    #: The files that it was made on: of others it says nothing.
-    tree: str
-    #: Object with all of it, as its feature writes it.
-    object: str
-    iteration: int
-    metrics: Mapping[str, MetricValue]
-    findings: tuple[Json, ...] = ()
-    #: What a verdict on these files has to say of it.
-    notes: tuple[str, ...] = ()
-
-
 class Streak(Value):
     """Complete green runs of the present phase, with no change in between."""
 
@@ -261,8 +247,6 @@ class State(Value):
     breaker: Breaker = Breaker()
     claims: Claims = Claims()
     proof: ProofRecord | None = None
-    #: By the names of `gate.experiments`.
-    experiments: Mapping[str, ExperimentRecord] = field(default_factory=dict)
     #: What features own of the task, by the names of `gate.parts`; most tasks have none.
     parts: Mapping[str, Any] = field(default_factory=dict)
     undo: Undo | None = None

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import WeakSet
 
@@ -62,18 +62,8 @@ class Conversation:
         self._ours.close()
         self._theirs.close()
 
-    def talk(self, process: subprocess.Popen[bytes]) -> Talk:
-        """Ask the process one thing after the other."""
-        self._theirs.close()
-        return Talk(self._ours, self._word, process)
-
-    def hear(
-        self, process: subprocess.Popen[bytes], timeout: float | None, give_up: Callable[[], bool] = lambda: False
-    ) -> Heard:
-        """Read until the process has ended, or its time is over.
-
-        :param give_up: tells, again and again, whether its time is over before that.
-        """
+    def hear(self, process: subprocess.Popen[bytes], timeout: float | None) -> Heard:
+        """Read until the process has ended, or its time is over."""
         self._theirs.close()
         began = time.monotonic()
         said, printed = bytearray(), bytearray()
@@ -84,7 +74,7 @@ class Conversation:
             if process.stdout is not None:
                 waiting.register(process.stdout, selectors.EVENT_READ, printed)
             try:
-                is_late = _listen(waiting, process, ends_at, give_up)
+                is_late = _listen(waiting, process, ends_at)
             except KeyboardInterrupt:
                 is_interrupted = True
                 # It has a group of its own: what the terminal sends does not reach it.
@@ -102,56 +92,6 @@ class Conversation:
         )
 
 
-class SilentError(Exception):
-    """The process has ended, or did not answer in time."""
-
-    def __init__(self, *, is_late: bool) -> None:
-        super().__init__("it did not answer in time" if is_late else "it has ended")
-        self.is_late = is_late
-
-
-class Talk:
-    """Questions and answers, for as long as the process lives."""
-
-    def __init__(self, line: socket.socket, word: str, process: subprocess.Popen[bytes]) -> None:
-        self._line, self._word, self.process = line, word, process
-        self._said = bytearray()
-        #: The end of what it printed.
-        self.output = bytearray()
-
-    def say(self, **asked: Any) -> None:
-        """Ask something. Raises SilentError if nothing is there any more to be asked."""
-        try:
-            self._line.sendall(json.dumps(asked).encode() + b"\n")
-        except OSError:
-            raise SilentError(is_late=False) from None
-
-    def hear(self, timeout: float) -> Mapping[str, Any]:
-        """Return the next answer. Raises SilentError where none comes in time, or the process ends."""
-        ends_at = time.monotonic() + timeout
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(self._line, selectors.EVENT_READ, self._said)
-            if self.process.stdout is not None:
-                waiting.register(self.process.stdout, selectors.EVENT_READ, self.output)
-            while True:
-                for answer in self._take():
-                    return answer
-                left = ends_at - time.monotonic()
-                if left <= 0:
-                    raise SilentError(is_late=True)
-                has_ended = self.process.poll() is not None
-                is_read = _read_ready(waiting, 0 if has_ended else min(left, 0.1))
-                del self.output[:-_OUTPUT_KEPT]
-                if has_ended and not is_read:
-                    raise SilentError(is_late=False)
-
-    def _take(self) -> Iterator[Mapping[str, Any]]:
-        while b"\n" in self._said:
-            line, _, _ = self._said.partition(b"\n")
-            del self._said[: len(line) + 1]
-            yield from _with_word(bytes(line), self._word)
-
-
 def _with_word(said: bytes, word: str) -> Iterator[Mapping[str, Any]]:
     for line in said.split(b"\n"):
         try:
@@ -162,16 +102,11 @@ def _with_word(said: bytes, word: str) -> Iterator[Mapping[str, Any]]:
             yield answer
 
 
-def _listen(
-    waiting: selectors.BaseSelector,
-    process: subprocess.Popen[bytes],
-    ends_at: float | None,
-    give_up: Callable[[], bool] = lambda: False,
-) -> bool:
+def _listen(waiting: selectors.BaseSelector, process: subprocess.Popen[bytes], ends_at: float | None) -> bool:
     """Read until the process ends; return whether its time was over before."""
     while waiting.get_map():
         left = 1.0 if ends_at is None else ends_at - time.monotonic()
-        if left <= 0 or give_up():
+        if left <= 0:
             return True
         # A grandchild may hold the output open for ever: the end of the process is what counts.
         if not _read_ready(waiting, min(left, 0.05)) and process.poll() is not None:
@@ -179,7 +114,7 @@ def _listen(
                 pass
             break
     while process.poll() is None:
-        if give_up() or (ends_at is not None and time.monotonic() > ends_at):
+        if ends_at is not None and time.monotonic() > ends_at:
             return True
         time.sleep(0.01)
     return False

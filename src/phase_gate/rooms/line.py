@@ -12,7 +12,6 @@ import signal
 import socket
 import sys
 import threading
-from io import BufferedReader
 from os import getpid
 from typing import Any
 
@@ -27,7 +26,6 @@ class Line:
         os.set_inheritable(number, False)
         self._socket, self._pid = socket.socket(fileno=number), getpid()
         self._lock = threading.Lock()
-        self._asked: BufferedReader | None = None
         with self._socket.makefile("rb", buffering=0) as asked:
             #: What we were asked to do.
             self.order: dict[str, Any] = json.loads(_read_line(asked))
@@ -39,13 +37,6 @@ class Line:
         """Return the line whose number stands in the variable, and take that away; None where there is none."""
         number = os.environ.pop(variable, "")
         return cls(int(number)) if number else None
-
-    def hear(self) -> dict[str, Any] | None:
-        """Return what we are asked next; None when the other end is gone."""
-        if self._asked is None:
-            self._asked = self._socket.makefile("rb")
-        said = self._asked.readline()
-        return json.loads(said) if said else None
 
     def send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:

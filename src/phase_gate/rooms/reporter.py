@@ -17,15 +17,10 @@ import pytest
 from _pytest.config import ConftestImportFailure
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.gate.reach import reach_to_json
 from phase_gate.recording.modules import missing_module
 from phase_gate.rooms.line import Line
 from phase_gate.storage.ownership import is_in_environment
 from phase_gate.storage.root import relative_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from phase_gate.recording.reaching import ReachWitness
 
 #: The number of the socket.
 VARIABLE = "PHASE_GATE_ROOM"
@@ -94,12 +89,6 @@ class RoomReporter:
         self._places: dict[str, str] = {}
         self._wanted = frozenset(order["wanted"])
         self._watch = _Watch(order["watched"], str(self._root)) if order["watched"] else None
-        self._lines: ReachWitness | None = None
-        if order["lines"]:
-            from phase_gate.recording.reaching import ReachWitness
-
-            self._lines = ReachWitness(self._root, order["lines"], self._test_id)
-            config.pluginmanager.register(self._lines, "phase_gate_lines")
 
     def tell_broken(self, conftest: Path) -> None:
         self._send("broken", file=relative_id(conftest, self._root))
@@ -179,7 +168,6 @@ class RoomReporter:
                 place=getattr(report, "phase_gate_place", ""),
                 missing=getattr(report, "phase_gate_missing", ""),
                 message=_last_line(report),
-                seconds=report.duration,
             )
 
     def _broken(self, error: BaseException | None) -> str:
@@ -206,8 +194,6 @@ class RoomReporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        if self._lines is not None:
-            self._send("lines", reach=reach_to_json(self._lines.take()))
         files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
         # Behind links, and as long as the room is there.
         self._send("ended", status=int(exitstatus), modules=sorted(map(os.path.realpath, files - {""})))

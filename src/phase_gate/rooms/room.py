@@ -11,13 +11,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from phase_gate.project import STATE_FOLDER
 from phase_gate.rooms import namespace
-from phase_gate.rooms.conversation import Conversation, Heard, SilentError, Talk, ended, start
+from phase_gate.rooms.conversation import Conversation, Heard, ended, start
 from phase_gate.rooms.copied import copy_project, place_in, remove_left_rooms, room_folder
 from phase_gate.rooms.origins import import_roots
 from phase_gate.values import Value, field, replace
@@ -57,8 +57,6 @@ class Visit(Value):
     here: str = "."
     #: Seconds; None: as long as it takes.
     timeout: float | None = None
-    #: Tells, again and again, whether its time is over before that.
-    give_up: Callable[[], bool] = lambda: False
     is_shown: bool = False
 
 
@@ -85,46 +83,11 @@ def visit_room(room: Room, visit: Visit, *, kind: Kind | None = None) -> Visited
     return _visit_copied(room, visit)
 
 
-@contextlib.contextmanager
-def talk_in_room(room: Room, visit: Visit, *, kind: Kind | None = None) -> Iterator[Talk]:
-    """Start a process in the room that answers questions, and end it afterwards.
-
-    Its first answer is that it is there; it is waited for as long as the visit says. Raises NoRoomError where no room
-    can be made, and SilentError where nothing comes.
-    """
-    _refuse_windows()
-    remove_left_rooms()
-    limit = visit.timeout or _START
-    if kind != "copied" and _may_mount(room.root):
-        with _start_mounted(room, visit) as (conversation, process):
-            talk = conversation.talk(process)
-            is_refused = False
-            try:
-                talk.hear(limit)
-            except SilentError:
-                is_refused = process.poll() == namespace.NO_ROOM
-                if not is_refused:
-                    raise
-            if not is_refused:
-                yield talk
-                return
-        _refused.add("mounted")
-    if kind == "mounted":
-        raise NoRoomError("this system does not allow a mount over the project")
-    with _start_copied(room, visit) as (conversation, process, _):
-        talk = conversation.talk(process)
-        talk.hear(limit)
-        yield talk
-
-
 def _refuse_windows() -> None:
     # What is in the room speaks to us through a socket that it inherits, and ends with its group.
     if not hasattr(os, "killpg"):
         raise NoRoomError("there are no rooms on Windows: use Linux or macOS, or WSL")
 
-
-#: Seconds that a process in a room has to start, unless its visit says otherwise.
-_START = 60.0
 
 #: Once it was refused here, it will be refused again.
 _refused: set[str] = set()
@@ -150,7 +113,7 @@ def _can_mount(room: Room, visit: Visit) -> bool:
 def _visit_mounted(room: Room, visit: Visit) -> Heard | None:
     """Return what was heard; None where no room can be made this way."""
     with _start_mounted(room, visit) as (conversation, process):
-        heard = conversation.hear(process, visit.timeout, visit.give_up)
+        heard = conversation.hear(process, visit.timeout)
     if heard.status == namespace.NO_ROOM and not heard.answers:
         _refused.add("mounted")
         return None
@@ -204,7 +167,7 @@ def _own_bytecode(environment: Mapping[str, str], temporary: Path) -> dict[str, 
 
 def _visit_copied(room: Room, visit: Visit) -> Visited:
     with _start_copied(room, visit) as (conversation, process, folder):
-        return Visited(kind="copied", heard=conversation.hear(process, visit.timeout, visit.give_up), folder=folder)
+        return Visited(kind="copied", heard=conversation.hear(process, visit.timeout), folder=folder)
 
 
 @contextlib.contextmanager
@@ -247,7 +210,7 @@ def visit_project(root: Path, visit: Visit) -> Heard:
         given = {**visit.environment, visit.variable: str(conversation.number)}
         here, inherited = os.path.join(top, visit.here), (conversation.number,)
         process = start([*visit.command, *visit.arguments], here, given, inherited, is_shown=visit.is_shown)
-        return conversation.hear(process, visit.timeout, visit.give_up)
+        return conversation.hear(process, visit.timeout)
 
 
 def _place(room: Room, folder: Path) -> Path:

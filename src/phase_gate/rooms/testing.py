@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.gate.reach import Reach, reach_from_json
 from phase_gate.rooms.origins import find_built, find_stray
 from phase_gate.rooms.reporter import VARIABLE
 from phase_gate.rooms.room import Kind, Room, Visit, Visited, visit_room
@@ -31,8 +30,6 @@ class Report(Value):
     missing: str = ""
     #: A file of the project that can't be imported, where the test's own file can't be collected for that.
     broken: str = ""
-    #: How long its own code ran.
-    seconds: float = 0.0
 
 
 class Reports(dict[str, Report]):
@@ -69,10 +66,6 @@ class RoomRun(Value):
     is_silent: bool = False
     #: Its time was over before it ended.
     is_late: bool = False
-    #: pytest came to the end of its session.
-    has_ended: bool = False
-    #: Which lines each test has reached in the files that were to be watched; None where none were.
-    reach: Reach | None = None
 
 
 def run_in_room(
@@ -82,38 +75,24 @@ def run_in_room(
     timeout: float,
     wanted: Iterable[str] = (),
     watched: Mapping[str, Mapping[str, str]] | None = None,
-    lines: Iterable[str] = (),
-    first_failure_ends: bool = False,
-    give_up: Callable[[], bool] = lambda: False,
     kind: Kind | None = None,
-    environment: Mapping[str, str] | None = None,
 ) -> RoomRun:
     """Run tests in the room, and say how each ended. Raises NoRoomError where none can be made.
 
     :param wanted: the tests to run, without their parameters; where left out, all that are collected.
     :param watched: file -> first line -> name, of functions to watch.
-    :param lines: files of which it is to be told which test reaches which line.
-    :param first_failure_ends: it is enough to know that one of the tests fails.
-    :param give_up: tells, again and again, whether its time is over before that.
     :param kind: insists on one kind of room; where left out, one at the same path is tried first.
     """
     visit = Visit(
         command=(sys.executable, "-m", "pytest"),
-        arguments=(
-            *arguments,
-            "-p",
-            "phase_gate.rooms.reporter",
-            *(_TO_FIRST_FAILURE if first_failure_ends else _TO_THE_END),
-        ),
+        arguments=(*arguments, "-p", "phase_gate.rooms.reporter", *_TO_THE_END),
         order={
             "watched": {path: dict(names) for path, names in (watched or {}).items()},
             "wanted": sorted(wanted),
-            "lines": sorted(lines),
         },
         variable=VARIABLE,
-        environment={name: text for name, text in (environment or os.environ).items() if not name.startswith(_OURS)},
+        environment={name: text for name, text in os.environ.items() if not name.startswith(_OURS)},
         timeout=timeout,
-        give_up=give_up,
     )
     visited = visit_room(room, visit, kind=kind)
     return _judge_origins(_read_answers(visited), room, visited.folder)
@@ -121,7 +100,6 @@ def run_in_room(
 
 #: Every target has its say: the first one that fails, or can't be imported, ends nothing.
 _TO_THE_END = ("--maxfail=0", "--continue-on-collection-errors")
-_TO_FIRST_FAILURE = ("--maxfail=1",)
 
 
 def _judge_origins(run: RoomRun, room: Room, folder: str) -> RoomRun:
@@ -142,7 +120,6 @@ def _read_answers(visited: Visited) -> RoomRun:
     collected: list[str] = []
     modules: tuple[str, ...] = ()
     has_ended, problem = False, ""
-    reach: Reach | None = None
     for answer in heard.answers:
         if answer["kind"] == "reached":
             reached[answer["id"]] = frozenset(answer["names"])
@@ -152,8 +129,6 @@ def _read_answers(visited: Visited) -> RoomRun:
             imported |= set(answer["names"])
         elif answer["kind"] == "ended":
             modules, has_ended = tuple(answer["modules"]), True
-        elif answer["kind"] == "lines":
-            reach = reach_from_json(answer["reach"])
         elif answer["kind"] == "broken":
             problem = f"{answer['file']} can't be imported"
         elif answer["kind"] == "uncollectable":
@@ -180,8 +155,6 @@ def _read_answers(visited: Visited) -> RoomRun:
         output=heard.output,
         is_silent=not has_ended and not heard.is_late and not reports,
         is_late=heard.is_late,
-        has_ended=has_ended,
-        reach=reach,
     )
 
 
@@ -214,5 +187,4 @@ def _add_report(reports: dict[str, Report], answer: Mapping[str, Any]) -> None:
         place="" if has_passed else answer["place"],
         message="" if has_passed else answer["message"],
         missing="" if has_passed else answer["missing"],
-        seconds=answer["seconds"],
     )

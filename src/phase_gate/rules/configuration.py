@@ -14,7 +14,6 @@ from phase_gate.errors import ConfigurationError, UsageError
 from phase_gate.rules.fields import Fields
 from phase_gate.rules.pipeline import read_artifact_changes
 from phase_gate.rules.sections import (
-    read_behaviour,
     read_commands,
     read_confidence,
     read_documents,
@@ -104,12 +103,11 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
     commands: tuple[EvidenceCommand, ...] = ()
     documents = DocumentRules()
     quality = QualitySettings()
-    new_code = keeps_behaviour = False
+    new_code = False
     if (section := fields.mapping("evidence", None)) is not None:
         commands = read_commands(section, overlay)
         quality = read_quality(section)
         new_code = section.boolean("new_code", False)
-        keeps_behaviour = section.boolean("behaviour", False)
         documents = read_documents(section)
         section.finish()
         overlay = replace(overlay, metrics={**overlay.metrics, **{each.metric: "bool" for each in commands}})
@@ -124,8 +122,6 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         commands=commands,
         quality=quality,
         new_code=new_code,
-        keeps_behaviour=keeps_behaviour,
-        behaviour=read_behaviour(fields.mapping("behaviour", None)),
         documents=documents,
         allow_non_interactive=allow_non_interactive,
         exit_gate=read_exit_gate(fields.mapping("exit_gate", None)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from fnmatch import fnmatchcase
 from typing import get_args
@@ -12,7 +11,6 @@ from phase_gate.rules.vocabulary import RESERVED_NAMES, check_path, take_name
 from phase_gate.workflow.phrases import PatternError, check_pattern
 from phase_gate.workflow.settings import (
     MAX_TIMEOUTS,
-    BehaviourSettings,
     ConfidenceRules,
     DocumentRules,
     DriveBudget,
@@ -78,28 +76,6 @@ def read_quality(fields: Fields) -> QualitySettings:
     )
     section.finish()
     return settings
-
-
-def read_behaviour(fields: Fields | None) -> BehaviourSettings:
-    """Return `behaviour:`; each oracle is a function, and stands for the right answers of another one."""
-    default = BehaviourSettings()
-    if fields is None:
-        return default
-    oracles: dict[str, str] = {}
-    if (section := fields.mapping("oracle", None)) is not None:
-        for name in section:
-            if not _FUNCTION.fullmatch(name):
-                section.refuse_key(name, "this names no function", "write it as package.module:function")
-            oracles[name] = section.text(name)
-            if not _FUNCTION.fullmatch(oracles[name]):
-                section.refuse(name, "this names no function", "write it as package.module:function")
-    settings = BehaviourSettings(oracle=oracles, seconds=fields.number("seconds", default.seconds, minimum=1))
-    fields.finish()
-    return settings
-
-
-#: A function as one names it in a file: its module, and its name in there.
-_FUNCTION = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 
 
 def read_documents(fields: Fields) -> DocumentRules:

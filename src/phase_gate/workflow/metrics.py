@@ -99,12 +99,6 @@ METRICS: tuple[Metric, ...] = (
     Metric("new_lines", "int", "New statements in the code of this cycle, by content: what was moved is not new"),
     Metric("new_lines_untested", "int", "New statements that no test has reached"),
     Metric("new_branches_untested", "int", "Ways of new `if` and `while` statements that no test has gone"),
-    Metric("mutants_total", "int", "Mutants of new lines, all of which `phase-gate mutate` tried on these very files"),
-    Metric("mutants_killed", "int", "Mutants that a test failed for"),
-    Metric("mutants_survived", "int", "Mutants that no test noticed"),
-    Metric("mutants_timeout", "int", "Mutants whose tests did not end in time"),
-    Metric("behaviour_functions", "int", "Functions that `phase-gate behaviour` compared on these very files"),
-    Metric("behaviour_diffs", "int", "Functions that give another answer to some input than they gave before"),
     Metric("indicators", "int", "Signs of completion in the last claim about this iteration, in words and measured"),
     Metric("indicators_needed", "int", "Signs that this claim needs: `exit_gate.indicator_threshold`, or its kind's"),
     Metric("confidence", "int", "Points from 0 to 100 of the last claim about this iteration"),
@@ -191,21 +185,6 @@ PROOF_METRICS = frozenset({*PROOF_COUNTS, "proof_has_control", "proof_objections
 
 #: What is measured of the code that a cycle adds.
 NEW_CODE_METRICS = frozenset({"new_lines", "new_lines_untested", "new_branches_untested"})
-
-#: What a comparison of behaviour says.
-BEHAVIOUR_METRICS = frozenset({"behaviour_functions", "behaviour_diffs"})
-
-#: What experiments say that are made by their commands only.
-EXPERIMENT_METRICS = frozenset(
-    {
-        "mutants_total",
-        "mutants_killed",
-        "mutants_survived",
-        "mutants_timeout",
-        "behaviour_functions",
-        "behaviour_diffs",
-    }
-)
 
 #: What only a pipeline can give.
 PIPELINE_METRICS = frozenset(

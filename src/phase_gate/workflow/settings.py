@@ -304,14 +304,6 @@ class DriveSettings(Value):
     voters: tuple[str, ...] = ()
 
 
-class BehaviourSettings(Value):
-    """What `phase-gate behaviour` compares, and how long that may take."""
-
-    #: Function -> the function that gives the right answers, both as `package.module:function`.
-    oracle: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 60.0
-
-
 class Configuration(Value):
     """What the project's file says; without a file, this without arguments."""
 
@@ -329,9 +321,6 @@ class Configuration(Value):
     quality: QualitySettings = field(default_factory=QualitySettings)
     #: Whether it is shown which new lines no test reaches.
     new_code: bool = False
-    #: Whether the files are kept when a phase with passing tests exits, to compare behaviour with, even without proof.
-    keeps_behaviour: bool = False
-    behaviour: BehaviourSettings = field(default_factory=BehaviourSettings)
     documents: DocumentRules = field(default_factory=DocumentRules)
     allow_non_interactive: bool = False
     exit_gate: ExitGate = field(default_factory=ExitGate)

@@ -1,4 +1,4 @@
-"""Source code as HTML: lines with a sign, a word and a colour each, and diffs. Documents in, markup out."""
+"""Source code as HTML: lines with a sign, a word and a colour each. Documents in, markup out."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ HOW = {
 }
 #: Tests that stand beside a line, rows that are shown, and tests that are listed with their lines.
 _BESIDE, _ROWS, _TESTS = 2, 300, 60
-#: Lines of a diff.
-_DIFF = 40
 
 
 def render_new_lines(view: Mapping[str, Any]) -> Iterator[Html]:
@@ -110,10 +108,3 @@ def _by_test(view: Mapping[str, Any]) -> Iterator[Html]:
 def _some(places: list[str], most: int = 6) -> str:
     more = len(places) - most
     return ", ".join(places[:most]) + (f" and {more} more" if more > 0 else "")
-
-
-def render_diff(text: str, *, title: str) -> Html:
-    """Return a unified diff, without the names of its files: lines that go, come or stay."""
-    lines = [line for line in text.splitlines() if not line.startswith(("---", "+++", "@@"))]
-    rows = [tag("code", line, class_={"+": "added", "-": "taken"}.get(line[:1])) for line in lines[:_DIFF]]
-    return tag("div", *rows, class_="diff scroll", tabindex="0", role="region", aria_label=title)

@@ -18,7 +18,6 @@ from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.story.model import (
-    Experiment,
     Happening,
     HappeningKind,
     LedgerCheck,
@@ -198,16 +197,9 @@ class StoryBuilder:
         )
 
     def _shown(self) -> Shown:
-        state = self.state
-        made = {kind: (self._load(each.object), each.tree) for kind, each in state.experiments.items()}
         return Shown(
             proofs={phase: proof for phase, name in self._proofs.items() if (proof := self._load(name)) is not None},
             new_lines=None if self._new_lines is None else self._load(self._new_lines),
-            experiments={
-                kind: Experiment(document=document, is_old=tree != state.trees.last)
-                for kind, (document, tree) in made.items()
-                if document is not None
-            },
         )
 
 

@@ -137,14 +137,6 @@ class LedgerCheck(Value):
         return not self.problem
 
 
-class Experiment(Value):
-    """What a command has tried on the code, as its document."""
-
-    document: Mapping[str, Any]
-    #: The files are no longer those that it was made on.
-    is_old: bool = False
-
-
 class Shown(Value):
     """What was tried in this cycle beside the runs, as the documents that were stored."""
 
@@ -152,8 +144,6 @@ class Shown(Value):
     proofs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: New lines as the last run that watched them has reached them.
     new_lines: Mapping[str, Any] | None = None
-    #: By the names of `gate.experiments`.
-    experiments: Mapping[str, Experiment] = field(default_factory=dict)
 
 
 class Story(Value):
