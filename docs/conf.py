@@ -23,13 +23,13 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 REPOSITORY = "https://github.com/pytest-phase-gate/pytest-phase-gate"
 #: What others read by address, and where it lies; the site has it in a folder of the same name.
-_ADDED = {PurePosixPath("src/phase_gate/schemas"): "*.json", PurePosixPath("docs/man"): "*.1"}
+_ADDED = {PurePosixPath("src/phase_gate/schemas"): "*.json"}
 DOORS = ("tutorial", "how-to", "reference", "explanation")
 
 project = "pytest-phase-gate"
 author = "The pytest-phase-gate contributors"
 extensions = ["myst_parser", "sphinx_copybutton"]
-exclude_patterns = ["man/*", "website"]
+exclude_patterns = ["website"]
 myst_heading_anchors = 6
 # A prompt is no part of what one types, and neither is the output.
 copybutton_prompt_text = "$ "

@@ -20,6 +20,7 @@ from _pytest.config.argparsing import Parser
 from bench.honesty.results import read as read_results
 from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli import COMMANDS
+from phase_gate.cli._parser import build_full_parser
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.breaker import TRANSITIONS
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
@@ -34,7 +35,6 @@ from phase_gate.verification.model import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
-from scripts.shell_files import FILES, command_parsers, help_of, is_required, own_actions, subparsers, word_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 WORKFLOWS = DOCS.parent / "src" / "phase_gate" / "workflows"
@@ -128,6 +128,10 @@ def options() -> str:
     return table(("option", "meaning", "default in `phase-gate.yaml` under `run:`"), rows)
 
 
+#: Every command has these; what lists arguments says so once.
+COMMON = {"--help", "--json", "--task", "--dir"}
+
+
 def commands() -> str:
     choices = command_parsers()
     parts = []
@@ -149,6 +153,38 @@ def _command(called: str, title: str, summary: str, parser: argparse.ArgumentPar
     if own:
         text += "\n" + table(("argument", "meaning"), ((f"`{word_of(each)}`", help_of(each)) for each in own))
     return text
+
+
+def subparsers(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    """Return the commands of a parser."""
+    found = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return next(found, {})
+
+
+def command_parsers() -> Mapping[str, argparse.ArgumentParser]:
+    """Return the parser of every command, by its name."""
+    top = subparsers(build_full_parser())
+    return {name: top[name] if name in top else subparsers(top[name.split()[0]])[name.split()[1]] for name in COMMANDS}
+
+
+def own_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return the arguments of a command alone; those that only we type ourselves are left out."""
+    shown = (action for action in parser._actions if action.help != argparse.SUPPRESS)
+    return [action for action in shown if not COMMON.intersection(action.option_strings)]
+
+
+def word_of(action: argparse.Action) -> str:
+    """Return an argument as it is typed, like `--by NAME` or `status|reset`."""
+    value = action.metavar or "|".join(map(str, action.choices or ())) or action.dest.upper()
+    return " ".join((*action.option_strings[-1:], *(() if action.nargs == 0 else (str(value),))))
+
+
+def help_of(action: argparse.Action) -> str:
+    return str(action.help) % {**vars(action), "prog": "phase-gate"}
+
+
+def is_required(action: argparse.Action) -> bool:
+    return action.required if action.option_strings else action.nargs not in ("?", "*")
 
 
 def schemas() -> str:
@@ -390,7 +426,6 @@ def loading_order() -> str:
 WHOLE_FILES: Mapping[Path, Callable[[], str]] = {
     **{COMPILED_FOLDER / f"{name}.json": partial(compile_shipped, name) for name in shipped_workflow_names()},
     Path(LISTED): loading_order,
-    **FILES,
 }
 
 

@@ -10,7 +10,6 @@ from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.cli._help import ABOUT, GROUPS, grouped
 from phase_gate.cli._parser import build_full_parser
 from phase_gate.exit_codes import MEANINGS
-from scripts.shell_files import command_parsers, man_page
 from tests.cli.conftest import Begin
 from tests.cli.test_dispatch import CALLS
 
@@ -72,17 +71,3 @@ def test_an_example_can_be_typed(name: str) -> None:
 def test_a_command_ends_with_no_code_that_help_leaves_out(name: str) -> None:
     code, _ = CALLS[name]
     assert code in dict(ABOUT[name].codes)
-
-
-def test_the_man_page_has_every_command_and_option() -> None:
-    page = man_page().replace("\\", "")
-    for name, parser in command_parsers().items():
-        assert f".SS phase-gate {name}" in page
-        for action in parser._actions:
-            assert not action.option_strings or f".B &{action.option_strings[-1]}" in page
-
-
-def test_the_man_page_has_no_text_that_roff_takes_for_a_request() -> None:
-    known = {".TH", ".SH", ".SS", ".TP", ".B", ".I", ".BR", ".PP", ".RS", ".RE", ".nf", ".fi", ".br", '.\\"'}
-    requests = {row.split()[0] for row in man_page().splitlines() if row.startswith((".", "'"))}
-    assert requests <= known

@@ -41,7 +41,7 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "hook": (("stop", "--agent", "claude"), ("pre-tool", "--agent", "claude")),
     "audit": ((),),
     "doctor": ((),),
-    "completion": (("bash",), ("--values", "tasks")),
+    "completion": (("bash",),),
     "store status": ((),),
     "workflow schema": ((), ("tdd", "--mermaid")),
     "workflow check": ((),),

@@ -95,8 +95,6 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("pipeline", "recover"),
     ("pipeline", "constitution"),
     ("pipeline", "snapshot", "--output", "snapshot.json"),
-    ("completion", "--values", "tasks"),
-    ("completion", "--values", "guards"),
     ("workflow", "check"),
     ("withdraw",),
     ("waive", "tests-unchanged", "--reason", "it is known", "--by", "dev"),
@@ -115,7 +113,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("store", "export", "out"),
 )
 #: They read no ledger, or begin one.
-NOT_ASKED = {"demo", "init", "agent uninstall", "baseline", "workflow schema", "doctor"} | {
+NOT_ASKED = {"demo", "init", "agent uninstall", "baseline", "workflow schema", "doctor", "completion"} | {
     "store trust",
     "store init",
 }

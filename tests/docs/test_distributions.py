@@ -33,7 +33,7 @@ CODE, PLUGIN = read()["project"], read("plugin")["project"]
 #: Extras for those who work on the project itself.
 INTERNAL = {"test", "lint", "types", "browser"}
 #: What a build reads.
-BUILT_FROM = ("src", "plugin", "docs/man", "pyproject.toml", "README.md", "LICENSE")
+BUILT_FROM = ("src", "plugin", "pyproject.toml", "README.md", "LICENSE")
 
 
 def load_hook() -> ModuleType:
@@ -190,7 +190,6 @@ def test_a_wheel_has_the_whole_package_and_nothing_else(built: Built) -> None:
     assert kept == {
         "phase_gate",
         *(f"{name}-9.8.7.dist-info" for name in ("phase_gate", "pytest_phase_gate")),
-        "phase_gate-9.8.7.data",
     }
 
 

@@ -50,7 +50,6 @@ def adapted(text: str, name: str = "how-to/page") -> str:
             '<a href="../schemas/vote.schema.json">a</a>',
             id="a-schema",
         ),
-        pytest.param("[a](../man/phase-gate.1)", '<a href="../man/phase-gate.1">a</a>', id="the-man-page"),
         pytest.param("![a](../pictures/flow.svg)", "![a](../pictures/flow.svg)", id="a-picture"),
     ],
 )

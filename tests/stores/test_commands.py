@@ -139,15 +139,6 @@ def test_the_doctor_names_a_store_that_a_file_chose(gate: Gate, monkeypatch: pyt
     assert (ran.code, ran.has("and you have not agreed to that yet; try: ", "store trust")) == (1, True)
 
 
-def test_tasks_are_completed_from_the_store_or_from_what_is_here(gate: Gate, server: Server, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        begin(machine(server, tmp_path / name, task=name))
-    assert gate("completion", "--values", "tasks").out.split() == ["one", "two"]
-    assert gate("check", "--task", "two").code == 10
-    server.is_down = True
-    assert gate("completion", "--values", "tasks").out.split() == ["two"]
-
-
 def test_a_watch_wakes_up_when_the_store_has_more(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

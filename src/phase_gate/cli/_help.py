@@ -1,6 +1,6 @@
 """What `--help` says beyond the arguments: groups of commands, an example each, exit codes.
 
-Read by `--help` and by the man page only: no other call pays for it.
+Read by `--help` only: no other call pays for it.
 """
 
 from __future__ import annotations

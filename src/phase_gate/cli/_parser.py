@@ -40,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
             return
         from phase_gate.cli._help import did_you_mean
 
-        options = [name for action in _actions(self) for name in action.option_strings]
+        options = [name for action in list_actions(self) for name in action.option_strings]
         meant = did_you_mean(words[0].partition("=")[0], options)
         self.error(f"unrecognized arguments: {' '.join(words)}{meant}")
 
@@ -146,7 +146,7 @@ def _add_parser(
 
 
 def build_full_parser() -> argparse.ArgumentParser:
-    """Return the parser of every command, for the reference, the man page and completion."""
+    """Return the parser of every command, for the reference and completion."""
     return _parser(COMMANDS)
 
 
@@ -164,7 +164,7 @@ def check_texts(parser: argparse.ArgumentParser, arguments: argparse.Namespace, 
     """Put sentences into one line. Raises UsageError for what a reader would not see."""
     if all(strip_unseen(word) == word for word in given):
         return  # nearly always: nothing else is loaded
-    for action in _actions(parser):
+    for action in list_actions(parser):
         value = getattr(arguments, action.dest, None)
         check = _check_of(action)
         name = action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
@@ -186,11 +186,11 @@ def _check_of(action: argparse.Action) -> Callable[[str, str], str] | None:
     return check_sentence if action.metavar in _SENTENCES else check_value
 
 
-def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+def list_actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
     """Yield all arguments, those of the commands below among them."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
-                yield from _actions(below)
+                yield from list_actions(below)
         else:
             yield action
