@@ -51,7 +51,6 @@ EVENTS: Mapping[str, str] = {
     "evaluated": "A verdict, whole: both gates with every value",
     "fact-declared": "A fact was declared",
     "fact-withdrawn": "A declared fact was taken back",
-    "key-adopted": "A person put a ledger without a key under the key that is set; the whole chain is signed with it",
     "phase-entered": "A phase began, and how: first, next, by a rewind, a request, a failure, a recovery, guidance",
     "phase-exited": "Both gates were open: the phase is over; with how things are, for the next one to compare with",
     "repaired": "`audit --repair` cut off a damaged end; streak and verdict start anew",

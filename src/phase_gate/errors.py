@@ -285,7 +285,7 @@ MESSAGES: Mapping[str, str] = {
     "stale-signal": "A signal speaks of one run on one tree. Something ran or changed since: give it anew.",
     "state-foreign": "The ledger is another task's, or was put in the place of one whose cycle is still open.",
     "state-key": "The ledger was made with PHASE_GATE_KEY, and the key is not there, or is another one.",
-    "state-keyless": "PHASE_GATE_KEY is set, and the ledger was made without a key. A person may adopt it.",
+    "state-keyless": "PHASE_GATE_KEY is set, and the ledger was made without a key. Begin anew with the key.",
     "state-newer": "The state was written by a newer version. Nothing was changed.",
     "state-rolled-back": "The state folder is older than what this user has already seen of it: an old copy is back.",
     "state-storage": "A state file can't be read or written. Your tests ran; nothing was recorded.",
@@ -293,6 +293,6 @@ MESSAGES: Mapping[str, str] = {
     "store-busy": "Other machines wrote to the same task again and again. Nothing of this change was recorded.",
     "store-moved": "Another machine has added to the task since it was read. Nothing of this change was recorded.",
     "store-untrusted": "phase-gate.yaml names a shared store. You decide whether your results go there.",
-    "store-unreachable": "The shared store can't be asked. Your tests ran; nothing counts until the store has it.",
+    "store-unreachable": "The shared store can't be asked. Your tests ran, and nothing was recorded.",
     "too-many-files": "Without git every file below the root is looked at, and there are too many of them.",
 }

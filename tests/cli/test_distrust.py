@@ -14,12 +14,10 @@ import pytest
 
 from phase_gate.cli import COMMANDS
 from phase_gate.cli.doctor import check_package
-from phase_gate.storage.adoption import adopt_key
-from phase_gate.storage.store import TaskStore
 from tests.cli.conftest import Begin, Desk
 from tests.cli.terminals import at_terminal
 from tests.storage.stores import begin as begin_task
-from tests.storage.stores import declare, open_store
+from tests.storage.stores import declare, open_store, sign
 
 WHY = ("--reason", "it was lost", "--by", "dev")
 
@@ -114,7 +112,7 @@ def assert_refused_everywhere(desk: Desk, slug: str, problem: str) -> None:
 
 
 def put_under_key(desk: Desk, key: str) -> None:
-    adopt_key(TaskStore(desk.folder, task="default", key=key.encode()), {"reason": "new", "by": "dev"})
+    sign(desk.folder, key.encode())
 
 
 def leave_key_out(desk: Desk) -> None:
@@ -181,52 +179,6 @@ def test_twin_with_its_key_every_command_answers_as_without_any(desk: Desk, monk
 
 
 # --- the way over
-
-
-def test_a_person_adopts_the_ledger_and_goes_on(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    ran = at_terminal(desk, "audit", "--adopt-key", "--reason", "the team has a key now", "--by", "dev")
-    assert ran.code == 0, ran
-    assert ran.has("under the key now; copy: ledger.keyless-1", "start anew")
-    assert desk.gate("audit").code == 0
-    assert desk.gate("check", "--gate1").code == 10
-    assert desk.sample.pytest("--phase=green").code == 10
-    again = desk.sample.pytest("--phase=green")
-    assert again.code == 0
-    assert again.has("Override", "put a ledger without a key under one in GREEN", "the team has a key now")
-    assert desk.gate("history", "--events").has("key-adopted")
-    assert desk.error("audit", "--adopt-key", *WHY)[:2] == (13, "not-allowed")
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        pytest.param(("--by", "dev"), (2, "bad-usage"), id="not-without-a-reason"),
-        pytest.param(("--reason", "new key"), (2, "bad-usage"), id="not-without-a-name"),
-        pytest.param(WHY, (13, "not-allowed"), id="a-script-may-not"),
-    ],
-)
-def test_nobody_else_adopts(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], expected: tuple[int, str]
-) -> None:
-    monkeypatch.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    assert desk.error("audit", "--adopt-key", *words)[:2] == expected
-
-
-def test_what_a_ledger_without_a_key_says_of_scripts_is_not_believed(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk = begin("")
-    desk.sample.write(
-        {"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"}, test_ok="def test_ok():\n    pass\n"
-    )
-    desk.sample.pytest("--phase=green")
-    monkeypatch.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    assert desk.error("audit", "--adopt-key", *WHY)[:2] == (13, "not-allowed")
-
-
-def test_no_key_nothing_to_adopt(desk: Desk) -> None:
-    assert desk.error("audit", "--adopt-key", *WHY)[:2] == (2, "bad-usage")
 
 
 def test_a_person_accepts_another_ledger(desk: Desk) -> None:

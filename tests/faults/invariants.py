@@ -49,7 +49,7 @@ def assert_streak_has_evidence(store: TaskStore) -> None:
     runs = 0
     for line in store.lines():
         kind, data = line.event.kind, line.event.data
-        if kind in ("run-lost", "phase-entered", "repaired", "rollback-accepted", "key-adopted"):
+        if kind in ("run-lost", "phase-entered", "repaired", "rollback-accepted"):
             runs = 0
         elif kind == "run-ended":
             if data["kind"] == Kind.COMPLETE and data["green"] == Green.GREEN:

@@ -382,7 +382,7 @@ def test_whatever_happens_the_numbers_stay_sane(happened: list[Event]) -> None:
         if state.undo is not None:
             assert state.undo.state.undo is None, "one step back, never two"
         if state.streak.tree is None and event.kind != "run-ended" and before.streak.tree is not None:
-            named = ("phase-entered", "run-forked", "run-lost", "repaired", "rollback-accepted", "key-adopted")
+            named = ("phase-entered", "run-forked", "run-lost", "repaired", "rollback-accepted")
             assert event.kind in named
 
 

@@ -43,9 +43,7 @@ NOT_KEPT: Mapping[str, str] = {
     **dict.fromkeys(
         ("pipeline vote", "pipeline request", "pipeline recover", "pipeline snapshot"), "needs a longer pipeline"
     ),
-    **dict.fromkeys(
-        ("store trust", "store init", "store push", "store copy", "store export"), "needs a store that machines share"
-    ),
+    **dict.fromkeys(("store trust", "store init", "store copy", "store export"), "needs a store that machines share"),
 }
 
 

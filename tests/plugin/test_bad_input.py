@@ -452,7 +452,7 @@ def test_a_ledger_without_the_key_that_is_set(red: Sample, words: tuple[str, ...
     before = contents(red.root / ".phase-gate")
     ran = red.pytest("--phase=red", *words)
     assert_not_recorded(red, ran, "PHASE_GATE_KEY is set, but the ledger was made without a key", "state-keyless")
-    assert "audit --adopt-key" in flat(ran)
+    assert "begin anew with it" in flat(ran)
     assert contents(red.root / ".phase-gate") == before
     red.environment.delenv("PHASE_GATE_KEY")
     assert red.pytest("--phase=red").code == 0

@@ -10,8 +10,10 @@ from typing import Any
 
 from phase_gate.gate.state import Event
 from phase_gate.storage.files import FileSystem
+from phase_gate.storage.ledger import GENESIS, digest, encode_transaction
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.store import TaskStore
+from phase_gate.values import replace
 
 BEGIN = (
     Event(kind="cycle-began", data={"workflow": "tdd"}),
@@ -112,6 +114,23 @@ def vouch_for_ledger(store: TaskStore) -> None:
     found = store.ledger_file.stat()
     times = {"mtime_ns": found.st_mtime_ns, "ctime_ns": found.st_ctime_ns, "inode": found.st_ino}
     edit_json(store.state_file, lambda stored: stored["ledger"].update(times))
+
+
+def sign(folder: Path, key: bytes) -> None:
+    """Write a ledger anew, as it would be had it been made with that key."""
+    store, out, head = open_store(folder), bytearray(), GENESIS
+    transaction: list[Event] = []
+    for line in store.lines():
+        data = dict(line.event.data)
+        if line.seq == 1:
+            data["key_check"] = digest(data["lineage"], key)[:32]
+        transaction.append(replace(line.event, data=data))
+        if line.state is not None:
+            seq = line.seq + 1 - len(transaction)
+            rows, last = encode_transaction(transaction, seq=seq, prev=head, state_digest=line.state, key=key)
+            out, head, transaction = out + rows, last.hash, []
+    store.ledger_file.write_bytes(out)
+    store.state_file.unlink()
 
 
 def pass_once(store: TaskStore, run: str, *, tree: str = "tree") -> TaskStore:

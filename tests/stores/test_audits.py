@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.decisions.auditing import accept_rollback, adopt, audit
+from phase_gate.decisions.auditing import accept_rollback, audit
 from phase_gate.errors import MovedError, NotAllowedError, RollbackError, StateError, TamperedError
 from phase_gate.gate.overrides import Person
 from phase_gate.storage.anew import repair_copy
@@ -144,8 +144,3 @@ def test_another_machine_is_first_while_it_is_accepted(
 
     monkeypatch.setattr(shared, "append", be_late)
     assert accept_rollback(again, ADA)["serial"] == 4
-
-
-def test_a_key_is_not_put_under_what_a_store_has(here: TaskStore, server: Server, tmp_path: Path) -> None:
-    with pytest.raises(NotAllowedError, match="never rewritten"):
-        adopt(machine(server, tmp_path / "a", key=b"one"), ADA)

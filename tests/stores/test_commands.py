@@ -69,7 +69,7 @@ def at_terminal(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
 def test_no_store(gate: Gate) -> None:
     ran = gate("store", "status", "--json")
     assert (ran.code, ran.document) == (0, {"store": None})
-    assert gate("store", "push").has("no shared store is named: tasks are in the state folder alone [not-allowed]")
+    assert gate("store", "trust").has("no shared store is named: tasks are in the state folder alone [not-allowed]")
 
 
 def test_status_says_which_store_and_what_it_has(gate: Gate, server: Server, tmp_path: Path) -> None:
@@ -84,7 +84,6 @@ def test_status_says_which_store_and_what_it_has(gate: Gate, server: Server, tmp
         "task": "default",
         "here": 0,
         "there": 3,
-        "unsent": 0,
         "same": False,
         "notes": [],
         "problem": None,
@@ -100,19 +99,6 @@ def test_status_of_a_store_that_is_away(gate: Gate, server: Server) -> None:
     for command in ("status", "check", "history"):
         ran = gate(command)
         assert (ran.code, ran.has("[store-unreachable]", "try: ")) == (11, True)
-
-
-def test_what_waits_is_told_and_sent(gate: Gate, server: Server) -> None:
-    away = open_store(folder())
-    away.shared = InMemoryStore(server)
-    begin(away)
-    away.wait_unsent(StoreUnreachableError("away", remedy="push"))
-    declare(away, "it")
-    ran = gate("store", "status")
-    assert (ran.code, ran.has("not sent: 1 change", "next: phase-gate store push")) == (11, True)
-    assert gate("store", "push", "--json").document == {"store": STORE, "task": "default", "sent": 1}
-    assert gate("store", "status").code == 0
-    assert gate("store", "push").code == 13
 
 
 @pytest.fixture

@@ -63,7 +63,6 @@ COMMANDS: dict[str, str] = {
     "store status": "Say which store the tasks are in, and whether this machine has what it has",
     "store trust": "Agree to the store that phase-gate.yaml names: a person",
     "store init": "Make what a store needs, and show what others will be able to read",
-    "store push": "Send what was measured while the store could not be asked",
     "store copy": "Copy tasks between the state folder and stores, every line verified",
     "store export": "Write tasks as plain files that audit reads offline",
     "workflow check": "Find everything that is wrong with workflow files",

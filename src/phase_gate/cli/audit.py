@@ -6,7 +6,7 @@ import argparse
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.decisions.auditing import accept_rollback, adopt, audit
+from phase_gate.decisions.auditing import accept_rollback, audit
 from phase_gate.project import Project
 from phase_gate.storage.anew import repair_copy
 from phase_gate.storage.repair import repair
@@ -16,9 +16,8 @@ from phase_gate.storage.store import TaskStore
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repair", action="store_true", help="keep a copy and go on from the last good line")
     parser.add_argument("--accept-rollback", action="store_true", help="accept a folder or a store that was put back")
-    parser.add_argument("--adopt-key", action="store_true", help="put a ledger without a key under PHASE_GATE_KEY")
-    parser.add_argument("--reason", metavar="TEXT", help="why, with --accept-rollback or --adopt-key")
-    parser.add_argument("--by", metavar="NAME", help="who, with --accept-rollback or --adopt-key")
+    parser.add_argument("--reason", metavar="TEXT", help="why, with --accept-rollback")
+    parser.add_argument("--by", metavar="NAME", help="who, with --accept-rollback")
 
 
 def run(call: Call) -> Answer:
@@ -30,13 +29,6 @@ def run(call: Call) -> Answer:
         record = accept_rollback(store, call.person())
         text = "accepted; the streak and the last verdict start anew\n  next: pytest --phase=auto"
         return Answer(text=text, document=record)
-    if call.arguments.adopt_key:
-        adopted = adopt(store, call.person())
-        return Answer(
-            text=f"adopted: {adopted.lines} lines are under the key now; copy: {adopted.copy.name}"
-            "\n  the streak and the last verdict start anew\n  next: pytest --phase=auto",
-            document={**adopted.record, "copy": str(adopted.copy)},
-        )
     return _audit(project, store)
 
 

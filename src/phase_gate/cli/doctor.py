@@ -24,10 +24,8 @@ from phase_gate.project import Project
 from phase_gate.storage.lock import filesystem_type, is_free, network_warning
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.git import NoGitError, find_hooks, foreign_filters, run_git
-from phase_gate.storage.unsent import read_unsent
 from phase_gate.values import Value, as_dict
 from phase_gate.visible import count, show_rows
-from phase_gate.workflow.names import of_task
 
 _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
 
@@ -138,14 +136,10 @@ def check_store(store: TaskStore) -> Iterator[Diagnosis]:
         return
     try:
         tasks = len(shared.list_tasks())
-        waiting = len(read_unsent(store.unsent_file, store.files))
     except PhaseGateError as error:
         yield Diagnosis(what="store", mark="bad", says=f"{error.problem}; try: {error.remedy}")
         return
-    says = f"{shared.shown} answers, and has {count(tasks, 'task')}"
-    if waiting:
-        says += f"; not sent: {count(waiting, 'change')}; try: {of_task('phase-gate store push', store.task)}"
-    yield Diagnosis(what="store", mark="note" if waiting else "good", says=says)
+    yield Diagnosis(what="store", mark="good", says=f"{shared.shown} answers, and has {count(tasks, 'task')}")
 
 
 def check_state(store: TaskStore) -> Iterator[Diagnosis]:

@@ -73,7 +73,7 @@ def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()
             if run in open_ones:
                 runs[run] |= change
                 open_ones.remove(run)
-        elif kind in ("repaired", "rollback-accepted", "key-adopted"):
+        elif kind in ("repaired", "rollback-accepted"):
             open_ones.clear()  # the state forgets them there: their ends do not count any more
         while runs and (first := next(iter(runs))) not in open_ones:
             yield runs.pop(first)

@@ -1,4 +1,4 @@
-"""`phase-gate store status`: which store, why that one, whether it answers, and what waits here. Only looks."""
+"""`phase-gate store status`: which store, why that one, and whether it answers. Only looks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._store import choose
 from phase_gate.errors import StateError
 from phase_gate.storage.shared import Head, read_notes
-from phase_gate.storage.unsent import read_unsent
-from phase_gate.visible import count, show_rows
-from phase_gate.workflow.names import of_task
+from phase_gate.visible import show_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,16 +34,13 @@ def run(call: Call) -> Answer:
     try:
         opened = store.opener.open()
         here = Head(opened.serial, opened.head)
-        waiting = len(read_unsent(store.unsent_file, store.files))
-        document |= {"here": here.serial, "unsent": waiting}
+        document["here"] = here.serial
         assert store.shared is not None, "it was chosen"
         there = store.shared.read(project.task, here).head
         notes = read_notes(store.shared)
     except StateError as error:
         document["problem"] = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
         rows.append(f"{error}")
-        if document.get("unsent"):
-            rows.append(f"{count(document['unsent'], 'change')} not sent: they count for nothing until then")
         return Answer(
             text=show_rows(row for text in rows for row in text.splitlines()),
             document=document,
@@ -56,9 +51,4 @@ def run(call: Call) -> Answer:
     where = "the same here" if there == here else f"line {here.serial} here: the next command takes the rest over"
     rows.append(f"  it answers: task {project.task} at line {there.serial}, {where}")
     rows += [f"  {note}" for note in notes]
-    if waiting:
-        rows.append(f"  not sent: {count(waiting, 'change')}, which count for nothing until then")
-        rows.append(f"  next: {of_task('phase-gate store push', project.task)}")
-    return Answer(
-        text=show_rows(rows), document=document, exit_code=exit_codes.NOT_TRUSTED if waiting else exit_codes.OPEN
-    )
+    return Answer(text=show_rows(rows), document=document)

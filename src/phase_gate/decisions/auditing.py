@@ -1,10 +1,9 @@
-"""Look at every line of a task's ledger; take up one that was restored from a copy, or that has no key yet."""
+"""Look at every line of a task's ledger; take up one that was restored from a copy."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError
@@ -23,13 +22,6 @@ class Audited(Value):
     kinds: Mapping[str, int]
     #: What is wrong behind them.
     problem: StateError | None
-
-
-class AdoptedKey(Value):
-    record: Mapping[str, Any]
-    lines: int
-    #: Where the ledger without a key is kept.
-    copy: Path
 
 
 def audit(store: TaskStore) -> Audited:
@@ -86,23 +78,3 @@ def _accepted(change: Transaction, person: Person) -> dict[str, Any]:
     record = {"reason": person.reason, "by": person.by, "serial": change.opened.serial}
     change.record(Event(kind="rollback-accepted", data=record))
     return record
-
-
-def adopt(store: TaskStore, person: Person) -> AdoptedKey:
-    """Put a ledger without a key under the key that is set."""
-    from phase_gate.storage.adoption import adopt_key, look_without_key
-
-    if store.shared is not None:
-        raise NotAllowedError(
-            "a shared store is never rewritten, so the key can't be put under what it has",
-            remedy="phase-gate store copy shared folder; with PHASE_GATE_STORE=folder: phase-gate audit --adopt-key;"
-            " then phase-gate store copy folder STORE, under another project's name",
-        )
-    opened = look_without_key(store)
-    # What such a ledger says of overrides is not vouched for: it can't let a script in.
-    person.require(opened.state, "adopting a key", always=True)
-    refuse_excuse(person.reason)
-    store.refuse_while_running(opened.state)
-    record = {"reason": person.reason, "by": person.by, "serial": opened.serial}
-    done = adopt_key(store, record)
-    return AdoptedKey(record=record, lines=done.lines, copy=done.copy)

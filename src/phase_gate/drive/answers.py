@@ -20,7 +20,7 @@ from phase_gate.workflow.names import of_task
 
 #: What only a person does, or only the drive while its agent works.
 _OUTSIDE = frozenset(
-    {"phase-exited", "overridden", "waived", "breaker-reset", "rollback-accepted", "key-adopted", "repaired"}
+    {"phase-exited", "overridden", "waived", "breaker-reset", "rollback-accepted", "repaired"}
     | {"voted", "request-decided", "constitution-accepted"}
 )
 

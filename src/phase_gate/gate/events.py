@@ -30,10 +30,6 @@ from phase_gate.gate.waivers import Waiver
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE, STUCK
 
-#: What a person accepts as it is, and the kind of override that it is.
-_ACCEPTED = {"rollback-accepted": "rollback-accept", "key-adopted": "key-adopt"}
-
-
 #: What rules may ask of a claim: numbers and answers.
 _CLAIM_NUMBERS = ("indicators", "threshold", "confidence", "confidence_needed")
 _CLAIM_ANSWERS = ("claimed_done", "met_both")
@@ -286,7 +282,7 @@ def _accepted(state: State, event: Event) -> State:
     if state.phase is None or not all(said.values()):
         return state  # no cycle yet that it could be listed in
     where = {"phase": state.phase, "iteration": state.iteration, "at": event.at}
-    return _override(state, {"kind": _ACCEPTED[event.kind], **where, **said})
+    return _override(state, {"kind": "rollback-accept", **where, **said})
 
 
 def _known_taken(state: State, event: Event) -> State:
@@ -312,7 +308,7 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "overridden": _overridden,
     "claimed": _claimed,
     "repaired": _repaired,
-    **dict.fromkeys(_ACCEPTED, _accepted),
+    "rollback-accepted": _accepted,
     "known-taken": _known_taken,
     "stuck": _stuck,
     **dict.fromkeys(PART_KINDS, _part_changed),

@@ -31,7 +31,6 @@ Kind = Literal[
     "guidance",
     "amend",
     "rollback-accept",
-    "key-adopt",
 ]
 
 #: What has to be typed before everything is overridden.

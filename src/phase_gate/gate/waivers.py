@@ -51,7 +51,6 @@ _DECIDED = {
     "guidance": "said how to go on after",
     "amend": "gave the task another text in",
     "rollback-accept": "accepted the state folder as it was found in",
-    "key-adopt": "put a ledger without a key under one in",
 }
 
 

@@ -42,7 +42,7 @@ class Finished(Value, kw_only=False):
 def write_end(run: RecordedRun, record: RunRecord) -> Finished:
     """Judge the run and write its end record. The lock is held for the write only."""
     prover = _Prover(run, record)
-    signals, finished = run.store.or_unsent(lambda: _write_judged(run, record, prover))
+    signals, finished = _write_judged(run, record, prover)
     signals.clear(finished.kind)
     if finished.kind is Kind.COMPLETE and not finished.is_green:
         last_files.save(run.store.folder, record.sources.files)

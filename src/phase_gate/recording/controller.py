@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from phase_gate import exit_codes
-from phase_gate.errors import PhaseGateError, StateError, StoreUnreachableError, as_fault
+from phase_gate.errors import PhaseGateError, StateError, as_fault
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.measured import wants_reach
 from phase_gate.gate.order import named_phase
@@ -30,7 +30,6 @@ from phase_gate.report.files import prepare_reports, write_reports
 from phase_gate.report.panel import Line, render_panel, render_problem
 from phase_gate.storage.lock import network_warning
 from phase_gate.task import Task
-from phase_gate.workflow.names import of_task
 
 if TYPE_CHECKING:
     from phase_gate.recording.confirm import Confirmation
@@ -138,12 +137,6 @@ class Controller(SessionRecorder):
         self._run.show = progress_writer(self._config)
         finished = write_end(self._run, record)
         self.origin.clear()
-        unsent = self._run.store.unsent
-        if unsent is not None:
-            raise StoreUnreachableError(
-                f"{unsent.problem}; what was measured waits here to be sent",
-                remedy=of_task("phase-gate store push", self._project.task),
-            )
         self._evaluation, self._kind, self._is_green = finished.evaluation, finished.kind, finished.is_green
         if self._evaluation is not None:
             self._complaints += announce_evaluation(self._config, self._evaluation)

@@ -9,6 +9,7 @@ import pytest
 
 from phase_gate.errors import StateError
 from phase_gate.gate.criteria import Criteria
+from phase_gate.gate.parts import VERIFICATION
 from phase_gate.project import Project
 from phase_gate.recording.early import find_project
 from phase_gate.recording.extensions import gather_guards, gather_workflows
@@ -43,12 +44,11 @@ def prepare(config: pytest.Config) -> Prepared:
     if options.verifies:
         # What is wrong with the task is said where its turn is checked: the tests run all the same.
         with contextlib.suppress(StateError):
-            opened = store.or_unsent(store.look)
+            opened = store.look()
             rules = Task(project, store, opened.state).rules
             return Prepared(project=project, options=options, workflow=rules, store=store, opened=opened)
-    workflow = project.workflow(
-        options.workflow, extra_guards=gather_guards(config), extra_workflows=gather_workflows(config)
-    )
+    named = VERIFICATION if options.verifies else options.workflow
+    workflow = project.workflow(named, extra_guards=gather_guards(config), extra_workflows=gather_workflows(config))
     return Prepared(project=project, options=options, workflow=workflow, store=store)
 
 

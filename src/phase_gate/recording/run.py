@@ -29,7 +29,6 @@ from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
 from phase_gate.recording.verify_run import refuse_outside_verify
 from phase_gate.storage.again import again_if_moved
-from phase_gate.storage.files import exists
 from phase_gate.storage.lock import host_name
 from phase_gate.storage.memory import remember_place
 from phase_gate.storage.opening import Opened
@@ -130,9 +129,7 @@ class RecordedRun:
 
         :param opened: the task, where it was opened already.
         """
-        self.opened = self.store.or_unsent(self.store.look) if opened is None else opened
-        if self.store.unsent is None and self.store.shared is not None and exists(self.store.unsent_file):
-            self.warnings.append("what was measured while the store was away was not sent: this run takes its place")
+        self.opened = self.store.look() if opened is None else opened
         refuse_outside_verify(self.state)
         if self.request.exit_signal is not None:
             self.store.refuse_while_driven(self.state)
@@ -155,7 +152,7 @@ class RecordedRun:
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
         self._said = (len(self.warnings), len(self.notes))
-        self.store.or_unsent(self._begin)
+        self._begin()
 
     @again_if_moved
     def _begin(self) -> None:
@@ -283,7 +280,7 @@ class RecordedRun:
     def look_again(self) -> State:
         """Return the task's state now that the tests have run: as our start left it, if no process wrote since."""
         if not self.store.is_as_opened(self.opened):
-            self.opened = self.store.or_unsent(self.store.look)
+            self.opened = self.store.look()
         self.refuse_lost(self.opened)
         return self.state
 

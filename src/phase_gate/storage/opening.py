@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-_ADOPT = 'phase-gate audit --adopt-key --reason "..." --by NAME, or remove the folder and begin anew'
+_ANEW = "unset PHASE_GATE_KEY, or begin anew with it: move the state folder away"
 
 #: Lines that a first write never has: it is made of a handful of events.
 _FIRST_WRITE = 100
@@ -325,7 +325,7 @@ class Opener:
         """Refuse lines that were verified without the key that is set: anyone may have written them."""
         if self._key is not None and used is None:
             raise KeylessError(
-                "PHASE_GATE_KEY is set, but the ledger was made without a key, so nothing vouches for it", remedy=_ADOPT
+                "PHASE_GATE_KEY is set, but the ledger was made without a key, so nothing vouches for it", remedy=_ANEW
             )
 
 

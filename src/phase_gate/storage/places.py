@@ -57,11 +57,6 @@ class TaskPlaces:
         return self.drive_folder / "answer.yaml"
 
     @property
-    def unsent_file(self) -> Path:
-        """What waits to be sent to the shared store."""
-        return self.folder / "unsent.jsonl"
-
-    @property
     def here_file(self) -> Path:
         """Tells that runs of a task in a shared store were made in this folder, not only taken over from it."""
         return self.folder / "runs" / "here"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.errors import KeylessError, NotAllowedError, TamperedError
+from phase_gate.errors import NotAllowedError, TamperedError
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.storage.files import exists, read_bytes, write_atomically
 from phase_gate.storage.lock import hold_lock
@@ -27,15 +27,7 @@ class Repaired(Value):
 
 def repair(store: TaskStore) -> Repaired:
     """Make the task usable again. Raises NotAllowedError if nothing is wrong with it."""
-    try:
-        is_damaged = _is_damaged(store)
-    except KeylessError:
-        # Repaired as it was made: a person adopts what is whole, and only that.
-        store = store.without_key()
-        if not _is_damaged(store):
-            raise
-        is_damaged = True
-    if not is_damaged:
+    if not _is_damaged(store):
         raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
     with hold_lock(store.lock_file, store.files, command="phase-gate audit --repair"):
         return _rewrite(store)

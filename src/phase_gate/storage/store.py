@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,12 +39,10 @@ from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LOCK_TIME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any
 
     from phase_gate.storage.lock import RunLock
     from phase_gate.storage.shared import Hold, SharedStore
-
-    T = TypeVar("T")
 
 #: With these a cycle, or a verify task, begins: what only earlier ones name may go.
 _BEGINNINGS = ("cycle-began", "task-taken")
@@ -127,8 +125,6 @@ class TaskStore(TaskFiles):
             keep_objects=keep_objects,
         )
         self.shared = shared
-        #: Why what is written from now on waits here to be sent; None where the shared store has it at once.
-        self.unsent: StoreUnreachableError | None = None
         #: Another machine was first: what a caller has opened is not the last word.
         self._is_behind = False
         self._own_folders = own_folders
@@ -166,32 +162,20 @@ class TaskStore(TaskFiles):
     def _hold_file(self, name: str) -> Path:
         return self.drive_lock_file if name == DRIVE_NAME else self.run_lock_file(name)
 
-    def without_key(self) -> TaskStore:
-        """Return the same task, opened without the key."""
-        return self._again(key=None, shared=self.shared)
-
     def alone(self) -> TaskStore:
         """Return the task as the folder has it, whatever a shared store has."""
-        return self._again(key=self.key, shared=None)
-
-    def _again(self, *, key: bytes | None, shared: SharedStore | None) -> TaskStore:
         return TaskStore(
             self.folder,
             task=self.task,
             command=self._command,
             lock_timeout=self._lock_timeout,
-            key=key,
+            key=self.key,
             memory=self._memory,
             files=self.files,
             own_folders=self._own_folders,
             state_folder=self._state_folder,
             keep_objects=self._keep_objects,
-            shared=shared,
         )
-
-    def key_check(self, lineage: str) -> str | None:
-        """Return what a ledger of that lineage says of the key that is set: it tells the key, and not what it is."""
-        return None if self.key is None else digest(lineage, self.key)[:32]
 
     def keep(self, kind: str, value: Any) -> str:
         """Store an object that events will name, and return its digest."""
@@ -222,8 +206,8 @@ class TaskStore(TaskFiles):
         from phase_gate.storage.mirror import read_beyond
 
         beyond = read_beyond(self, opened)
-        if beyond is None or self.unsent is not None:
-            return opened if beyond is None else beyond.after
+        if beyond is None:
+            return opened
         self.make_folder()
         with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
             return self.take_over(self.opener.open())
@@ -234,8 +218,8 @@ class TaskStore(TaskFiles):
         from phase_gate.storage.mirror import read_beyond
 
         beyond = read_beyond(self, opened)
-        if beyond is None or self.unsent is not None:
-            return opened if beyond is None else beyond.after
+        if beyond is None:
+            return opened
         if not opened.exists:
             self.make_folders()
         for name, packed in beyond.objects.items():
@@ -336,34 +320,6 @@ class TaskStore(TaskFiles):
         refuse_links(self._own_folders)
         return self.opener.lines()
 
-    def wait_unsent(self, error: StoreUnreachableError) -> None:
-        """Keep what is written from now on beside the copy of the store, which can't be asked: nothing of it counts."""
-        from phase_gate.storage.unsent import UnsentStore
-
-        assert self.shared is not None, "there is one"
-        self.shared, self.unsent = UnsentStore(self.shared.shown, self.unsent_file, self.files), error
-
-    def or_unsent(self, do: Callable[[], T]) -> T:
-        """Do it; where the shared store can't be asked, do it with what waits to be sent instead."""
-        try:
-            return do()
-        except StoreUnreachableError as error:
-            if self.unsent is not None:
-                raise
-            self.wait_unsent(error)
-        return do()
-
-    @contextlib.contextmanager
-    def hold_open(self) -> Iterator[Opened]:
-        """Hold the lock, with the task as its shared store has it; what is written then is the caller's business."""
-        from phase_gate.storage.lock import hold_lock
-
-        refuse_links(self._own_folders)
-        self.make_folder()
-        with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
-            opened = self.opener.open()
-            yield opened if self.shared is None else self.take_over(opened)
-
     def wait_for_more(self, seconds: float) -> bool:
         """Wait until the shared store may have more than this folder; tell whether it has."""
         assert self.shared is not None, "there is one"
@@ -412,7 +368,8 @@ class TaskStore(TaskFiles):
 
     def _begin(self, change: Transaction) -> None:
         lineage = os.urandom(16).hex()
-        check = self.key_check(lineage)
+        # It tells which key, and not what it is.
+        check = None if self.key is None else digest(lineage, self.key)[:32]
         change.opened = replace(change.opened, lineage=lineage, key_check=check)
         created: dict[str, Any] = {"task": self.task, "lineage": lineage, "key_check": check}
         if self.has_lost_cycle(change.state):
@@ -448,9 +405,6 @@ class TaskStore(TaskFiles):
                 self._is_behind = True
                 raise
         after = replace(opened, state=change.state, serial=last.seq, head=last.hash)
-        if self.unsent is not None:
-            change.opened = replace(after, stat={})  # it is more than the files tell
-            return
         change.opened = self.write(opened, after, document, data, last.start, instead_of, is_expected=is_expected)
         if any(event.kind in _BEGINNINGS for event in change.events):
             self.remove_old_objects(document, data)

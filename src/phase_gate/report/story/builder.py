@@ -252,7 +252,6 @@ _BREAKER: dict[Status, Happened] = {
 _DOUBTED = {
     "repaired": "the ledger was repaired",
     "rollback-accepted": "the state folder was accepted as it was found",
-    "key-adopted": "a ledger without a key was put under one",
 }
 #: How a pipeline goes back, in words.
 _WAYS_BACK = {"request": "by a change request", "recovered": "after a recovery"}
@@ -321,7 +320,7 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
             yield "note", _with_reason(f"{data['id']} asks for a change ({data['type']})", data["title"], data["by"])
         case "request-decided":
             yield "note", _with_reason(f"{data['id']} {data['status']}", data["reason"], data["by"])
-        case "repaired" | "rollback-accepted" | "key-adopted":
+        case "repaired" | "rollback-accepted":
             yield "override", _with_reason(_DOUBTED[event.kind], data.get("reason"), data.get("by"))
 
 
