@@ -161,10 +161,10 @@ class ForeignStateError(StateError):
     slug = "state-foreign"
 
 
-class NewerSchemaError(StateError):
-    """The state was written by a newer version."""
+class OtherSchemaError(StateError):
+    """The state was written by another version, whose schema this one does not read."""
 
-    slug = "state-newer"
+    slug = "state-schema"
 
 
 class KeyMismatchError(StateError):
@@ -286,8 +286,8 @@ MESSAGES: Mapping[str, str] = {
     "state-foreign": "The ledger is another task's, or was put in the place of one whose cycle is still open.",
     "state-key": "The ledger was made with PHASE_GATE_KEY, and the key is not there, or is another one.",
     "state-keyless": "PHASE_GATE_KEY is set, and the ledger was made without a key. Begin anew with the key.",
-    "state-newer": "The state was written by a newer version. Nothing was changed.",
     "state-rolled-back": "The state folder is older than what this user has already seen of it: an old copy is back.",
+    "state-schema": "The state was written by another version, newer or older. Nothing was changed.",
     "state-storage": "A state file can't be read or written. Your tests ran; nothing was recorded.",
     "state-tampered": "The ledger's chain is broken, or state.json is not what it gives. Nothing is overwritten.",
     "store-busy": "Other machines wrote to the same task again and again. Nothing of this change was recorded.",

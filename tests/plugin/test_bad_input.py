@@ -321,8 +321,13 @@ TROUBLE: dict[str, tuple[str, str, Callable[[Path], object]]] = {
     "state-edited": ("state.json is not what the ledger gives", "state-tampered", edit(lineage="0" * 32)),
     "state-of-a-newer-version": (
         f"state.json has schema {SCHEMA + 1}, this version knows {SCHEMA}",
-        "state-newer",
+        "state-schema",
         edit(schema=SCHEMA + 1, of_tomorrow=True),
+    ),
+    "state-of-an-older-version": (
+        f"state.json has schema {SCHEMA - 1}, this version knows {SCHEMA}",
+        "state-schema",
+        edit(schema=SCHEMA - 1),
     ),
     "state-a-folder": ("state.json is a folder, not a file", "state-storage", put("state.json", None)),
     "state-a-link": ("state.json is a symbolic link", "state-storage", link_away("state.json")),

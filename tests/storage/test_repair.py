@@ -10,8 +10,8 @@ import pytest
 
 from phase_gate.errors import (
     KeyMismatchError,
-    NewerSchemaError,
     NotAllowedError,
+    OtherSchemaError,
     PhaseGateError,
     RollbackError,
     StorageError,
@@ -112,7 +112,7 @@ def test_a_repair_is_remembered_and_no_rollback(tmp_path: Path) -> None:
     assert store.look().serial == 4
 
 
-def newer_schema(store: TaskStore) -> None:
+def other_schema(store: TaskStore) -> None:
     edit_json(store.state_file, lambda doc: doc.update(schema=SCHEMA + 1))
 
 
@@ -124,7 +124,7 @@ def state_is_a_folder(store: TaskStore) -> None:
 REFUSED: dict[str, tuple[type[PhaseGateError], Damage]] = {
     "nothing-is-damaged": (NotAllowedError, lambda store: None),
     "only-unfinished": (NotAllowedError, lambda store: rewrite(store, lambda lines: [*lines, b"torn"])),
-    "of-a-newer-version": (NewerSchemaError, newer_schema),
+    "of-another-version": (OtherSchemaError, other_schema),
     "a-folder-instead-of-a-file": (StorageError, state_is_a_folder),
 }
 

@@ -16,7 +16,7 @@ from phase_gate.errors import (
     ForeignStateError,
     KeylessError,
     KeyMismatchError,
-    NewerSchemaError,
+    OtherSchemaError,
     RollbackError,
     TamperedError,
 )
@@ -64,8 +64,6 @@ class Opened(Value):
     #: True if `state.json` is missing or lags behind the ledger.
     state_lags: bool = False
     key_check: str | None = None
-    #: The schema of `state.json`, if it is an older one: the next write migrates it.
-    older_schema: int | None = None
     #: Size, times and inode of the ledger when it was read; empty where there is none.
     stat: Mapping[str, int] = field(default_factory=dict)
 
@@ -190,22 +188,21 @@ class Opener:
             unfinished=read_bytes(self.ledger_file, self._files, offset=size) or b"",
             state_lags=stored is None or last is None or last.seq != stored["serial"],
             key_check=key_check,
-            older_schema=None if stored is None or stored["schema"] == SCHEMA else stored["schema"],
             stat=stat,
         )
 
     def _read_state_file(self) -> tuple[dict[str, Any] | None, State | None]:
-        """Return what `state.json` says, and the state in it: None where another schema wrote it."""
+        """Return what `state.json` says, and the state in it; None for both if there is none."""
         raw = read_bytes(self.state_file, self._files)
         if raw is None:
             return None, None
         try:
             stored = _LOADS(raw)
             schema = stored["schema"]
-            if isinstance(schema, int) and schema > SCHEMA:
-                raise NewerSchemaError(
+            if isinstance(schema, int) and schema != SCHEMA:
+                raise OtherSchemaError(
                     f"state.json has schema {schema}, this version knows {SCHEMA}",
-                    remedy="use the newer pytest-phase-gate that wrote it; nothing was changed",
+                    remedy="use the pytest-phase-gate that wrote it, or remove the folder; nothing was changed",
                 )
             known = {"schema", "lineage", "serial", "head", "key_check", "ledger", "state"}
             if set(stored) != known or not isinstance(stored["serial"], int) or not isinstance(schema, int):
@@ -216,7 +213,7 @@ class Opener:
             # Within the file: a place beyond what can be sought is no place.
             if not isinstance(last, int) or not isinstance(size, int) or not 0 <= last <= max(size, 0):
                 raise ValueError("its fields are not ours")
-            state = state_from_json(stored["state"]) if schema == SCHEMA else None
+            state = state_from_json(stored["state"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise TamperedError(f"state.json is damaged: {error}", remedy=REPAIR) from error
         return dict(stored), state
@@ -237,7 +234,7 @@ class Opener:
         """Yield every line of the ledger, verified one by one."""
         try:
             stored, _ = self._read_state_file()
-        except (TamperedError, NewerSchemaError):
+        except (TamperedError, OtherSchemaError):
             stored = None
         return self._read_lines(self.key_for(self._read_first("key_check")), stored)
 
@@ -358,6 +355,5 @@ def read_event(line: Line, read: Callable[[Event], T]) -> T:
 def _compare_with_stored(stored: dict[str, Any], line: Line, state: State, lineage: str) -> None:
     if line.hash != stored["head"]:
         raise TamperedError(f"ledger.jsonl:{line.seq}: it is not the line that state.json names", remedy=REPAIR)
-    is_changed = stored["schema"] == SCHEMA and state_to_json(state) != stored["state"]
-    if is_changed or stored["lineage"] != lineage:
+    if (state_to_json(state), lineage) != (stored["state"], stored["lineage"]):
         raise TamperedError("state.json is not what the ledger gives", remedy=REPAIR)

@@ -19,7 +19,6 @@ from phase_gate.storage.files import (
     cut_off,
     exists,
     make_folder,
-    read_bytes,
     set_aside,
     sync_folders,
     write_atomically,
@@ -90,9 +89,6 @@ class TaskFiles(TaskPlaces):
             aside = self.folder / f"ledger.unfinished-{opened.serial}"
             write_atomically(self.files, aside, opened.unfinished)
             cut_off(self.files, self.ledger_file, opened.size)
-        if opened.older_schema is not None:
-            older = read_bytes(self.state_file, self.files) or b""
-            write_atomically(self.files, self.folder / f"state.schema-{opened.older_schema}.json", older)
         if not is_expected:
             self._memory.expect(after.lineage)
         if instead_of is None:
