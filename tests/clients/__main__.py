@@ -105,7 +105,7 @@ def find_problems(stage: Stage, scenario: Scenario, played: Played) -> list[str]
         found += [f"taken for {ending.kind}"] if ending.kind != expected.ending else []
     if scenario.asks_doctor:
         says = stage.diagnose()
-        mark = stage.client.doctor[0 if scenario.is_trusted else 1]
+        mark = stage.client.doctor
         found += [] if says.startswith(f"{mark}: ") else [f"the doctor says {says}"]
     if scenario.drive and played.left:
         found.append(f"left running: {', '.join(played.left)}")

@@ -20,8 +20,6 @@ REFUSED = {401: "Invalid API key · Please run /login", 402: "Credit balance is 
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["doctor"]:
-        return 0  # it finds no fault
     messages: list[dict[str, Any]] = [{"role": "user", "content": sys.stdin.read()}]
     blocks = 0
     while True:

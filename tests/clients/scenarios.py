@@ -190,7 +190,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     ),
     Scenario(
         name="untrusted",
-        says="does not run the hooks, and the doctor says so",
+        says="does not run the hooks, and the doctor tells what to do",
         script=plain(DONE),
         expected=Expected(not_told=("Next: pytest --phase=green",)),
         in_green=True,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.agents.own_checks import list_codex_hooks
 from phase_gate.values import Value
 from tests.clients.model import Call, Edit, Patch, Say, Shell, Step, Write
 
@@ -30,8 +30,8 @@ class Client(Value):
     translate: Callable[[Step, Path], Say | Call]
     #: Trusts a project, given home and root, as its user would; returns what its environment has to have for that.
     trust: Callable[[Path, Path, Mapping[str, str]], Mapping[str, str]]
-    #: What the doctor says of hooks that run, and of hooks that don't: only some clients can be asked.
-    doctor: tuple[str, str] = ("note", "note")
+    #: What the doctor says of its hooks, which answer: a client that has to trust them first gets a note.
+    doctor: str = "note"
     #: Keeps it from running hooks, where it runs them without being told to.
     distrust: Callable[[Path], object] = lambda home: None
     #: What is added for a folder that is not trusted, so that it starts at all.
@@ -88,7 +88,7 @@ CLAUDE = Client(
     settle=_settle_claude,
     translate=_translate_claude,
     trust=lambda home, root, environment: {},
-    doctor=("good", "bad"),
+    doctor="good",
     distrust=lambda home: _write(home / ".claude" / "settings.json", json.dumps({"disableAllHooks": True})),
 )
 
@@ -138,12 +138,39 @@ def _run_in_codex(command: str) -> Call:
     return Call(tool="exec_command", given={"cmd": command, "yield_time_ms": 30_000})
 
 
+def _list_codex_hooks(root: Path, environment: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the hooks that Codex has read in a folder, as its server lists them."""
+    questions: tuple[dict[str, Any], ...] = (
+        {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "tests", "version": "1"}}},
+        {"method": "initialized"},
+        {"id": 2, "method": "hooks/list", "params": {"cwds": [str(root)]}},
+    )
+    program = shutil.which("codex", path=environment["PATH"])
+    assert program is not None, "it is installed"
+    with subprocess.Popen(
+        (program, "app-server"),
+        cwd=root,
+        env=dict(environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.writelines(f"{json.dumps(question)}\n" for question in questions)
+        server.stdin.flush()
+        answers = (answer for answer in map(json.loads, server.stdout) if answer.get("id") == 2)
+        found = [hook for folder in next(answers)["result"]["data"] for hook in folder["hooks"]]
+        server.kill()
+    return found
+
+
 def _trust_codex(home: Path, root: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
     """Trust the folder and then each hook by its hash, as `/hooks` does it."""
     with open(home / ".codex" / "config.toml", "a", encoding="utf-8") as stream:
         stream.write(f'\n[projects."{root}"]\ntrust_level = "trusted"\n')
-    program = shutil.which("codex", path=environment["PATH"])
-    hooks = None if program is None else list_codex_hooks(program, root, environment)
+    hooks = _list_codex_hooks(root, environment)
     assert hooks, "it lists the hooks of a folder that it trusts"
     with open(home / ".codex" / "config.toml", "a", encoding="utf-8") as stream:
         for hook in hooks:
@@ -158,7 +185,6 @@ CODEX = Client(
     settle=_settle_codex,
     translate=_translate_codex,
     trust=_trust_codex,
-    doctor=("good", "bad"),
 )
 
 

@@ -279,22 +279,11 @@ def _check(agent: Agent, commands: dict[str, str], project: Project, program: st
     if missing:
         says = f"{missing.pop()} is not asked about: phase-gate init --agent {agent.name}"
         return Diagnosis(what=agent.name, mark="note", says=says)
-    return _ask_itself(agent, frozenset(commands.values()), project)
-
-
-def _ask_itself(agent: Agent, commands: frozenset[str], project: Project) -> Diagnosis:
-    """Return whether the client would run the hooks, which answer: its own check says so, or only the user can."""
-    from phase_gate.agents.own_checks import ask_client
-
-    check = ask_client(agent.name, project.root, commands, project.environment)
-    answer, step = f"its hooks in {agent.settings} answer", agent.trust_step
-    if check.would_run:
-        return Diagnosis(what=agent.name, mark="good", says=f"{answer}; {check.says}")
-    if check.would_run is False:
-        says = f"{answer}, but {agent.title} does not run them: {check.says}"
-        return Diagnosis(what=agent.name, mark="bad", says=f"{says}; {step}" if step else says)
-    untold = f"{answer}; whether they run is not known" + (f": {check.says}" if check.says else "")
-    return Diagnosis(what=agent.name, mark="note", says=f"{untold}; {step}" if step else untold)
+    answer = f"its hooks in {agent.settings} answer"
+    if not agent.trust_step:
+        return Diagnosis(what=agent.name, mark="good", says=answer)
+    # Most clients pass over a hook that they do not trust, without a word, and none tells us.
+    return Diagnosis(what=agent.name, mark="note", says=f"{answer}; to have them run, {agent.trust_step}")
 
 
 def _way(agent: Agent, event: str, command: str) -> str:
