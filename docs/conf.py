@@ -1,4 +1,4 @@
-"""The documentation site, built by Sphinx with MyST and Furo: `tox -e docs`. Why these: docs/explanation/website.md.
+"""The documentation site, built by Sphinx with MyST and Furo: `tox -e docs`.
 
 The pages are written to be read on a forge and in an editor, too; what the site does with them is below. They are
 ordered as the links on the first page of each door, so there is one list and not two.

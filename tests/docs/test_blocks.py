@@ -37,7 +37,7 @@ SET_UP = (
     'python3 -m venv .venv && .venv/bin/pip install --quiet -e ".[test]" -e ./plugin && .venv/bin/pytest -n 2',
 )
 
-#: What a newcomer types to install it. `tox -e newcomers` does, in environments of its own.
+#: What a newcomer types to install it.
 INSTALL = (
     "pip install pytest-phase-gate",
     "uv add --dev pytest-phase-gate",

@@ -1,7 +1,7 @@
 """One function a parser: give it bytes, and only our own errors may come out.
 
-Shared by the Hypothesis tests of the suite and by the long runs under atheris (`python -m tests.fuzz`). Each target
-comes with valid documents, from which both make invalid ones.
+Shared by the Hypothesis tests of the suite and by `python -m tests.fuzz`, which lets inputs grow. Each target comes
+with valid documents, from which both make invalid ones.
 """
 
 from __future__ import annotations

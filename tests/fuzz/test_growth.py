@@ -1,4 +1,4 @@
-"""No input is slow: a megabyte within seconds of processor time. `python -m tests.fuzz --grown` tries some thousand."""
+"""No input is slow: a megabyte within seconds of processor time. `python -m tests.fuzz` tries some thousand."""
 
 from __future__ import annotations
 

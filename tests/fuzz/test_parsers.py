@@ -1,4 +1,4 @@
-"""Only our own errors come out of a parser, whatever goes in; `tox -e fuzz` looks for longer."""
+"""Only our own errors come out of a parser, whatever goes in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.fuzz.targets import all_targets
 
 NAMES = tuple(all_targets())
 
-#: Few enough that the folder takes seconds; `python -m tests.fuzz` runs for as long as it is told.
+#: Few enough that the folder takes seconds.
 brief = settings(
     deadline=None,
     max_examples=60,
