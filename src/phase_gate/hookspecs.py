@@ -7,12 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from phase_gate.storage.shared import SharedStore
 
 
 @pytest.hookspec
@@ -49,17 +45,4 @@ def pytest_phase_gate_evaluated(evaluation: Mapping[str, object]) -> None:
     """Look at the verdict of a run that has ended, as its JSON document.
 
     Called after it was recorded. What is returned is ignored; what is raised is said and changes nothing.
-    """
-
-
-@pytest.hookspec(firstresult=True)
-def pytest_phase_gate_store(
-    kind: str, place: str, project: str, cache: Path, environment: Mapping[str, str]
-) -> SharedStore | None:
-    """Offer a kind of shared store: `KIND:PLACE#PROJECT` in PHASE_GATE_STORE or under `store:` in `phase-gate.yaml`.
-
-    Called where a project's tasks are in a store that we do not bring, by runs and by commands, once a process. So it
-    counts in installed packages only (entry point `pytest11`): a conftest is the repository's, which must not choose
-    where data goes. Return an object with the methods of `phase_gate.storage.shared.SharedStore`, None for a kind of
-    another plugin. `cache` is a folder for what the store keeps on this machine; it need not exist.
     """

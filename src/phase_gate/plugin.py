@@ -26,7 +26,6 @@ HOOKS = (
     "pytest_phase_gate_guards",
     "pytest_phase_gate_workflows",
     "pytest_phase_gate_evaluated",
-    "pytest_phase_gate_store",
 )
 
 

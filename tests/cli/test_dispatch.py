@@ -54,8 +54,6 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "store status": (0, ("store", "status")),
     "store trust": (13, ("store", "trust")),
     "store init": (13, ("store", "init")),
-    "store copy": (13, ("store", "copy", "folder", "folder")),
-    "store export": (13, ("store", "export", ".phase-gate")),
     "workflow schema": (0, ("workflow", "schema")),
     "workflow check": (0, ("workflow", "check")),
     "demo": (0, ("demo",)),
@@ -94,8 +92,6 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "audit": (0, "intact: 0 events"),
     "store status": (0, "no shared store is named"),
     **dict.fromkeys(("store trust", "store init"), (13, "no shared store is named")),
-    "store copy": (13, "both places are the same [not-allowed]"),
-    "store export": (13, "both places are the same [not-allowed]"),
     "doctor": (0, "not there yet: the first run makes it"),
 }
 

@@ -46,7 +46,6 @@ ANYTHING = {
     ("prove", "keep_room"),
     ("ci combine", "folder"),
     ("ci combine", "report"),
-    ("store export", "folder"),
     ("workflow check", "files"),
     ("drive", "goal_file"),
     ("drive", "arguments"),

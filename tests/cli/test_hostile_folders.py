@@ -51,7 +51,7 @@ ACTS = frozenset(
     (
         *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "pipeline snapshot", "waive", "force"),
         *("baseline", "prove", "ci combine", "drive"),
-        *("store trust", "store init", "store copy", "store export"),
+        *("store trust", "store init"),
     )
 )
 VERIFY_ACTS = frozenset(

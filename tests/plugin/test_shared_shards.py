@@ -10,8 +10,7 @@ import pytest
 
 from phase_gate.shards import sharing
 from tests.plugin.test_shards import FOLDER, SUITE, gate, run_shard
-from tests.stores.in_memory import Server
-from tests.stores.memory_plugin import install
+from tests.stores.in_memory import Server, install
 from tests.support import Ran, Sample
 
 
@@ -52,7 +51,7 @@ def clones(sample: Sample, server: Server, tmp_path: Path) -> Clones:
 def test_a_round_is_one_run_and_is_spent_by_it(clones: Clones) -> None:
     first = clones.shard(1)
     assert first.code == 0
-    assert first.has("recorded in memory:#shop", "Next     phase-gate ci combine   (when all 2 are there)")
+    assert first.has("recorded in git:../memory#shop", "Next     phase-gate ci combine   (when all 2 are there)")
     waiting = clones.gate("ci", "combine")
     assert waiting.code == 11
     assert waiting.has("shard 2/2 of the run is missing")
@@ -62,7 +61,7 @@ def test_a_round_is_one_run_and_is_spent_by_it(clones: Clones) -> None:
     assert done.has("GREEN - iteration 1 - 13 tests", "1 >= 2")
     again = clones.gate("ci", "combine", where="another")
     assert again.code == 11
-    assert again.has("no shard that ran on commit", "waits in memory:#shop")
+    assert again.has("no shard that ran on commit", "waits in git:../memory#shop")
     assert clones.gate("history", where="another").has("13")
 
 
@@ -133,7 +132,7 @@ def test_a_store_that_does_not_answer_loses_no_record(clones: Clones, server: Se
     server.is_down = True
     ran = clones.shard(2)
     assert ran.code == 11
-    assert ran.has("memory:#shop does not answer")
+    assert ran.has("git:../memory#shop does not answer")
     server.is_down = False
     folder = clones.enter("combining") / FOLDER
     for index in (1, 2):

@@ -6,10 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import pytest
+
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.shared import Head, Tail
 from phase_gate.storage.store import TaskStore
+from phase_gate.stores import choosing
+from phase_gate.stores.address import StoreAddress
 from tests.storage.stores import open_store
 
 
@@ -39,7 +43,7 @@ class _Held:
 
 
 class InMemoryStore:
-    shown = "memory:#shop"
+    shown = "git:../memory#shop"
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -47,7 +51,7 @@ class InMemoryStore:
 
     def _ask(self) -> None:
         if self.server.is_down:
-            raise StoreUnreachableError("memory:#shop does not answer", remedy="start it, then run again")
+            raise StoreUnreachableError("git:../memory#shop does not answer", remedy="start it, then run again")
 
     def _head(self, task: str) -> Head:
         rows = self.server.rows.get(task)
@@ -63,7 +67,7 @@ class InMemoryStore:
         if len(rows) < after.serial:
             return Tail(head=self._head(task))
         if after.serial and json.loads(rows[after.serial - 1])["hash"] != after.hash:
-            raise RollbackError("memory:#shop has another line there", remedy="phase-gate audit")
+            raise RollbackError("git:../memory#shop has another line there", remedy="phase-gate audit")
         objects: dict[str, bytes] = {}
         for serial, brought in self.server.objects.get(task, {}).items():
             if serial > after.serial:
@@ -86,7 +90,7 @@ class InMemoryStore:
         if head == last:
             return
         if head != after:
-            raise MovedError("memory:#shop has moved on", remedy="try again")
+            raise MovedError("git:../memory#shop has moved on", remedy="try again")
         self.server.rows.setdefault(task, []).extend(rows.splitlines(keepends=True))
         self.server.objects.setdefault(task, {})[last.serial] = dict(objects)
         if self.server.loses_answer:
@@ -94,12 +98,7 @@ class InMemoryStore:
             follow, self.server.after_append = self.server.after_append, None
             if follow is not None:
                 follow()
-            raise StoreUnreachableError("memory:#shop did not answer", remedy="run again")
-
-    def load_object(self, task: str, name: str) -> bytes | None:
-        self._ask()
-        brought = self.server.objects.get(task, {}).values()
-        return next((each[name] for each in brought if name in each), None)
+            raise StoreUnreachableError("git:../memory#shop did not answer", remedy="run again")
 
     def hold(self, task: str, name: str) -> _Held:
         self._ask()
@@ -123,3 +122,26 @@ def machine(server: Server, folder: Path, *, key: bytes | None = None, memory: M
     store = open_store(folder, key=key, memory=memory)
     store.shared = InMemoryStore(server)
     return store
+
+
+#: The servers of this process, by their places.
+SERVERS: dict[str, Server] = {}
+
+#: As a user names the one that tests use.
+STORE = "git:../memory#shop"
+
+
+def install(monkeypatch: pytest.MonkeyPatch, *, store: str | None = STORE) -> Server:
+    """Let every address lead to a server of this process, each of them new; return that of the usual address.
+
+    :param store: what the user's environment names; None for nothing.
+    """
+    SERVERS.clear()
+
+    def open_address(address: StoreAddress, cache: Path, environment: Mapping[str, str]) -> InMemoryStore:
+        return InMemoryStore(SERVERS.setdefault(address.place, Server()))
+
+    monkeypatch.setattr(choosing, "open_address", open_address)
+    if store is not None:
+        monkeypatch.setenv("PHASE_GATE_STORE", store)
+    return SERVERS.setdefault("../memory", Server())

@@ -13,9 +13,8 @@ from phase_gate.cli import main
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, fact, facts
-from tests.stores.in_memory import Server, machine
+from tests.stores.in_memory import Server, install, machine
 from tests.stores.kinds import make_bare
-from tests.stores.memory_plugin import install
 from tests.support import CALC, FAILING_TESTS, OURS, Sample
 
 
@@ -127,7 +126,7 @@ def test_a_run_that_begins_once_more_says_all_once(
 
 def test_tests_run_where_the_user_has_not_agreed_to_the_store(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     server = install(monkeypatch, store=None)
-    sample.write({"phase-gate.yaml": "store: memory:#shop\n"}, test_calc=FAILING_TESTS)
+    sample.write({"phase-gate.yaml": "store: git:../memory#shop\n"}, test_calc=FAILING_TESTS)
     ran = sample.pytest("--phase=red")
     assert (ran.code, ran.has("2 failed", "[store-untrusted]", "phase-gate store trust")) == (11, True)
     assert not server.rows
@@ -144,11 +143,11 @@ def test_a_streak_goes_on_from_machine_to_machine(shop: tuple[Sample, Server]) -
 
 
 _SWITCH = """\
-from tests.stores.memory_plugin import SERVERS
+from tests.stores.in_memory import SERVERS
 
 
 def pytest_runtest_setup():
-    SERVERS[""].is_down = {is_down}
+    SERVERS["../memory"].is_down = {is_down}
 """
 
 

@@ -1,25 +1,20 @@
-"""`phase-gate store ...`: which store, agreeing to it, sending, copying, exporting."""
+"""`phase-gate store ...`: which store, agreeing to it, making what it needs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from phase_gate.cli import doctor, main
 from phase_gate.cli._watch import PAUSE, store_clock
-from phase_gate.errors import StoreUnreachableError
 from phase_gate.storage.store import TaskStore
-from tests.storage.stores import begin, declare, facts, lines_of, open_store
-from tests.stores.in_memory import InMemoryStore, Server
-from tests.stores.memory_plugin import SERVERS, install
+from tests.storage.stores import begin, declare, open_store
+from tests.stores.in_memory import SERVERS, STORE, InMemoryStore, Server, install
 from tests.support import Ran
 
 Gate = Callable[..., Ran]
-STORE = "memory:#shop"
 
 
 @pytest.fixture
@@ -78,7 +73,7 @@ def test_status_says_which_store_and_what_it_has(gate: Gate, server: Server, tmp
     begin(other)
     assert gate("store", "status", "--json").document == {
         "store": STORE,
-        "kind": "memory",
+        "kind": "git",
         "named_by": "environment",
         "trusted": True,
         "task": "default",
@@ -111,10 +106,10 @@ def no_plugin_look(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_plugin_look")
 def test_the_doctor_looks_at_the_store(gate: Gate, server: Server) -> None:
     begin(machine(server, folder()))
-    assert gate("doctor").has("+ store         memory:#shop answers, and has 1 task")
+    assert gate("doctor").has("+ store         git:../memory#shop answers, and has 1 task")
     server.is_down = True
     ran = gate("doctor")
-    assert (ran.code, ran.has("- store         memory:#shop does not answer; try: ")) == (1, True)
+    assert (ran.code, ran.has("- store         git:../memory#shop does not answer; try: ")) == (1, True)
 
 
 @pytest.mark.usefixtures("no_plugin_look")
@@ -169,9 +164,9 @@ def test_another_store_in_the_file_needs_another_agreement(gate: Gate, monkeypat
     name_in_file()
     at_terminal(monkeypatch, "TRUST")
     assert gate("store", "trust").code == 0
-    name_in_file("memory:elsewhere#shop")
+    name_in_file("git:../elsewhere#shop")
     assert gate("check").has("[store-untrusted]")
-    assert "elsewhere" not in SERVERS
+    assert "../elsewhere" not in SERVERS
 
 
 def test_without_a_home_folder_the_environment_names_it(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,141 +175,19 @@ def test_without_a_home_folder_the_environment_names_it(gate: Gate, monkeypatch:
     monkeypatch.setattr("phase_gate.stores.choosing.user_state_folder", lambda environment: None)
     at_terminal(monkeypatch, "TRUST")
     ran = gate("store", "trust")
-    assert (ran.code, ran.has("PHASE_GATE_STORE=memory:#shop")) == (13, True)
+    assert (ran.code, ran.has("PHASE_GATE_STORE=git:../memory#shop")) == (13, True)
     monkeypatch.setenv("PHASE_GATE_STORE", STORE)
     assert gate("store", "status").code == 0
 
 
-def test_init_shows_what_others_read(gate: Gate, server: Server) -> None:
-    ran = gate("store", "init")
-    assert (ran.code, ran.has("memory:#shop can be used", "all who can read memory:#shop", "command lines")) == (
-        0,
-        True,
-    )
-    assert gate("store", "init", "memory:other#shop").code == 0
-
-
-def test_a_kind_that_no_plugin_offers(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, store="etcd:there#shop")
+def test_a_kind_that_there_is_not(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHASE_GATE_STORE", "etcd:there#shop")
     ran = gate("status")
-    assert (ran.code, ran.has("no installed pytest plugin offers stores of the kind 'etcd'")) == (2, True)
+    assert (ran.code, ran.has("is no store that we know", "git:REMOTE#PROJECT")) == (2, True)
 
 
-# --- copy and export
-
-
-def local_task(*names: str) -> None:
-    store = begin(open_store(folder()))
-    kept = store.keep("evidence", {"lines": 3})
-    with store.transaction() as change:
-        from phase_gate.gate.state import Event
-
-        change.record(Event(kind="overridden", data={"kind": "force", "reason": kept, "by": "dev", "at": ""}))
-    declare(store, *names)
-
-
-def test_move_in_and_out(gate: Gate, server: Server, tmp_path: Path) -> None:
-    local_task("it")
-    ledger = lines_of(open_store(folder()))
-    # Not mixed by itself.
-    assert gate("status").has("phase-gate store copy folder shared")
-    ran = gate("store", "copy", "folder", "shared", "--json")
-    assert ran.document == {"from": "folder", "to": STORE, "tasks": [{"task": "default", "lines": 5, "added": 5}]}
-    assert server.rows["default"] == ledger
-    assert gate("store", "status").code == 0
-    # Again: nothing is new.
-    assert gate("store", "copy", "folder", "shared", "--json").document["tasks"][0]["added"] == 0
-    # To another store, and out to files.
-    assert gate("store", "copy", "shared", "memory:other#shop").code == 0
-    assert SERVERS["other"].rows["default"] == ledger
-    assert [*SERVERS["other"].objects["default"].values()]
-    ran = gate("store", "export", str(tmp_path / "out"))
-    assert (ran.code, ran.has("audit --dir")) == (0, True)
-    assert lines_of(open_store(tmp_path / "out")) == ledger
-    assert [each.name for each in (tmp_path / "out" / "objects").iterdir()] == [
-        each.name for each in (folder() / "objects").iterdir()
-    ]
-
-
-def test_an_export_is_audited_without_a_store(
-    gate: Gate, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    local_task("it")
-    assert gate("store", "copy", "folder", "shared").code == 0
-    assert gate("store", "export", str(tmp_path / "out")).code == 0
-    server.is_down = True
-    monkeypatch.setenv("PHASE_GATE_STORE", "folder")
-    assert gate("audit", "--dir", str(tmp_path / "out"), "--json").document["intact"] is True
-
-
-def test_all_tasks_or_one(gate: Gate, server: Server) -> None:
-    for name in ("one", "two"):
-        begin(open_store(folder() / "tasks" / name, task=name))
-    assert gate("store", "copy", "folder", "shared", "--task", "two").code == 0
-    assert set(server.rows) == {"two"}
-    assert gate("store", "copy", "folder", "shared").code == 0
-    assert set(server.rows) == {"one", "two"}
-    assert gate("store", "copy", "folder", "shared", "--task", "three").has("folder has no task three")
-
-
-def test_a_copy_that_was_broken_off_goes_on(gate: Gate, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phase_gate.stores.copying._PIECE", 1)
-    local_task("first", "second")
-    append, calls = InMemoryStore.append, iter(range(9))
-
-    def die(self: InMemoryStore, *given: Any) -> None:
-        if next(calls) == 2:
-            raise StoreUnreachableError("memory:#shop does not answer", remedy="again")
-        append(self, *given)
-
-    monkeypatch.setattr(InMemoryStore, "append", die)
-    assert gate("store", "copy", "folder", "shared").code == 11
-    assert len(server.rows["default"]) == 4
-    assert gate("store", "copy", "folder", "shared", "--json").document["tasks"] == [
-        {"task": "default", "lines": 6, "added": 2}
-    ]
-    # A machine that has a part of it goes on from there.
-    assert set(facts(open_store(folder()))) == {"first", "second"}
-
-
-@pytest.mark.parametrize("beyond", [False, True], ids=["another-ledger", "one-that-has-gone-on"])
-def test_nothing_is_overwritten(gate: Gate, server: Server, tmp_path: Path, beyond: bool) -> None:
-    local_task("it")
-    if beyond:
-        assert gate("store", "copy", "folder", "memory:#shop").code == 0
-    other = open_store(tmp_path / "other")
-    other.shared = InMemoryStore(server)
-    (declare(other, "more") if beyond else begin(other))
-    before = [*server.rows["default"]]
-    ran = gate("store", "copy", "folder", "memory:#shop")
-    assert (ran.code, ran.has("another ledger of task default", "nothing is overwritten")) == (13, True)
-    assert server.rows["default"] == before
-
-
-def test_an_export_into_another_ledger(gate: Gate, server: Server, tmp_path: Path) -> None:
-    local_task("it")
-    assert gate("store", "copy", "folder", "shared").code == 0
-    begin(open_store(tmp_path / "out"))
-    assert gate("store", "export", str(tmp_path / "out")).has("another ledger of task default")
-
-
-def test_what_is_damaged_is_not_copied(gate: Gate, server: Server) -> None:
-    local_task("it")
-    ledger = folder() / "ledger.jsonl"
-    ledger.write_bytes(ledger.read_bytes().replace(b'"so it is"', b'"so it IS"'))
-    ran = gate("store", "copy", "folder", "shared")
-    assert (ran.code, ran.has("[state-tampered]")) == (11, True)
+def test_a_folder_that_the_store_knows_nothing_of_is_not_mixed_in(gate: Gate, server: Server) -> None:
+    begin(open_store(folder()))
+    ran = gate("status")
+    assert (ran.code, ran.has("is in this folder", "PHASE_GATE_STORE=folder")) == (13, True)
     assert not server.rows
-
-
-def test_places_that_are_none(gate: Gate, server: Server) -> None:
-    assert gate("store", "copy", "folder", "folder").has("both places are the same")
-    assert gate("store", "copy", "folder", "elsewhere").has("is no place of tasks", "[bad-usage]")
-
-
-def test_what_a_copy_says_is_typable(gate: Gate, server: Server) -> None:
-    local_task("it")
-    assert gate("store", "copy", "folder", "shared").out == (
-        "default: 5 lines, 5 of them new\ncopied from folder to memory:#shop: 1 task, verified\n"
-    )
-    assert json.loads(gate("store", "export", "out", "--json").out)["to"] == "out"

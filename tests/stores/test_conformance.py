@@ -84,7 +84,6 @@ def add(store: SharedStore, after: Head, text: str, **objects: bytes) -> Head:
 def test_an_empty_store_has_nothing(one: SharedStore) -> None:
     assert one.read("default", Head()) == Tail()
     assert one.list_tasks() == ()
-    assert one.load_object("default", "0" * 64) is None
 
 
 def test_what_is_added_is_read(one: SharedStore, other: SharedStore) -> None:
@@ -139,12 +138,11 @@ def test_a_line_that_is_not_known_is_not_followed(one: SharedStore) -> None:
         add(one, other, "second")
 
 
-def test_objects_are_found_by_their_names(one: SharedStore, other: SharedStore) -> None:
+def test_objects_come_with_the_lines_that_brought_them(one: SharedStore, other: SharedStore) -> None:
     head = add(one, Head(), "first", **{"ab" * 32: b"one"})
     add(one, head, "second", **{"cd" * 32: b"two"})
-    assert other.load_object("default", "ab" * 32) == b"one"
-    assert other.load_object("default", "cd" * 32) == b"two"
-    assert other.load_object("default", "ef" * 32) is None
+    assert other.read("default", Head()).objects == {"ab" * 32: b"one", "cd" * 32: b"two"}
+    assert other.read("default", head).objects == {"cd" * 32: b"two"}
 
 
 @pytest.mark.parametrize("name", ["a", "A-b_c", "v1.2.3", "a..b", "x.lock", "a" * 64])

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from phase_gate.cli import main
-from tests.stores.memory_plugin import install
+from tests.stores.in_memory import install
 from tests.support import CALC, FAILING_TESTS, Sample
 
 #: A frozen file beside the tests, and one with its own line ends.

@@ -63,8 +63,6 @@ COMMANDS: dict[str, str] = {
     "store status": "Say which store the tasks are in, and whether this machine has what it has",
     "store trust": "Agree to the store that phase-gate.yaml names: a person",
     "store init": "Make what a store needs, and show what others will be able to read",
-    "store copy": "Copy tasks between the state folder and stores, every line verified",
-    "store export": "Write tasks as plain files that audit reads offline",
     "workflow check": "Find everything that is wrong with workflow files",
     "workflow schema": "Print a JSON Schema of our files, or a workflow as a diagram",
     "completion": "Print the completion script of a shell",

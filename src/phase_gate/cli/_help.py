@@ -182,8 +182,6 @@ ABOUT: Mapping[str, About] = {
     ),
     "store trust": About(group=SET_UP, example="phase-gate store trust", codes=_DONE_OR_NOT),
     "store init": About(group=SET_UP, example="phase-gate store init git:origin#shop", codes=_DONE_OR_NOT),
-    "store copy": About(group=SET_UP, example="phase-gate store copy folder shared", codes=_DONE_OR_NOT),
-    "store export": About(group=SET_UP, example="phase-gate store export shop-state", codes=_DONE_OR_NOT),
     "workflow check": About(
         group=SET_UP,
         example="phase-gate workflow check pipeline",

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.errors import NotAllowedError
 from phase_gate.project import Project
-from phase_gate.stores.address import FORMS, StoreAddress, hide_secret, parse_address
-from phase_gate.stores.choosing import find_address, is_trusted
-from phase_gate.stores.choosing import find_place as find_store_place
-from phase_gate.stores.copying import Place, folder_place
+from phase_gate.stores.address import FORMS, StoreAddress, hide_secret
+from phase_gate.stores.choosing import find_address, find_place, is_trusted
 from phase_gate.values import Value
-
-#: The words for the two places that need no address.
-FOLDER, SHARED = "folder", "shared"
 
 #: What is in ledgers and their objects.
 READABLE = (
@@ -59,7 +54,7 @@ def require_chosen(project: Project) -> Chosen:
 
 def say_readable(project: Project, address: StoreAddress) -> list[str]:
     """Return what is shown before a store is agreed to, or made."""
-    place = hide_secret(find_store_place(project.root, address))
+    place = hide_secret(find_place(project.root, address))
     where = "" if place == hide_secret(address.place) else f" ({place})"
     rows = [f"all who can read {address}{where} will be able to read:", *(f"  - {row}" for row in READABLE)]
     if address.kind == "git":
@@ -67,21 +62,3 @@ def say_readable(project: Project, address: StoreAddress) -> list[str]:
     if address.kind == "postgresql":
         rows.append(f"  {_OWNER}")
     return rows
-
-
-def find_place(project: Project, word: str) -> Place:
-    """Return the place that a word of the command line names. Raises UsageError for one that names none."""
-    if word == FOLDER:
-        return folder_place(project.state_folder, key=project.key)
-    if word == SHARED:
-        require_chosen(project)
-        shared = project.shared_store()
-        assert shared is not None, "there is one"
-        return Place(shown=shared.shown, store=shared)
-    if "#" not in word:
-        raise UsageError(f"{word!r} is no place of tasks", remedy=f"write {FOLDER}, {SHARED}, or {FORMS}")
-    from phase_gate.stores.choosing import open_address
-
-    # Typed by a user, not read from the project's file: it needs no trust.
-    address = parse_address(word)
-    return Place(shown=str(address), store=open_address(address, project.state_folder, project.environment))

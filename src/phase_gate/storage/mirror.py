@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from phase_gate.storage.store import TaskStore
 
 
-_STORE_DAMAGED = "bring the store's ledger back, or copy a good one to another project's name: phase-gate store copy"
+_STORE_DAMAGED = "bring the store's ledger back, or begin anew under another project's name"
+
+
+_OTHER_PLACE = "PHASE_GATE_STORE=folder goes on with the folder; to begin anew in the store, move the folder away"
 
 
 class Beyond(Value):
@@ -147,7 +150,7 @@ def catch_up_all(
     for task in known.keys() - found.keys():
         refused[task] = StorageError(
             f"it is in this folder, and {shared.shown} has no task of that name",
-            remedy="phase-gate store copy folder shared",
+            remedy=_OTHER_PLACE,
         )
     for task, tail in sorted(found.items()):
         head = known.get(task, Head())
@@ -177,7 +180,7 @@ def _require_same(store: TaskStore, opened: Opened, tail: Tail) -> None:
     if tail.head.serial == 0:
         raise NotAllowedError(
             f"task {store.task} is in this folder, and {store.shared.shown} has none of that name",
-            remedy="phase-gate store copy folder shared",
+            remedy=_OTHER_PLACE,
         )
     raise RollbackError(
         f"{store.shared.shown} is at line {tail.head.serial} of task {store.task}, this folder was at {opened.serial}",

@@ -68,17 +68,13 @@ class SharedStore(Protocol):
         raise NotImplementedError
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
-        """Add a transaction, or several, behind the line `after`, all of it or nothing.
+        """Add a transaction behind the line `after`, all of it or nothing.
 
         Raises MovedError if another line is the last one by now. What was added is safe when this returns. Asked to
         add what is there already, as the last one, it returns: an answer may have been lost.
 
         :param last: the last line among the rows.
         """
-        raise NotImplementedError
-
-    def load_object(self, task: str, name: str) -> bytes | None:
-        """Return a stored object, packed; None where there is none."""
         raise NotImplementedError
 
     def hold(self, task: str, name: str) -> Hold:

@@ -1,4 +1,4 @@
-"""Where a shared store is, as people write it: `git:REMOTE#PROJECT`, `postgresql://...#PROJECT`, or a plugin's kind.
+"""Where a shared store is, as people write it: `git:REMOTE#PROJECT` or `postgresql://...#PROJECT`.
 
 Pure: texts and values.
 """
@@ -10,12 +10,7 @@ import re
 from phase_gate.errors import UsageError
 from phase_gate.values import Value
 
-#: The kinds that we bring; a plugin may offer others.
 POSTGRESQL, GIT = "postgresql", "git"
-SHIPPED = (POSTGRESQL, GIT)
-
-#: How a plugin's kind of store is written in front of its place.
-_KIND = re.compile(r"([a-z][a-z0-9-]{1,30}):(?!:)")
 
 #: A part of a ref's name on every server, and a plain word in a table.
 _PROJECT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
@@ -34,6 +29,8 @@ _PASSWORD = re.compile(r"://[^?]*:[^?]*@|[?&](?:ssl)?password=|[?&][^=&]*%[^=&]*
 
 #: What an address in a database begins with.
 _DATABASE = ("postgresql://", "postgres://")
+#: And one on a git remote.
+_GIT = "git:"
 
 FORMS = "git:REMOTE#PROJECT, or postgresql://HOST/DATABASE#PROJECT"
 
@@ -44,9 +41,9 @@ def hide_secret(text: str) -> str:
 
 
 class StoreAddress(Value):
-    #: `git`, `postgresql`, or what a plugin offers.
+    #: `git` or `postgresql`.
     kind: str
-    #: A git remote, what libpq connects with, or what that plugin understands.
+    #: A git remote, or what libpq connects with.
     place: str
     #: Whose tasks are meant: several projects may share a store.
     project: str
@@ -66,9 +63,8 @@ def parse_address(text: str) -> StoreAddress:
         raise UsageError(f"a store is named with its project: {_SECRET.sub('...', text)!r}", remedy=f"write {FORMS}")
     if place.startswith(_DATABASE):
         return make_address(place=place, kind=POSTGRESQL, project=project)
-    kind = _KIND.match(place)
-    if kind is not None and kind[1] != POSTGRESQL:
-        return make_address(place=place.removeprefix(kind[0]), kind=kind[1], project=project)
+    if place.startswith(_GIT):
+        return make_address(place=place.removeprefix(_GIT), kind=GIT, project=project)
     raise UsageError(f"{_SECRET.sub('...', text)!r} is no store that we know", remedy=f"write {FORMS}")
 
 

@@ -16,7 +16,7 @@ from phase_gate.errors import StateError, StoreUntrustedError
 from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, make_folder, read_bytes, write_atomically
 from phase_gate.storage.memory import user_state_folder
-from phase_gate.stores.address import GIT, SHIPPED, StoreAddress, parse_address
+from phase_gate.stores.address import GIT, StoreAddress, parse_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,14 +77,9 @@ def open_address(address: StoreAddress, cache: Path, environment: Mapping[str, s
     """Return the store of an address; asked twice, the same one. Raises PhaseGateError where it can't be used here."""
     key = (address, cache)
     if key not in _opened:
-        if address.kind in SHIPPED:
-            # One module a kind, loaded where it is used: a database's client takes longer to load than all of us.
-            module = importlib.import_module(f"phase_gate.stores.{address.kind}")
-            _opened[key] = module.open_store(address, cache / "store", environment)
-        else:
-            from phase_gate.stores.offered import open_offered
-
-            _opened[key] = open_offered(address, cache / "store", environment)
+        # One module a kind, loaded where it is used: a database's client takes longer to load than all of us.
+        module = importlib.import_module(f"phase_gate.stores.{address.kind}")
+        _opened[key] = module.open_store(address, cache / "store", environment)
     return _opened[key]
 
 
@@ -101,9 +96,6 @@ class RefusedStore:
         self._refuse()
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
-        self._refuse()
-
-    def load_object(self, task: str, name: str) -> bytes | None:
         self._refuse()
 
     def hold(self, task: str, name: str) -> Hold:

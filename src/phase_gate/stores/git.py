@@ -132,14 +132,6 @@ class GitStore:
         self._send(task, known, sent, rows)
         self._own.keep_known(self._ref(task), sent)
 
-    def load_object(self, task: str, name: str) -> bytes | None:
-        before = self._reader.find_known(task)
-        tip = self._ask(task).tip
-        if tip is None:
-            return None
-        commit = self._reader.follow(task, tip, before).commit
-        return self._server.local(lambda: self._own.find_object(commit, name))
-
     def hold(self, task: str, name: str) -> RunLease:
         """Tell others that the run of this name lives: with the next transaction that is sent."""
         expected = self._leases.get(task, {}).get(name, "")

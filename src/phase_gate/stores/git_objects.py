@@ -230,14 +230,6 @@ class OwnRepository:
             for tree, rows in zip(trees, loaded[len(sent) :], strict=True)
         ]
 
-    def find_object(self, tip: str, name: str) -> bytes | None:
-        """Return a stored object that came with a transaction; None where none has it."""
-        for each in reversed(self.list_sent(tip)):
-            (data,) = self._load([each.tree], ("tree",), _MAX_ROWS)
-            if found := self._read_tree(data).get(name.encode()):
-                return self._load([found], ("blob",), MAX_SIZE)[0]
-        return None
-
     def _read_tree(self, data: bytes) -> dict[bytes, str]:
         found: dict[bytes, str] = {}
         begin = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 
@@ -10,7 +9,7 @@ from phase_gate.errors import RollbackError, StateError, StoreUnreachableError
 from phase_gate.storage.shared import UNKNOWN, Head, Tail
 from phase_gate.stores.git_objects import ROLLBACK, Content, OwnRepository, Sent
 from phase_gate.stores.git_server import GitServer
-from phase_gate.values import Value, replace
+from phase_gate.values import Value
 
 #: Refs that are fetched by one call: a command line has an end.
 _FETCHED = 200
@@ -74,10 +73,7 @@ class Reader:
         if known.head.serial < after.serial:
             return []
         place = next(number for number, each in enumerate(sent, 1) if each.head.serial >= after.serial)
-        end = sent[place - 1].head
-        if end.serial > after.serial:
-            return sent[place - 1 :]
-        if end != after:
+        if sent[place - 1].head != after:
             raise self.rollback(f"does not have line {after.serial} of task {task} any more")
         return sent[place:]
 
@@ -131,22 +127,7 @@ class Reader:
     def load(self, task: str, known: Sent, after: Head, before: Sent | None) -> Tail:
         sent = self._find_after(task, known, after, before)
         contents = self._server.local(lambda: self._own.load_contents(sent))
-        tail = _tail(known.head, contents)
-        return replace(tail, rows=self._cut(task, tail.rows, after))
-
-    def _cut(self, task: str, rows: bytes, after: Head) -> bytes:
-        """Return the rows behind a line: where tasks are copied, one commit has several transactions."""
-        if not rows or not after.serial:
-            return rows
-        lines = rows.splitlines(keepends=True)
-        try:
-            known = after.serial - int(json.loads(lines[0])["seq"])
-            is_known = known < 0 or json.loads(lines[known])["hash"] == after.hash
-        except (ValueError, LookupError, TypeError):
-            return rows  # they are verified where they are taken over
-        if not is_known:
-            raise self.rollback(f"does not have line {after.serial} of task {task} any more")
-        return b"".join(lines[known + 1 :])
+        return _tail(known.head, contents)
 
     def rollback(self, problem: str) -> RollbackError:
         return RollbackError(f"{self._shown} {problem}", remedy=ROLLBACK)

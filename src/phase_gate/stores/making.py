@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.errors import UsageError
-from phase_gate.stores.address import GIT, POSTGRESQL, StoreAddress
-from phase_gate.stores.choosing import open_address
+from phase_gate.stores.address import POSTGRESQL, StoreAddress
 from phase_gate.visible import count
 
 TYPE_CHECKING = False
@@ -28,16 +27,13 @@ def init_store(
         from phase_gate.stores import postgresql
 
         return tuple(_say(postgresql.init_store(address, cache / "store", environment, writers=writers)))
-    if address.kind == GIT:
-        from phase_gate.stores import git
+    from phase_gate.stores import git
 
-        found = git.init_store(address, cache / "store", environment)
-        return ("the remote takes refs/phase-gate and refs/phase-gate-runs", _say_tasks(found, address))
-    return (_say_tasks(len(open_address(address, cache, environment).list_tasks()), address),)
-
-
-def _say_tasks(found: int, address: StoreAddress) -> str:
-    return f"it has {count(found, 'task')} of {address.project}"
+    found = git.init_store(address, cache / "store", environment)
+    return (
+        "the remote takes refs/phase-gate and refs/phase-gate-runs",
+        f"it has {count(found, 'task')} of {address.project}",
+    )
 
 
 def _say(done: Initialised) -> Iterator[str]:

@@ -104,10 +104,6 @@ class PostgresqlStore:
                 f"another machine added to task {task} first", remedy="try again: it judges on what is there by now"
             ) from None
 
-    def load_object(self, task: str, name: str) -> bytes | None:
-        found = self._ask(statements.OBJECT, self._project, task, name)
-        return found[0][0] if found else None
-
     def hold(self, task: str, name: str) -> _Held:
         key = self._key(task, name)
         try:

@@ -30,7 +30,6 @@ WITH asked AS (
 {_PARTS}""".encode()
 FIND_LINE = b"SELECT 1 FROM phase_gate.lines WHERE project = $1 AND task = $2 AND seq = $3 AND hash = $4"
 LAST = b"SELECT seq, hash FROM phase_gate.lines WHERE project = $1 AND task = $2 ORDER BY seq DESC LIMIT 1"
-OBJECT = b"SELECT content FROM phase_gate.objects WHERE project = $1 AND task = $2 AND digest = $3"
 TASKS = b'SELECT task FROM phase_gate.lines WHERE project = $1 AND seq = 1 ORDER BY task COLLATE "C"'
 
 #: Shared: two holds of one name do not wait for each other.

@@ -19,9 +19,6 @@ class WithheldStore:
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
         self._refuse()
 
-    def load_object(self, task: str, name: str) -> bytes | None:
-        return None
-
     def hold(self, task: str, name: str) -> Hold:
         self._refuse()
 
