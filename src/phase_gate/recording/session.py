@@ -33,7 +33,6 @@ from phase_gate.recording.options import describe_narrowing, narrowed_files, see
 from phase_gate.recording.origin import Origin
 from phase_gate.recording.run import RecordedRun
 from phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
-from phase_gate.recording.tamper.oddities import look_for_oddities
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.recording.tamper.own_work import describe_left
 from phase_gate.recording.witness import SessionWitness
@@ -42,7 +41,6 @@ from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.tree.beside import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
 from phase_gate.task import Task
-from phase_gate.values import replace
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
@@ -161,7 +159,7 @@ def make_record(
     looked = run.look_again()
     # In RED everything is frozen anew, whole.
     name = None if in_first_phase else looked.freeze.current
-    frozen, frozen_at = run.store.objects.load_frozen(name), None if name is None else run.store.objects.kept_at(name)
+    frozen = run.store.objects.load_frozen(name)
     after = project.take_tree(reports=run.reports)
     known = None if looked.snapshots.known is None else run.store.objects.load_inventory(looked.snapshots.known)
     inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
@@ -192,7 +190,6 @@ def make_record(
         missing_since = audit_selection(before, outcomes, selection, names_in).missing
     measured = gather(Task(project, run.store, looked), run.workflow, run.phase, show=show or say_nothing, reach=reach)
     missing = missing_modules(run)
-    found = (*measured.findings, *look_for_oddities(root, after.files, inventory, since=frozen_at))
     return RunRecord(
         run=run.id,
         root=str(root),
@@ -226,7 +223,7 @@ def make_record(
         reach=_take_reach(inventory, before, root=root) if audit.missing or missing_since else {},
         altered_elsewhere=run.find_altered_elsewhere(inventory, after, facts, is_output),
         resolved={name: facts.modules[name] for name in missing if name in facts.modules},
-        evidence=replace(measured, findings=found),
+        evidence=measured,
         start_warnings=tuple(run.warnings),
         start_notes=tuple(run.notes),
     )
