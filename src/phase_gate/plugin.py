@@ -53,12 +53,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="Run again in a fresh process while the run is green but the streak is short",
     )
-    add(
-        "--phase-confirm-room",
-        action="store_true",
-        default=None,
-        help="The same, with the further runs made in a room with the frozen tests, newer tests beside it",
-    )
     add("--exit-signal", metavar="REASON", help="Give the exit signal 'done' for this very run")
     add(
         "--phase-criteria",
@@ -81,7 +75,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--phase-dir", metavar="DIR", help="Other state folder (also PHASE_GATE_DIR)")
     # What our own commands say to a run that they start; not for people.
     add("--phase-confirming", metavar="I/N", help=argparse.SUPPRESS)
-    add("--phase-roomless", metavar="WHY", help=argparse.SUPPRESS)
     add("--phase-baseline", metavar="REV", help=argparse.SUPPRESS)
 
 
@@ -115,9 +108,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return  # not asked for: not one hook is registered, nothing else is imported
     is_shard = config.getoption("phase") is not None and config.getoption("phase_shard") is not None
     if is_shard and not hasattr(config, "workerinput"):
-        from phase_gate.shards import start_shard
+        from phase_gate.shards.recorder import ShardRecorder
 
-        start_shard(config)
+        ShardRecorder.configure(config)
         return
     from phase_gate.recording import start
 
@@ -128,10 +121,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
-    if config.option.phase_shard == "piece":
-        from phase_gate.shards.piece import leave_reports
-
-        leave_reports(config)
     # Around the whole session: only when it has ended, output and all, may a confirming run begin.
     result = yield
     if _controller_key not in config.stash:

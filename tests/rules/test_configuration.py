@@ -118,7 +118,7 @@ def test_no_file_means_the_defaults(tmp_path: Path) -> None:
     loaded = load_configuration(tmp_path)
     assert loaded == Configuration()
     assert loaded.workflow == "tdd"
-    assert loaded.run == RunDefaults(task=None, exit="gate1", confirm="no", criteria=None, report=(), dir=None)
+    assert loaded.run == RunDefaults(task=None, exit="gate1", confirm=False, criteria=None, report=(), dir=None)
     assert (loaded.lock_timeout, loaded.docs, loaded.freeze) == (10, DEFAULT_DOCS, ())
     assert (loaded.commands, loaded.quality, loaded.allow_non_interactive) == ((), QualitySettings(), False)
     assert loaded.documents == DocumentRules(
@@ -137,7 +137,7 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
     assert loaded.run == RunDefaults(
         task="login",
         exit="dual",
-        confirm="yes",
+        confirm=True,
         criteria=5,
         report=("out/gate.json", "out/gate.md"),
         dir="build/gate",
@@ -278,7 +278,7 @@ WRONG_STRUCTURE = [
     pytest.param("run: {exit-signal: x}", "1:7", "not given on purpose", "--exit-signal with", id="signal-with-a-dash"),
     pytest.param("run: {shard: 1/2}", "1:7", "its own number", "--phase-shard with", id="shard-in-a-file"),
     pytest.param("run: {exit: gate2}", "1:13", "run.exit can't be 'gate2'", "gate1", id="exit-that-is-no-choice"),
-    pytest.param("run: {confirm: yes}", "1:16", "run.confirm can't be 'yes'", "room, true, false", id="yes-for-true"),
+    pytest.param("run: {confirm: yes}", "1:16", "run.confirm has to be a boolean", "true or false", id="yes-for-true"),
     pytest.param("run: {criteria: 0}", "1:17", "run.criteria can't be 0", "1 or more", id="no-criteria"),
     pytest.param("run: {criteria: 1.5}", "1:17", "whole number", "digits", id="one-and-a-half-criteria"),
     pytest.param("run: {criteria: true}", "1:17", "whole number", "digits", id="criteria-that-are-true"),

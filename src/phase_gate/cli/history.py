@@ -11,7 +11,6 @@ from typing import Any
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.gate.state import Event
 from phase_gate.gate.waivers import describe_override
-from phase_gate.report.proof import describe_room
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.opening import read_event
 from phase_gate.visible import show_rows
@@ -158,8 +157,7 @@ def _rows(runs: Iterator[dict[str, Any]], overrides: list[dict[str, Any]]) -> It
             title = ""
         ended.add(run)
         counts = ", ".join(_show_count(name, number) for name, number in run["counts"].items())
-        told = run["why"] or describe_room(run["metrics"])
-        why = f" ({told})" if told else ""
+        why = f" ({run['why']})" if run["why"] else ""
         iteration = "" if run["iteration"] is None else str(run["iteration"])
         yield f"{run['at'][:19] + 'Z':20}  {run['phase']:9} {iteration:>3}  {run['kind']:10}  {counts}{why}"
     if title:

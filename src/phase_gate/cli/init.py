@@ -23,7 +23,7 @@ workflow: tdd                    # a shipped workflow, or the path of your own f
 
 # run:                           # defaults of the options
 #   exit: gate1                  # tests | gate1 | dual: what pytest's exit status means
-#   confirm: false               # true | room: run again by itself while green and the streak is short
+#   confirm: false               # true: run again by itself while green and the streak is short
 #   criteria: 1                  # acceptance criteria: a number, or a file that lists them, like docs/criteria.md
 
 # parameters:

@@ -96,8 +96,6 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
             "red_seen": state.freeze.red_exited or not state.vanished,
             "red_resolved_elsewhere": len(resolved_elsewhere(record)),
         }
-    if record.session.in_room is not None:
-        metrics |= {"tests_in_room": record.session.in_room, "tests_beside_room": record.session.beside_room}
     metrics["outcomes_doubtful"] = len(record.session.doubts)
     if phase.tests == "failing":
         metrics["tests_refused"] = len(refused_targets(record, judged))
@@ -270,8 +268,6 @@ def _two_outcomes(run: JudgedRun) -> list[str]:
     is_latest = state.last_run is not None and state.last_run.kind == Kind.COMPLETE
     if latest is None or not is_latest or state.trees.last != run.run.tree:
         return []
-    if run.record.session.in_room is not None:
-        return []  # the tests there are those of the freeze, and some files of the tree are not there
     outcomes = run.record.session.outcomes
     if all_passed(outcomes) and not any(bucket in FAILING for bucket in latest.outcomes.values()):
         return []

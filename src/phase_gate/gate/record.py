@@ -69,9 +69,6 @@ class SessionFacts(Value):
     #: Platform, Python and packages that it ran with.
     surroundings: str = ""
     notes: tuple[str, ...] = ()
-    #: How many tests ran in a room, and how many beside it; None for a run outside of any room.
-    in_room: int | None = None
-    beside_room: int = 0
 
 
 class Sources(Value):

@@ -19,10 +19,10 @@ from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.making import make_proof
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
-from phase_gate.proof.rooms import Rooms, Trial
+from phase_gate.proof.rooms import Trial
 from phase_gate.rooms.arguments import parse_options, words_of_red
 from phase_gate.storage.again import again_if_moved
-from phase_gate.storage.keeping import Kept, LostError, hidden_sources
+from phase_gate.storage.keeping import Kept, hidden_sources
 from phase_gate.storage.tree.beside import changed_before
 from phase_gate.task import Task
 from phase_gate.values import replace
@@ -140,23 +140,6 @@ def _changed_beside(task: Task, files: Mapping[str, str], then: Kept, *, since: 
         for path, content in hidden_sources(files, task.tree.beside).items()
         if path in then.files or (since is not None and not changed_before(root, path, since))
     }
-
-
-def find_rooms(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> Rooms | str:
-    """Return the rooms of the present phase; why there are none, where that is so.
-
-    :param files: path -> content id, of the files as they are.
-    :param at: the time: waivers expire.
-    """
-    trial = trial_of(task, phase, files, at=at)
-    if isinstance(trial, Proof):
-        return trial.problem
-    if trial.then.problem:
-        return trial.then.problem
-    try:
-        return Rooms(trial)
-    except (LostError, OSError) as error:
-        return str(error)
 
 
 def _waived_findings(state: State, at: str) -> Iterator[Finding]:

@@ -32,7 +32,6 @@ from phase_gate.storage.lock import network_warning
 from phase_gate.task import Task
 
 if TYPE_CHECKING:
-    from phase_gate.recording.confirm import Confirmation
     from phase_gate.report.story.model import Story
 
 
@@ -60,15 +59,13 @@ class Controller(SessionRecorder):
             phase=options.phase,
             exit_signal=options.exit_signal,
             confirming=options.confirming,
-            confirms=options.confirms != "no",
+            confirms=options.confirms,
             arguments=tuple(map(str, config.invocation_params.args)),
             signal=early_signal(config),
             run=early.origin.run,
             reports=options.written,
         )
         run = RecordedRun(prepared.project, workflow, prepared.store, request)
-        if options.why_no_room:
-            run.notes.append(f"not in a room: {options.why_no_room}")
         controller = cls(config, run, options)
         try:
             run.check_order(prepared.opened)
@@ -213,35 +210,16 @@ class Controller(SessionRecorder):
         further = self._further_runs() if self._options.confirming == (0, 0) else 0
         if not further:
             return None
-        from phase_gate.recording.confirm import confirm_runs
+        from phase_gate.recording.confirm import confirm_runs, pytest_command, without_ours
 
         with own_work(self._config):
-            in_room = self._options.confirms == "room"
-            return confirm_runs(self._run.store, self._confirmation(), further=further, in_room=in_room)
-
-    def _confirmation(self) -> Confirmation:
-        from phase_gate.recording.confirm import Confirmation, pytest_command, without_ours
-
-        config, options, phase = self._config, self._options, self._run.phase
-        assert phase is not None, "the run was begun"
-        are_typed = config.args_source is pytest.Config.ArgsSource.ARGS
-        return Confirmation(
-            command=pytest_command(),
-            arguments=without_ours(self._run.request.arguments),
-            files=tuple(map(str, config.args)) if are_typed else (),
-            start=str(config.invocation_params.dir),
-            task=config.option.phase_task,
-            folder=config.option.phase_dir,
-            phase=phase.name,
-            exit_signal=options.exit_signal,
-            exit_meaning=options.exit_meaning,
-            reports=tuple(map(str, options.reports)),
-            written=options.written,
-            has_coverage=hasattr(config.option, "no_cov"),
-            is_quiet=config.get_verbosity() < 0,
-            width=screen_width(config),
-            has_colour=bool(getattr(config.get_terminal_writer(), "hasmarkup", False)),
-        )
+            return confirm_runs(
+                self._run.store,
+                (*pytest_command(), *without_ours(self._run.request.arguments)),
+                start=str(self._config.invocation_params.dir),
+                exit_signal=self._options.exit_signal,
+                further=further,
+            )
 
     def announce(self) -> tuple[str, ...]:
         if self._evaluation is None:

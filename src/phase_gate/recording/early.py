@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import argparse
 
     from phase_gate.project import Project
-    from phase_gate.rooms.line import Line
     from phase_gate.storage.signal_file import SignalFile
 
 
@@ -29,12 +28,7 @@ class StartSnapshot(Value, kw_only=False):
     at: float
     origin: Origin
     own_work: OwnWork
-    #: To the process that started us, if that was one of ours.
-    line: Line | None = None
 
-
-#: Where the number of that line stands.
-LINE_VARIABLE = "PHASE_GATE_PIECE"
 
 _key: pytest.StashKey[StartSnapshot] = pytest.StashKey()
 _signal_key: pytest.StashKey[SignalFile | None] = pytest.StashKey()
@@ -42,12 +36,7 @@ _signal_key: pytest.StashKey[SignalFile | None] = pytest.StashKey()
 
 def take_start_snapshot(config: pytest.Config) -> StartSnapshot:
     """Take the snapshot, and keep it with the configuration."""
-    line = None
-    if LINE_VARIABLE in os.environ:
-        from phase_gate.rooms.line import Line
-
-        line = Line.take(LINE_VARIABLE)
-    snapshot = config.stash[_key] = StartSnapshot(Patches(), time.time(), Origin(), OwnWork(), line)
+    snapshot = config.stash[_key] = StartSnapshot(Patches(), time.time(), Origin(), OwnWork())
     return snapshot
 
 

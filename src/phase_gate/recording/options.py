@@ -14,7 +14,7 @@ from phase_gate.project import Project
 from phase_gate.report.files import REPORT_SUFFIXES
 from phase_gate.storage.root import place_below, relative_id
 from phase_gate.values import Value
-from phase_gate.workflow.settings import Confirm, ExitMeaning
+from phase_gate.workflow.settings import ExitMeaning
 
 #: Set for whatever a verify command starts; without a typed phase, such a run is recorded for the command's task.
 PHASE_VARIABLE = "PHASE_GATE_PHASE"
@@ -23,7 +23,7 @@ PHASE_VARIABLE = "PHASE_GATE_PHASE"
 class Options(Value):
     phase: str
     exit_meaning: ExitMeaning
-    confirms: Confirm
+    confirms: bool
     exit_signal: str | None
     #: A number, or a file from the current folder, as typed.
     criteria: str | None
@@ -31,8 +31,6 @@ class Options(Value):
     workflow: str | None
     #: Which confirming run this is, of how many; (0, 0) for a run that a person started.
     confirming: tuple[int, int]
-    #: Why a run that was to be made in a room is made outside.
-    why_no_room: str = ""
     #: The verify command of a task started it, without `--phase`.
     verifies: bool = False
     #: Files that options of pytest, of its plugins and of ours name as reports, from the root; folders with a slash.
@@ -49,14 +47,13 @@ def read_options(config: pytest.Config, project: Project) -> Options:
         verifies=verifies,
         exit_meaning=option.phase_exit or defaults.exit,
         # A verify command is run as often as its task says, and no more.
-        confirms="no" if verifies else _read_confirm(config, defaults.confirm),
+        confirms=not verifies and (option.phase_confirm or defaults.confirm),
         exit_signal=_read_exit_signal(config),
         criteria=option.phase_criteria,
         reports=reports,
         written=find_written(config, project.root, reports),
         workflow=option.phase_workflow,
         confirming=_read_confirming(option.phase_confirming),
-        why_no_room=option.phase_roomless or "",
     )
 
 
@@ -126,13 +123,6 @@ def _read_exit_signal(config: pytest.Config) -> str | None:
     if not reason:
         raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
     return reason
-
-
-def _read_confirm(config: pytest.Config, usual: Confirm) -> Confirm:
-    option = config.option
-    if option.phase_confirm_room or usual == "room":
-        return "room"  # where to confirm is the project's word, also where the call says that it is to be done
-    return "yes" if option.phase_confirm else usual
 
 
 def _read_confirming(text: str | None) -> tuple[int, int]:

@@ -47,10 +47,6 @@ class WorkerWitness:
 
             self._slices = SliceWitness()
             self._outcomes.guard(phase_gate_slices=self._slices)
-        if "piece" in self._told:
-            from phase_gate.recording.pieces import piece_hooks
-
-            self._outcomes.guard(**piece_hooks(self._told["piece"], self._name_test))
         self._parts: PartsWitness | None = None
         if self._told.get("freezes"):
             from phase_gate.recording.frozen.parts import PartsWitness
@@ -133,10 +129,6 @@ class WorkerWitness:
                 "slices": self._slices.to_json(),
                 "modules": found_modules(loaded_names(), self._told["root"]),
             }
-        if "piece" in self._told:
-            from phase_gate.recording.pieces import find_strays
-
-            document["strays"] = find_strays(self._told["piece"]["outer"])
         return document
 
     def _guarding(self) -> dict[str, str]:

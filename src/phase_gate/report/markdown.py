@@ -12,7 +12,7 @@ from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.status import show_verdict
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.html.markup import show
-from phase_gate.report.proof import describe_proof, describe_room
+from phase_gate.report.proof import describe_proof
 from phase_gate.workflow.names import REPORT_TITLE
 
 _MARKS = {True: "✅", False: "❌", None: "❔"}
@@ -42,8 +42,6 @@ def render_markdown(document: Mapping[str, Any]) -> str:
         lines.append(f"| {_MARKS[guard['met']]} | {as_text(name)} | {as_text(guard['detail'])} |")
     answer = SHOWN[gate_2["answer"]]
     lines += ["", f"Gate 2, explicit exit signal: **{answer}** {as_text(gate_2['reason'])}".rstrip()]
-    if place := describe_room(document["metrics"]):
-        lines += ["", f"Last run: {as_text(place)}"]
     if proven := describe_proof(document["metrics"]):
         lines += ["", f"Proof: {as_text(proven)}"]
     for table in document.get("tables", ()):

@@ -15,7 +15,7 @@ from phase_gate.gate.evaluation import Evaluation, GuardResult
 from phase_gate.gate.findings import ALREADY_PASSING
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
-from phase_gate.report.proof import describe_proof, describe_room
+from phase_gate.report.proof import describe_proof
 from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line
 from phase_gate.workflow.conditions import Clause
@@ -74,8 +74,6 @@ def render_panel(
         lines += _findings(evaluation)
     elif evaluation.subject.iteration is not None:
         lines += _unmet_guards(evaluation)
-    if (place := describe_room(evaluation.metrics)) and not is_quiet:
-        lines += _wrapped("Run", place)
     if (proven := describe_proof(evaluation.metrics)) and not is_quiet:
         lines += _wrapped("Proof", proven)
     if evaluation.breaker.status is Status.HALF_OPEN:  # an open one is what the verdict speaks of

@@ -36,16 +36,6 @@ def describe_proof(metrics: Mapping[str, MetricValue]) -> str:
     return f"{said}; {rest}" if rest else said
 
 
-def describe_room(metrics: Mapping[str, MetricValue]) -> str:
-    """Return where a run was made; empty for one outside of any room."""
-    if "tests_in_room" not in metrics:
-        return ""
-    beside = metrics.get("tests_beside_room")
-    return f"in the room with the frozen tests ({metrics['tests_in_room']})" + (
-        f", beside it {beside} newer" if beside else ""
-    )
-
-
 #: Of the table that shows the runs of each target side by side.
 COLUMNS = ("target", "without the change", "with it", "emptied", "verdict")
 

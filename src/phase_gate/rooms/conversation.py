@@ -32,7 +32,7 @@ class Heard(Value):
     #: Those that had the word.
     answers: tuple[Mapping[str, Any], ...]
     seconds: float
-    #: The end of what it printed, if that was not shown.
+    #: The end of what it printed.
     output: str = ""
     is_late: bool = False
     status: int = 0
@@ -62,19 +62,18 @@ class Conversation:
         self._ours.close()
         self._theirs.close()
 
-    def hear(self, process: subprocess.Popen[bytes], timeout: float | None) -> Heard:
+    def hear(self, process: subprocess.Popen[bytes], timeout: float) -> Heard:
         """Read until the process has ended, or its time is over."""
         self._theirs.close()
         began = time.monotonic()
         said, printed = bytearray(), bytearray()
-        ends_at = None if timeout is None else began + timeout
         is_late = is_interrupted = False
         with selectors.DefaultSelector() as waiting, ended(process):
             waiting.register(self._ours, selectors.EVENT_READ, said)
-            if process.stdout is not None:
-                waiting.register(process.stdout, selectors.EVENT_READ, printed)
+            assert process.stdout is not None, "it is a pipe"
+            waiting.register(process.stdout, selectors.EVENT_READ, printed)
             try:
-                is_late = _listen(waiting, process, ends_at)
+                is_late = _listen(waiting, process, began + timeout)
             except KeyboardInterrupt:
                 is_interrupted = True
                 # It has a group of its own: what the terminal sends does not reach it.
@@ -102,10 +101,10 @@ def _with_word(said: bytes, word: str) -> Iterator[Mapping[str, Any]]:
             yield answer
 
 
-def _listen(waiting: selectors.BaseSelector, process: subprocess.Popen[bytes], ends_at: float | None) -> bool:
+def _listen(waiting: selectors.BaseSelector, process: subprocess.Popen[bytes], ends_at: float) -> bool:
     """Read until the process ends; return whether its time was over before."""
     while waiting.get_map():
-        left = 1.0 if ends_at is None else ends_at - time.monotonic()
+        left = ends_at - time.monotonic()
         if left <= 0:
             return True
         # A grandchild may hold the output open for ever: the end of the process is what counts.
@@ -114,7 +113,7 @@ def _listen(waiting: selectors.BaseSelector, process: subprocess.Popen[bytes], e
                 pass
             break
     while process.poll() is None:
-        if ends_at is not None and time.monotonic() > ends_at:
+        if time.monotonic() > ends_at:
             return True
         time.sleep(0.01)
     return False
@@ -155,24 +154,21 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
+    assert process.stdout is not None, "it is a pipe"
+    process.stdout.close()
 
 
 def start(
-    command: list[str], folder: str, environment: Mapping[str, str], inherited: tuple[int, ...], *, is_shown: bool
+    command: list[str], folder: str, environment: Mapping[str, str], inherited: tuple[int, ...]
 ) -> subprocess.Popen[bytes]:
-    """Start a process in a group of its own.
-
-    :param is_shown: what it prints goes where ours goes.
-    """
+    """Start a process in a group of its own."""
     return subprocess.Popen(
         command,
         cwd=folder,
         env=dict(environment),
         stdin=subprocess.DEVNULL,
-        stdout=None if is_shown else subprocess.PIPE,
-        stderr=None if is_shown else subprocess.STDOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         pass_fds=inherited,
         start_new_session=True,
     )

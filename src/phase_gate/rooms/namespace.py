@@ -32,7 +32,7 @@ def main() -> None:
         try:
             _enter(plan["root"])
             lay_out(plan["root"], plan, contents)
-            os.chdir(plan["cwd"])
+            os.chdir(plan["root"])
             if os.getuid() != plan["uid"]:
                 _become(plan["uid"], plan["gid"])
         except (OSError, ValueError) as error:

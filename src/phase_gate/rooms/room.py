@@ -20,7 +20,7 @@ from phase_gate.rooms import namespace
 from phase_gate.rooms.conversation import Conversation, Heard, ended, start
 from phase_gate.rooms.copied import copy_project, place_in, remove_left_rooms, room_folder
 from phase_gate.rooms.origins import import_roots
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, field
 
 #: How a room is made: at the project's own path, or in a copied folder.
 Kind = Literal["mounted", "copied"]
@@ -53,11 +53,8 @@ class Visit(Value):
     order: Mapping[str, Any]
     variable: str
     environment: Mapping[str, str]
-    #: The folder that it starts in, from the root.
-    here: str = "."
-    #: Seconds; None: as long as it takes.
-    timeout: float | None = None
-    is_shown: bool = False
+    #: Seconds.
+    timeout: float
 
 
 class Visited(Value):
@@ -74,8 +71,7 @@ def visit_room(room: Room, visit: Visit, *, kind: Kind | None = None) -> Visited
     _refuse_windows()
     remove_left_rooms()
     if kind != "copied" and _may_mount(room.root):
-        # What is shown may not begin with a word about a room that is refused: look first.
-        heard = None if visit.is_shown and not _can_mount(room, visit) else _visit_mounted(room, visit)
+        heard = _visit_mounted(room, visit)
         if heard is not None:
             return Visited(kind="mounted", heard=heard, folder=os.path.realpath(room.root))
     if kind == "mounted":
@@ -105,11 +101,6 @@ def _may_mount(root: Path) -> bool:
     return not any(row.split()[4].startswith(inside) for row in mounts.splitlines() if row.count(" ") > 4)
 
 
-def _can_mount(room: Room, visit: Visit) -> bool:
-    nothing = (sys.executable, "-I", "-S", "-c", "")
-    return _visit_mounted(room, replace(visit, command=nothing, arguments=(), order={}, is_shown=False)) is not None
-
-
 def _visit_mounted(room: Room, visit: Visit) -> Heard | None:
     """Return what was heard; None where no room can be made this way."""
     with _start_mounted(room, visit) as (conversation, process):
@@ -127,7 +118,6 @@ def _start_mounted(room: Room, visit: Visit) -> Iterator[tuple[Conversation, sub
     with room_folder() as temporary, Conversation({**visit.order, "root": root}) as conversation:
         plan = {
             "root": root,
-            "cwd": os.path.join(root, visit.here),
             "uid": os.getuid(),
             "gid": os.getgid(),
             "left_out": sorted(room.left_out),
@@ -145,7 +135,7 @@ def _start_mounted(room: Room, visit: Visit) -> Iterator[tuple[Conversation, sub
         launcher = [sys.executable, "-I", "-S", namespace.__file__, str(plan_out)]
         inherited = (plan_out, conversation.number)
         try:
-            process = start(launcher, root, os.environ, inherited, is_shown=visit.is_shown)
+            process = start(launcher, root, os.environ, inherited)
         finally:
             os.close(plan_out)
         with contextlib.suppress(BrokenPipeError), os.fdopen(plan_in, "wb") as target:
@@ -190,9 +180,7 @@ def _start_copied(room: Room, visit: Visit) -> Iterator[tuple[Conversation, subp
                 **_own_bytecode(visit.environment, temporary),
             }
             words = _arguments(tuple(word.replace(root, str(folder)) for word in visit.arguments), temporary)
-            here = os.path.join(folder, visit.here)
-            inherited = (conversation.number,)
-            process = start([*visit.command, *words], here, given, inherited, is_shown=visit.is_shown)
+            process = start([*visit.command, *words], str(folder), given, (conversation.number,))
             with ended(process):
                 yield conversation, process, str(folder)
 
@@ -201,16 +189,6 @@ def keep_room(room: Room, folder: Path) -> None:
     """Copy the room to a folder that stays, for people who want to look."""
     folder.mkdir(parents=True)
     _furnish(room, folder)
-
-
-def visit_project(root: Path, visit: Visit) -> Heard:
-    """Run pytest in the project itself, and listen."""
-    top = os.path.realpath(root)
-    with Conversation({**visit.order, "root": top}) as conversation:
-        given = {**visit.environment, visit.variable: str(conversation.number)}
-        here, inherited = os.path.join(top, visit.here), (conversation.number,)
-        process = start([*visit.command, *visit.arguments], here, given, inherited, is_shown=visit.is_shown)
-        return conversation.hear(process, visit.timeout)
 
 
 def _place(room: Room, folder: Path) -> Path:

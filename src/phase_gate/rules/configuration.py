@@ -43,7 +43,6 @@ from phase_gate.workflow.settings import (
     FILE_NAME,
     AgentSettings,
     Configuration,
-    Confirm,
     DocumentRules,
     EvidenceCommand,
     ExitMeaning,
@@ -200,7 +199,7 @@ def _read_run(fields: Fields) -> tuple[RunDefaults, str | None]:
     run = RunDefaults(
         task=fields.text("task", None),
         exit=fields.choice("exit", _EXIT_MEANINGS, "gate1"),
-        confirm=_read_confirm(fields),
+        confirm=fields.boolean("confirm", False),
         criteria=_read_criteria(fields),
         report=_read_reports(fields),
         dir=_read_dir(fields),
@@ -209,13 +208,6 @@ def _read_run(fields: Fields) -> tuple[RunDefaults, str | None]:
     workflow = fields.text("workflow", None)
     fields.finish()
     return run, workflow
-
-
-def _read_confirm(fields: Fields) -> Confirm:
-    node = fields.node_of("confirm")
-    if isinstance(node, YamlScalar) and node.text.lower() not in ("true", "false"):
-        return "room" if fields.choice("confirm", ("room", "true", "false"), "false") == "room" else "no"
-    return "yes" if fields.boolean("confirm", False) else "no"
 
 
 def _read_reports(fields: Fields) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def combine_shards(shards: Sequence[Shard]) -> SessionFacts:
     shards = _refuse_gaps(shards)
     _refuse_mixed(shards)
     _refuse_unfinished(shards)
-    return merge_shards(shards, deselected=find_deselected(shards))
+    return merge_shards(shards, deselected=_find_deselected(shards))
 
 
 # --- do they belong together? ----------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def _refuse_mixed(shards: Sequence[Shard]) -> None:
             )
     _refuse_odd(shards, "the commit", *_twice(lambda shard: shard.commit[:12] or "none"))
     _refuse_odd(shards, "the sources", *_twice(lambda shard: shard.tree.partition(":")[2][:12]))
-    refuse_other_rules(shards)
+    _refuse_other_rules(shards)
     _refuse_odd(
         shards,
         "the collection",
@@ -75,7 +75,7 @@ def _twice(show: Callable[[Shard], str]) -> tuple[Callable[[Shard], str], Callab
     return show, show
 
 
-def refuse_other_rules(shards: Sequence[Shard]) -> None:
+def _refuse_other_rules(shards: Sequence[Shard]) -> None:
     """Refuse shards of which one was recorded for something else, or with other settings."""
     alike: tuple[tuple[str, Callable[[Shard], str]], ...] = (
         ("the task", lambda shard: shard.task),
@@ -140,7 +140,7 @@ def _refuse_unfinished(shards: Sequence[Shard]) -> None:
         raise ShardError(f"{shard.name} is not complete: {why}", remedy="run that shard again, to its end")
 
 
-def find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
+def _find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
     """Return the collected tests that were left out on purpose. Raises ShardError for any that were just lost."""
     owner: dict[str, Shard] = {}
     for shard in shards:
@@ -152,15 +152,13 @@ def find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
                     f"{before.name} and {shard.name} both ran {count(len(twice), 'test')}: {_listed(twice)}",
                     remedy="split the suite: does each shard know its number, and have all the tests in one order?",
                 )
-    # The same list in all shards, as a rule; in a room there may be others than beside it.
-    collected = dict.fromkeys(test_id for each in {shard.collected: None for shard in shards} for test_id in each)
-    unseen = [test_id for test_id in collected if test_id not in owner]
+    unseen = [test_id for test_id in shards[0].collected if test_id not in owner]
     if not unseen:
         return frozenset()
     out_of: dict[str, set[str]] = {}
     for shard in shards:
         for who, ranges in shard.left_out.items():
-            out_of.setdefault(who, set()).update(ids_in(shard, ranges))
+            out_of.setdefault(who, set()).update(_ids_in(shard, ranges))
     # What leaves out tests of another shard is what splits: a test that no shard runs is lost by it, not deselected.
     on_purpose = set().union(*(left for left in out_of.values() if left.isdisjoint(owner)))
     lost = [test_id for test_id in unseen if test_id not in on_purpose]
@@ -172,7 +170,7 @@ def find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
     return frozenset(unseen)
 
 
-def ids_in(shard: Shard, ranges: Ranges) -> Iterator[str]:
+def _ids_in(shard: Shard, ranges: Ranges) -> Iterator[str]:
     return (shard.collected[place] for start, end in ranges for place in range(start, end))
 
 

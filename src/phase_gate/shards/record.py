@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import SessionFacts
@@ -17,16 +17,11 @@ from phase_gate.values import Value, field
 Ranges = tuple[tuple[int, int], ...]
 
 
-#: How a suite was split: by numbers, as a CI's jobs are; or by the tests that a room has, and those that it has not.
-Part = Literal["numbered", "room", "beside"]
-
-
 class Split(Value, kw_only=False):
     """Which shard, of how many."""
 
     index: int
     total: int
-    part: Part = "numbered"
 
     def __str__(self) -> str:
         return f"{self.index}/{self.total}"
@@ -63,8 +58,7 @@ class Shard(Value):
 
     @property
     def name(self) -> str:
-        named = {"room": "the run in the room", "beside": "the run beside the room"}
-        return named.get(self.split.part, f"shard {self.split}")
+        return f"shard {self.split}"
 
     @property
     def shown(self) -> SessionFacts:

@@ -228,7 +228,6 @@ def _refuse_verdicts(config: pytest.Config) -> None:
     for given, name, remedy in (
         (option.exit_signal, "--exit-signal", f'{combine} --exit-signal="..."'),
         (option.phase_confirm, "--phase-confirm", again),
-        (option.phase_confirm_room, "--phase-confirm-room", again),
         (option.phase_report, "--phase-report", f"{combine} --report FILE"),
         (option.phase_exit, "--phase-exit", f"{combine} --exit gate1, or --exit dual"),
     ):

@@ -73,8 +73,6 @@ METRICS: tuple[Metric, ...] = (
     Metric("run_kind", "text", "The kind of the run: complete, partial, incomplete or empty"),
     Metric("code_as_tested", "bool", "The tree, docs left out, is what the last complete green run left"),
     Metric("duration_s", "number", "Seconds from the start of the session to its end"),
-    Metric("tests_in_room", "int", "Tests that this run made in a room with the frozen tests; unknown outside of one"),
-    Metric("tests_beside_room", "int", "Tests that the room does not have, and that ran beside it"),
     Metric("targets_proven", "int", "Targets that fail without the change and pass with it, tried in rooms"),
     Metric("targets_disproven", "int", "Targets that pass without the change, or fail with it in a clean room"),
     Metric("targets_vacuous", "int", "Targets that pass whatever the new or changed functions do"),

@@ -95,16 +95,13 @@ class Overlay(Value):
         return self.places.get(key, key)
 
 
-#: Whether further runs follow by themselves while the streak is short, and where they are made.
-Confirm = Literal["no", "yes", "room"]
-
-
 class RunDefaults(Value):
     """What options of `pytest --phase` are when the call leaves them out."""
 
     task: str | None = None
     exit: ExitMeaning = "gate1"
-    confirm: Confirm = "no"
+    #: Whether further runs follow by themselves while the streak is short.
+    confirm: bool = False
     #: A number, or the path of a file with ids.
     criteria: int | str | None = None
     report: tuple[str, ...] = ()

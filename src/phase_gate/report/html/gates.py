@@ -11,7 +11,7 @@ from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.html.markup import Html, join, tag
 from phase_gate.report.labels import headline, phase_class, tone
-from phase_gate.report.proof import describe_proof, describe_room
+from phase_gate.report.proof import describe_proof
 from phase_gate.report.story.model import Story
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import show_value
@@ -85,12 +85,11 @@ def render_gates(story: Story) -> Html:
     about = f"iteration {verdict['iteration']}" if verdict["iteration"] is not None else verdict["run_kind"]
     # It stands above already, unless something came after it.
     said = "" if story.standing.document.items() <= verdict.items() else f": {verdict['reason']}"
-    place, proven = describe_room(verdict["metrics"]), describe_proof(verdict["metrics"])
+    proven = describe_proof(verdict["metrics"])
     return join(
         (
             tag("p", f"The last verdict, on {verdict['phase']}, {about}{said}.", class_="intro"),
             tag("div", _gate_1(verdict), _gate_2(verdict), class_="gates"),
-            tag("p", tag("span", "Last run", class_="label"), " ", place, class_="proof") if place else None,
             tag("p", tag("span", "Proof", class_="label"), " ", proven, class_="proof") if proven else None,
         )
     )

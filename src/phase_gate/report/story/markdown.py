@@ -10,7 +10,7 @@ from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.labels import describe_cells, describe_counts, headline, outcome_of, short_time
 from phase_gate.report.markdown import as_code, as_marked_table, as_table, as_text, next_line
-from phase_gate.report.proof import describe_proof, describe_room, proof_section
+from phase_gate.report.proof import describe_proof, proof_section
 from phase_gate.report.story.model import Story
 from phase_gate.report.tables import sparkline
 from phase_gate.visible import count
@@ -78,8 +78,6 @@ def _gates(story: Story) -> Iterator[str]:
         yield f"| {_MARKS[guard['met']]} | {as_text(guard['name'])}{waived} | {as_text(guard['detail'])} |"
     yield ""
     yield f"Gate 2, explicit exit signal: **{SHOWN[gate_2['answer']]}** {as_text(gate_2['reason'])}".rstrip()
-    if place := describe_room(verdict["metrics"]):
-        yield from ("", f"Last run: {as_text(place)}")
     if proven := describe_proof(verdict["metrics"]):
         yield from ("", f"Proof: {as_text(proven)}")
 
