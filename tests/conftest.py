@@ -1,6 +1,6 @@
 """Fixtures for all tests: nothing of the machine's own environment reaches an inner run.
 
-yaml, filelock and complexipy are imported here, before any inner session: pytester forgets what a session imported,
+yaml, filelock and ruff are imported here, before any inner session: pytester forgets what a session imported,
 and compiled parts do not survive a second import.
 """
 
@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import complexipy
 import filelock  # noqa: F401
 import hypothesis
 import pytest
+import ruff
 import yaml  # noqa: F401
 
 from phase_gate.evidence import gathering
@@ -116,7 +116,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> pytest.Mon
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     # A plain installation, in this process and in those that it starts; `quality_extra` gives the rest back.
-    monkeypatch.setitem(sys.modules, "complexipy", None)
+    monkeypatch.setitem(sys.modules, "ruff", None)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (WITHOUT_EXTRAS, os.environ.get("PYTHONPATH")))))
     # A proof starts pytest three times and more; thousands of tests end a phase, and few are about proofs.
     monkeypatch.setattr(gathering, "PROVER", "tests.unproven")
@@ -134,7 +134,7 @@ def with_proof(clean_environment: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quality_extra(clean_environment: pytest.MonkeyPatch) -> None:
     """The extra `quality` is installed."""
-    clean_environment.setitem(sys.modules, "complexipy", complexipy)
+    clean_environment.setitem(sys.modules, "ruff", ruff)
     clean_environment.setenv("PYTHONPATH", os.environ["PYTHONPATH"].removeprefix(WITHOUT_EXTRAS).lstrip(os.pathsep))
 
 

@@ -114,7 +114,7 @@ def _serve(script: str) -> None:
     for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    sys.modules["complexipy"] = None  # type: ignore[assignment]  # a plain installation; see `_give_extras`
+    sys.modules["ruff"] = None  # type: ignore[assignment]  # a plain installation; see `_give_extras`
     os.fsync = lambda fd: None  # nobody pulls the plug here
     _warm_up()
     # What is there now stays: a child that collects garbage need not look through it, and does not copy its pages.
@@ -171,7 +171,7 @@ def _warm_up() -> None:
 
 def _give_extras() -> None:
     """Be an installation with extras."""
-    del sys.modules["complexipy"]
+    del sys.modules["ruff"]
     sys.path[:] = [path for path in sys.path if path != WITHOUT_EXTRAS]
 
 

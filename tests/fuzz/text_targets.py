@@ -13,7 +13,6 @@ from phase_gate.agents.shell_writes import find_writes, patched_paths
 from phase_gate.agents.tools import find_file_writes
 from phase_gate.claims.confidence import find_patterns, plan_is_ticked
 from phase_gate.claims.text import read_claim_text, sentences
-from phase_gate.evidence.quality.copies import code_lines
 from phase_gate.gate.failures import blank
 from phase_gate.gate.overrides import is_excuse
 from phase_gate.names import find_name_fault, name_key
@@ -86,11 +85,6 @@ def message(data: bytes) -> None:
     is_excuse(text)
 
 
-def source(data: bytes) -> None:
-    for line in code_lines(_text(data)):
-        assert line.text
-
-
 def shown(data: bytes) -> None:
     text = _text(data)
     seen = show_text(text)
@@ -133,14 +127,6 @@ ROWS: tuple[tuple[str, Callable[[bytes], Any], tuple[bytes, ...]], ...] = (
         (
             b"E   AssertionError: /tmp/a/b.py:3 pid = 12 at 0x7f 12:30:01 2026-01-01T01:02:03Z 3.5 s tmpabcdef\n",
             b"FAILED a.py::b - error\nit works, done -- ok\n",
-        ),
-    ),
-    (
-        "source",
-        source,
-        (
-            b'"""A."""\nimport a\n\n\ndef b(c="d", *e):\n'
-            b"    '''f'''\n    return [c,  # g\n        r'\\h', {}]; i = \"j\"\n",
         ),
     ),
     ("shown", shown, ("a\x1b[2J \u202e ::error:: ##[x] \u2714\ufe0f \u200b\n\r\u0645\u200c\u062e".encode(),)),

@@ -73,12 +73,6 @@ evidence:
     enabled: true
     include: [src/**]
     exclude: [src/generated/**]
-    max_cyclomatic: 8
-    max_cognitive: 12
-    max_length: 40
-    max_nesting: 3
-    duplicate_lines: 5
-    lint: false
   documents:
     include: [manual/**]
     exclude: []
@@ -181,16 +175,7 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         EvidenceCommand(name="build", run="make -s 'all of it'", timeout=2.5),
         EvidenceCommand(name="lint", run="check | tail", shell=True),
     )
-    assert loaded.quality == QualitySettings(
-        include=("src/**",),
-        exclude=("src/generated/**",),
-        max_cyclomatic=8,
-        max_cognitive=12,
-        max_length=40,
-        max_nesting=3,
-        duplicate_lines=5,
-        lint=False,
-    )
+    assert loaded.quality == QualitySettings(include=("src/**",), exclude=("src/generated/**",))
     assert loaded.documents == DocumentRules(
         include=("manual/**",), exclude=(), minimum_words=50, decisions=("records/**",), timeout=2.5
     )
@@ -207,11 +192,9 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
     ("text", "is_default"),
     [
         pytest.param("evidence: {quality: {}}", True, id="an-empty-part"),
-        pytest.param("evidence: {quality: {max_length: 50}}", True, id="a-default-spelled-out"),
-        pytest.param("evidence: {quality: {max_length: 51}}", False, id="a-limit"),
+        pytest.param("evidence: {quality: {enabled: true}}", True, id="a-default-spelled-out"),
         pytest.param("evidence: {quality: {enabled: false}}", False, id="switched-off"),
         pytest.param("evidence: {quality: {exclude: [old.py]}}", False, id="a-file-left-out"),
-        pytest.param("evidence: {quality: {lint: false}}", False, id="lint"),
     ],
 )
 def test_every_word_about_quality_is_part_of_its_rule(text: str, is_default: bool) -> None:
@@ -318,19 +301,8 @@ WRONG_STRUCTURE = [
     pytest.param("evidence: {commands: {b: {}}}", "1:26", "the key 'run' is missing", "", id="a-command-without-one"),
     pytest.param("evidence: {commands: {B: {run: a}}}", "1:23", "can't be named", "lower case", id="a-command-named-B"),
     pytest.param("evidence: {quality: true}", "1:21", "evidence.quality has to be a mapping", "", id="quality-is-true"),
-    pytest.param("evidence: {quality: {max: 1}}", "1:22", "unknown key 'max'", "max_length", id="another-limit"),
-    pytest.param(
-        "evidence: {quality: {max_length: 0}}", "1:34", "max_length can't be 0", "1 or more", id="a-limit-of-none"
-    ),
-    pytest.param(
-        "evidence: {quality: {duplicate_lines: 2}}",
-        "1:39",
-        "duplicate_lines can't be 2",
-        "3 or more",
-        id="copies-everywhere",
-    ),
-    pytest.param("evidence: {quality: {max_nesting: 1.5}}", "1:35", "a whole number", "", id="half-a-level"),
-    pytest.param("evidence: {quality: {lint: no}}", "1:28", "a boolean", "true or false", id="lint-no"),
+    pytest.param("evidence: {quality: {max: 1}}", "1:22", "unknown key 'max'", "exclude", id="a-limit"),
+    pytest.param("evidence: {quality: {enabled: no}}", "1:31", "a boolean", "true or false", id="enabled-no"),
     pytest.param("evidence: {documents: {a: 1}}", "1:24", "unknown key 'a'", "minimum_words", id="other-documents"),
     pytest.param("evidence: {documents: {include: []}}", "1:33", "no document would", "name some", id="no-document"),
     pytest.param("evidence: {documents: {minimum_words: 0}}", "1:39", "can't be 0", "1 or more", id="no-words"),
@@ -534,7 +506,7 @@ RIGHT = {
     "agents": "agents: {until: cycle}",
     "nothing-about-agents": "agents: {}",
     "a-command": "evidence: {commands: {build: {run: make}}}",
-    "quality": "evidence: {quality: {enabled: false, include: [], max_nesting: 0, duplicate_lines: 3, lint: true}}",
+    "quality": "evidence: {quality: {enabled: false, include: []}}",
     "no-rules-for-documents": "evidence: {documents: {}}",
     "documents": "evidence: {documents: {include: [a.md], exclude: [], minimum_words: 1, timeout: 0}}",
 }

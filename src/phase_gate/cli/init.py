@@ -32,8 +32,7 @@ workflow: tdd                    # a shipped workflow, or the path of your own f
 
 # evidence:
 #   quality:                     # of code, in REFACTOR: pip install 'pytest-phase-gate[quality]'
-#     max_cyclomatic: 10
-#     max_cognitive: 15
+#     exclude: ["generated/**"]
 
 # agents:                        # what the hooks of coding agents are told: phase-gate init --agent NAME
 #   until: cycle                 # cycle | phase: how far an agent has to come before it may stop

@@ -10,8 +10,6 @@ from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree.fingerprint import compile_globs
 
-#: What the extra brings.
-LIBRARIES = ("complexipy", "ruff")
 _TEST_FOLDERS = frozenset({"test", "tests"})
 
 
@@ -22,7 +20,7 @@ class SourcesProvider(Provider):
         return Measured()
 
     def remember(self, context: EvidenceContext) -> Any:
-        if not context.configuration.quality.enabled or missing_libraries():
+        if not context.configuration.quality.enabled or not has_ruff():
             return None
         return {path: content_id(data) for path, data in read_files(context, list_sources(context)).items()}
 
@@ -30,9 +28,9 @@ class SourcesProvider(Provider):
 PROVIDER = SourcesProvider()
 
 
-def missing_libraries() -> tuple[str, ...]:
-    """Return which libraries are not installed. Looks for them only: importing takes much longer."""
-    return tuple(name for name in LIBRARIES if importlib.util.find_spec(name) is None)
+def has_ruff() -> bool:
+    """Tell whether ruff is installed. Looks for it only: importing takes longer."""
+    return importlib.util.find_spec("ruff") is not None
 
 
 def list_sources(context: EvidenceContext, *, aside: frozenset[str] | None = None) -> list[str]:

@@ -66,13 +66,6 @@ def read_quality(fields: Fields) -> QualitySettings:
         enabled=section.boolean("enabled", default.enabled),
         include=section.text_list("include", default.include),
         exclude=section.text_list("exclude", default.exclude),
-        max_cyclomatic=section.integer("max_cyclomatic", default.max_cyclomatic, minimum=1),
-        max_cognitive=section.integer("max_cognitive", default.max_cognitive, minimum=0),
-        max_length=section.integer("max_length", default.max_length, minimum=1),
-        max_nesting=section.integer("max_nesting", default.max_nesting, minimum=0),
-        # Fewer are no copy: every other function would have one.
-        duplicate_lines=section.integer("duplicate_lines", default.duplicate_lines, minimum=3),
-        lint=section.boolean("lint", default.lint),
     )
     section.finish()
     return settings

@@ -135,20 +135,12 @@ class EvidenceCommand(Value):
 
 
 class QualitySettings(Value):
-    """What counts as code that could be better; without a file, the defaults of those who make such tools."""
+    """Which code is looked at; what could be better in it, ruff and its settings say."""
 
     enabled: bool = True
     #: Globs of the files to look at; none: all that are neither tests nor documents.
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    #: The limits of one function. Length is counted in statements, nesting in levels of indentation.
-    max_cyclomatic: int = 10
-    max_cognitive: int = 15
-    max_length: int = 50
-    max_nesting: int = 4
-    #: As many statements in a row are a copy if they stand elsewhere, too.
-    duplicate_lines: int = 6
-    lint: bool = True
 
     @property
     def rule(self) -> str:

@@ -1,0 +1,326 @@
+"""Is the code easier to read than when the phase began, and what could still be better?
+
+Ruff answers: its rules about complexity and length, and the rules that the project has chosen. All code is counted,
+wherever it stands, and comments hide nothing: moving, renaming and silencing change no number. Quality is what is
+missing to no finding at all, so 0 is best and more is better. May read files and start ruff.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from phase_gate.codec import from_json, to_json
+from phase_gate.evidence.context import EvidenceContext, Provider
+from phase_gate.evidence.sources import content_id, has_ruff, list_aside, list_sources, read_files
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import QUALITY_METRICS, Measured, Table
+from phase_gate.storage.ownership import is_in_environment
+from phase_gate.values import Value
+from phase_gate.visible import count
+from phase_gate.workflow.metrics import MetricValue
+
+#: Complexity, and too many returns, branches, arguments or statements of a function: looked for in every project.
+READING_RULES = "C901,PLR0911,PLR0912,PLR0913,PLR0915"
+#: What is looked for beside them in a project that has no settings for ruff: what every version of it has looked for.
+_USUAL_RULES = "E4,E7,E9,F"
+#: Where ruff has its settings; in the last one others have theirs, too.
+_SETTINGS = ("ruff.toml", ".ruff.toml", "pyproject.toml")
+#: What ruff says of a file that it can't read: older versions have no code for wrong syntax.
+_UNREADABLE = ("invalid-syntax", None, "E902")
+#: Files for one call: a command line has its limits.
+_AT_ONCE = 2000
+#: Seconds: a thousand files take one.
+_TIMEOUT = 120.0
+#: Files that a warning names, and those that the table names.
+_WARNED, _SHOWN = 3, 8
+_INSTALL = "pip install 'pytest-phase-gate[quality]'"
+
+
+class QualityProvider(Provider):
+    def measure(self, context: EvidenceContext) -> Measured:
+        ruff = _find_ruff(context)
+        return _unknown(context, ruff) if isinstance(ruff, str) else _compare(context, ruff)
+
+    def remember(self, context: EvidenceContext) -> Any:
+        ruff = _find_ruff(context)
+        return None if isinstance(ruff, str) else to_json(_remember(context, ruff))
+
+
+PROVIDER = QualityProvider()
+
+
+class _Ruff(Value):
+    program: str
+    version: str
+
+
+class _Look(Value):
+    """The code at one moment."""
+
+    #: What is in each file, as a hash; what ruff finds in those that it can read; and why it can't read the others.
+    contents: Mapping[str, str]
+    found: Mapping[str, tuple[Finding, ...]]
+    unread: Mapping[str, str]
+
+
+class _Before(Value):
+    """The code as it was when the phase began, and by what it was measured."""
+
+    contents: Mapping[str, str]
+    counts: Mapping[str, int]
+    unread: frozenset[str]
+    aside: frozenset[str]
+    version: str
+    rule: str
+    told: str
+
+
+# --- comparing
+
+
+def _remember(context: EvidenceContext, ruff: _Ruff) -> _Before:
+    told = _read_settings(context)
+    look = _look(context, ruff, told)
+    return _Before(
+        contents={path: look.contents[path] for path in look.found},
+        counts={path: len(found) for path, found in look.found.items()},
+        unread=frozenset(look.unread),
+        aside=frozenset(list_aside(context)),
+        version=ruff.version,
+        rule=context.configuration.quality.rule,
+        told=_digest(told),
+    )
+
+
+def _compare(context: EvidenceContext, ruff: _Ruff) -> Measured:
+    memory = context.recall("quality")
+    before = None if memory is None else from_json(_Before, memory)
+    told = _read_settings(context)
+    changed = "" if before is None else _changed_rules(context, before, told)
+    if changed:
+        remedy = f"set them back, or take them as they are: {_begin_anew(context)}"
+        return Measured(warnings=(f"quality is unknown: {changed} changed since the phase began; {remedy}",))
+    look = _look(context, ruff, told, None if before is None else before.aside)
+    scope = _scope(context.recall("sources"), before, look)
+    worst_first = sorted(scope & look.found.keys(), key=lambda path: (-len(look.found[path]), path))
+    places = [finding for path in worst_first for finding in look.found[path]]
+    compared = before if before is not None and before.version == ruff.version else None
+    # A file that can't be read, now or before, is in neither sum: breaking one makes nothing better.
+    left_out = {*look.unread, *(() if compared is None else compared.unread)}
+    now = {path: len(found) for path, found in look.found.items() if path not in left_out}
+    metrics: dict[str, MetricValue] = {"quality_after": -sum(now.values()), "improvements_found": len(places)}
+    then = now
+    if compared is not None:
+        then = {path: number for path, number in compared.counts.items() if path not in left_out}
+        difference = sum(then.values()) - sum(now.values())
+        metrics |= {"quality_before": -sum(then.values()), "quality_delta": difference}
+    # Nothing was found, but not everything could be looked at: then it is unknown.
+    if places or not scope & look.unread.keys():
+        metrics["no_more_improvements_identified"] = not places
+    return Measured(
+        metrics=metrics,
+        findings=(*_find_worse(sum(then.values()), sum(now.values())), *places),
+        tables=_make_table(then, now, scope, is_compared=compared is not None),
+        warnings=(*_warn_unread(look, scope), *_warn_unknown_before(context, before, compared, ruff)),
+    )
+
+
+def _changed_rules(context: EvidenceContext, before: _Before, told: Mapping[str, str]) -> str:
+    """Name the rules that are not those of the phase's beginning: what they find can't be compared."""
+    if before.rule != context.configuration.quality.rule:
+        return "the settings under evidence.quality"
+    if before.told != _digest(told):
+        return f"ruff's settings{f' in {min(told)}' if told else ''}"
+    return ""
+
+
+def _scope(cycle: Mapping[str, str] | None, before: _Before | None, look: _Look) -> set[str]:
+    """Return the files that this cycle has changed; all of them if it had changed none when the phase began.
+
+    What it had changed by then is settled: touching another file makes the scope no smaller.
+    """
+    present = set(look.contents)
+    if cycle is None:
+        return present
+    by_then = look.contents if before is None else before.contents
+    changed = {path for path, content in by_then.items() if cycle.get(path) != content}
+    if not changed:
+        return present
+    return present & (changed | {path for path, content in look.contents.items() if cycle.get(path) != content})
+
+
+# --- saying
+
+
+def _unknown(context: EvidenceContext, why: str) -> Measured:
+    """Say why nothing is known to those whose rules ask for it by name. The others need not know that it exists."""
+    names = context.wanted & QUALITY_METRICS
+    return Measured(warnings=(f"{_are(names)} unknown: {why}",) if names else ())
+
+
+def _find_worse(before: int, now: int) -> Iterator[Finding]:
+    if now > before:
+        detail = f"ruff has {count(now, 'finding')}, and had {before} when the phase began"
+        yield Finding(slug="quality-worse", tier="advisory", detail=detail)
+
+
+def _make_table(
+    then: Mapping[str, int], now: Mapping[str, int], scope: set[str], *, is_compared: bool
+) -> tuple[Table, ...]:
+    """Return the files of the scope, and all that changed, the worst first; and all files together."""
+    every = {*then, *now}
+    shown = {path for path in every if path in scope or then.get(path, 0) != now.get(path, 0)}
+    ordered = sorted(shown, key=lambda path: (-max(then.get(path, 0), now.get(path, 0)), path))
+    if not ordered:
+        return ()
+    rows = [(path, _cell(then.get(path, 0), now.get(path, 0))) for path in ordered[:_SHOWN]]
+    if len(ordered) > _SHOWN:
+        rows.append((f"and {len(ordered) - _SHOWN} more", ""))
+    if len(every) > 1:
+        rows.append((f"all {count(len(now), 'file')}", _cell(sum(then.values()), sum(now.values()))))
+    title = "Quality, before -> now: fewer is better" if is_compared else "Quality: fewer is better"
+    return (Table(title=title, columns=("file", "findings"), rows=tuple(rows)),)
+
+
+def _cell(before: int, now: int) -> str:
+    return str(now) if before == now else f"{before}->{now}"
+
+
+def _warn_unread(look: _Look, scope: set[str]) -> Iterator[str]:
+    unread = sorted(look.unread.keys() & scope)
+    if unread:
+        shown = "; ".join(f"{path} ({look.unread[path]})" for path in unread[:_WARNED])
+        more = f" and {len(unread) - _WARNED} more" if len(unread) > _WARNED else ""
+        yield f"quality is unknown for {shown}{more}"
+
+
+def _warn_unknown_before(
+    context: EvidenceContext, before: _Before | None, compared: _Before | None, ruff: _Ruff
+) -> Iterator[str]:
+    names = context.wanted & {"quality_before", "quality_delta"}
+    if compared is None and names:
+        why = "nothing was measured when the phase began"
+        if before is not None:
+            why = f"it was measured with ruff {before.version} when the phase began, and is with {ruff.version} now"
+        yield f"{_are(names)} unknown: {why}; {_begin_anew(context)}"
+
+
+def _begin_anew(context: EvidenceContext) -> str:
+    return f'phase-gate rewind {context.phase} --reason "..." begins the phase anew'
+
+
+def _are(names: frozenset[str]) -> str:
+    return f"{', '.join(sorted(names))} {'is' if len(names) == 1 else 'are'}"
+
+
+# --- ruff
+
+
+def _find_ruff(context: EvidenceContext) -> _Ruff | str:
+    """Return the tool, or why there is none."""
+    if not context.configuration.quality.enabled:
+        return "evidence.quality.enabled is false in phase-gate.yaml"
+    if not has_ruff():
+        return f"ruff is not installed; {_INSTALL}"
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        import ruff.__main__
+
+        path, top = os.path.realpath(ruff.__file__ or ""), os.path.realpath(context.root)
+        if path.startswith(top + os.sep) and not is_in_environment(path, top):
+            return f"{os.path.relpath(path, top)} stands in the way of ruff; {_INSTALL}"
+        return _Ruff(program=str(ruff.__main__.find_ruff_bin()), version=version("ruff"))
+    except (ImportError, FileNotFoundError, PackageNotFoundError) as error:
+        return f"{error}; {_INSTALL}"
+
+
+def _read_settings(context: EvidenceContext) -> dict[str, str]:
+    """Return what ruff is told, by file of the project."""
+    names = context.list_files(lambda path: path.rpartition("/")[2] in _SETTINGS)
+    return {name: text for name, data in read_files(context, names).items() if (text := _tells_ruff(name, data))}
+
+
+def _digest(told: Mapping[str, str]) -> str:
+    return content_id(json.dumps(told, sort_keys=True).encode())
+
+
+def _tells_ruff(name: str, data: bytes) -> str:
+    if not name.endswith("pyproject.toml"):
+        return hashlib.sha256(data).hexdigest()
+    if b"ruff" not in data:
+        return ""
+    import tomllib
+
+    try:
+        document = tomllib.loads(data.decode("utf-8"))
+        section = document["tool"]["ruff"]
+    except KeyError:
+        return ""
+    except (ValueError, TypeError):
+        return hashlib.sha256(data).hexdigest()
+    # Which Python the project is for changes what ruff finds, too.
+    return json.dumps([section, document.get("project", {}).get("requires-python")], sort_keys=True, default=str)
+
+
+def _look(context: EvidenceContext, ruff: _Ruff, told: Mapping[str, str], aside: frozenset[str] | None = None) -> _Look:
+    sources = read_files(context, list_sources(context, aside=aside))
+    found: dict[str, tuple[Finding, ...]] = dict.fromkeys(sources, ())
+    unread: dict[str, str] = {}
+    for path, row in _check(context, ruff, _rules(told), sorted(sources)):
+        line, message = row["location"]["row"], row["message"]
+        if row["code"] in _UNREADABLE:
+            unread.setdefault(path, f"line {line}: {message[:1].lower()}{message[1:]}")
+            continue
+        detail = f"{row['code']} {message}"
+        found[path] += (Finding(slug="could-improve", tier="advisory", file=path, line=line, detail=detail),)
+    return _Look(
+        contents={path: content_id(data) for path, data in sources.items()},
+        found={path: findings for path, findings in found.items() if path not in unread},
+        unread=unread,
+    )
+
+
+def _check(
+    context: EvidenceContext, ruff: _Ruff, rules: Iterable[str], paths: list[str]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield what ruff finds, with the path from the root. It changes no file, whatever the project's settings say."""
+    root = os.path.realpath(context.root)
+    known = {os.path.join(root, path): path for path in paths}
+    command = [ruff.program, "check", "--no-fix", "--no-cache", "--exit-zero", "--quiet", "--output-format=json"]
+    command += ["--ignore-noqa", *rules, "--"]
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("RUFF_")}
+    for start in range(0, len(paths), _AT_ONCE):
+        done = subprocess.run(
+            [*command, *paths[start : start + _AT_ONCE]],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TIMEOUT,
+            check=False,
+        )
+        if done.returncode != 0:
+            said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "it says nothing"
+            raise RuntimeError(f"ruff ended with {done.returncode}: {said}")
+        rows = json.loads(done.stdout or b"[]")
+        yield from ((path, row) for row in rows if (path := known.get(row["filename"])) is not None)
+
+
+def _rules(told: Mapping[str, str]) -> Iterable[str]:
+    if told:
+        return ("--force-exclude", f"--extend-select={READING_RULES}")
+    return (
+        "--isolated",
+        f"--select={_USUAL_RULES},{READING_RULES}",
+        # Ruff takes code for that of an old Python where nothing says which; and knows none that came after 3.14.
+        f"--target-version=py3{min(sys.version_info.minor, 14)}",
+        # There an import is a name that the package offers.
+        "--per-file-ignores=__init__.py:F401",
+    )
