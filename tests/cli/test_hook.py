@@ -19,7 +19,7 @@ import pytest
 
 from phase_gate.agents.agent import AGENT_NAMES, SETTINGS_FILES, load_agent
 from phase_gate.agents.blocks import MOST_SESSIONS
-from phase_gate.agents.installing import TEXT
+from phase_gate.agents.install import TEXT
 from tests.cli.conftest import Begin, Desk
 from tests.support import CALC, FAILING_TESTS, Ran
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.agents.agent import AGENT_NAMES, load_agent, recognise
-from phase_gate.agents.json_text import parse
+from phase_gate.agents.install import install_hooks
 from phase_gate.agents.shell_writes import find_writes, patched_paths
 from phase_gate.agents.tools import find_file_writes
 from phase_gate.claims.confidence import find_patterns, plan_is_ticked
 from phase_gate.claims.text import read_claim_text, sentences
+from phase_gate.errors import NotAllowedError
 from phase_gate.gate.failures import blank
 from phase_gate.gate.overrides import is_excuse
 from phase_gate.names import find_name_fault, name_key
@@ -61,8 +62,8 @@ def hook_event(data: bytes) -> None:
 
 def settings_file(data: bytes) -> None:
     try:
-        parse(_text(data))
-    except ValueError:
+        install_hooks(load_agent("claude"), _text(data))
+    except NotAllowedError:
         return  # that is what it says it raises
 
 

@@ -1,12 +1,11 @@
-"""`phase-gate agent uninstall`: take back what `init --agent` wrote, to the byte where it was not changed since."""
+"""`phase-gate agent uninstall`: take our hooks and our block out of the files of agents, and leave the rest."""
 
 from __future__ import annotations
 
 import argparse
 
-from phase_gate.agents.agent import AGENT_NAMES, Agent, load_agent
-from phase_gate.agents.files import AgentFiles, show_diff
-from phase_gate.agents.installing import Edit, find_commands, remove_block, remove_hooks, take_back
+from phase_gate.agents.agent import AGENT_NAMES, load_agent
+from phase_gate.agents.install import Edit, has_hooks, read_file, remove_block, remove_hooks, show_diff, write_edit
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.visible import show_rows
 
@@ -19,21 +18,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    files = AgentFiles(call.project())
+    project = call.project()
     wanted = call.arguments.agent or AGENT_NAMES
     leaving = [load_agent(name) for name in AGENT_NAMES if name in wanted]
-    staying = [
-        agent for agent in map(load_agent, AGENT_NAMES) if agent.name not in wanted and _is_installed(files, agent)
-    ]
-    kept = {agent.instructions for agent in staying}
+    staying = [load_agent(name) for name in AGENT_NAMES if name not in wanted]
+    # Several agents read AGENTS.md: it stays for those that stay.
+    kept = {agent.instructions for agent in staying if has_hooks(read_file(project, agent.settings) or "", agent)}
     edits: dict[str, Edit] = {}
     for agent in leaving:
-        if (text := files.read(agent.settings)) is not None:
-            undone = take_back(agent.settings, text, files.recorded.get(agent.settings))
-            edits[agent.settings] = undone or remove_hooks(agent, text)
+        if (text := read_file(project, agent.settings)) is not None:
+            edits[agent.settings] = remove_hooks(agent, text)
         path = agent.instructions
-        if path not in kept and path not in edits and (text := files.read(path)) is not None:
-            edits[path] = take_back(path, text, files.recorded.get(path)) or remove_block(path, text)
+        if path not in kept and (text := read_file(project, path)) is not None:
+            edits[path] = remove_block(path, text)
     changed = [edit for edit in edits.values() if edit.changes]
     document = {"files": {edit.path: edit.after for edit in changed}, "written": not call.arguments.dry_run}
     if not changed:
@@ -43,12 +40,6 @@ def run(call: Call) -> Answer:
     if call.arguments.dry_run:
         return Answer(text="\n".join(show_diff(edit) for edit in changed), document=document)
     for edit in changed:
-        files.write(edit)
-    files.save()
+        write_edit(project, edit)
     rows = [f"{'removed' if edit.after is None else 'took our part out of'} {edit.path}" for edit in changed]
     return Answer(text=show_rows(rows), document=document)
-
-
-def _is_installed(files: AgentFiles, agent: Agent) -> bool:
-    text = files.read(agent.settings)
-    return text is not None and bool(find_commands(text, agent))

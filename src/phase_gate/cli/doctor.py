@@ -16,7 +16,7 @@ from typing import Literal
 
 from phase_gate._version import __version__
 from phase_gate.agents.agent import AGENT_NAMES, Agent, load_agent
-from phase_gate.agents.installing import PROGRAM, find_commands
+from phase_gate.agents.install import PROGRAM, find_commands, has_hooks
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plugin import INSTALL
 from phase_gate.errors import PhaseGateError
@@ -265,6 +265,9 @@ def check_agents(project: Project, program: str = PROGRAM) -> Iterator[Diagnosis
         commands = find_commands(text, agent)
         if commands:
             yield _check(agent, commands, project, program)
+        elif has_hooks(text, agent):
+            says = f"its hooks were not run: {agent.settings} is no plain JSON; try them by hand"
+            yield Diagnosis(what=agent.name, mark="note", says=says)
 
 
 def _check(agent: Agent, commands: dict[str, str], project: Project, program: str) -> Diagnosis:

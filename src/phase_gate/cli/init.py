@@ -10,7 +10,6 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli.workflow_schema import read_schema
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.storage.root import place_below
-from phase_gate.visible import show_rows
 
 #: Beside phase-gate.yaml, for editors: every clone of the project has it.
 SCHEMA_FILE = "phase-gate.schema.json"
@@ -92,37 +91,30 @@ def run(call: Call) -> Answer:
 
 def _install(call: Call) -> Answer:
     from phase_gate.agents.agent import load_agent
-    from phase_gate.agents.files import AgentFiles, show_diff
-    from phase_gate.agents.installing import Edit, install_block, install_hooks, take_back
+    from phase_gate.agents.install import install_block, install_hooks, read_file, show_diff, write_edit
 
-    files = AgentFiles(call.project())
-
-    def as_before_us(path: str) -> str | None:
-        """Return the file without what an earlier call inserted, so that the record speaks of all of it."""
-        text = files.read(path)
-        undone = None if text is None else take_back(path, text, files.recorded.get(path))
-        return text if undone is None else undone.after
-
-    edits: dict[str, Edit] = {}
-    for agent in map(load_agent, dict.fromkeys(call.arguments.agent)):
-        for edit in (
-            install_hooks(agent, as_before_us(agent.settings), program=call.arguments.program),
-            install_block(agent.instructions, as_before_us(agent.instructions)),
-        ):
-            edits.setdefault(edit.path, edit)
-    changed = [edit for edit in edits.values() if edit.after != files.read(edit.path)]
+    project, program = call.project(), call.arguments.program
+    agents = [load_agent(name) for name in dict.fromkeys(call.arguments.agent)]
+    settings = {
+        agent.settings: install_hooks(agent, read_file(project, agent.settings), program=program) for agent in agents
+    }
+    instructions = {
+        agent.instructions: install_block(agent.instructions, read_file(project, agent.instructions))
+        for agent in agents
+    }
+    edits = {**settings, **instructions}
+    changed = [edit for edit in edits.values() if edit.changes]
     document = {"files": {path: edit.after for path, edit in edits.items()}, "changed": [edit.path for edit in changed]}
     if call.arguments.dry_run:
         shown = [show_diff(edit) for edit in changed] or ["nothing would change"]
         return Answer(text="\n".join(shown), document={**document, "written": False})
     for edit in changed:
-        files.write(edit)
-    if changed:
-        files.save()
-    rows = [f"{'wrote' if edit in changed else 'is as it should be:'} {path}" for path, edit in edits.items()]
-    program = call.arguments.program
+        write_edit(project, edit)
+    rows = [f"{'wrote' if edit.changes else 'is as it should be:'} {path}" for path, edit in edits.items()]
+    # Settings are written whole, so their owner sees whatever else looks different now.
+    rewritten = [show_diff(edit) for edit in settings.values() if edit.changes and edit.before is not None]
     doctor = "phase-gate doctor" if program is None else f"phase-gate doctor --program {shlex.quote(program)}"
     return Answer(
-        text=show_rows([*rows, f"  next: {doctor} runs the hooks as the agent would"]),
+        text="\n".join([*rows, *rewritten, f"  next: {doctor} runs the hooks as the agent would"]),
         document={**document, "written": bool(changed)},
     )
