@@ -8,13 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from phase_gate.report.html import render_html
-from phase_gate.report.html.all_tasks import render_all
 from phase_gate.report.story.model import Story
 from tests.browser.chromium import PHONE, Page, chromium
 from tests.report.hostile import build_hostile
 from tests.report.long_story import build_long
 from tests.report.sample_story import build_sample
-from tests.report.sample_tasks import build_tasks
 
 #: Pinned: what it finds fault with changes from version to version.
 AXE = "axe-core@4.10.3"
@@ -45,9 +43,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         path = folder / f"{name}.html"
         path.write_bytes(render_html(story).encode("utf-8", "backslashreplace"))
         addresses[name] = path.as_uri()
-    path = folder / "tasks.html"
-    path.write_bytes(render_all(build_tasks()).encode("utf-8", "backslashreplace"))
-    return {**addresses, "tasks": path.as_uri()}
+    return addresses
 
 
 @pytest.fixture(scope="session")

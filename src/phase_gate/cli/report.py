@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from phase_gate import exit_codes
-from phase_gate.cli._all_tasks import add_all_arguments, find_all, wants_all
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import UsageError
 from phase_gate.report.files import STORY_SUFFIXES, write_story
@@ -18,13 +17,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="write .html or .md, by suffix (default: print it as Markdown)"
     )
-    add_all_arguments(parser)
 
 
 def run(call: Call) -> Answer:
     output = None if call.arguments.output is None else _checked(call, call.arguments.output)
-    if wants_all(call):
-        return _all(call, output)
     project = call.project()
     story = read_story(project, call.store(project))
     runs = len(story.runs) + story.runs_left_out
@@ -50,22 +46,6 @@ def run(call: Call) -> Answer:
     if not story.ledger.is_intact:
         said += f"\n  not trusted: {story.ledger.problem}\n  try: {story.ledger.remedy}"
     return Answer(text=said, document=document, exit_code=code)
-
-
-def _all(call: Call, output: Path | None) -> Answer:
-    if call.arguments.task is not None:
-        raise UsageError("--all speaks of every task", remedy="leave --task out")
-    from phase_gate.report.all_tasks import render_markdown
-    from phase_gate.report.files import write_tasks
-
-    tasks = find_all(call)
-    code = exit_codes.NOT_TRUSTED if tasks.untrusted else exit_codes.OPEN
-    document = {**tasks.document, "file": None if output is None else str(output), "bytes": None}
-    if output is None:
-        text = render_markdown(tasks).rstrip("\n")
-        return Answer(text=text, document={**document, "markdown": text}, exit_code=code)
-    document["bytes"] = write_tasks(output, tasks)
-    return Answer(text=f"{call.arguments.output}: {tasks.summary}", document=document, exit_code=code)
 
 
 def _checked(call: Call, name: str) -> Path:

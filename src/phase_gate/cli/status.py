@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from phase_gate.cli._all_tasks import add_all_arguments, exit_code_of, find_all, wants_all
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
@@ -32,13 +31,10 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--criteria", action="store_true", help="print the acceptance criteria and their tests")
     parser.add_argument("--block", action="store_true", help="print the last verdict as a PRP_PHASE_STATUS block")
-    add_all_arguments(parser)
     parser.add_argument("--watch", action="store_true", help="show it again whenever something changes, until Ctrl-C")
 
 
 def run(call: Call) -> Answer:
-    if wants_all(call):
-        return _all(call)
     if not call.arguments.watch:
         return _look(call)
     if call.arguments.json:
@@ -50,16 +46,6 @@ def run(call: Call) -> Answer:
     store = call.store(call.project())
     files = (store.state_file, store.ledger_file, store.signal_file)
     return watch(lambda: _look(call), files, clock=store_clock(store))
-
-
-def _all(call: Call) -> Answer:
-    given = call.arguments
-    if given.watch or given.criteria or given.block or given.task is not None:
-        raise UsageError("--all speaks of every task", remedy="phase-gate status --all, without what speaks of one")
-    from phase_gate.report.all_tasks import render_text
-
-    tasks = find_all(call)
-    return Answer(text=render_text(tasks), document=tasks.document, exit_code=exit_code_of(tasks))
 
 
 def _look(call: Call) -> Answer:

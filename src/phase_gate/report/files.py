@@ -11,7 +11,6 @@ from phase_gate.errors import StorageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 
 if TYPE_CHECKING:
-    from phase_gate.report.all_tasks import TaskList
     from phase_gate.report.story.model import Story
 
 #: Of one run's verdict; a page tells the whole story of the task.
@@ -71,17 +70,6 @@ def write_story(path: Path, story: Story) -> int:
     from phase_gate.report.story.markdown import render_story
 
     return _write(path, render_story(story))
-
-
-def write_tasks(path: Path, tasks: TaskList) -> int:
-    """Write every task of a project as HTML or Markdown, by suffix; return the size. Raises StorageError."""
-    if path.suffix.lower() == ".html":
-        from phase_gate.report.html.all_tasks import render_all
-
-        return _write(path, render_all(tasks))
-    from phase_gate.report.all_tasks import render_markdown
-
-    return _write(path, render_markdown(tasks))
 
 
 def _write(path: Path, text: str) -> int:

@@ -40,7 +40,7 @@ def render_html(story: Story) -> str:
             Html(f'<script type="application/json" id="data">{embed({**runs_data(story), "cells": CELLS})}</script>'),
         )
     )
-    return render_page(title, body, script="report.js")
+    return render_page(title, body)
 
 
 def _sections(story: Story) -> Iterator[tuple[str, str, Html]]:

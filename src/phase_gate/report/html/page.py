@@ -1,4 +1,4 @@
-"""What every page of ours is: one file with its own style and script, and a policy that lets nothing else run."""
+"""What the page is: one file with its own style and script, and a policy that lets nothing else run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,9 @@ _ICON = (
 )
 
 
-def render_page(title: str, body: Html, *, script: str) -> str:
-    """Return a whole page.
-
-    :param script: the name of its script.
-    """
-    style, code = _asset("report.css"), _asset(script)
+def render_page(title: str, body: Html) -> str:
+    """Return the whole page."""
+    style, code = _asset("report.css"), _asset("report.js")
     head = join(
         (
             Html('<meta charset="utf-8"/>'),
