@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.evidence.documents.diagrams import Diagram, find_in_file, find_on_page, is_c4, is_empty
-from phase_gate.evidence.documents.library import Language, reader_of
+from phase_gate.evidence.documents.library import Language
+from phase_gate.evidence.documents.pages import read_markdown
 
 
-def on_page(text: str, name: str = "a.md") -> list[tuple[int, str, str]]:
-    found = find_on_page(reader_of(name)(text), name)
+def on_page(text: str) -> list[tuple[int, str, str]]:
+    found = find_on_page(read_markdown(text), "a.md")
     return [(each.line, each.language, each.text.strip()) for each in found]
 
 
@@ -59,16 +60,6 @@ def test_no_diagram_on_a_page(text: str) -> None:
     assert on_page(text) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "line"),
-    [
-        pytest.param("a.rst", 'A\n=\n\n.. mermaid::\n   :caption: x\n\n   pie\n     "a": 1\n\nText\n', 7, id="rst"),
-    ],
-)
-def test_a_diagram_in_another_language(name: str, text: str, line: int) -> None:
-    assert on_page(text, name) == [(line, "Mermaid", PIE)]
-
-
 def test_plantuml_on_a_page_may_do_without_its_start() -> None:
     text = "```plantuml\nA -> B\n```\n\n```puml\n@startuml\nC -> D\n@enduml\n@startmindmap\n* x\n@endmindmap\n```\n"
     assert on_page(text) == [
@@ -76,7 +67,6 @@ def test_plantuml_on_a_page_may_do_without_its_start() -> None:
         (6, "PlantUML", "@startuml\nC -> D\n@enduml"),
         (9, "PlantUML", "@startmindmap\n* x\n@endmindmap"),
     ]
-    assert on_page(".. uml::\n\n   A -> B\n", "a.rst") == [(3, "PlantUML", "A -> B")]
 
 
 @pytest.mark.parametrize(

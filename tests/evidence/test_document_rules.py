@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.evidence.documents.library import Seen, identify
-from phase_gate.evidence.documents.markdown import read_markdown
-from phase_gate.evidence.documents.pages import Page, split_sections, take_front_matter
+from phase_gate.evidence.documents.pages import Page, read_markdown, split_sections, take_front_matter
 from phase_gate.evidence.documents.rules import (
     changed_since,
     count_words,

@@ -1,66 +1,43 @@
-"""Our verdicts on Mermaid diagrams beside those of Mermaid itself, as `tox -e mermaid` has recorded them."""
+"""Mermaid diagrams by merman: what is valid, where a broken one is broken, and what is not known."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import pytest
 
-from phase_gate.evidence.documents.diagrams import Diagram
-from phase_gate.evidence.documents.mermaid import MISSING, check_mermaid, find_doubt, spread
-from tests.conftest import ROOT
-from tests.diagrams.table import TABLE, rows
-from tests.diagrams.verdicts import DISAGREEMENTS, check, load
-
-RECORDED: dict[str, dict[str, Any]] = load()["verdicts"]
+from phase_gate.evidence.documents.diagrams import Checked, Diagram
+from phase_gate.evidence.documents.mermaid import MAX_CHARACTERS, MISSING, check_mermaid
 
 
-def test_every_diagram_has_a_recorded_verdict() -> None:
-    assert sorted(RECORDED) == sorted(rows()), "python -m tests.diagrams records them"
+def check(text: str, line: int = 1) -> Checked:
+    (checked,) = check_mermaid([Diagram(file="a.md", line=line, language="Mermaid", text=text)])
+    return checked
 
 
-def test_every_kind_has_a_good_one_and_a_bad_one() -> None:
-    for kind, named in TABLE.items():
-        verdicts = {RECORDED[f"{kind}/{name}"]["valid"] for name in named}
-        assert verdicts == ({False} if kind == "none" else {True, False}), kind
+@pytest.mark.parametrize(
+    ("good", "broken"),
+    [
+        pytest.param("flowchart TD\n A-->B", "flowchart TD\n A-->[", id="flowchart"),
+        pytest.param("sequenceDiagram\n A->>B: x", "sequenceDiagram\n A->>", id="sequence"),
+        pytest.param("stateDiagram-v2\n [*] --> A", "stateDiagram-v2\n [*] -->", id="state"),
+        pytest.param("classDiagram\n A <|-- B", "classDiagram\n A <|--", id="class"),
+        pytest.param("erDiagram\n A ||--o{ B : has", "erDiagram\n A ||--o B", id="entities"),
+        pytest.param('pie\n "a": 1', 'pie\n "a": b', id="pie"),
+        pytest.param("gitGraph\n commit", "gitGraph\n merge x", id="git"),
+        pytest.param('C4Context\n Person(a, "A")', 'C4Context\n Person(a, "A"', id="c4"),
+    ],
+)
+def test_valid_and_broken(good: str, broken: str) -> None:
+    assert check(good).is_valid
+    assert not check(broken).is_valid
+    assert check(broken).unknown == ""
 
 
-@pytest.mark.parametrize("name", [name for name in rows() if name not in DISAGREEMENTS])
-def test_the_same_verdict_as_mermaid(name: str) -> None:
-    checked = check(rows()[name])
-    assert checked.unknown == ""
-    assert checked.is_valid is RECORDED[name]["valid"], checked.flaw or RECORDED[name]["said"]
-
-
-@pytest.mark.parametrize("name", DISAGREEMENTS)
-def test_a_known_disagreement_is_still_one(name: str) -> None:
-    assert check(rows()[name]).is_valid is not RECORDED[name]["valid"], "take it out of the list"
-
-
-@pytest.mark.parametrize("name", [name for name, verdict in RECORDED.items() if verdict["valid"]])
-def test_no_rule_of_ours_refuses_what_mermaid_accepts(name: str) -> None:
-    assert find_doubt(rows()[name]) is None
-
-
-def test_most_damaged_diagrams_are_judged_alike() -> None:
-    counted = load()["compared"]
-    assert counted["examples"]["we alone accept"] == counted["examples"]["we alone refuse"] == 0
-    damaged = counted["mutations"]
-    assert sum(damaged.values()) >= 4000
-    assert damaged["we alone accept"] <= 0.04 * (damaged["both refuse"] + damaged["we alone accept"])
-
-
-def test_the_documentation_speaks_of_what_was_recorded() -> None:
-    page = " ".join((ROOT / "docs" / "explanation" / "documents.md").read_text(encoding="utf-8").split())
-    counted = load()["compared"]
-    damaged = counted["mutations"]
-    alike = damaged["both accept"] + damaged["both refuse"]
-    passing = damaged["we alone accept"] / (damaged["both refuse"] + damaged["we alone accept"])
-    assert f"Mermaid {load()['mermaid']} itself" in page
-    assert f"All {counted['examples']['both accept']} examples" in page
-    assert f"{100 * alike // sum(damaged.values())} in 100 get the same verdict" in page
-    assert f"{100 * passing:.0f} in 100 of the damaged diagrams" in page
+def test_one_that_mermaid_would_not_draw_for_its_size_is_broken() -> None:
+    flaw = check("flowchart TD\n" + " A-->B\n" * (MAX_CHARACTERS // 7)).flaw
+    assert flaw is not None
+    assert flaw.why == "it has more than 50,000 characters, which Mermaid does not draw"
 
 
 # --- where it is broken
@@ -73,37 +50,18 @@ def test_the_documentation_speaks_of_what_was_recorded() -> None:
         pytest.param("\n\nflowchart TD\n A-->[", 13, id="behind-empty-lines"),
         pytest.param("---\ntitle: x\n---\nflowchart TD\n A-->[", 14, id="behind-front-matter"),
         pytest.param("\n---\ntitle: x\n---\nflowchart TD\n A-->[", 15, id="behind-an-empty-line-and-front-matter"),
-        pytest.param("%% c\n\nflowchart TD oops\n A-->B", 12, id="as-a-rule-of-ours-says"),
         pytest.param("hello", 10, id="no-diagram-at-all"),
     ],
 )
 def test_a_flaw_has_its_line_in_the_file(text: str, line: int) -> None:
-    (checked,) = check_mermaid([Diagram(file="a.md", line=10, language="Mermaid", text=text)])
-    assert checked.flaw is not None
-    assert checked.flaw.line == line
-    assert checked.flaw.why
+    flaw = check(text, line=10).flaw
+    assert flaw is not None
+    assert flaw.line == line
+    assert flaw.why
 
 
 def test_good_front_matter_may_follow_an_empty_line() -> None:
-    (checked,) = check_mermaid(
-        [Diagram(file="a.md", line=1, language="Mermaid", text="\n---\ntitle: x\n---\nflowchart TD\n A-->B")]
-    )
-    assert checked.is_valid
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("classDiagram\nclass A { +int x }\n", "classDiagram\nclass A {\n+int x\n}\n", id="one-line-body"),
-        pytest.param("classDiagram\nclass A {\n +int x }\n", "classDiagram\nclass A {\n +int x\n}\n", id="last-member"),
-        pytest.param("classDiagram\nclass A {}\n", "classDiagram\nclass A {}\n", id="empty-body"),
-        pytest.param('C4Context\nB(x, "y") {\nS(a, "b")}\n', 'C4Context\nB(x, "y") {\nS(a, "b")\n}\n', id="c4"),
-        pytest.param("flowchart TD\nA{a}\n", None, id="other-kinds-are-left-alone"),
-        pytest.param("", None, id="nothing"),
-    ],
-)
-def test_braces_are_given_lines_of_their_own(text: str, expected: str | None) -> None:
-    assert spread(text) == expected
+    assert check("\n---\ntitle: x\n---\nflowchart TD\n A-->B").is_valid
 
 
 # --- what is not known
@@ -111,7 +69,7 @@ def test_braces_are_given_lines_of_their_own(text: str, expected: str | None) ->
 
 def test_without_the_parser_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "merman", None)
-    (checked,) = check_mermaid([Diagram(file="a.md", line=1, language="Mermaid", text="flowchart TD\n A-->B")])
+    checked = check("flowchart TD\n A-->B")
     assert (checked.flaw, checked.unknown, checked.is_valid) == (None, MISSING, False)
     assert "pytest-phase-gate[mermaid]" in MISSING
 
@@ -122,5 +80,5 @@ def test_a_fault_of_the_parser_says_nothing_about_the_diagram(monkeypatch: pytes
             raise RuntimeError("what now")
 
     monkeypatch.setattr("merman.Merman", Broken)
-    (checked,) = check_mermaid([Diagram(file="a.md", line=1, language="Mermaid", text="flowchart TD\n A-->B")])
+    checked = check("flowchart TD\n A-->B")
     assert checked.unknown == "merman: RuntimeError: what now"

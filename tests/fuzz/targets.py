@@ -461,7 +461,6 @@ def all_targets() -> dict[str, Target]:
         Target("object-name", _object_name, (b"0" * 64, b"../state.json")),
         Target("lock-holder", _holder, (holder,)),
         Target("document-markdown", document_targets.markdown, document_targets.MARKDOWN),
-        Target("document-rst", document_targets.restructured, document_targets.RESTRUCTURED),
         Target("diagram-mermaid", document_targets.mermaid, document_targets.MERMAID),
         Target("diagrams", document_targets.other_diagrams, document_targets.OTHERS),
         *(Target(*row) for row in text_targets.ROWS),

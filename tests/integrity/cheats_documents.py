@@ -264,14 +264,6 @@ HONEST = (
         after={**GOOD, "old.md": None, "docs/old.md": f"# Old\n\n{PROSE} Moved.\n"},
     ),
     Row(
-        name="in another language of markup",
-        after={
-            **GOOD,
-            "docs/usage.md": None,
-            "docs/usage.rst": f"Usage\n=====\n\n{OTHER}\n\n.. code-block:: python\n\n   Basket([100]).total()\n",
-        },
-    ),
-    Row(
         name="an example in a fence beside the real diagram",
         after={**GOOD, "docs/usage.md": f"{USAGE}\n````\n```mermaid\nx\n```\n````\n"},
     ),

@@ -77,7 +77,6 @@ EVIDENCE_SLUGS = frozenset(
         "document-not-counted",
         "diagram-broken",
         "decision-incomplete",
-        "link-broken",
         "checks-passed",
         "fix-checked",
         "fix-tested",

@@ -86,16 +86,7 @@ _TITLE = re.compile(r"^[ \t]*(?:title\b[^\n]*|acc(?:Title|Descr)\s*:[^\n]*|accDe
 
 def mermaid_body(text: str) -> str:
     """Return the diagram without front matter, directives and comments."""
-    return blank_noise(text).strip()
-
-
-def blank_noise(text: str) -> str:
-    """Return the same with every line in its place."""
-    return _MERMAID_NOISE.sub(_newlines, _FRONT.sub(_newlines, text))
-
-
-def _newlines(found: re.Match[str]) -> str:
-    return "\n" * found[0].count("\n")
+    return _MERMAID_NOISE.sub("", _FRONT.sub("", text)).strip()
 
 
 # --- PlantUML

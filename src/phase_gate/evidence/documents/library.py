@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 #: Larger than any text that a person wrote: data, or an output.
 MAX_BYTES = 4 * 1024 * 1024
 
-_MARKDOWN = (".md", ".markdown", ".html", ".htm")
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
@@ -76,17 +75,16 @@ class Library:
         return self._texts[path]
 
     def page(self, path: str) -> Page:
-        """Return a document, parsed. Raises ImportError where its parser is not installed."""
+        """Return a document, parsed. Raises ImportError where the parser is not installed."""
         if path not in self._pages:
-            self._pages[path] = reader_of(path)(self.text(path) or "")
+            from phase_gate.evidence.documents.pages import read_markdown
+
+            self._pages[path] = read_markdown(self.text(path) or "")
         return self._pages[path]
 
     def seen(self) -> dict[str, Seen]:
         """Return the documents as they are now."""
         return {path: see(self.text(path) or "") for path in self.documents}
-
-    def exists(self, path: str) -> bool:
-        return os.path.exists(self._root / path)
 
     def _is_text(self, path: str) -> bool:
         text = self.text(path)
@@ -95,18 +93,6 @@ class Library:
 
 def is_diagram(path: str) -> bool:
     return os.path.splitext(path)[1].lower() in DIAGRAM_SUFFIXES
-
-
-def reader_of(path: str) -> Callable[[str], Page]:
-    """Return what reads a document of that name; each is imported only where there is one."""
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix in _MARKDOWN:
-        from phase_gate.evidence.documents.markdown import read_markdown
-
-        return read_markdown
-    from phase_gate.evidence.documents.restructured import read_restructured
-
-    return read_restructured
 
 
 def _read(path: Path) -> str | None:
@@ -127,7 +113,7 @@ def _read(path: Path) -> str | None:
 Language = Literal["Mermaid", "PlantUML"]
 
 #: Texts in markup that we can read; what else lies among the documents is no document.
-DOCUMENT_SUFFIXES = (".md", ".markdown", ".rst")
+DOCUMENT_SUFFIXES = (".md", ".markdown")
 
 #: Files that are diagrams.
 DIAGRAM_SUFFIXES: Mapping[str, Language] = {

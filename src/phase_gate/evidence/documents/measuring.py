@@ -1,9 +1,8 @@
-"""A look at the documents: which count, which diagrams are valid, which decisions are whole, which links are broken."""
+"""A look at the documents: which count, which diagrams are valid, which decisions are whole."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from phase_gate.codec import from_json
@@ -19,7 +18,6 @@ from phase_gate.evidence.documents.diagrams import (
     refuse_empty,
 )
 from phase_gate.evidence.documents.library import Catalogue, Library, Seen
-from phase_gate.evidence.documents.pages import Link, has_anchor, resolve
 from phase_gate.evidence.documents.rules import Fault, changed_since, find_copies, find_fault, only_touched
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
@@ -67,9 +65,6 @@ class DocumentMeasurement:
                         f"{', '.join(sorted(wanted & names))} {'are' if len(wanted & names) > 1 else 'is'} unknown"
                     )
                     self._warn(f"{unknown}: {NO_PARSER}")
-        if "docs_generated" in wanted:
-            with contextlib.suppress(ImportError):  # that is said already
-                self._look_for_broken_links()
         return Measured(
             metrics={name: value for name, value in self._metrics.items() if name in wanted},
             findings=tuple(self._findings),
@@ -168,42 +163,6 @@ class DocumentMeasurement:
             yield from check_plantuml(
                 plantuml, self._context.root, timeout=self._context.configuration.documents.timeout
             )
-
-    # --- links
-
-    def _look_for_broken_links(self) -> None:
-        if self._before is None:
-            return
-        changed = set(changed_since(self._library.seen(), self._before))
-        gone = {path for path in self._before if not self._library.exists(path)}
-        names = {path.rpartition("/")[2].rpartition(".")[0] for path in gone}
-        for path in self._library.documents:
-            if not path.endswith((".md", ".markdown")):
-                continue
-            if path in changed:
-                self._report_links(path, self._library.page(path).links, only_to=None)
-            elif any(name in (self._library.text(path) or "") for name in names):
-                # What this cycle took away may be missed elsewhere.
-                self._report_links(path, self._library.page(path).links, only_to=gone)
-
-    def _report_links(self, path: str, links: Iterable[Link], *, only_to: set[str] | None) -> None:
-        for link in links:
-            why = self._what_is_wrong(link, path, only_to)
-            if why:
-                self._find("link-broken", path, Fault(f"the link to {link.target} leads nowhere: {why}", link.line))
-
-    def _what_is_wrong(self, link: Link, path: str, only_to: set[str] | None) -> str:
-        target = resolve(link.target, path)
-        if target is None:
-            return ""
-        found = path if not target.candidates else next(filter(self._library.exists, target.candidates), None)
-        if found is None:
-            is_asked = only_to is None or not only_to.isdisjoint(target.candidates)
-            return f"there is no {target.candidates[0]}" if is_asked else ""
-        if only_to is not None or not target.anchor or not target.has_anchors(found):
-            return ""
-        is_there = self._library.text(found) is None or has_anchor(self._library.page(found).anchors, target.anchor)
-        return "" if is_there else f"{found} has no heading of that name"
 
     # --- words
 

@@ -1,19 +1,20 @@
-"""A document as it was read: its text in pieces, its blocks, its links. The same for whatever it is written in.
+"""A document as it is read: its text in pieces, and its blocks. Line numbers count from 1, and speak of the file.
 
-Pure values. Line numbers count from 1, and speak of the file.
+A real parser reads Markdown: what is a fence in a list in a quotation, no pattern can tell. It is only imported where a
+document has to be read.
 """
 
 from __future__ import annotations
 
 import itertools
-import posixpath
 import re
-import unicodedata
-from collections import Counter
-from collections.abc import Iterable
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
+from phase_gate.evidence.documents.library import drop_comments
 from phase_gate.values import Value
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _FRONT_MATTER = re.compile(
     r"\A(?:---[ \t]*\n(?P<yaml>.*?)^(?:---|\.\.\.)|\+\+\+[ \t]*\n(?P<toml>.*?)^\+\+\+)[ \t]*$\n?", re.S | re.M
@@ -31,7 +32,7 @@ class Piece(Value):
 
 
 class Block(Value):
-    """A fenced block, or what other languages have for it."""
+    """A fenced or an indented block."""
 
     #: Of its first line of content.
     line: int
@@ -40,18 +41,9 @@ class Block(Value):
     text: str
 
 
-class Link(Value, kw_only=False):
-    line: int
-    #: As written, percent-encoded.
-    target: str
-
-
 class Page(Value):
     pieces: tuple[Piece, ...]
     blocks: tuple[Block, ...] = ()
-    links: tuple[Link, ...] = ()
-    #: What a link may name behind `#`.
-    anchors: frozenset[str] = frozenset()
     #: What the front matter says the status is; None if it does not say.
     status: str | None = None
 
@@ -104,91 +96,87 @@ def take_front_matter(text: str) -> tuple[str, str | None]:
     return blank + text[found.end() :], None if status is None else status[1].partition(" #")[0].strip().strip("\"'")
 
 
-# --- where a link of a document points to
+# --- reading
 
 
-_TAG = re.compile(r"<[^<>]*>")
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.I)
-#: What a site's builder fills in.
-_TEMPLATED = ("{{", "{%", "%7B", "<", "%3C")
-#: How files end that documents link to. Without a slash, anything else may be a name that a builder looks up: some
-#: write `[frozen](attrs.frozen)` for a class.
-_FILES = frozenset(
-    (
-        *("md", "markdown", "mdx", "rst", "adoc", "asciidoc", "txt", "html", "htm", "pdf", "ipynb"),
-        *("png", "jpg", "jpeg", "gif", "svg", "webp", "puml", "plantuml", "mmd", "mermaid", "dsl", "drawio"),
-        *("py", "json", "yaml", "yml", "toml", "ini", "cfg", "csv", "xml", "js", "ts", "css", "sh", "sql"),
-    )
-)
-#: What a link to a folder, or to a page without its suffix, may stand for.
-_ENDINGS = ("", ".md", ".markdown", ".mdx", ".rst", ".adoc", "/index.md", "/README.md", "/index.rst", "/_index.md")
-_PAGES = (".md", ".markdown")
+#: Wikis of Azure DevOps write diagrams so; elsewhere it is text.
+_COLONS = re.compile(r"^ {0,3}:::[ \t]*(mermaid)[ \t]*\n(.*?)(?:^ {0,3}:::[ \t]*$|\Z)", re.S | re.M)
+_LANGUAGE = re.compile(r"[\s{.]*([\w+-]*)")
+#: Options of a directive in MyST, in front of its content.
+_OPTIONS = re.compile(r"\A(?::[\w-]+:.*\n)+")
+_BREAKS = ("softbreak", "hardbreak")
 
 
-class Target(Value):
-    """What a link inside the project means."""
+def read_markdown(text: str) -> Page:
+    """Return what stands in a text. Raises ImportError where the parser is not installed."""
+    from markdown_it import MarkdownIt
 
-    #: Paths from the root; one of them has to be there. Empty: the page itself.
-    candidates: tuple[str, ...]
-    #: What stands behind `#`; empty for nothing.
-    anchor: str
-
-    def has_anchors(self, path: str) -> bool:
-        """Tell whether anchors can be looked up there: those of a source, or of a page in HTML, mean something else."""
-        return path.endswith(_PAGES)
-
-
-def resolve(target: str, page: str) -> Target | None:
-    """Return what a link on a page leads to; None if it leads outside, or that is unknown.
-
-    :param page: its path from the root.
-    """
-    if _SCHEME.match(target) or target.startswith(("/", "\\", "@")) or any(mark in target for mark in _TEMPLATED):
-        return None
-    path, _, anchor = target.partition("#")
-    path = unquote(path.partition("?")[0])
-    anchor = "" if anchor.startswith(":~:") else unquote(anchor)
-    if not path:
-        return Target(candidates=(), anchor=anchor)
-    if "/" not in path and path.rpartition(".")[2].lower() not in _FILES:
-        return None
-    whole = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
-    if whole == ".." or whole.startswith("../"):
-        return None  # forges have pages above the root: issues, releases
-    names = [whole if ending == "" else posixpath.normpath(f"{whole}{ending}") for ending in _ENDINGS]
-    if whole.endswith((".html", ".htm")):
-        names += [f"{whole.rpartition('.')[0]}{ending}" for ending in (*_PAGES, ".rst", ".adoc")]
-    return Target(candidates=tuple(names), anchor=anchor)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    body, status = take_front_matter(text)
+    parser = MarkdownIt("commonmark").enable("table")
+    tokens = parser.parse(body)
+    blocks: list[Block] = []
+    if _COLONS.search(body):
+        body, blocks = _take_colons(body, tokens)
+        tokens = parser.parse(body)
+    pieces: list[Piece] = []
+    level = 0
+    for token in tokens:
+        line = (token.map or [0])[0] + 1
+        if token.type == "heading_open":
+            level = int(token.tag[1:])
+        elif token.type == "heading_close":
+            level = 0
+        elif token.type == "fence":
+            blocks.append(_fence(token, line))
+        elif token.type == "code_block":
+            blocks.append(Block(line=line, language="", text=token.content))
+        elif token.type == "html_block":
+            pieces.append(Piece(line=line, text=drop_comments(token.content)))
+        elif token.type == "inline":
+            pieces.append(Piece(line=line, text=_text(token), level=level))
+    return Page(pieces=tuple(pieces), blocks=tuple(sorted(blocks, key=lambda block: block.line)), status=status)
 
 
-def has_anchor(anchors: frozenset[str], anchor: str) -> bool:
-    """Tell whether a page has it. `#` and `#top` every page has."""
-    wanted = anchor.lower().removeprefix("user-content-")
-    return wanted in ("", "top") or any(wanted == name.lower() for name in anchors)
+def _fence(token: Token, line: int) -> Block:
+    found = _LANGUAGE.match(token.info)
+    assert found is not None, "the pattern may be empty"
+    content, skipped = token.content, 0
+    if token.info.lstrip().startswith("{"):
+        options = _OPTIONS.match(content)
+        if options is not None:
+            content, skipped = content[options.end() :], options[0].count("\n")
+    return Block(line=line + 1 + skipped, language=found[1].lower(), text=content)
 
 
-def name_headings(headings: Iterable[str]) -> frozenset[str]:
-    """Return the anchors of headings, in the ways of GitHub and of Python-Markdown."""
-    names: set[str] = set()
-    seen: Counter[str] = Counter()
-    for heading in (_TAG.sub("", each) for each in headings):
-        for name in {_as_on_github(heading), _as_by_python(heading, True), _as_by_python(heading, False)}:
-            number = seen[name]
-            seen[name] += 1
-            names |= {name} if not number else {f"{name}-{number}", f"{name}_{number}"}
-    return frozenset(names - {""})
+def _take_colons(body: str, tokens: list[Token]) -> tuple[str, list[Block]]:
+    """Return the text without diagrams between colons, and these; what stands in a fence is an example."""
+    code = {
+        line for token in tokens if token.type in ("fence", "code_block") and token.map for line in range(*token.map)
+    }
+    blocks = []
+    line, counted = 0, 0
+
+    def take(found: re.Match[str]) -> str:
+        nonlocal line, counted
+        line, counted = line + body.count("\n", counted, found.start()), found.start()
+        if line in code:
+            return found[0]
+        blocks.append(Block(line=line + 2, language=found[1], text=found[2]))
+        return "\n" * found[0].count("\n")
+
+    return _COLONS.sub(take, body), blocks
 
 
-def _as_on_github(heading: str) -> str:
-    kept = "".join(
-        character
-        for character in heading.replace("`", "").strip().lower()
-        if character in "-_ " or unicodedata.category(character)[0] in "LNM"
-    )
-    return kept.replace(" ", "-")
-
-
-def _as_by_python(heading: str, in_ascii: bool) -> str:
-    if in_ascii:
-        heading = unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode("ascii")
-    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
+def _text(token: Token) -> str:
+    rows = []
+    for child in token.children or ():
+        if child.type == "code_inline":
+            rows.append(f"`{child.content}`")
+        elif child.type in _BREAKS:
+            rows.append("\n")
+        elif child.type in ("text", "image") or (
+            child.type == "html_inline" and not child.content.startswith(("<!--", "</"))
+        ):
+            rows.append(child.content)
+    return "".join(rows)

@@ -1,1 +1,0 @@
-"""Mermaid diagrams of all kinds, and what Mermaid itself says about each: `python -m tests.diagrams` asks it anew."""
