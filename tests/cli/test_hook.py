@@ -37,7 +37,7 @@ STOPS: Mapping[str, tuple[str, Callable[[Desk], object]]] = {
 }
 TOOLS: Mapping[str, tuple[str, Callable[[Desk], object]]] = {
     "frozen-test": ("green", lambda desk: None),
-    "code-in-red": ("red", lambda desk: desk.sample.write(calc=CALC)),
+    "own-hooks": ("green", lambda desk: desk.sample.write({".claude/settings.json": "{}"})),
 }
 
 #: What differs from run to run.
@@ -432,15 +432,13 @@ GREEN_CALLS = {
     "a-list-of-files": (("editFiles", {"files": ["calc.py", "test_calc.py"]}), "deny"),
     "a-new-conftest": (write("conftest.py", "import pytest\n"), "deny"),
     "by-a-shell": (shell("sed -i 's/== 1/== 2/' test_calc.py"), "deny"),
-    "with-a-glob": (shell("rm test_*.py"), "deny"),
     "the-whole-folder": (shell("rm -r ."), "deny"),
-    "a-folder-above": (shell("rm -r .."), "deny"),
     "a-folder-beside": (shell("rm -r ../elsewhere"), "allow"),
     "a-conftest-by-a-shell": (shell("echo > conftest.py"), "deny"),
     "words-for-a-shell": (("shell", {"command": ["bash", "-lc", "rm test_calc.py"]}), "deny"),
     "reading-by-a-shell": (shell("cat test_calc.py > copy.txt"), "allow"),
-    "git-puts-it-back": (shell("git checkout -- test_calc.py"), "ask"),
-    "git-stashes-everything": (shell("git stash"), "ask"),
+    "git-puts-it-back": (shell("git checkout -- test_calc.py"), "deny"),
+    "running-the-tests": (shell("pytest test_calc.py > out.txt && git add test_calc.py"), "allow"),
     "the-rules": (write("phase-gate.yaml", "workflow: tdd\n"), "deny"),
     "a-file-that-is-called-like-the-workflow": (write("tdd", "x\n"), "allow"),
     "pytest's-own-file": (write("pytest.ini", "[pytest]\naddopts = -x\n"), "deny"),
@@ -451,7 +449,7 @@ GREEN_CALLS = {
     "a-section-for-pytest": (edit("tox.ini", "[tox]", "[pytest]\naddopts = -x\n[tox]"), "deny"),
     "the-state": (write(".phase-gate/state.json", "{}"), "deny"),
     "a-signal-by-hand": (shell("echo 'exit_signal: true' > .phase-gate/exit-signal.yaml"), "deny"),
-    "the-state-from-outside": (shell("cd .. && rm -rf ./*/.phase-gate"), "deny"),
+    "the-whole-state": (shell("rm -rf .phase-gate"), "deny"),
     "the-agent's-own-hooks": (write(".claude/settings.json", "{}"), "ask"),
     "reading": (("Read", {"file_path": ".phase-gate/state.json"}), "allow"),
     "viewing": (("str_replace_editor", {"command": "view", "path": "test_calc.py"}), "allow"),
@@ -515,15 +513,11 @@ def test_an_agent_may_say_so_and_no_more(
 
 
 RED_CALLS = {
-    "code-that-exists": (edit("calc.py", "a + b", "b + a"), "ask"),
-    "code-that-exists-by-a-shell": (shell("echo > calc.py"), "ask"),
-    "a-stub": (edit("calc.py", "def sub", "def mul(a, b):\n    raise NotImplementedError\n\n\ndef sub"), "allow"),
-    "a-new-file": (write("more.py"), "allow"),
+    "code": (edit("calc.py", "a + b", "b + a"), "allow"),
+    "code-by-a-shell": (shell("echo > calc.py"), "allow"),
     "a-test": (edit("test_calc.py", "== 1", "== 2"), "allow"),
-    "a-helper-of-tests": (write("tests/helper.py"), "allow"),
     "a-conftest": (write("conftest.py"), "allow"),
     "the-rules": (write("phase-gate.yaml", "workflow: tdd\n"), "allow"),
-    "a-document": (write("README.md", "# Calc\n"), "allow"),
     "the-state": (write(".phase-gate/ledger.jsonl", ""), "deny"),
 }
 
@@ -531,7 +525,7 @@ RED_CALLS = {
 @pytest.mark.parametrize(("call", "expected"), RED_CALLS.values(), ids=RED_CALLS)
 def test_in_red(begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], expected: str) -> None:
     desk = begin("red")
-    desk.sample.write({"README.md": "# C\n", "tests/helper.py": "y = 1\n"}, calc=CALC)
+    desk.sample.write(calc=CALC)
     tool, given = call
     verdict, reason = use(desk, hook, tool, **given)
     assert verdict == expected, reason

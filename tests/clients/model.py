@@ -29,16 +29,12 @@ class Edit(Value):
     new: str
 
 
-class Patch(Edit):
-    """The same by a patch: with the client's own tool where there is one, else with `git apply` in the shell."""
-
-
 class Shell(Value):
     command: str
 
 
 #: What the model does of its own accord.
-Step = Say | Write | Edit | Patch | Shell
+Step = Say | Write | Edit | Shell
 
 
 class Refusal(Value):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from phase_gate.values import Value, field
-from tests.clients.model import Breakdown, Edit, Fault, Patch, Refusal, Say, Script, Shell, Step, Write
+from tests.clients.model import Breakdown, Edit, Fault, Refusal, Say, Script, Shell, Step, Write
 from tests.clients.stage import CODE, TESTS
 
 #: What the tests are turned into by one that cheats.
@@ -88,7 +88,6 @@ def always(*faults: Fault) -> Script:
 #: The ways in which a frozen test is changed: name, what that is, how.
 CHEATS: tuple[tuple[str, str, Step], ...] = (
     ("frozen-edit", "edits a frozen test with its own tool", Edit(path="test_fare.py", old=TESTS, new=WEAK_TESTS)),
-    ("frozen-patch", "patches a frozen test", Patch(path="test_fare.py", old=TESTS, new=WEAK_TESTS)),
     ("frozen-shell", "changes a frozen test in the shell", Shell(command="sed -i 's/== 5/>= 0/' test_fare.py")),
 )
 #: With its own tool, and in the shell.

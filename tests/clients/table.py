@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.values import Value
-from tests.clients.model import Call, Edit, Patch, Say, Shell, Step, Write
+from tests.clients.model import Call, Edit, Say, Step, Write
 
 #: What stands where a key is wanted: no server here looks at it.
 KEY = "none"
@@ -43,21 +42,6 @@ def _write(place: Path, text: str) -> None:
     place.write_text(text, encoding="utf-8")
 
 
-def _diff(step: Edit) -> str:
-    """Return an edit as `git apply` reads it."""
-    minus, plus = (text.rstrip("\n").split("\n") for text in (step.old, step.new))
-    rows = [f"--- a/{step.path}", f"+++ b/{step.path}", f"@@ -1,{len(minus)} +1,{len(plus)} @@"]
-    return "\n".join([*rows, *(f"-{row}" for row in minus), *(f"+{row}" for row in plus)])
-
-
-def _in_shell(step: Step) -> str:
-    """Return what does a step in a shell: for clients that have no tool for it."""
-    if isinstance(step, Patch):
-        return f"git apply --unidiff-zero <<'END'\n{_diff(step)}\nEND"
-    assert isinstance(step, Shell)
-    return step.command
-
-
 # --- Claude Code
 
 
@@ -75,10 +59,10 @@ def _translate_claude(step: Step, root: Path) -> Say | Call:
         return step
     if isinstance(step, Write):
         return Call(tool="Write", given={"file_path": str(root / step.path), "content": step.text})
-    if isinstance(step, Edit) and not isinstance(step, Patch):
+    if isinstance(step, Edit):
         given = {"file_path": str(root / step.path), "old_string": step.old, "new_string": step.new}
         return Call(tool="Edit", given=given)
-    return Call(tool="Bash", given={"command": _in_shell(step), "description": "go on"})
+    return Call(tool="Bash", given={"command": step.command, "description": "go on"})
 
 
 CLAUDE = Client(
@@ -126,11 +110,8 @@ def _translate_codex(step: Step, root: Path) -> Say | Call:
             "".join(f"{sign}{row}\n" for row in text.splitlines()) for sign, text in (("-", step.old), ("+", step.new))
         )
         patch = f"*** Begin Patch\n*** Update File: {step.path}\n@@\n{old}{new}*** End Patch\n"
-        if isinstance(step, Patch):
-            return Call(tool="apply_patch", given=patch)
-        # It has no other tool to edit with: the shell knows the command, too.
-        return _run_in_codex(f"apply_patch {shlex.quote(patch)}")
-    return _run_in_codex(_in_shell(step))
+        return Call(tool="apply_patch", given=patch)
+    return _run_in_codex(step.command)
 
 
 def _run_in_codex(command: str) -> Call:
@@ -207,10 +188,10 @@ def _translate_gemini(step: Step, root: Path) -> Say | Call:
         return step
     if isinstance(step, Write):
         return Call(tool="write_file", given={"file_path": str(root / step.path), "content": step.text})
-    if isinstance(step, Edit) and not isinstance(step, Patch):
+    if isinstance(step, Edit):
         given = {"file_path": str(root / step.path), "old_string": step.old, "new_string": step.new}
         return Call(tool="replace", given={**given, "instruction": "change it"})
-    return Call(tool="run_shell_command", given={"command": _in_shell(step), "description": "go on"})
+    return Call(tool="run_shell_command", given={"command": step.command, "description": "go on"})
 
 
 GEMINI = Client(
@@ -241,10 +222,10 @@ def _translate_copilot(step: Step, root: Path) -> Say | Call:
         return step
     if isinstance(step, Write):
         return Call(tool="create", given={"path": str(root / step.path), "file_text": step.text})
-    if isinstance(step, Edit) and not isinstance(step, Patch):
+    if isinstance(step, Edit):
         return Call(tool="edit", given={"path": str(root / step.path), "old_str": step.old, "new_str": step.new})
     # In seconds: otherwise it goes on with a command that still runs, on a busy machine.
-    given = {"command": _in_shell(step), "description": "go on", "mode": "sync", "initial_wait": 180}
+    given = {"command": step.command, "description": "go on", "mode": "sync", "initial_wait": 180}
     return Call(tool="bash", given=given)
 
 

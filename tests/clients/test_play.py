@@ -11,7 +11,7 @@ from phase_gate.values import replace
 from tests.clients import __main__ as play
 from tests.clients.driven import DRIVEN
 from tests.clients.install import PACKAGE, version_of
-from tests.clients.model import Edit, Patch, Shell, Write
+from tests.clients.model import Edit, Shell, Write
 from tests.clients.refusals import REFUSALS, script_for
 from tests.clients.scenarios import SCENARIOS, Expected
 from tests.clients.stage import Played
@@ -72,9 +72,9 @@ def test_every_refusal_is_in_the_words_of_each_server() -> None:
 def test_each_client_has_a_tool_for_every_step(tmp_path: Path) -> None:
     steps = (Write(path="a.py", text="x\n"), Edit(path="a.py", old="x\n", new="y\n"), Shell(command="ls"))
     for client in CLIENTS:
-        for step in (*steps, Patch(path="a.py", old="x\n", new="y\n")):
+        for step in steps:
             assert "a.py" in str(client.translate(step, tmp_path)) or step == steps[2]
-    patched = CODEX.translate(Patch(path="a.py", old="x\n", new="y\n"), tmp_path)
+    patched = CODEX.translate(Edit(path="a.py", old="x\n", new="y\n"), tmp_path)
     assert "*** Update File: a.py\n@@\n-x\n+y\n" in str(getattr(patched, "given", ""))
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from phase_gate.agents.agent import AGENT_NAMES, load_agent, recognise
 from phase_gate.agents.install import install_hooks
-from phase_gate.agents.shell_writes import find_writes, patched_paths
-from phase_gate.agents.tools import find_file_writes
+from phase_gate.agents.tools import find_file_writes, find_shell_paths
 from phase_gate.claims.confidence import find_patterns, plan_is_ticked
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.errors import NotAllowedError
@@ -41,9 +40,8 @@ def plan(data: bytes) -> None:
 
 
 def shell(data: bytes) -> None:
-    for written in find_writes(_text(data)):
-        assert written.path
-    patched_paths(_text(data))
+    for path in find_shell_paths(_text(data)):
+        assert not path.startswith("-")
 
 
 def hook_event(data: bytes) -> None:
@@ -105,10 +103,7 @@ ROWS: tuple[tuple[str, Callable[[bytes], Any], tuple[bytes, ...]], ...] = (
     (
         "shell",
         shell,
-        (
-            b"cd a && cat > 'b c' <<EOF\nx\nEOF\nsed -i s/a/b/ \"d\" | tee -a e; $(rm f) `mv g h` # i\n",
-            b"apply_patch <<'P'\n*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch\nP\n",
-        ),
+        (b"cd a && cat > 'b c' <<EOF\nx\nEOF\nsed -i s/a/b/ \"d\" | tee -a e; $(rm f) `mv g h` # i\n",),
     ),
     (
         "hook-event",

@@ -5,18 +5,15 @@ One table for all agents: their tools are called alike, or nothing like any othe
 
 from __future__ import annotations
 
-import fnmatch
+import contextlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.agents.agent import Document, ToolCall
 from phase_gate.agents.write_rules import Write
 from phase_gate.storage.root import relative_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from phase_gate.agents.shell_writes import Kind
 
 #: Names without `_` and in lower case.
 _SHELLS = frozenset(
@@ -37,6 +34,10 @@ _PATHS = (
 _LISTS = ("files", "edits", "replacements", "filePaths")
 _WHOLE = ("content", "contents", "file_text", "fileText")
 _PAIRS = (("old_string", "new_string"), ("old_str", "new_str"), ("oldString", "newString"))
+#: What a patch in the form of `apply_patch` adds, changes, moves or removes.
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.M)
+#: Characters of a shell line that are looked at.
+_LONGEST_LINE = 20_000
 #: Larger files are not read: their texts are nothing that a rule could compare in time.
 _MAX_BYTES = 1_000_000
 
@@ -55,33 +56,43 @@ def find_file_writes(call: ToolCall, *, root: Path, start: Path) -> list[Write]:
     return list(_by_editor(call.input, root=root, folder=folder))
 
 
+#: What writes files in a shell line, with its words. A quoted text comes first: nothing in it is a command. What a
+#: program does by itself, a variable or `cd` hides is not seen: the gate finds it at the next run.
+_SHELL_WRITE = re.compile(
+    r"""'[^']*' | "(?:\\.|[^"\\])*"
+    | (?P<verb> >>?\|? | (?:^|(?<=[;&|(\n])|(?<=-c\ )|(?<=-lc\ ))\s*
+        (?:tee|rm|mv|cp|sed\s+(?:-\w+\s+)*-\w*i\S*|git\s+(?:checkout|restore))(?=\s) )
+      (?P<words> (?:'[^']*'|"[^"]*"|[^;|&<>()\n'"])* )""",
+    re.X,
+)
+
+
+def find_shell_paths(line: str) -> Iterator[str]:
+    """Yield the words of a shell line that stand behind what writes files."""
+    import shlex  # most calls are of other tools
+
+    for found in _SHELL_WRITE.finditer(line[:_LONGEST_LINE]):
+        verb = (found["verb"] or "").strip()
+        with contextlib.suppress(ValueError):  # a quote that is never closed
+            paths = [word for word in shlex.split(found["words"] or "") if not word.startswith("-")]
+            yield from paths[:1] if verb.startswith(">") else paths[-1:] if verb == "cp" else paths
+
+
 def _by_shell(given: Document, *, root: Path, folder: Path) -> Iterator[Write]:
-    from phase_gate.agents.shell_writes import find_writes
-
     command = given.get("command", given.get("cmd", ""))
-    if isinstance(command, list):
-        import shlex
-
-        command = shlex.join(map(str, command))
+    line = " ".join(map(str, command)) if isinstance(command, list) else str(command)
     inside = given.get("workdir") or given.get("dir_path") or given.get("directory")
     if isinstance(inside, str):
         folder = folder / inside
-
-    def kind_of(path: str) -> Kind:
-        place = os.path.join(folder, os.path.expanduser(path))
-        return "folder" if os.path.isdir(place) else "file" if os.path.exists(place) else ""
-
-    for written in find_writes(str(command), kind_of):
-        for path in _names(written.path, root, folder):
-            yield Write(path=path, before=_read(root / path), is_put_back=written.is_put_back)
+    # Codex calls its tool in the shell at times.
+    for path in (*find_shell_paths(line), *_PATCHED.findall(line)):
+        yield from (Write(path=name) for name in _names(path.strip(), root, folder))
 
 
 def _by_editor(given: Document, *, root: Path, folder: Path) -> Iterator[Write]:
     for text in (value for value in given.values() if isinstance(value, str) and "*** Begin Patch" in value):
-        from phase_gate.agents.shell_writes import patched_paths
-
-        for name in patched_paths(text):
-            yield from (Write(path=path, before=_read(root / path)) for path in _names(name, root, folder))
+        for name in _PATCHED.findall(text):
+            yield from (Write(path=path) for path in _names(name.strip(), root, folder))
     for name, parts in _edits(given):
         for path in _names(name, root, folder):
             before = _read(root / path)
@@ -138,22 +149,10 @@ def _names(path: str, root: Path, folder: Path) -> Iterator[str]:
     """Yield the path from the root, and where a link leads it elsewhere, that place, too."""
     place = folder / os.path.expanduser(path)
     named = relative_id(place, root)
-    yield _from_above(named, root)
+    yield named
     real = relative_id(Path(os.path.realpath(place)), Path(os.path.realpath(root)))
     if real != named:
         yield real
-
-
-def _from_above(named: str, root: Path) -> str:
-    """Return a path that goes out of the root and perhaps, by a glob, in again; the root itself for a folder above."""
-    parts = named.split("/")
-    ups = parts.count("..")
-    if not ups or ups >= len(root.parts):
-        return named
-    folders, rest = root.parts[-ups:], parts[ups:]
-    if not all(fnmatch.fnmatchcase(folder, part) for folder, part in zip(folders, rest, strict=False)):
-        return named
-    return "/".join(rest[ups:]) or "."
 
 
 def _read(place: Path) -> str | None:

@@ -1,13 +1,11 @@
-"""May an agent write this file now? What is frozen, what is ours, and what comes too early.
+"""May an agent write this file now? What is frozen, and what is ours.
 
 Pure. It is a courtesy to the agent, for the gate itself finds every change that is made anyway.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import posixpath
-import re
 from collections.abc import Iterable, Iterator
 
 from phase_gate.agents.stop import ALLOW, HookAnswer
@@ -20,18 +18,16 @@ from phase_gate.workflow.names import call_command, signal_command
 PYTEST_FILES = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 #: These have a section for pytest among many others.
 SHARED_FILES = frozenset({"pyproject.toml", "tox.ini", "setup.cfg"})
-_TEST_FILE = r"(?:^|/)(?:tests?/.*|test_[^/]*\.py|[^/]*_test\.py|conftest\.py)$"
 
 
 class Write(Value):
-    """A file that is about to be written: a path from the root, with slashes; from a shell also a folder or a glob."""
+    """A file that is about to be written: a path from the root, with slashes; from a shell also a folder."""
 
     path: str
     #: Its present content; None if there is no such file, or it is no text.
     before: str | None = None
     #: Its content afterwards; None if that can't be told.
     after: str | None = None
-    is_put_back: bool = False
 
 
 class WriteContext(Value):
@@ -45,8 +41,6 @@ class WriteContext(Value):
     phase: str = ""
     #: The phase that comes first, which is the way back.
     first: str = ""
-    #: Nothing of this cycle is frozen yet, and code comes later.
-    is_red: bool = False
     #: What may not change now; None if nothing is frozen.
     frozen: Frozen | None = None
     #: Our own configuration, and files of workflows.
@@ -84,17 +78,14 @@ def _decide(write: Write, context: WriteContext) -> HookAnswer:
         return HookAnswer(
             verdict="ask", reason=reason, next_hint="phase-gate doctor shows whether the hook still answers"
         )
-    if context.frozen is not None:
-        return _decide_frozen(write, context, context.frozen)
-    return _decide_early(write, context) if context.is_red else ALLOW
+    return ALLOW if context.frozen is None else _decide_frozen(write, context, context.frozen)
 
 
 def _decide_about_state(write: Write, context: WriteContext) -> HookAnswer | None:
     if context.answer_file and write.path == context.answer_file:
         return None
     is_inside = write.path == context.state_folder or write.path.startswith(f"{context.state_folder}/")
-    # Git leaves alone what it ignores.
-    if not is_inside and (write.is_put_back or not _covers(write.path, context.state_folder)):
+    if not is_inside and not _covers(write.path, context.state_folder):
         return None
     reason = f"{write.path} belongs to the gate's own record: only the gate writes it"
     return HookAnswer(
@@ -112,23 +103,20 @@ def _decide_frozen(write: Write, context: WriteContext, frozen: Frozen) -> HookA
     if hit is None and _is_settings(write):
         hit = write.path
     if hit is not None:
-        return _refuse(write, context, f"{hit} sets the rules of this cycle, which began with others", answer="blocked")
+        return _refuse(context, f"{hit} sets the rules of this cycle, which began with others", answer="blocked")
     if write.path in SHARED_FILES:
         return _decide_shared(write, context)
     changed = next(_changes(write, frozen), None)
-    return ALLOW if changed is None else _refuse(write, context, changed)
+    return ALLOW if changed is None else _refuse(context, changed)
 
 
 #: How an agent calls a person.
 _Call = Literal["blocked", "test-wrong"]
 
 
-def _refuse(write: Write, context: WriteContext, reason: str, *, answer: _Call = "test-wrong") -> HookAnswer:
+def _refuse(context: WriteContext, reason: str, *, answer: _Call = "test-wrong") -> HookAnswer:
     """Return that it is not written, and the one thing that an agent may do about it by itself: say so, and stop."""
     way_back = f'a person goes back with: phase-gate rewind {context.first.lower()} --reason "..."'
-    if write.is_put_back:
-        # It may be the honest way to take a change back, and it may lose the tests of this cycle.
-        return HookAnswer(verdict="ask", reason=f"{reason}; git would put {write.path} back", next_hint=way_back)
     cause = "it is wrong" if answer == "test-wrong" else "it has to change"
     return HookAnswer(
         verdict="deny",
@@ -151,7 +139,7 @@ def _decide_shared(write: Write, context: WriteContext) -> HookAnswer:
     if pytest_section(write.path, write.before or "") == pytest_section(write.path, write.after):
         return ALLOW
     reason = f"{write.path} sets options of pytest, and tests are frozen with them"
-    return _refuse(write, context, reason, answer="blocked")
+    return _refuse(context, reason, answer="blocked")
 
 
 def _changes(write: Write, frozen: Frozen) -> Iterator[str]:
@@ -212,30 +200,7 @@ def _is_above_tests(conftest: str, frozen: Frozen) -> bool:
     return any(not home or file.startswith(f"{home}/") for file in frozen.inventory.files)
 
 
-# --- before there is a failing test
-
-
-def _decide_early(write: Write, context: WriteContext) -> HookAnswer:
-    if write.before is None or not write.path.endswith(".py") or re.search(_TEST_FILE, write.path):
-        return ALLOW
-    if write.after is not None:
-        from phase_gate.agents.stubs import only_adds_stubs
-
-        if only_adds_stubs(write.before, write.after):
-            return ALLOW
-    reason = f"{context.phase} is for failing tests, and {write.path} is code that exists; new files and stubs are fine"
-    return HookAnswer(
-        verdict="ask", reason=reason, next_hint=f"pytest --phase={context.phase.lower()} shows the tests fail"
-    )
-
-
 def _covers(written: str, file: str) -> bool:
-    """Tell whether writing a path touches a file: it is the file, a folder above it, or a glob that fits."""
+    """Tell whether writing a path touches a file: it is the file, or a folder above it."""
     written = posixpath.normpath(written)
-    if written == "." or written == file or file.startswith(f"{written}/"):
-        return True
-    if not any(sign in written for sign in "*?["):
-        return False
-    # `*` of fnmatch crosses slashes, so that `**` is the same.
-    pattern = written.replace("/**/", "/*")
-    return fnmatch.fnmatchcase(file, pattern) or fnmatch.fnmatchcase(file, f"{pattern}/*")
+    return written in (".", file) or file.startswith(f"{written}/")

@@ -232,7 +232,6 @@ def _scene(call: Call, project: Project) -> WriteContext:
         phase=phase.name,
         task=state.task,
         first=workflow.first.name,
-        is_red=is_red,
         frozen=task.store.objects.load_frozen(state.freeze.current) if is_frozen else None,
         rules=(FILE_NAME, *own),
         hook_files=SETTINGS_FILES,
