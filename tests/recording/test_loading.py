@@ -179,6 +179,7 @@ def test_add():
 """
 
 
+@pytest.mark.processes
 def test_a_fake_in_place_of_what_reads_tests_changes_nothing(sample: Sample) -> None:
     assert "recording.parsing" not in Path(LISTED).read_text()
     sample.red().write(calc="def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n")

@@ -11,6 +11,8 @@ import pytest
 
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 
+pytestmark = pytest.mark.processes
+
 #: How git checks out on other systems.
 SYSTEMS: dict[str, dict[str, str]] = {
     "linux": {},

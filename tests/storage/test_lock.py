@@ -334,6 +334,7 @@ def test_a_lock_that_somebody_closed_is_let_go(closed_by_others: tuple[RunLock, 
     assert is_free(tmp_path / "run.lock")
 
 
+@pytest.mark.processes
 def test_a_file_that_took_the_number_of_a_lock_stays_open(closed_by_others: tuple[RunLock, int]) -> None:
     lock, number = closed_by_others
     other = os.open(os.devnull, os.O_WRONLY)

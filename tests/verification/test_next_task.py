@@ -8,6 +8,8 @@ from tests.stores.in_memory import Server
 from tests.support import Sample
 from tests.verification.fleet import Fleet, part
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture(params=["folder", "store"])
 def fleet(request: pytest.FixtureRequest, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Fleet:

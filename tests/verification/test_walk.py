@@ -104,6 +104,7 @@ def team(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Team:
     return Team(gate)
 
 
+@pytest.mark.processes
 def test_a_list_of_three_tasks_has_no_dead_end(team: Team) -> None:
     gate = team.gate
     files = {"Task 1: Parts": "parts.py", "Task 2: Planner": "rest.py", "Task 3: Ground": "planner.py"}

@@ -9,6 +9,8 @@ import pytest
 from tests.conformance.verifying import RIGHT, TASK, WRONG, Gate, python
 from tests.support import Ran, Sample
 
+pytestmark = pytest.mark.processes
+
 PERSON = ("--reason", "the registry is back", "--by", "mara")
 
 
