@@ -1,1 +1,1 @@
-"""Does the gate stay quiet on software that nobody here wrote? Run by `tox -e wild`; it downloads, so it is opt-in."""
+"""Does the gate stay quiet on software of others? `python -m scripts.wild` downloads suites and runs them."""

@@ -1,4 +1,4 @@
-"""Debian's Chromium, without a screen, and what tests want to know of a page in it."""
+"""Chromium, without a screen, and what tests want to know of a page in it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def chromium(
 ) -> Iterator[Page]:
     """Start a browser of this size; without `script`, it runs none."""
     options = Options()
-    options.binary_location = _find("chromium")
+    options.binary_location = _find("chromium", "google-chrome")
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--lang=en"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -85,8 +85,8 @@ def chromium(
         driver.quit()
 
 
-def _find(name: str) -> str:
-    found = shutil.which(name)
+def _find(*names: str) -> str:
+    found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
-        raise RuntimeError(f"{name} is not installed: apt-get install chromium chromium-driver")
+        raise RuntimeError(f"{' or '.join(names)} is not installed: apt-get install chromium chromium-driver")
     return found

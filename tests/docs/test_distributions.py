@@ -1,6 +1,6 @@
 """Two distributions from one tree: the code, and the entry point that pytest finds it by.
 
-Here they are built once, with a tag, and looked into; `tox -e built` runs the suite on what was built.
+Here they are built once, with a tag, and looked into; `tox -e release -- test` runs the suite on what was built.
 """
 
 from __future__ import annotations

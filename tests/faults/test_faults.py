@@ -1,4 +1,4 @@
-"""A sample of the sweeps: some points of each kind, the same invariants. All of them run with `tox -e faults`."""
+"""A sample of the sweeps: some points of each kind, the same invariants. `tox -e long -- faults` visits all."""
 
 from __future__ import annotations
 

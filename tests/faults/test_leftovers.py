@@ -1,5 +1,5 @@
 """A sample of what tests leave behind. The whole table, over every function that a run's end calls, runs with
-`python -m tests.faults --only leftovers` (`tox -e faults`).
+`tox -e long -- faults --only leftovers`.
 """
 
 from __future__ import annotations

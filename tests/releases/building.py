@@ -1,4 +1,4 @@
-"""`tox -e build -- [--into FOLDER] [--tag TAG]`: both distributions; each wheel is built from the sources."""
+"""`tox -e release -- build [--into FOLDER] [--tag TAG]`: both distributions; each wheel is built from the sources."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,11 +35,11 @@ def find_version(folder: Path) -> str:
     return version
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="tox -e build --", description=__doc__)
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tox -e release -- build", description=__doc__)
     parser.add_argument("--into", type=Path, metavar="FOLDER", help="default: a temporary one")
     parser.add_argument("--tag", help="end with 1 unless the version is the one of this tag")
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(asked.into or temporary)
         build(folder)
@@ -48,7 +49,3 @@ def main() -> int:
         return 1
     print(f"built {version}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""`tox -e built -- [--wheels FOLDER] [TESTS]`: the suite on both wheels as built, in a fresh environment."""
+"""`tox -e release -- test [--wheels FOLDER] [TESTS]`: the suite on both wheels as built, in a fresh environment."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.releases.building import NAMES, ROOT, build, find_version
@@ -37,10 +38,10 @@ def install(wheels: Path, version: str, folder: Path) -> str:
     return python
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="tox -e built --", description=__doc__)
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tox -e release -- test", description=__doc__)
     parser.add_argument("--wheels", type=Path, metavar="FOLDER", help="built already; default: build them")
-    asked, arguments = parser.parse_known_args()
+    asked, chosen = parser.parse_known_args(arguments)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         wheels = asked.wheels
         if wheels is None:
@@ -49,9 +50,5 @@ def main() -> int:
         version = find_version(wheels)
         python = install(wheels.resolve(), version, Path(temporary, "environment"))
         print(f"both wheels are installed: {version}", flush=True)
-        words = [python, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", *arguments]
+        words = [python, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", *chosen]
         return subprocess.run(words, cwd=ROOT, check=False).returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main())

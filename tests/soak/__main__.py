@@ -20,7 +20,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--only", metavar="WORD", default="", help="only the parts with this word in their names")
     parser.add_argument("--stories", type=int, default=100, help="stories of the model, 30 steps each")
-    parser.add_argument("--walks", type=int, default=500, help="random walks of each workflow")
+    parser.add_argument("--walks", type=int, default=40, help="random walks of each workflow")
     arguments = parser.parse_args()
     parts: dict[str, Part] = {
         "50 processes x 20 updates": lambda folder: updates_at_once(folder, processes=50, updates=20),

@@ -15,7 +15,7 @@ from tests.warm import WarmServer
 
 #: Walks of each workflow, by their seeds.
 SAMPLE = {"tdd": (1,), "exit-gate": (0,), "confidence": (0,)}
-#: Workflows with short ways; the others take theirs in `tox -e sweeps`, and all of them in `tox -e soak`.
+#: Workflows with short ways; the others take theirs in `tox -e sweeps`, and all of them in `tox -e long -- soak`.
 SHORT = WORKFLOWS if IS_WHOLE else ("tdd", "exit-gate", "confidence", "verification")
 
 
