@@ -25,8 +25,6 @@ REVIEWED = {
     ("rules/yaml.py", "mapping values"): "a message of PyYAML",
     ("storage/tree/fingerprint.py", "git:"): "the prefix of a digest",
     ("storage/tree/git.py", "gitdir:"): "a file of git's",
-    ("verification/output.py", "[no test files]"): "what `go test` prints",
-    ("verification/output.py", "[no tests to run]"): "what `go test` prints",
     ("rooms/testing.py", "error: "): "what pytest says of its options, for people",
     ("rooms/testing.py", "ERROR: usage:"): "the line before it, which says nothing",
     ("verification/run.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",

@@ -1,28 +1,10 @@
-"""What the output of a verify command says: how many tests ran, in the words of each runner, and what failed."""
+"""What the output of a verify command says: how many tests ran, and what failed."""
 
 from __future__ import annotations
 
 import pytest
 
 from phase_gate.verification.output import count_tests_said, first_failures
-
-MOCHA = "  planner\n    ✔ parses\n\n\n  5 passing (12ms)\n  1 pending\n  2 failing\n"
-NODE = "ℹ tests 6\nℹ suites 0\nℹ pass 4\nℹ fail 1\nℹ cancelled 0\nℹ skipped 1\n"
-TAP = "1..5\n# tests 5\n# pass 5\n# fail 0\n# cancelled 0\n"
-MAVEN = """\
-[INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: 0.1 s -- in a.PlannerTest
-[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.1 s -- in a.OtherTest
-[INFO] Results:
-[INFO]
-[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 1
-"""
-CARGO = """\
-running 3 tests
-test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 4 filtered out; finished in 0.00s
-
-   Doc-tests planner
-test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
-"""
 
 
 @pytest.mark.parametrize(
@@ -44,45 +26,7 @@ test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         pytest.param("Ran 5 tests in 0.001s\n\nOK (skipped=5)", 0, id="unittest-skips"),
         pytest.param("Ran 5 tests in 0.001s\n\nFAILED (failures=1, skipped=2)", 3, id="unittest-mix"),
         pytest.param("Ran 0 tests in 0.000s\n\nNO TESTS RAN", 0, id="unittest-none"),
-        pytest.param("Tests:       1 failed, 2 skipped, 5 passed, 8 total", 6, id="jest"),
-        pytest.param("No tests found, exiting with code 0", 0, id="jest-none"),
-        pytest.param("Tests:       2 skipped, 2 total", 0, id="jest-skips"),
-        pytest.param(" Test Files  1 passed (1)\n      Tests  1 failed | 4 passed | 2 skipped (7)", 5, id="vitest"),
-        pytest.param("      Tests  5 passed (5)", 5, id="vitest-passed"),
-        pytest.param("No test files found, exiting with code 0", 0, id="vitest-none"),
-        pytest.param(MOCHA, 7, id="mocha"),
-        pytest.param("\n  0 passing (1ms)\n", 0, id="mocha-none"),
-        pytest.param(NODE, 5, id="node"),
-        pytest.param(TAP, 5, id="node-tap"),
-        pytest.param("--- PASS: TestA (0.00s)\n    --- PASS: TestA/b (0.00s)\nPASS\nok  \ta/b\t0.01s", 2, id="go-v"),
-        pytest.param("ok  \ta/b\t0.01s [no tests to run]\n?   \ta/c\t[no test files]", 0, id="go-none"),
-        pytest.param("ok  \ta/b\t0.01s\n?   \ta/c\t[no test files]", None, id="go-says-no-number"),
-        pytest.param(CARGO, 3, id="cargo"),
-        pytest.param("test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 7 filtered out", 0, id="cargo-none"),
-        pytest.param("     Summary [   0.010s] 5 tests run: 5 passed, 0 skipped", 5, id="nextest"),
-        pytest.param("Passed!  - Failed:     0, Passed:     5, Skipped:     1, Total:     6", 5, id="dotnet"),
-        pytest.param("No test matches the given testcase filter `x` in a.dll", 0, id="dotnet-none"),
-        pytest.param(MAVEN, 4, id="maven"),
-        pytest.param("[INFO] No tests to run.", 0, id="maven-none"),
-        pytest.param("5 tests completed, 1 failed", 5, id="gradle"),
-        pytest.param("> Task :test NO-SOURCE", 0, id="gradle-none"),
         pytest.param("BUILD SUCCESSFUL in 3s", None, id="gradle-says-nothing"),
-        pytest.param("5 examples, 0 failures, 1 pending", 4, id="rspec"),
-        pytest.param("0 examples, 0 failures", 0, id="rspec-none"),
-        pytest.param("5 runs, 10 assertions, 0 failures, 0 errors, 2 skips", 3, id="minitest"),
-        pytest.param("OK (5 tests, 10 assertions)", 5, id="phpunit"),
-        pytest.param("Tests: 5, Assertions: 10, Failures: 1.", 5, id="phpunit-failed"),
-        pytest.param("No tests executed!", 0, id="phpunit-none"),
-        pytest.param("100% tests passed, 0 tests failed out of 5", 5, id="ctest"),
-        pytest.param("No tests were found!!!", 0, id="ctest-none"),
-        pytest.param("[==========] 5 tests from 2 test suites ran. (0 ms total)", 5, id="googletest"),
-        pytest.param("[==========] 0 tests from 0 test suites ran. (0 ms total)", 0, id="googletest-none"),
-        pytest.param("\t Executed 5 tests, with 0 failures (0 unexpected) in 0.01 seconds", 5, id="swift"),
-        pytest.param("ok | 5 passed | 0 failed (10ms)", 5, id="deno"),
-        pytest.param(" 5 pass\n 0 fail\nRan 5 tests across 1 files. [10.00ms]", 5, id="bun"),
-        pytest.param("  5 passed (3.2s)", 5, id="playwright"),
-        pytest.param("5 tests, 0 failures, 1 skipped", 4, id="exunit"),
-        pytest.param("Files=1, Tests=5,  0 wallclock secs", 5, id="prove"),
         pytest.param(f"{'9' * 5000} passed in 0.1s", 999_999_999, id="too-many-digits"),
         pytest.param("", None, id="nothing"),
         pytest.param("all 5 tests passed, I promise", None, id="talk"),
@@ -98,8 +42,15 @@ def test_a_long_output_is_read_at_its_end() -> None:
     assert count_tests_said("x\n" * 2_000_000 + "5 passed in 0.1s\n") == 5
 
 
-#: By runners that nobody has told us about.
+#: By any other runner.
 NONE = [
+    "Tests:       0 total",
+    "No tests found, exiting with code 0",
+    "No test files found, exiting with code 0",
+    "  0 passing (1ms)",
+    "0 examples, 0 failures",
+    "No tests were found!!!",
+    "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 7 filtered out",
     "No tests found",
     "No tests found.",
     "No tests were found",
@@ -131,31 +82,17 @@ NONE = [
     "0 scenarios",
     "Executed 0 tests",
     "Found 0 tests in 3 files",
-    "1..0",
-    "1..0 # SKIP nothing to do",
     "0 passed, 0 failed",
     "0 passed",
-    "Passed: 0",
-    "Passed: 0, Failed: 0",
     "tests=0 failures=0 errors=0",
-    "0/0 tests passed",
-    "0 of 12 tests executed",
     "All 0 tests passed",
-    "# TOTAL: 0",
     '⚠ No tests found matching "planner"',
     "No test cases found",
-    "test cases: 0 | 0 passed",
     "No tests found for given includes: [a.B]",
     "3 tests skipped\n0 tests passed",
     "✓ built in 3.2s\nNo tests found",
     "running tests...\nNo tests available",
     "No tests selected",
-    "Executed 0 of 0 SUCCESS (0.002 secs / 0 secs)",
-    "Chrome Headless 120.0.0.0 (Linux x86_64): Executed 0 of 5 (skipped 5) SUCCESS",
-    "All tests passed (0 assertions in 0 test cases)",
-    "All tests passed (0 tests)",
-    "0 total tests",
-    "Test count: 0",
 ]
 #: Honest outputs that come near.
 SOME = [
@@ -251,28 +188,13 @@ Ran 3 tests in 0.001s
 FAILED (failures=1, errors=1)
 """
 
-OLDER = UNITTEST.replace("(test_a.T.test_load)", "(test_a.T)").replace("(test_a.T.test_f)", "(test_a.T)")
-
-GO = """\
---- FAIL: TestAdd (0.00s)
-    --- FAIL: TestAdd/negative (0.00s)
-        add_test.go:8: got 3, want -3
---- FAIL: TestSub (0.01s)
-    add_test.go:12: not a number
-FAIL
-FAIL\texample.com/m\t0.002s
-FAIL
-"""
-
-NAMED = ("test_a.T.test_load: FileNotFoundError: no such file: x", "test_a.T.test_f (row=2): AssertionError: 0 != 1")
+NAMED = ("ERROR: test_load (test_a.T.test_load)", "FAIL: test_f (test_a.T.test_f) (row=2)")
 
 
 @pytest.mark.parametrize(
     ("output", "named"),
     [
         pytest.param(UNITTEST, NAMED, id="unittest"),
-        pytest.param(OLDER, NAMED, id="unittest-before-3.11"),
-        pytest.param(GO, ("TestAdd/negative: got 3, want -3", "TestSub: not a number"), id="go"),
         pytest.param("FAIL\tm [build failed]\n", ("FAIL\tm [build failed]",), id="go-build"),
         pytest.param(
             "FAILED a.py::test_x - assert 0\n1 failed in 0.01s\n", ("FAILED a.py::test_x - assert 0",), id="pytest"

@@ -9,47 +9,68 @@ import shutil
 from collections.abc import Mapping
 from pathlib import PurePath
 
-from phase_gate.shell_text import ShellTextError, Word, is_redirection, split_shell
 from phase_gate.verification.spec import TaskSpec
 
 #: Characters; what is longer belongs into a script.
 MAX_LENGTH = 10_000
+#: What is quoted means itself.
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.DOTALL)
+#: Signs in which a failure can get lost: pipes, lists, redirections, brackets, comments, what a shell puts in.
+_SIGN = re.compile(r"\|\|?|[;&<>()`\n]|\$\(|(?<!\S)#")
 #: Words that begin something else than a command, or that change what the rest means.
-_KEYWORDS = frozenset({"{", "[[", "case", "for", "function", "if", "select", "trap", "until", "while"})
+_KEYWORDS = frozenset(
+    {"{", "[[", "case", "eval", "exec", "exit", "for", "function", "if", "return", "select", "trap", "until", "while"}
+)
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?", re.IGNORECASE)
 
 
-class NeedsScriptError(Exception):
-    """The sign of a text that is more than one command or an `&&` list."""
+class CommandTextError(Exception):
+    """Why a text is no command or `&&` list that could be run; `slug` is the linter's."""
+
+    def __init__(self, slug: str, problem: str) -> None:
+        super().__init__(problem)
+        self.slug = slug
 
 
-def read_commands(text: str) -> list[tuple[Word, ...]]:
-    """Return the commands of an `&&` list, each as its words. Raises ShellTextError and NeedsScriptError."""
+def read_commands(text: str) -> list[list[str]]:
+    """Return the commands of an `&&` list, each as its words. Raises CommandTextError."""
     if len(text) > MAX_LENGTH:
-        raise ShellTextError(f"it has more than {MAX_LENGTH} characters")
-    commands: list[list[Word]] = [[]]
-    for token in split_shell(text.strip()):
-        if token == "&&":
-            commands.append([])
-        elif isinstance(token, Word):
-            if not commands[-1] and token.text in _KEYWORDS and not token.is_quoted:
-                raise NeedsScriptError(token.text)
-            if not token.is_literal and ("$(" in token.text or "`" in token.text):
-                raise NeedsScriptError("$(…)")
-            commands[-1].append(token)
-        elif token != "\n" or commands[-1]:
-            raise NeedsScriptError(_show_sign(token))
-    if not all(commands):
-        raise ShellTextError("a command is missing" if len(commands) == 1 else "a command is missing beside `&&`")
-    return [tuple(words) for words in commands]
+        raise CommandTextError("not-readable", f"it has more than {MAX_LENGTH} characters")
+    text = text.strip()
+    masked = _QUOTED.sub(_mask, text)
+    ends = [found.span() for found in re.finditer("&&", masked)]
+    commands = []
+    for start, end in zip((0, *(end for _, end in ends)), (*(start for start, _ in ends), len(text)), strict=True):
+        if (sign := _SIGN.search(masked, start, end)) is not None:
+            raise _needs_script("a line end" if sign.group() == "\n" else sign.group())
+        commands.append(_read_words(text[start:end]))
+    return commands
 
 
-def _show_sign(operator: str) -> str:
-    if operator == "\n":
-        return "a line end"
-    if not is_redirection(operator):
-        return operator
-    return "<<" if "<<" in operator and "<<<" not in operator else ">"
+def _mask(found: re.Match[str]) -> str:
+    # A shell puts something in between double quotes, too.
+    text = found.group()
+    return text if text[0] == '"' and ("$(" in text or "`" in text) else "_" * len(text)
+
+
+def _read_words(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise CommandTextError("not-readable", "a quote is never closed: write it as you would type it") from None
+    if not words:
+        raise CommandTextError("not-readable", "a command is missing: write it as you would type it")
+    if words[0] in _KEYWORDS:
+        raise _needs_script(words[0])
+    if PurePath(words[0]).name in _SHELLS and any(re.fullmatch("-[a-z]*c", word) for word in words):
+        raise _needs_script("sh -c")
+    return words
+
+
+def _needs_script(sign: str) -> CommandTextError:
+    text = f"{sign!r} is more than one command or an && list, and a failure could get lost in it"
+    return CommandTextError("needs-script", text)
 
 
 def steps_of(spec: TaskSpec) -> tuple[str, ...]:
@@ -58,11 +79,11 @@ def steps_of(spec: TaskSpec) -> tuple[str, ...]:
         return (spec.verify,)
     try:
         commands = read_commands(spec.verify)
-    except (ShellTextError, NeedsScriptError):
+    except CommandTextError:
         return (spec.verify,)  # taken by an earlier version: its run will tell
     if len(commands) == 1:
         return (spec.verify,)
-    return tuple(shlex.join(word.text for word in words) for words in commands)
+    return tuple(shlex.join(words) for words in commands)
 
 
 def find_missing_program(spec: TaskSpec, environment: Mapping[str, str]) -> str:
