@@ -173,9 +173,12 @@ def test_the_action_proves(machine: Callable[..., Machine]) -> None:
 # --- pre-commit
 
 
+HOOKS = {row["id"]: row for row in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+WORKFLOW = "workflow: own\nphases:\n  WORK:\n    gate_1: {name: Works, condition: tests_total > 0}\n"
+
+
 def test_the_pre_commit_hook(machine: Callable[..., Machine]) -> None:
-    hooks = {row["id"]: row for row in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
-    hook = hooks["phase-gate-check"]
+    hook = HOOKS["phase-gate-check"]
     assert (hook["language"], hook["pass_filenames"], hook["always_run"]) == ("python", False, True)
     assert hook["stages"] == ["pre-commit", "pre-push"]
     host = machine("ci-gate")
@@ -186,3 +189,18 @@ def test_the_pre_commit_hook(machine: Callable[..., Machine]) -> None:
     assert host.run(folder, entry)[0] == 0
     (folder / "basket.py").write_text(WRONG, encoding="utf-8")
     assert host.run(folder, entry)[0] == 10
+
+
+def test_the_pre_commit_hook_refuses_a_workflow_that_is_wrong(machine: Callable[..., Machine]) -> None:
+    hook = HOOKS["phase-gate-check-workflow"]
+    assert (hook["language"], hook["pass_filenames"], hook["types"]) == ("python", False, ["yaml"])
+    host = machine("ci-gate")
+    folder = host.clone()
+    (folder / "phase-gate.yaml").write_text("workflow: own.yaml\n", encoding="utf-8")
+    (folder / "own.yaml").write_text(WORKFLOW, encoding="utf-8")
+    code, said = host.run(folder, hook["entry"].split())
+    assert code == 0, said
+    (folder / "own.yaml").write_text(WORKFLOW.replace("tests_total", "tests_totl"), encoding="utf-8")
+    code, said = host.run(folder, hook["entry"].split())
+    assert code == 2
+    assert "own.yaml:4:38: unknown name" in said
