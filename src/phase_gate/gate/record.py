@@ -12,7 +12,7 @@ from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.selection import Audit
-from phase_gate.gate.test_parts import Parts
+from phase_gate.gate.support_code import Parts
 from phase_gate.values import TYPE_CHECKING, Value, field
 from phase_gate.workflow.metrics import MetricValue
 

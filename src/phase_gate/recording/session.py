@@ -21,7 +21,7 @@ from phase_gate.gate.reach import Reach
 from phase_gate.gate.record import RunRecord, SessionFacts, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
 from phase_gate.gate.state import State
-from phase_gate.gate.test_parts import merge_parts
+from phase_gate.gate.support_code import merge_parts
 from phase_gate.project import Project
 from phase_gate.recording.collection import doctests_in_source, names_in_source
 from phase_gate.recording.early import start_snapshot

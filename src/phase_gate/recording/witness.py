@@ -12,7 +12,7 @@ from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes
 from phase_gate.gate.reach import Reach, reach_from_json
-from phase_gate.gate.test_parts import Parts
+from phase_gate.gate.support_code import Parts
 from phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from phase_gate.recording.collection import Collection
 from phase_gate.recording.early import own_work

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from phase_gate.errors import ShardError
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import SessionFacts
-from phase_gate.gate.test_parts import merge_parts
+from phase_gate.gate.support_code import merge_parts
 from phase_gate.shards.record import Ranges, Shard, Split
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.pieces import SETUPS, outer_name
-from phase_gate.gate.test_parts import Parts
+from phase_gate.gate.support_code import Parts
 from phase_gate.recording.early import own_work
 from phase_gate.recording.settings import announced_packages
 from phase_gate.recording.tamper.definitions import code_of

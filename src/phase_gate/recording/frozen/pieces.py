@@ -10,7 +10,7 @@ from pathlib import Path
 from phase_gate.gate.failures import Failure
 from phase_gate.gate.freeze import PieceFile
 from phase_gate.gate.pieces import SETUPS, find_piece, hash_piece, hash_rows, is_of_tests, lines_of, tests_of
-from phase_gate.gate.test_parts import Parts
+from phase_gate.gate.support_code import Parts
 from phase_gate.recording.reasons import parse_file
 from phase_gate.source.check_helpers import has_assertion, is_namesake, says_that_it_checks
 from phase_gate.source.fixtures import provided_name
