@@ -18,13 +18,15 @@ from tests.sweeps import IS_WHOLE
 
 EXAMPLES = ROOT / "examples"
 
-#: Examples with a test below; one that nobody runs would rot.
+#: Examples with a test below, and workflows, which tests/cli/test_example_workflows.py drives; one that nobody runs
+#: would rot.
 DRIVEN = {
     "first-cycle",
     "ci-gate",
     "custom-evidence",
     "drive",
     "release-pipeline",
+    "workflows",
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are typed into a shell")

@@ -21,7 +21,7 @@ from tests.typable import is_typable
 from tests.verification import support as verify
 
 AT = "2026-01-26T14:00:00.000Z"
-WORKFLOWS = [load_shipped_workflow(name) for name in ("tdd", "exit-gate", "confidence", "pipeline", "feature-flow")]
+WORKFLOWS = [load_shipped_workflow(name) for name in ("tdd", "exit-gate", "confidence", "pipeline")]
 PHASES = [
     pytest.param(workflow, phase, id=f"{workflow.name}-{phase.name}")
     for workflow in WORKFLOWS

@@ -11,13 +11,15 @@ from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.ways import way_back, way_to, way_to_begin
-from phase_gate.rules.files import load_shipped_workflow
+from phase_gate.rules.files import load_shipped_workflow, load_workflow
 from phase_gate.workflow.model import Phase, Workflow
+from tests.conftest import ROOT
 from tests.typable import is_typable
 
 AT = "2026-01-26T14:00:00.000Z"
-NAMES = ("tdd", "exit-gate", "confidence", "pipeline", "feature-flow", "release-checklist")
-WORKFLOWS = {name: load_shipped_workflow(name) for name in NAMES}
+EXAMPLES = ROOT / "examples" / "workflows"
+WORKFLOWS = {name: load_shipped_workflow(name) for name in ("tdd", "exit-gate", "confidence", "pipeline")}
+WORKFLOWS |= {name: load_workflow(f"{name}.yaml", root=EXAMPLES) for name in ("feature-flow", "release-checklist")}
 GREEN = {
     "run_complete": True,
     "tests_missing": 0,
@@ -160,7 +162,7 @@ def test_a_phase_without_tests_is_never_entered_by_a_run() -> None:
     assert evaluation.next_step == "phase-gate advance  # or pytest --phase=red for the next cycle"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WORKFLOWS)
 def test_every_way_can_be_typed_and_leads_to_a_phase_of_the_workflow(name: str) -> None:
     workflow = WORKFLOWS[name]
     phases = {phase.name.lower() for phase in workflow.phases}

@@ -409,35 +409,33 @@ CLAIMS = (
 
 # --- pipelines ---------------------------------------------------------------------------------------------------
 
-_PIPELINES = ("pipeline", "feature-flow", "release-checklist")
 
-
-@action(8, *_PIPELINES)
+@action(8, "pipeline")
 def go_on_a_while(craft: Craft, random: Random) -> bool:
     for _ in range(random.randint(3, 20)):
         go_on(craft, random)
     return True
 
 
-@action(2, *_PIPELINES)
+@action(2, "pipeline")
 def write_a_paper(craft: Craft, random: Random) -> bool:
     return craft.write_artifacts([random.choice(sorted(papers.ARTIFACTS))])
 
 
-@action(1, *_PIPELINES)
+@action(1, "pipeline")
 def spoil_a_paper(craft: Craft, random: Random) -> bool:
     written = [name for name in papers.ARTIFACTS.values() if (craft.session.root / name).exists()]
     return bool(written) and craft.session.write(random.choice(written), "To be done.\n")
 
 
-@action(2, *_PIPELINES)
+@action(2, "pipeline")
 def vote_somehow(craft: Craft, random: Random) -> bool:
     vote = random.choice(["reject", "conditional", "approve", "perhaps"])
     craft.session.write("vote.yaml", f"vote: {vote}\nconfidence: 0.9\nby: {random.choice(['ann', 'bob'])}\n")
     return _type(craft, "phase-gate pipeline vote vote.yaml")
 
 
-@action(1, *_PIPELINES)
+@action(1, "pipeline")
 def take_a_snapshot(craft: Craft, random: Random) -> bool:
     return _type(craft, "phase-gate pipeline snapshot")
 

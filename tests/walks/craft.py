@@ -273,8 +273,6 @@ class Craft:
 _PHASES = {
     "exit-gate": ("work",),
     "confidence": ("work",),
-    "feature-flow": ("specify", "red", "green"),
-    "release-checklist": ("prepare", "verify"),
     "pipeline": ("intake", "consensus_master_plan", "implementation", "qa_validation"),
     "verification": ("verification",),
 }

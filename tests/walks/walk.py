@@ -30,8 +30,6 @@ WORKFLOWS: dict[str, tuple[str, tuple[str, ...]]] = {
     "tdd-to-the-end": ("", ()),
     "exit-gate": ("workflow: exit-gate\n", ("WORK",)),
     "confidence": ("workflow: confidence\n", ("WORK",)),
-    "feature-flow": ("workflow: feature-flow\n", ()),
-    "release-checklist": (f"workflow: release-checklist\n{_CHECKS}", ()),
     "pipeline": (f"workflow: pipeline\n{_CHECKS}", ()),
     "verification": ("", ("VERIFICATION",)),
 }

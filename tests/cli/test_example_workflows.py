@@ -1,4 +1,4 @@
-"""The two small pipelines that come with us, each driven to DONE by commands and runs of pytest, as a person would.
+"""The two workflows of `examples/workflows`, each driven to DONE by commands and runs of pytest, as a person would.
 
 On the way, whatever a phase asks for is left out once: the gate has to close, and to say so.
 """
@@ -10,8 +10,10 @@ import sys
 import pytest
 
 from tests.cli.conftest import Begin, Desk
+from tests.conftest import ROOT
 from tests.support import CALC, FAILING_TESTS, Ran
 
+EXAMPLES = ROOT / "examples" / "workflows"
 PROSE = "The calculator adds and subtracts whole numbers, in the order in which they are given to it, {}.\n"
 SPECIFICATION = PROSE.format("and refuses anything else with a message that names the argument and its type")
 VOTE = "vote: {}\nconfidence: {}\nby: ann\nreason: read line by line\n"
@@ -53,13 +55,14 @@ class Flow:
 @pytest.fixture
 def flow(begin: Begin) -> Flow:
     desk = begin("")
-    desk.sample.write({"pytest.ini": "[pytest]\n"})
+    workflows = {path.name: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.yaml")}
+    desk.sample.write({"pytest.ini": "[pytest]\n", **workflows})
     desk.sample.commit_all()
     return Flow(desk)
 
 
 def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
-    flow.sample.write({"phase-gate.yaml": "workflow: feature-flow\n"})
+    flow.sample.write({"phase-gate.yaml": "workflow: feature-flow.yaml\n"})
     flow.sample.commit_all()
     assert flow.gate("advance").has("SPECIFY begins", "specification: docs/feature/specification.md")
     assert flow.marks() == ">     "
@@ -102,15 +105,16 @@ def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
 
 def test_a_release_in_the_order_of_its_checklist(flow: Flow) -> None:
     build = f'"{sys.executable}" -c "import calc"'
+    evidence = f"evidence: {{commands: {{build: {{run: '{build}'}}}}}}\n"
     flow.sample.write(
         {
-            "phase-gate.yaml": f"workflow: release-checklist\nevidence: {{commands: {{build: {{run: '{build}'}}}}}}\n",
+            "phase-gate.yaml": f"workflow: release-checklist.yaml\n{evidence}",
             "CHANGELOG.md": PROSE.format("since the very first release of this small library"),
             "test_calc.py": FAILING_TESTS,
         }
     )
     flow.sample.commit_all()
-    assert flow.gate("workflow", "check").has("release-checklist: nothing wrong")
+    assert flow.gate("workflow", "check").has("release-checklist.yaml: nothing wrong")
     flow.gate("advance")
     flow.signal(10)
     flow.declare("version_chosen")
@@ -148,7 +152,7 @@ def test_a_release_in_the_order_of_its_checklist(flow: Flow) -> None:
 
 
 def test_a_rewind_is_drawn(flow: Flow) -> None:
-    flow.sample.write({"phase-gate.yaml": "workflow: feature-flow\n"})
+    flow.sample.write({"phase-gate.yaml": "workflow: feature-flow.yaml\n"})
     flow.gate("advance")
     flow.sample.write({"docs/feature/specification.md": SPECIFICATION})
     flow.signal()
