@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 
 import pytest
 
@@ -73,6 +74,14 @@ def test_what_is_no_json_is_refused_as_the_library_refuses_it(text: str) -> None
     for loads in (json.loads, plain_json.loads):
         with pytest.raises(ValueError):
             loads(text)
+
+
+def test_it_is_refused_without_the_library_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands that agents ask do not import it, and its error is in it."""
+    monkeypatch.delitem(sys.modules, "json.decoder")
+    for text in ("{", "[1,", '"\n"'):
+        with pytest.raises(ValueError):
+            plain_json.loads(text)
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:

@@ -56,6 +56,9 @@ def make_loads(
             value, end = scan(text, len(text) - len(text.lstrip(_SPACE)))
         except StopIteration as error:
             raise ValueError(f"no JSON at character {error.value}") from None
+        except SystemError:
+            # Where the library's own error is not imported, Python 3.11 has none to raise.
+            raise ValueError("no JSON") from None
         if end != len(text) and text[end:].strip(_SPACE):
             raise ValueError(f"more than one JSON value, at character {end}")
         return value
