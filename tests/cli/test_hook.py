@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from phase_gate.agents.agent import AGENT_NAMES, SETTINGS_FILES, load_agent
+from phase_gate.agents.agent import AGENT_NAMES
 from phase_gate.agents.blocks import MOST_SESSIONS
 from phase_gate.agents.install import TEXT
 from tests.cli.conftest import Begin, Desk
@@ -618,10 +618,6 @@ def test_paths_of_a_shell_start_where_the_agent_is(begin: Begin, hook: Hook) -> 
     assert hook(desk, "pre-tool", "--json", event=event).document["verdict"] == "allow"
     event["tool_input"] = {"command": "rm ../test_calc.py"}
     assert hook(desk, "pre-tool", "--json", event=event).document["verdict"] == "deny"
-
-
-def test_the_table_of_settings_is_that_of_the_agents() -> None:
-    assert tuple(load_agent(name).settings for name in AGENT_NAMES) == SETTINGS_FILES
 
 
 def test_a_workflow_of_the_project_s_own_is_protected(begin: Begin, hook: Hook) -> None:

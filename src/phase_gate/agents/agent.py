@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 
 from phase_gate.agents.endings import Sign
@@ -132,27 +131,16 @@ class Agent(Value):
         return f"{program} hook {'stop' if event == self.stop_event else 'pre-tool'} --agent {self.name}"
 
 
-# --- the agents by name; each is loaded only when it is asked for
+# --- the agents by name
 
 
 AGENT_NAMES = ("claude", "codex", "gemini", "cursor", "copilot", "vscode")
 
-#: The files that hooks stand in, so that six modules need not be loaded to know them.
-SETTINGS_FILES = (
-    ".claude/settings.json",
-    ".codex/hooks.json",
-    ".gemini/settings.json",
-    ".cursor/hooks.json",
-    ".github/hooks/phase-gate.json",
-    ".github/hooks/phase-gate-vscode.json",
-)
-
 
 def load_agent(name: str) -> Agent:
-    module = f"phase_gate.agents.{name}"
-    __import__(module)  # `importlib` itself would have to be imported first
-    agent: Agent = sys.modules[module].AGENT
-    return agent
+    from phase_gate.agents.clients import CLIENTS  # not at the top: help wants the names alone
+
+    return CLIENTS[name]
 
 
 def recognise(event: Document) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate import plain_json
-from phase_gate.agents.agent import AGENT_NAMES, SETTINGS_FILES, load_agent, recognise
+from phase_gate.agents.agent import AGENT_NAMES, load_agent, recognise
 from phase_gate.agents.blocks import NO_PROGRESS, Blocks, Progress, block_file, count_block, progress_of
 from phase_gate.agents.stop import ALLOW, HookAnswer, Stop, decide_stop, decide_stop_in_doubt, limit_blocks
 from phase_gate.cli._answer import Answer, Call
@@ -234,7 +234,7 @@ def _scene(call: Call, project: Project) -> WriteContext:
         first=workflow.first.name,
         frozen=task.store.objects.load_frozen(state.freeze.current) if is_frozen else None,
         rules=(FILE_NAME, *own),
-        hook_files=SETTINGS_FILES,
+        hook_files=tuple(load_agent(name).settings for name in AGENT_NAMES),
     )
 
 

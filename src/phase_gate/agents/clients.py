@@ -1,0 +1,370 @@
+"""The clients, one value each: what differs from the form of Claude Code, and how each is set up and fails.
+
+A new one is a value here, and a name in `AGENT_NAMES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from phase_gate import plain_json
+from phase_gate.agents.agent import Agent, Document, Output, ToolCall, answer_tool, log, read_tool, say, text_of
+from phase_gate.agents.endings import Kind, Sign
+from phase_gate.agents.stop import HookAnswer, Stop
+from phase_gate.values import replace
+
+#: Seconds; some wait ten minutes by default, and an answer takes a fraction of a second.
+TIMEOUT = 30
+
+
+def _entry(matcher: str) -> Callable[[str, str], Document]:
+    """Return how an entry is written: a tool's has the names of the tools that are asked about."""
+
+    def make(event: str, command: str) -> Document:
+        hooks = {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]}
+        return hooks if event == "Stop" else {"matcher": matcher, **hooks}
+
+    return make
+
+
+# --- Claude Code: `Stop` and `PreToolUse`, in the form that others have taken over
+
+
+#: What a document of an error goes on with.
+_RESULT_CLAUDE = r'.*"result":"(?P<said>(?:[^"\\]|\\.)*)"'
+
+CLAUDE = Agent(
+    name="claude",
+    title="Claude Code",
+    settings=".claude/settings.json",
+    instructions="CLAUDE.md",
+    entry=_entry("Edit|Write|MultiEdit|NotebookEdit|Bash"),
+    # It may edit files, and run the tests and us; what else it may do, its settings say.
+    headless=(
+        *("claude", "-p", "--permission-mode", "acceptEdits", "--output-format", "stream-json", "--verbose"),
+        *("--allowedTools", "Bash(pytest *)", "Bash(phase-gate *)"),
+    ),
+    # In words, and as the last document of `--output-format json`.
+    signs=(
+        Sign("no-login", r"^(?:Not logged in|Invalid API key|Please run /login)\b"),
+        Sign("no-credit", r"^Credit balance is too low"),
+        Sign("busy", r"^API Error: (?:.*\(429\)|(?:Repeated )?(?:429|5\d\d)\b)"),
+        Sign("no-login", rf'"is_error":true.*"api_error_status":401,{_RESULT_CLAUDE}'),
+        Sign("no-login", r'"is_error":true.*"result":"(?P<said>Not logged in[^"]*)"'),
+        Sign("no-credit", rf'"is_error":true.*"api_error_status":402,{_RESULT_CLAUDE}'),
+        Sign("busy", rf'"is_error":true.*"api_error_status":(?:429|5\d\d),{_RESULT_CLAUDE}'),
+    ),
+    example_tool={
+        "hook_event_name": "PreToolUse",
+        "session_id": "doctor",
+        "tool_name": "Write",
+        "tool_input": {"file_path": ".phase-gate/state.json", "content": ""},
+    },
+)
+
+
+# --- Codex CLI: like Claude Code, but an unknown key makes an answer void, and a tool can only be denied
+
+
+#: How it begins to tell of an error, in words or as an event.
+_ERROR_CODEX = r'^(?:ERROR: |\{"type":"turn\.failed","error":\{"message":")'
+
+
+def _answer_tool_codex(answer: HookAnswer) -> Output:
+    # `ask` counts as a failed hook there, and lets the tool run unsaid.
+    return answer_tool(answer) if answer.verdict == "deny" else say(answer)
+
+
+CODEX = Agent(
+    name="codex",
+    title="Codex CLI",
+    answer_tool=_answer_tool_codex,
+    settings=".codex/hooks.json",
+    instructions="AGENTS.md",
+    entry=_entry("apply_patch|Edit|Write|Bash"),
+    # Its own sandbox lets it write in this folder only, and keeps it off the network.
+    headless=("codex", "exec", "--json", "--sandbox", "workspace-write", "-"),
+    example_stop={
+        "hook_event_name": "Stop",
+        "session_id": "doctor",
+        "turn_id": "1",
+        "model": "",
+        "permission_mode": "default",
+        "stop_hook_active": False,
+        "last_assistant_message": None,
+        "transcript_path": None,
+    },
+    trust_step="start codex here, trust the folder, then type /hooks and trust each with t",
+    # In words, and as the last event of `--json`.
+    signs=(
+        Sign("untrusted", r"^Not inside a trusted directory"),
+        Sign("no-login", rf'{_ERROR_CODEX}(?P<said>unexpected status 401 [^"]*|Missing environment variable[^"]*)'),
+        Sign("no-credit", rf'{_ERROR_CODEX}(?P<said>unexpected status 402 [^"]*|Quota exceeded[^"]*)'),
+        Sign(
+            "busy",
+            rf'{_ERROR_CODEX}(?P<said>exceeded retry limit, last status: 429[^"]*|unexpected status (?:429|5\d\d) [^"]*'
+            r'|Selected model is at capacity[^"]*)',
+        ),
+    ),
+    example_tool={
+        "hook_event_name": "PreToolUse",
+        "session_id": "doctor",
+        "turn_id": "1",
+        "model": "",
+        "permission_mode": "default",
+        "tool_name": "Bash",
+        "tool_use_id": "1",
+        "tool_input": {"command": "rm .phase-gate/state.json"},
+        "transcript_path": None,
+    },
+)
+
+
+# --- Gemini CLI: `AfterAgent` and `BeforeTool`; it knows `deny` and no way to ask; its time-outs are in milliseconds
+
+
+#: What stands before the number of an error.
+_CODE_GEMINI = r'\\?"code\\?":'
+
+
+def _answer_gemini(given: HookAnswer) -> Output:
+    if given.verdict in ("block", "deny"):
+        return Output(document={"decision": "deny", "reason": given.text})
+    return say(given)
+
+
+def _entry_gemini(event: str, command: str) -> Document:
+    hook = {"name": "phase-gate", "type": "command", "command": command, "timeout": TIMEOUT * 1000}
+    return (
+        {"hooks": [hook]}
+        if event == "AfterAgent"
+        else {"matcher": "write_file|replace|run_shell_command", "hooks": [hook]}
+    )
+
+
+def _told_gemini(kind: Kind, what: str) -> tuple[Sign, Sign]:
+    """Return how it tells of an error with this in it: in words, and as the last event of `stream-json`."""
+    in_words = rf"^Error when talking to Gemini API Full report available at: \S+ (?P<said>.*{what}.*)"
+    as_event = rf'^\{{"type":"result",.*"status":"error".*"message":"(?P<said>(?=.*{what})(?:[^"\\]|\\.)*)"'
+    return Sign(kind, in_words), Sign(kind, as_event)
+
+
+GEMINI = Agent(
+    name="gemini",
+    title="Gemini CLI",
+    answer_stop=_answer_gemini,
+    answer_tool=_answer_gemini,
+    settings=".gemini/settings.json",
+    instructions="GEMINI.md",
+    stop_event="AfterAgent",
+    tool_event="BeforeTool",
+    entry=_entry_gemini,
+    # It may edit files, and run the tests and us.
+    headless=(
+        *("gemini", "--approval-mode", "auto_edit", "--output-format", "stream-json"),
+        *("--allowed-tools", "run_shell_command(pytest)", "--allowed-tools", "run_shell_command(phase-gate)"),
+    ),
+    example_stop={"hook_event_name": "AfterAgent", "session_id": "doctor", "stop_hook_active": False},
+    trust_step="start gemini here and trust the folder, or set GEMINI_CLI_TRUST_WORKSPACE=true",
+    when_hook_fails="the agent is refused every stop and every write",
+    signs=(
+        Sign("no-login", r"^(?:When using Gemini API, you must specify|Please set an Auth method)"),
+        *_told_gemini("no-login", rf"(?:{_CODE_GEMINI}401\b|API key not valid)"),
+        *_told_gemini("no-credit", rf"{_CODE_GEMINI}402\b"),
+        *_told_gemini(
+            "busy", rf"(?:{_CODE_GEMINI}(?:429|5\d\d)\b|RetryableQuotaError|Please wait and try again later)"
+        ),
+        Sign("untrusted", r"not running in a trusted directory"),
+    ),
+    example_tool={
+        "hook_event_name": "BeforeTool",
+        "session_id": "doctor",
+        "tool_name": "write_file",
+        "tool_input": {"file_path": ".phase-gate/state.json", "content": ""},
+    },
+)
+
+
+# --- Cursor: `stop` is answered with a message to go on with, `preToolUse` with a permission; it counts its own loops
+
+
+#: How often Cursor lets a hook send it on, where its settings do not say otherwise.
+LOOP_LIMIT = 5
+
+
+def _read_stop_cursor(document: Document) -> Stop:
+    loops = document.get("loop_count")
+    sent_on = loops if isinstance(loops, int) else None
+    return Stop(
+        session=text_of(document.get("conversation_id")),
+        sent_on=sent_on,
+        limit=LOOP_LIMIT,
+        is_broken_off=document.get("status") in ("aborted", "error"),
+        is_helper=document.get("hook_event_name") == "subagentStop",
+    )
+
+
+def _read_tool_cursor(document: Document) -> ToolCall:
+    call = read_tool(document)
+    roots = document.get("workspace_roots")
+    if not call.folder and isinstance(roots, list) and roots and isinstance(roots[0], str):
+        call = replace(call, folder=roots[0])
+    if not call.tool and isinstance(document.get("command"), str):
+        return replace(call, tool="Shell", input={"command": document["command"]})  # beforeShellExecution
+    return call
+
+
+def _answer_stop_cursor(answer: HookAnswer) -> Output:
+    return Output(document={"followup_message": answer.text}) if answer.verdict == "block" else log(answer)
+
+
+def _answer_tool_cursor(answer: HookAnswer) -> Output:
+    if answer.verdict not in ("deny", "ask"):
+        return log(answer)
+    return Output(document={"permission": answer.verdict, "user_message": answer.text, "agent_message": answer.text})
+
+
+def _entry_cursor(event: str, command: str) -> Document:
+    if event == "stop":
+        return {"command": command, "timeout": TIMEOUT, "loop_limit": LOOP_LIMIT}
+    # Without a matcher: its names of tools change, and ours is the table that knows them.
+    return {"command": command, "timeout": TIMEOUT, "failClosed": True}
+
+
+CURSOR = Agent(
+    name="cursor",
+    title="Cursor",
+    read_stop=_read_stop_cursor,
+    read_tool=_read_tool_cursor,
+    answer_stop=_answer_stop_cursor,
+    answer_tool=_answer_tool_cursor,
+    settings=".cursor/hooks.json",
+    instructions="AGENTS.md",
+    stop_event="stop",
+    tool_event="preToolUse",
+    entry=_entry_cursor,
+    head={"version": 1},
+    trust_step="open the folder in Cursor, trust it, and look at the hooks in its settings",
+    example_stop={"hook_event_name": "stop", "conversation_id": "doctor", "status": "completed", "loop_count": 0},
+    example_tool={
+        "hook_event_name": "preToolUse",
+        "conversation_id": "doctor",
+        "tool_name": "Write",
+        "tool_input": {"file_path": ".phase-gate/state.json", "content": ""},
+    },
+)
+
+
+# --- Copilot CLI and cloud agent: `agentStop` and `preToolUse`, with fields in camel case and a flat permission
+
+
+#: How it begins to tell of an error, in words or as an event; and what it says when it has tried again in vain.
+_ERROR_COPILOT = r'^(?:\{"type":"session\.error".*"message":")?'
+_LAST_COPILOT = r"Failed to get response from the AI model; .*Last error: "
+
+
+def _read_stop_copilot(document: Document) -> Stop:
+    # The event's name, in camel case or not, decides about the form of its fields.
+    session = text_of(document.get("sessionId")) or text_of(document.get("session_id"))
+    return Stop(session=session, is_helper="agentName" in document)
+
+
+def _read_tool_copilot(document: Document) -> ToolCall:
+    if "toolName" not in document:
+        return read_tool(document)  # the event's name was written in the other form
+    given = document.get("toolArgs")
+    if isinstance(given, str):
+        try:
+            given = plain_json.loads(given)
+        except ValueError:
+            given = {"input": given}
+    return ToolCall(
+        tool=str(document["toolName"]),
+        input=given if isinstance(given, Mapping) else {},
+        folder=text_of(document.get("cwd")),
+    )
+
+
+def _answer_stop_copilot(answer: HookAnswer) -> Output:
+    if answer.verdict == "block":
+        return Output(document={"decision": "block", "reason": answer.text})
+    return log(answer)
+
+
+def _answer_tool_copilot(answer: HookAnswer) -> Output:
+    if answer.verdict not in ("deny", "ask"):
+        return log(answer)
+    return Output(document={"permissionDecision": answer.verdict, "permissionDecisionReason": answer.text})
+
+
+def _entry_copilot(event: str, command: str) -> Document:
+    return {"type": "command", "command": command, "timeoutSec": TIMEOUT}
+
+
+COPILOT = Agent(
+    name="copilot",
+    title="GitHub Copilot CLI and cloud agent",
+    read_stop=_read_stop_copilot,
+    read_tool=_read_tool_copilot,
+    answer_stop=_answer_stop_copilot,
+    answer_tool=_answer_tool_copilot,
+    settings=".github/hooks/phase-gate.json",
+    instructions="AGENTS.md",
+    stop_event="agentStop",
+    tool_event="preToolUse",
+    entry=_entry_copilot,
+    # It may edit files, and run the tests and us; and it asks nothing, for there is no person.
+    headless=(
+        *("copilot", "--output-format", "json", "--no-ask-user", "--allow-tool", "write"),
+        *("--allow-tool", "shell(pytest:*)", "--allow-tool", "shell(phase-gate:*)"),
+    ),
+    head={"version": 1},
+    example_stop={"sessionId": "doctor", "stopReason": "end_turn", "stop_hook_active": False},
+    trust_step="start copilot here and trust the folder, or call it with --trust-folder",
+    when_hook_fails="the agent stops unasked, and is refused every tool",
+    # In words, and as an event of `--output-format json`.
+    signs=(
+        Sign("no-login", r"^Error: No authentication information found"),
+        Sign("no-login", rf"{_ERROR_COPILOT}(?P<said>Authentication failed with provider .*\(HTTP 401\))"),
+        Sign(
+            "no-credit",
+            rf'{_ERROR_COPILOT}(?P<said>(?:{_LAST_COPILOT})?(?:402 [^"]*|429 You exceeded your current quota[^"]*))',
+        ),
+        Sign("busy", rf'{_ERROR_COPILOT}(?P<said>{_LAST_COPILOT}(?:429|5\d\d) [^"]*)'),
+    ),
+    example_tool={
+        "sessionId": "doctor",
+        "toolName": "create",
+        "toolArgs": {"path": ".phase-gate/state.json", "file_text": ""},
+    },
+)
+
+
+# --- VS Code chat: like Claude Code for tools; a stop is held up by exit code 2, with the reason on standard error
+
+
+def _answer_stop_vscode(answer: HookAnswer) -> Output:
+    return Output(document=None, error=answer.text, exit_code=2) if answer.verdict == "block" else say(answer)
+
+
+def _entry_vscode(event: str, command: str) -> Document:
+    return {"type": "command", "command": command, "timeout": TIMEOUT}
+
+
+VSCODE = Agent(
+    name="vscode",
+    title="VS Code chat",
+    answer_stop=_answer_stop_vscode,
+    settings=".github/hooks/phase-gate-vscode.json",
+    instructions="AGENTS.md",
+    entry=_entry_vscode,
+    trust_step="open the folder in VS Code, trust it, and look at the output channel of its hooks",
+    example_tool={
+        "hook_event_name": "PreToolUse",
+        "session_id": "doctor",
+        "tool_name": "create_file",
+        "tool_input": {"filePath": ".phase-gate/state.json", "content": ""},
+    },
+)
+
+CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, CURSOR, COPILOT, VSCODE)}
