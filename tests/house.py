@@ -34,7 +34,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "names",
         "columns",
         "visible",
-        "shell_text",
         "errors",
         "exit_codes",
         "_version",
