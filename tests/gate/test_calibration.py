@@ -1,4 +1,4 @@
-"""Whether claims were true later, and from which score on they can be believed."""
+"""Whether claims were true later."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.calibration import ENOUGH, JudgedClaim, calibrate, judge_claims
+from phase_gate.gate.calibration import JudgedClaim, calibrate, judge_claims
 from phase_gate.gate.state import Event
 
 
-def claimed(score: int = 80, *, done: bool = True, kind: str | None = None) -> Event:
-    return Event(kind="claimed", data={"claim": {"confidence": score, "explicit": done, "kind": kind}})
+def claimed(score: int = 80, *, done: bool = True) -> Event:
+    return Event(kind="claimed", data={"claim": {"confidence": score, "explicit": done}})
 
 
 def ran(green: str, **more: Any) -> Event:
@@ -46,8 +46,8 @@ def test_the_truth_comes_later(events: list[Event], truth: list[bool], left_open
     assert ([claim.was_true for claim in judged], waiting) == (truth, left_open)
 
 
-def claims(*rows: tuple[int, bool], kind: str = "") -> list[JudgedClaim]:
-    return [JudgedClaim(score=score, kind=kind, was_true=true) for score, true in rows]
+def claims(*rows: tuple[int, bool]) -> list[JudgedClaim]:
+    return [JudgedClaim(score=score, was_true=true) for score, true in rows]
 
 
 def test_the_table() -> None:
@@ -55,15 +55,3 @@ def test_the_table() -> None:
     rows = [(row.low, row.claims, row.true, row.share) for row in found.rows]
     assert rows == [(0, 1, 0, 0.0), (30, 0, 0, None), (50, 0, 0, None), (70, 2, 1, 0.5), (85, 1, 1, 1.0)]
     assert found.open == 2
-
-
-def test_the_score_from_which_claims_can_be_believed() -> None:
-    honest = [(90, True)] * ENOUGH
-    assert calibrate(claims(*honest, (60, False), (60, False))).suggested == {"": 90}
-    assert calibrate(claims(*honest[1:])).suggested == {"": None}, "too few to say anything"
-    assert calibrate(claims(*[(90, False)] * ENOUGH)).suggested == {"": None}, "none can be believed"
-
-
-def test_each_kind_of_task_by_itself() -> None:
-    found = calibrate(claims(*[(60, True)] * ENOUGH, kind="fix") + claims(*[(95, False)] * 2, kind="feature"))
-    assert found.suggested == {"": None, "feature": None, "fix": 60}

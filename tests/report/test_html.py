@@ -140,10 +140,9 @@ def test_every_part_is_there() -> None:
         "Explicit exit signal",
         "AC-8",
         "test_two_writers_at_once",
-        "-18 points",
+        "-18 findings",
         "its body is the same as that of test_adds",
         "mara let the breaker try again in GREEN",
-        "13 claims of completion",
         "the circuit opens: the same error 5 times",
         "follows the one before it",
     ):

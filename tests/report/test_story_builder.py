@@ -92,13 +92,11 @@ def test_where_the_task_stands() -> None:
     assert [series.name for series in story.trend] == ["Quality", "Left to improve", "Tests", "Duration"]
     assert story.criteria is not None
     assert [row["id"] for row in story.criteria["criteria"]] == ["AC-1", "AC-2", "AC-6", "AC-7", "AC-8"]
-    assert story.calibration is not None
-    assert sum(row.claims for row in story.calibration.rows) == 13
 
 
 def test_nothing_yet() -> None:
     story = History().story()
-    assert (story.phase, story.runs, story.tests.rows, story.calibration) == ("", (), (), None)
+    assert (story.phase, story.runs, story.tests.rows) == ("", (), ())
 
 
 def test_old_runs_and_events_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:

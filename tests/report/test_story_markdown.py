@@ -23,13 +23,13 @@ def rendered(story: Story) -> str:
 
 def test_every_part_is_there() -> None:
     text = rendered(build_sample().story())
-    titles = ("Both gates", "Runs", "Criteria", "Tests", "Trend", "Evidence", "Claims", "What happened", "Ledger")
+    titles = ("Both gates", "Runs", "Criteria", "Tests", "Trend", "Evidence", "What happened", "Ledger")
     for title in titles:
         assert f"<h3>{title}</h3>" in text
     assert "<h2>Phase gate: GREEN goes on</h2>" in text
     assert "<code>tests/test_storage.py::test_two_writers_at_once</code>" in text
-    # Gates, runs, criteria, tests, claims.
-    assert text.count("<table>") == 6
+    # Gates, runs, criteria, tests.
+    assert text.count("<table>") == 5
 
 
 def test_a_hostile_name_is_a_name() -> None:

@@ -43,14 +43,10 @@ def _calibration(lines: Iterable[Line]) -> Answer:
     found = calibrate(*judge_claims(line.event for line in lines))
     rows = ["score    claims  true later"]
     for row in found.rows:
-        share = "" if row.share is None else f"{row.share:5.0%} {'#' * round(row.share * 20)}"
+        share = "" if row.share is None else f"{row.share:5.0%}"
         rows.append(f"{row.low:>3}-{row.high - 1:<3}  {row.claims:>6}  {row.true:>4} {share}".rstrip())
     if found.open:
         rows.append(f"{found.open} more: nothing came after them")
-    for kind, score in found.suggested.items():
-        whose = f"claims of kind {kind}" if kind else "all claims"
-        told = "not enough is known" if score is None else f"from {score} on they can be believed"
-        rows.append(f"{whose}: {told}")
     return Answer(text=show_rows(rows), document=calibration_to_json(found))
 
 

@@ -16,14 +16,10 @@ from phase_gate.values import Value, as_dict
 
 #: Where one row of the table ends and the next begins: the document's own limits, and two in between.
 BOUNDS = (0, 30, 50, 70, 85, 101)
-#: Claims that it takes to say anything, and how many of them have to be true.
-ENOUGH, RELIABLE = 5, 0.9
 
 
 class JudgedClaim(Value):
     score: int
-    #: Kind of task, as the claim said it; empty if it did not.
-    kind: str
     was_true: bool
 
 
@@ -43,8 +39,6 @@ class Row(Value):
 class Calibration(Value):
     rows: tuple[Row, ...]
     open: int
-    #: By kind of task, all together under the empty name: the score from which claims can be believed; None: not known.
-    suggested: dict[str, int | None]
 
 
 def judge_claims(events: Iterable[Event]) -> tuple[list[JudgedClaim], int]:
@@ -82,37 +76,21 @@ def judge_claims(events: Iterable[Event]) -> tuple[list[JudgedClaim], int]:
 
 
 def _judge(claim: dict[str, Any], *, was_true: bool) -> JudgedClaim:
-    return JudgedClaim(score=claim["confidence"], kind=claim.get("kind") or "", was_true=was_true)
+    return JudgedClaim(score=claim["confidence"], was_true=was_true)
 
 
 def calibrate(claims: Iterable[JudgedClaim], left_open: int = 0) -> Calibration:
-    """Return the table, and from which score on claims of each kind can be believed."""
+    """Return how many claims of each score were true."""
     claims = list(claims)
     rows = []
     for low, high in pairwise(BOUNDS):
         inside = [claim for claim in claims if low <= claim.score < high]
         rows.append(Row(low=low, high=high, claims=len(inside), true=sum(claim.was_true for claim in inside)))
-    kinds = {"": claims} | {
-        kind: [claim for claim in claims if claim.kind == kind]
-        for kind in sorted({claim.kind for claim in claims} - {""})
-    }
-    return Calibration(
-        rows=tuple(rows), open=left_open, suggested={kind: _suggest(some) for kind, some in kinds.items()}
-    )
-
-
-def _suggest(claims: list[JudgedClaim]) -> int | None:
-    """Return the lowest score from which enough claims were true; None if no score will do."""
-    for score in sorted({claim.score for claim in claims}):
-        above = [claim.was_true for claim in claims if claim.score >= score]
-        if len(above) >= ENOUGH and sum(above) / len(above) >= RELIABLE:
-            return score
-    return None
+    return Calibration(rows=tuple(rows), open=left_open)
 
 
 def calibration_to_json(calibration: Calibration) -> dict[str, Any]:
     return {
         "rows": [{**as_dict(row), "share": row.share} for row in calibration.rows],
         "open": calibration.open,
-        "suggested": dict(calibration.suggested),
     }

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from phase_gate._version import __version__
 from phase_gate.gate.measured import Section
-from phase_gate.report.html.charts import render_calibration, render_trend
+from phase_gate.report.html.charts import render_trend
 from phase_gate.report.html.evidence import render_shown
 from phase_gate.report.html.gates import render_evidence, render_gates, render_head, render_table
 from phase_gate.report.html.lanes import render_lanes
@@ -52,8 +52,6 @@ def _sections(story: Story) -> Iterator[tuple[str, str, Html]]:
     yield "trend", "Trend", render_trend(story)
     yield "evidence", "Evidence", render_shown(story.shown)
     yield "measured", "Findings and measures", render_evidence(story)
-    if story.calibration is not None:
-        yield "claims", "Claims", render_calibration(story.calibration)
     for number, section in enumerate(story.more, start=1):
         yield f"more-{number}", section.title, _more(section, f"more-{number}")
     yield "log", "What happened", _happenings(story)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.gate.breaker import Status, at_time
-from phase_gate.gate.calibration import calibrate, judge_claims
 from phase_gate.gate.events import apply
 from phase_gate.gate.forked import say_forked
 from phase_gate.gate.measured import Section
@@ -60,7 +59,6 @@ class StoryBuilder:
         self._happened = 0
         self._samples: deque[Sampled] = deque(maxlen=COMPARED)
         self._trend: dict[str, deque[tuple[int, float]]] = {name: deque(maxlen=KEPT_RUNS) for name, *_ in _TREND}
-        self._about_claims: list[Event] = []
         #: Phase -> the object with its last proof, in this cycle.
         self._proofs: dict[str, str] = {}
         #: The object with the new lines of the last run that watched them, in this cycle.
@@ -83,7 +81,6 @@ class StoryBuilder:
         for kind, text in happenings_of(event, before, self.state):
             self._happened += 1
             self._happenings.append(Happening(run=self._begun, at=event.at, kind=kind, text=text))
-        self._keep_for_claims(event)
 
     def _run_began(self, event: Event) -> None:
         self._begun += 1
@@ -141,17 +138,6 @@ class StoryBuilder:
                 can_exit=evaluation["can_exit"],
             )
 
-    def _keep_for_claims(self, event: Event) -> None:
-        if event.kind == "claimed" or (
-            self._about_claims and event.kind in ("run-ended", "rewound", "phase-entered", "phase-exited")
-        ):
-            kept = {
-                name: event.data[name]
-                for name in ("claim", "iteration", "green", "how", "forced")
-                if name in event.data
-            }
-            self._about_claims.append(Event(kind=event.kind, data=kept, at=event.at))
-
     def build(
         self,
         standing: Standing,
@@ -192,7 +178,6 @@ class StoryBuilder:
                 if self._trend[name]
             ),
             shown=self._shown(),
-            calibration=calibrate(*judge_claims(self._about_claims)) if self._about_claims else None,
             more=more,
         )
 

@@ -47,7 +47,6 @@ def _lines(story: Story) -> Iterator[str]:
         ("Tests", _tests(story)),
         ("Trend", _trend(story)),
         ("Evidence", _evidence(story)),
-        ("Claims", _claims(story)),
         *((section.title, _more(section.lines, section.tables)) for section in (*_proofs(story), *story.more)),
         ("What happened", _happenings(story)),
         ("Ledger", _ledger(story)),
@@ -169,23 +168,6 @@ def _evidence(story: Story) -> Iterator[str]:
     yield from (f"- note: {as_text(text)}" for text in verdict["notes"])
     for table in verdict.get("tables", ()):
         yield from ("", f"{as_text(table['title'])}:", "", *as_table(table["columns"], table["rows"]))
-
-
-def _claims(story: Story) -> Iterator[str]:
-    if story.calibration is None:
-        return
-    yield from as_table(
-        ("points", "claims", "true later", "share"),
-        (
-            (
-                f"{row.low}-{row.high - 1}",
-                str(row.claims),
-                str(row.true),
-                "" if row.share is None else f"{row.share:.0%}",
-            )
-            for row in story.calibration.rows
-        ),
-    )
 
 
 def _more(lines: Iterable[str], tables: Iterable[Table]) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.calibration import Calibration
 from phase_gate.gate.measured import Section
 from phase_gate.values import Value, field
 
@@ -172,7 +171,6 @@ class Story(Value):
     criteria: Mapping[str, Any] | None = None
     trend: tuple[Series, ...] = ()
     shown: Shown = field(default_factory=Shown)
-    calibration: Calibration | None = None
     #: Parts of special workflows: each is made elsewhere, and shown as it is.
     more: tuple[Section, ...] = ()
 
