@@ -104,6 +104,7 @@ class Project(Value):
             command=command,
             lock_timeout=self.configuration.lock_timeout,
             keep_objects=self.configuration.keep_objects,
+            run_limit=self.configuration.run_limit * 3600,
             key=self.key,
             memory=Memory.for_folder(self.folder, self.environment),
             own_folders=self.own_folders,

@@ -501,7 +501,6 @@ RIGHT = {
     "store-on-git": "store: {git: origin, project: shop}",
     "store-in-a-database": "store: {postgresql: 'postgresql://db/work', project: shop}",
     "store-as-a-text": "store: git:origin#shop",
-    "store-of-a-plugin": "store: etcd:there#shop",
     "no-evidence": "evidence: {}",
     "agents": "agents: {until: cycle}",
     "nothing-about-agents": "agents: {}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,8 @@ class Server:
     def __init__(self) -> None:
         self.rows: dict[str, list[bytes]] = {}
         self.objects: dict[str, dict[int, dict[str, bytes]]] = {}
-        self.held: set[tuple[str, str]] = set()
+        #: How many seconds ago lines were added, by their tasks and numbers; others just now.
+        self.ages: dict[tuple[str, int], float] = {}
         self.is_down = False
         #: Called before each append, once: another machine that is faster.
         self.before_append: Callable[[], None] | None = None
@@ -31,15 +32,6 @@ class Server:
         self.after_append: Callable[[], None] | None = None
         #: Accepts the next append and loses its answer.
         self.loses_answer = False
-
-
-class _Held:
-    def __init__(self, server: Server, name: tuple[str, str]) -> None:
-        self._server, self._name = server, name
-        server.held.add(name)
-
-    def release(self) -> None:
-        self._server.held.discard(self._name)
 
 
 class InMemoryStore:
@@ -100,13 +92,9 @@ class InMemoryStore:
                 follow()
             raise StoreUnreachableError("git:../memory#shop did not answer", remedy="run again")
 
-    def hold(self, task: str, name: str) -> _Held:
+    def age(self, task: str, serial: int) -> float:
         self._ask()
-        return _Held(self.server, (task, name))
-
-    def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
-        self._ask()
-        return frozenset(name for name in names if (task, name) in self.server.held)
+        return self.server.ages.get((task, serial), 0.0)
 
     def list_tasks(self) -> tuple[str, ...]:
         self._ask()

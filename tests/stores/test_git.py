@@ -30,7 +30,6 @@ from tests.stores.test_conformance import add, line
 pytestmark = pytest.mark.processes
 
 REF = "refs/phase-gate/shop/default"
-LEASE = "refs/phase-gate-runs/shop/default/0123abcd"
 
 
 @pytest.fixture
@@ -320,99 +319,33 @@ def test_no_more_is_read_than_a_ledger_has(one: GitStore, other: GitStore, monke
         other.read("default", Head())
 
 
-# --- leases
+# --- time
 
 
-def test_the_lease_comes_with_the_start_and_goes_with_the_end(one: GitStore, server: GitServer) -> None:
-    hold = one.hold("default", "0123abcd")
-    assert server.git("for-each-ref") == ""
-    head, rows = line(Head(), "start", "run-started", run="0123abcd")
-    one.append("default", Head(), head, rows, {})
-    assert server.git("for-each-ref", "--format=%(refname)").split() == [LEASE, REF]
-    last, rows = line(head, "end", "run-ended", run="0123abcd")
-    one.append("default", head, last, rows, {})
-    hold.release()
-    assert server.git("for-each-ref", "--format=%(refname)").split() == [REF]
+def test_a_line_is_as_old_as_this_machine_has_known_of_it(server: GitServer, tmp_path: Path) -> None:
+    clock = [10_000.0]
+
+    def observer() -> GitStore:
+        return server.open(tmp_path / "other", clock=lambda: clock[0])
+
+    head = add(server.open(tmp_path / "one"), Head(), "start")
+    clock[0] += 3600
+    assert observer().age("default", head.serial) == 0
+    clock[0] += 60
+    assert observer().age("default", head.serial) == 60
+    # A clock that is put back counts from then on.
+    clock[0] -= 3600
+    assert observer().age("default", head.serial) == 0
+    clock[0] += 5
+    assert observer().age("default", head.serial) == 5
 
 
-def test_a_run_that_lets_go_without_an_end_is_gone_at_once(one: GitStore, server: GitServer) -> None:
-    hold = one.hold("default", "0123abcd")
-    add(one, Head(), "start")
-    hold.release()
-    hold.release()
-    assert server.git("for-each-ref", "--format=%(refname)").split() == [REF]
-
-
-def test_a_run_that_never_began_leaves_nothing(one: GitStore, server: GitServer) -> None:
-    one.hold("default", "0123abcd").release()
-    add(one, Head(), "first")
-    assert server.git("for-each-ref", "--format=%(refname)").split() == [REF]
-
-
-def test_a_lease_is_renewed(server: GitServer, tmp_path: Path) -> None:
-    store = server.open(tmp_path / "one", renewal=0.05)
-    hold = store.hold("default", "0123abcd")
-    add(store, Head(), "start")
-    before = server.git("rev-parse", LEASE)
-    end = time.monotonic() + 120
-    while server.git("rev-parse", LEASE) == before:
-        assert time.monotonic() < end, "it was to be renewed"
-    hold.release()
-    assert server.git("for-each-ref", "--format=%(refname)").split() == [REF]
-
-
-def test_one_name_is_held_by_one_machine(one: GitStore, other: GitStore, fast: None) -> None:
-    """As a drive is: two machines see that there is none, and both begin."""
-    head = add(one, Head(), "first")
-    other.read("default", Head())
-    one.hold("default", "drive")
-    other.hold("default", "drive")
-    second = add(one, head, "begin")
-    other.read("default", head)
-    with pytest.raises(MovedError):
-        add(other, second, "begin, too")
-
-
-class Clock:
-    """A machine's own."""
-
-    def __init__(self, at: float) -> None:
-        self.at = at
-
-    def __call__(self) -> tuple[float, float]:
-        return self.at, self.at
-
-
-def test_clocks_that_differ_by_an_hour_end_no_run(server: GitServer, tmp_path: Path) -> None:
-    early, late = Clock(10_000.0), Clock(13_600.0)
-    one = server.open(tmp_path / "one", clock=early)
-    observer = server.open(tmp_path / "other", clock=late)
-    one.hold("default", "0123abcd")
-    head = add(one, Head(), "start")
-    for _ in range(6):
-        assert observer.find_alive("default", ["0123abcd"]) == {"0123abcd"}
-        late.at += 60
-        early.at += 60
-        one._holds._renew(one._holds._leases[0])
-    # The machine is gone: nothing is renewed any more.
-    assert observer.find_alive("default", ["0123abcd"]) == {"0123abcd"}
-    late.at += 239
-    assert server.open(tmp_path / "other", clock=late).find_alive("default", ["0123abcd"]) == {"0123abcd"}
-    late.at += 2
-    assert not server.open(tmp_path / "other", clock=late).find_alive("default", ["0123abcd"])
-    # Whoever adds something next tidies up.
-    observer.read("default", Head())
-    add(observer, head, "later")
-    assert server.git("for-each-ref", "--format=%(refname)").split() == [REF]
-
-
-def test_a_lease_that_is_missing_is_missed_for_a_moment_first(server: GitServer, tmp_path: Path) -> None:
-    clock = Clock(10_000.0)
-    store = server.open(tmp_path / "one", clock=clock)
-    add(store, Head(), "start")
-    assert store.find_alive("default", ["0123abcd"]) == {"0123abcd"}
-    clock.at += 6
-    assert not store.find_alive("default", ["0123abcd"])
+def test_what_was_seen_may_be_damaged(server: GitServer, tmp_path: Path) -> None:
+    store = server.open(tmp_path / "other")
+    store.age("default", 1)
+    (file,) = (tmp_path / "other").rglob("seen/*.json")
+    file.write_text("no document", encoding="utf-8")
+    assert store.age("default", 1) == 0
 
 
 # --- which remote is meant

@@ -32,7 +32,7 @@ def test_init_tries_a_ref_and_leaves_none(gate: Gate, remote: Path) -> None:
         ran.code,
         ran.has("the remote takes refs/phase-gate", "a forced push can rewrite a git store", "command lines"),
     ) == (0, True)
-    assert not [path for path in (remote / "refs" / "phase-gate-runs").rglob("*") if path.is_file()]
+    assert not [path for path in (remote / "refs" / "phase-gate").rglob("*") if path.is_file()]
     assert gate("store", "init", "--writer", "ada").code == 2
 
 
@@ -42,7 +42,7 @@ def test_init_of_a_remote_that_takes_no_refs_of_ours(gate: Gate, remote: Path) -
     hook.write_text("#!/bin/sh\necho only branches here >&2\nexit 1\n", encoding="utf-8")
     hook.chmod(0o755)
     ran = gate("store", "init")
-    assert (ran.code, ran.has("does not accept refs/phase-gate-runs/shop/init/", "let it accept")) == (11, True)
+    assert (ran.code, ran.has("does not accept refs/phase-gate/shop.try/", "let it accept")) == (11, True)
 
 
 def test_init_of_a_remote_that_is_not_there(gate: Gate, remote: Path) -> None:

@@ -18,6 +18,7 @@ from phase_gate.errors import (
     StoreUnreachableError,
     TamperedError,
 )
+from phase_gate.gate.state import Event
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.store import TaskStore
@@ -207,14 +208,21 @@ def test_another_key_does_not_read_it(server: Server, tmp_path: Path) -> None:
     assert machine(server, tmp_path / "d", key=b"one").look().serial == 3
 
 
-def test_a_run_on_another_machine_lives_until_it_lets_go(server: Server, tmp_path: Path) -> None:
+def test_a_run_on_another_machine_lives_until_its_limit(server: Server, tmp_path: Path) -> None:
     one, other = machine(server, tmp_path / "a"), machine(server, tmp_path / "b")
     begin(one)
-    hold = one.hold("0123abcd")
-    assert one.find_alive(("0123abcd", "ffff0000")) == other.find_alive(("0123abcd",)) == {"0123abcd"}
-    hold.release()
-    assert not one.find_alive(("0123abcd",))
-    assert not other.find_alive(("0123abcd",))
+    lock = one.hold("0123abcd")
+    with one.transaction() as change:
+        data = {"run": "0123abcd", "phase": "RED", "tree": "t", "rules": None, "limit": 60.0}
+        change.record(Event(kind="run-started", data=data))
+    state = other.look().state
+    assert not other.lost_runs(state)
+    server.ages["default", 4] = 59.0
+    assert not other.lost_runs(state)
+    server.ages["default", 4] = 61.0
+    assert other.lost_runs(state) == ("0123abcd",)
+    assert not one.lost_runs(state), "its own machine has its lock"
+    lock.release()
 
 
 def test_reading_is_one_question_and_a_change_two(server: Server, tmp_path: Path) -> None:

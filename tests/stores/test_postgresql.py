@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -208,18 +207,17 @@ def test_without_psycopg(address: Addresses, clean_environment: pytest.MonkeyPat
 
 def test_a_habit_of_the_server_weakens_nothing(database: Database, address: Addresses) -> None:
     store = PostgresqlStore(address())
-    names = ("synchronous_commit", "default_transaction_isolation", "search_path", "idle_session_timeout")
+    names = ("synchronous_commit", "default_transaction_isolation", "search_path")
     try:
         database.query("ALTER ROLE dev SET synchronous_commit = off")
         database.query("ALTER ROLE dev SET default_transaction_isolation = 'serializable'")
         database.query("ALTER ROLE dev SET default_transaction_read_only = on")
-        database.query("ALTER ROLE dev SET idle_session_timeout = 1000")
         add(store, Head(), "one")
         asked = ", ".join(f"current_setting('{name}')" for name in names)
         found = store._ask(f"SELECT {asked}".encode())[0]
     finally:
         database.query("ALTER ROLE dev RESET ALL")
-    assert found == (b"on", b"read committed", b"pg_catalog", b"0")
+    assert found == (b"on", b"read committed", b"pg_catalog")
 
 
 def test_init_and_status_say_what_the_user_may_do(
@@ -321,63 +319,28 @@ def in_child(act: Callable[[], bool]) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
-def test_a_forked_child_has_a_connection_of_its_own(store: PostgresqlStore, address: Addresses) -> None:
+def test_a_forked_child_has_a_connection_of_its_own(store: PostgresqlStore) -> None:
     last = add(store, Head(), "one")
-    hold = store.hold("it", "run")
-    other = PostgresqlStore(address())
-    pids = [session.pid for session in (store._session, store._keeper) if session]
+    assert store._session is not None
+    pid = store._session.pid
 
     def look() -> bool:
-        is_same = store.read("it", Head()).head == last and store.find_alive("it", ["run"]) == {"run"}
+        is_same = store.read("it", Head()).head == last
         add(store, last, "two")
-        mine = store.hold("it", "child")
-        hold.release()  # the parent's: nothing happens
-        is_alive = store.find_alive("it", ["run", "child"]) == {"run", "child"}
-        mine.release()
-        sessions = [session.pid for session in (store._session, store._keeper) if session]
-        return is_same and is_alive and not set(pids) & set(sessions)
+        return is_same and store._session is not None and store._session.pid != pid
 
     assert in_child(look)
     assert store.read("it", Head()).head.serial == 2
-    assert other.find_alive("it", ["run", "child"]) == {"run"}
-    assert [session.pid for session in (store._session, store._keeper) if session] == pids
-    hold.release()
-    assert not other.find_alive("it", ["run"])
+    assert store._session.pid == pid
 
 
-def test_a_run_dies_with_its_process_though_a_child_of_it_lives(store: PostgresqlStore, address: Addresses) -> None:
-    held, ends = os.pipe(), os.pipe()
-    parent = os.fork()
-    if parent == 0:
-        store.hold("it", "run")
-        if os.fork() == 0:
-            os.write(held[1], b"x")
-            os.read(ends[0], 1)  # it outlives its parent, until the test says so
-            os._exit(0)
-        time.sleep(600)
-    try:
-        assert os.read(held[0], 1)
-        other = PostgresqlStore(address())
-        assert other.find_alive("it", ["run", "another"]) == {"run"}
-        os.kill(parent, 9)
-        os.waitpid(parent, 0)
-        end = time.monotonic() + 30
-        while other.find_alive("it", ["run"]) and time.monotonic() < end:
-            time.sleep(0.01)
-        assert not other.find_alive("it", ["run"])
-    finally:
-        os.write(ends[1], b"x")
-        for each in (*held, *ends):
-            os.close(each)
-
-
-def test_holds_of_one_name_do_not_wait_for_each_other(store: PostgresqlStore, address: Addresses) -> None:
-    other = PostgresqlStore(address())
-    first, second = store.hold("it", "drive"), other.hold("it", "drive")
-    first.release()
-    assert store.find_alive("it", ["drive"]) == {"drive"}
-    second.release()
-    assert not store.find_alive("it", ["drive"])
+def test_the_servers_clock_says_how_old_a_line_is(store: PostgresqlStore, database: Database) -> None:
+    last = add(store, Head(), "one")
+    assert store.age("it", last.serial) < 60
+    where = f"project = '{store._project}' AND seq = {last.serial}"
+    change = f"UPDATE phase_gate.lines SET at = at - interval '2 hours' WHERE {where}"
+    database.query(f"SET session_replication_role = replica; {change}")
+    assert 7200 <= store.age("it", last.serial) < 7260
 
 
 def test_waiting_ends_when_another_machine_writes(store: PostgresqlStore, address: Addresses) -> None:

@@ -109,35 +109,18 @@ def test_a_session_that_the_server_ends(database: Database, address: Addresses) 
     assert store.read("it", Head()).head == Head(3, last.hash)
 
 
-def test_a_lock_comes_back_with_the_next_one(database: Database, address: Addresses) -> None:
-    store, other = PostgresqlStore(address()), PostgresqlStore(address())
-    first = store.hold("it", "one")
-    assert store._keeper is not None
-    database.query(f"SELECT pg_terminate_backend({store._keeper.pid}, 10000)")
-    assert not other.find_alive("it", ["one"])
-    second = store.hold("it", "two")
-    assert other.find_alive("it", ["one", "two"]) == {"one", "two"}
-    first.release()
-    second.release()
-    assert not other.find_alive("it", ["one", "two"])
-
-
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT, signal.SIGKILL], ids=["fast", "immediate", "kill"])
 def test_a_server_that_comes_back(database: Database, address: Addresses, how: signal.Signals) -> None:
     store = PostgresqlStore(address())
     last = add(store, Head(), "one")
-    hold = store.hold("it", "run")
     database.stop(how)
     try:
         with pytest.raises(StoreUnreachableError, match="does not answer"):
             add(store, last, "two")
     finally:
         database.start()
-    hold.release()
     second = add(store, last, "two")
     assert store.read("it", last).head == second
-    # A run whose lock went with the server is no run that others wait for.
-    assert not store.find_alive("it", ["run"])
 
 
 @contextlib.contextmanager
@@ -182,14 +165,9 @@ def test_a_pooler(database: Database, address: Addresses, mode: str, size: int, 
     with pooler(database, mode, size) as port:
         store = PostgresqlStore(address(port=port))
         if is_refused:
-            for ask in (lambda: store.read("it", Head()), lambda: store.hold("it", "run")):
-                with pytest.raises(StoreUnreachableError, match="pooler in transaction mode") as caught:
-                    ask()
-                assert "pool_mode = session" in caught.value.remedy
+            with pytest.raises(StoreUnreachableError, match="pooler in transaction mode") as caught:
+                store.read("it", Head())
+            assert "pool_mode = session" in caught.value.remedy
             return
         last = add(store, Head(), "one")
-        hold = store.hold("it", "run")
-        assert PostgresqlStore(address()).find_alive("it", ["run"]) == {"run"}
         assert store.read("it", Head()).head == last
-        hold.release()
-        assert not store.find_alive("it", ["run"])

@@ -27,8 +27,6 @@ from phase_gate.stores.choosing import open_address
 
 #: What the machines count.
 COUNTED = "updates"
-#: The run that a machine holds while it writes.
-RUN = "0123456789abcdef"
 
 
 def open_shared(folder: Path) -> SharedStore:
@@ -63,14 +61,12 @@ def main() -> int:
     parser.add_argument("--changes", type=int, default=1)
     parser.add_argument("--clock", type=float, default=0.0, help="seconds that this machine's clock is wrong by")
     parser.add_argument("--patient", action="store_true", help="goes on when the store does not answer")
-    parser.add_argument("--holds", action="store_true", help="holds a run while it writes")
     arguments = parser.parse_args()
     if arguments.clock:
         _set_clock(arguments.clock)
     print("ready", flush=True)
     sys.stdin.readline()
     store = open_task(arguments.folder)
-    hold = store.hold(RUN) if arguments.holds else None
     done = tried = 0
     while done < arguments.changes:
         tried += 1
@@ -87,13 +83,11 @@ def main() -> int:
         else:
             done += 1
             print(f"added {by}", flush=True)
-    if hold is not None:
-        hold.release()
     return 0
 
 
 def _set_clock(seconds: float) -> None:
-    """Let all of this process's clocks be wrong: what the ledger writes, and what leases and the like go by."""
+    """Let all of this process's clocks be wrong: what the ledger writes, and what ages go by."""
     real, offset = time.time, timedelta(seconds=seconds)
     time.time = lambda: real() + seconds
 

@@ -17,7 +17,7 @@ from phase_gate.verification.feedback import find_dependency
 from phase_gate.verification.model import FINISHED, Status, Verification
 from phase_gate.verification.overview import state_file
 from phase_gate.verification.result import evidence_chain, gate_result, is_complete
-from phase_gate.verification.rules import late, resume_command
+from phase_gate.verification.rules import MARGIN, late, resume_command
 from phase_gate.verification.show import failure_rows, stats_rows, step_rows, task_rows
 from phase_gate.verification.stats import failures_to_json, stats_to_json
 from phase_gate.visible import show_rows
@@ -57,7 +57,7 @@ def _one(session: TaskSession) -> Answer:
     status = session.status(verification)
     rows = step_rows(status.task, verification, None, status.escalation)
     check = verification.check
-    if check is not None and check.how == "running" and not session.store.find_alive((check.id,)):
+    if check is not None and check.how == "running" and not session.store.is_alive(check.id, check.limit + MARGIN):
         rows.append("Note     the verify run was killed: the next command records it as interrupted")
     overdue = late(session.board.clock.on_own(session.task, verification), now())
     if overdue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -16,13 +17,14 @@ from phase_gate.drive.model import DriveState, Iteration, find_drive
 from phase_gate.drive.people import ask_person, call_person, guide
 from phase_gate.drive.roles import Roles
 from phase_gate.drive.session import DriveSession, Watchers
-from phase_gate.errors import ForeignRootError, NotAllowedError, PhaseGateError
+from phase_gate.errors import ForeignRootError, NotAllowedError, PhaseGateError, StateError
 from phase_gate.evidence.process.tree import end_marked, hide_environment
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.state import Event
 from phase_gate.project import Project
 from phase_gate.storage.again import again_if_moved
-from phase_gate.storage.store import DRIVE_NAME, RunHold, TaskStore
+from phase_gate.storage.lock import RunLock
+from phase_gate.storage.store import DRIVE_NAME, TaskStore
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.workflow.names import of_task
@@ -68,7 +70,15 @@ def drive_task(project: Project, order: Order, watchers: Watchers) -> DriveEnded
             _begin(session, order)
             return _drive(session)
     finally:
-        hold.release()
+        hold.release(has_ended=_has_ended(store))
+
+
+def _has_ended(store: TaskStore) -> bool:
+    """Tell whether the record of the drive is closed: a shared store may be away by now."""
+    with contextlib.suppress(StateError):
+        drive = find_drive(store.look(asks=False).state)
+        return drive is None or bool(drive.outcome)
+    return False
 
 
 def _drive(session: DriveSession) -> DriveEnded:
@@ -121,15 +131,19 @@ def refuse_foreign_folder(project: Project) -> None:
             )
 
 
-def _take_hold(store: TaskStore) -> RunHold:
+def _take_hold(store: TaskStore) -> RunLock:
     past = find_drive(store.look().state)
-    # A shared store can't tell of a name that it never heard whether it lives: only a drive that has not ended may.
+    # On another machine: one that has not ended, and wrote not too long ago.
     is_open = past is not None and not past.outcome
     if store.alone().is_driven() or (is_open and store.is_driven()):
-        raise NotAllowedError(
-            f"task {store.task} is being driven already", remedy="wait for that drive to end, or interrupt it"
-        )
+        raise _driven_already(store)
     return store.hold(DRIVE_NAME)
+
+
+def _driven_already(store: TaskStore) -> NotAllowedError:
+    return NotAllowedError(
+        f"task {store.task} is being driven already", remedy="wait for that drive to end, or interrupt it"
+    )
 
 
 def _begin(session: DriveSession, order: Order) -> None:
@@ -176,6 +190,9 @@ def _begin(session: DriveSession, order: Order) -> None:
 @again_if_moved
 def _record_start(task: Task, past: DriveState | None, started: Event) -> Task:
     with task.transaction() as change:
+        found = find_drive(change.state)
+        if found is not None and not found.outcome and (past is None or found.id != past.id):
+            raise _driven_already(task.store)  # another machine was first
         task.store.close_lost(change)
         if past is not None and past.open is not None:
             change.record(_lost(past, at=change.at))

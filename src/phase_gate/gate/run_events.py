@@ -29,6 +29,7 @@ def _run_started(state: State, event: Event) -> State:
         tree=data["tree"],
         nested=data.get("nested", False),
         rewinds=data.get("rewinds", False),
+        limit=data.get("limit", 0.0),
     )
     others, undo = state.open_runs, state.undo if run.nested else remember(state, event)
     if not run.nested and any(not other.nested for other in others):

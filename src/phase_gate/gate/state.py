@@ -42,6 +42,8 @@ class OpenRun(Value):
     overlaps: bool = False
     #: A run in the first phase in the middle of a cycle: it rewinds if it turns out to be complete.
     rewinds: bool = False
+    #: Seconds after which other machines take it for lost.
+    limit: float = 0.0
 
 
 class RunSummary(Value):

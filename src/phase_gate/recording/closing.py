@@ -49,7 +49,7 @@ def write_end(run: RecordedRun, record: RunRecord) -> Finished:
     if finished.kind not in (Kind.VOID, Kind.NESTED):
         sources = record.sources
         last_files.save_left(run.store.folder, sources.tree, {**sources.files, **sources.beside})
-    run.close()
+    run.close(has_ended=True)
     return finished
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable, Mapping
 from os import getpid
 from typing import Any
@@ -29,11 +30,11 @@ from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
 from phase_gate.recording.verify_run import refuse_outside_verify
 from phase_gate.storage.again import again_if_moved
-from phase_gate.storage.lock import host_name
+from phase_gate.storage.lock import RunLock, host_name
 from phase_gate.storage.memory import remember_place
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.signal_file import SignalFile
-from phase_gate.storage.store import RunHold, TaskStore, Transaction
+from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task
@@ -105,10 +106,11 @@ class RecordedRun:
         self._exit_memory: Mapping[str, str] | None = None
         #: It runs inside another run of the task, and counts for nothing; known once it has begun.
         self.is_nested = False
-        self._hold: RunHold | None = None
+        self._hold: RunLock | None = None
         #: How many warnings and notes there were before it began.
         self._said = (0, 0)
         self._outer: str | None = None
+        self._began_at = 0.0
 
     @property
     def is_open(self) -> bool:
@@ -190,7 +192,7 @@ class RecordedRun:
             self.request.refuse()
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
             self.close()  # where it began once already, and another machine was first
-            self._hold = self.store.hold(self.id)
+            self._began_at, self._hold = time.time(), self.store.hold(self.id)
         self.opened = change.opened
         self.is_nested = is_nested
         self._outer = os.environ.get(RUN_VARIABLE)
@@ -264,6 +266,7 @@ class RecordedRun:
             "tree": self.tree.digest,
             "nested": is_nested,
             "rewinds": entry.how is How.REWIND,
+            "limit": self.store.run_limit,
             "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
             "criteria_given": self.criteria_given,
             "arguments": list(self.request.arguments),
@@ -286,8 +289,15 @@ class RecordedRun:
 
     def refuse_lost(self, opened: Opened) -> None:
         """Refuse to end a run that the ledger does not know as open any more."""
-        if opened.state.open_run(self.id) is not None:
+        is_shared, limit = self.store.shared is not None, self.store.run_limit
+        is_over = is_shared and time.time() - self._began_at > limit
+        if opened.state.open_run(self.id) is not None and not is_over:
             return
+        if is_shared and opened.exists:
+            raise StorageError(
+                f"this run took longer than its limit of {limit / 3600:g} h, so that other machines take it for lost",
+                remedy="run again; if the suite needs more time, set `run_limit` in phase-gate.yaml",
+            )
         folder = self.store.folder
         if not opened.exists:
             raise StorageError(
@@ -309,10 +319,10 @@ class RecordedRun:
             return 0
         return max(0, needed - streak)
 
-    def close(self) -> None:
+    def close(self, *, has_ended: bool = False) -> None:
         """Let the run's lock and variable go, whatever happened."""
         if self._hold is not None:
-            self._hold.release()
+            self._hold.release(has_ended=has_ended or self.store.shared is None)
             self._hold = None
         if os.environ.get(RUN_VARIABLE) == self.id:
             if self._outer is None:

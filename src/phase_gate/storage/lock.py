@@ -133,8 +133,12 @@ class RunLock:
         except (OSError, NotImplementedError) as error:
             raise _refuse_lock(self._path, error) from error
 
-    def release(self) -> None:
-        if self._lock.release():
+    def release(self, *, has_ended: bool = True) -> None:
+        """Let it go.
+
+        :param has_ended: False: the record is still open, so the free lock stays, and tells that the run is lost.
+        """
+        if self._lock.release() and has_ended:
             remove_file(self._path, self._files)
 
 

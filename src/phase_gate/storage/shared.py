@@ -7,7 +7,7 @@ what comes from it is checked line by line like what lies on the disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from phase_gate.errors import StateError, StoreUnreachableError
 from phase_gate.storage.again import again_if_moved as again_if_moved
@@ -42,13 +42,6 @@ class Tail(Value):
 UNKNOWN = Tail(head=Head(-1, ""))
 
 
-class Hold(Protocol):
-    """Tells others that a run lives."""
-
-    def release(self) -> None:
-        """Say that it has ended."""
-
-
 class SharedStore(Protocol):
     """The ledgers of one project's tasks on a server.
 
@@ -77,12 +70,8 @@ class SharedStore(Protocol):
         """
         raise NotImplementedError
 
-    def hold(self, task: str, name: str) -> Hold:
-        """Tell others that the run of this name lives, until it is released or this process is dead."""
-        raise NotImplementedError
-
-    def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
-        """Return which of these runs live, or may live: doubt is life."""
+    def age(self, task: str, serial: int) -> float:
+        """Return how many seconds ago a line was added, or less: by one clock, the server's or this machine's."""
         raise NotImplementedError
 
     def list_tasks(self) -> tuple[str, ...]:

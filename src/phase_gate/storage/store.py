@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from phase_gate.errors import (
     MovedError,
     NotAllowedError,
-    StoreUnreachableError,
     TamperedError,
 )
 from phase_gate.gate.state import Event, OpenRun, State
@@ -35,36 +34,20 @@ from phase_gate.storage.opening import Opened, first_text
 from phase_gate.storage.root import refuse_links
 from phase_gate.storage.writing import TaskFiles
 from phase_gate.values import replace
-from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LOCK_TIMEOUT
+from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LOCK_TIMEOUT, DEFAULT_RUN_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.storage.lock import RunLock
-    from phase_gate.storage.shared import Hold, SharedStore
+    from phase_gate.storage.shared import SharedStore
 
 #: With these a cycle, or a verify task, begins: what only earlier ones name may go.
 _BEGINNINGS = ("cycle-began", "task-taken")
 
 #: What the run is called that a drive holds while it lives.
 DRIVE_NAME = "drive"
-
-
-class RunHold:
-    """A run that lives, here and for other machines."""
-
-    def __init__(self, lock: RunLock, elsewhere: Hold | None) -> None:
-        self._lock, self._elsewhere = lock, elsewhere
-
-    def release(self) -> None:
-        try:
-            self._lock.release()
-        finally:
-            if self._elsewhere is not None:
-                # Others learn it later: the run has ended all the same.
-                with contextlib.suppress(StoreUnreachableError):
-                    self._elsewhere.release()
 
 
 class Transaction:
@@ -108,11 +91,13 @@ class TaskStore(TaskFiles):
         own_folders: tuple[Path, ...] = (),
         state_folder: Path | None = None,
         keep_objects: float = DEFAULT_KEEP_OBJECTS,
+        run_limit: float = DEFAULT_RUN_LIMIT * 3600,
         shared: SharedStore | None = None,
     ) -> None:
         """Take the task in that folder.
 
         :param own_folders: may not be links.
+        :param run_limit: seconds after which machines that share a store take a run for lost.
         :param shared: the store that the files are a copy of; None where they are all there is.
         """
         super().__init__(
@@ -124,43 +109,45 @@ class TaskStore(TaskFiles):
             state_folder=state_folder,
             keep_objects=keep_objects,
         )
-        self.shared = shared
+        self.shared, self.run_limit = shared, run_limit
         #: Another machine was first: what a caller has opened is not the last word.
         self._is_behind = False
         self._own_folders = own_folders
         self._command, self._lock_timeout = command, lock_timeout
 
     def is_driven(self) -> bool:
-        """Tell whether a drive of the task goes on."""
-        return bool(self.find_alive((DRIVE_NAME,)))
+        """Tell whether a drive of the task goes on, where one has begun and not ended."""
+        return self._lives(self.drive_lock_file, b"", self.run_limit)
 
-    def hold(self, name: str) -> RunHold:
-        """Tell others that the run of this name lives, from now on."""
+    def hold(self, name: str) -> RunLock:
+        """Hold the lock of the run of this name, or of the drive, from now on."""
         from phase_gate.storage.lock import RunLock
 
         make_folder(self.files, self.folder / "runs")
-        elsewhere = None
-        if self.shared is not None:
-            elsewhere = self.shared.hold(self.task, name)
-            if not exists(self.here_file, self.files):
-                write_atomically(self.files, self.here_file, b"", durable=False)
-        lock = RunLock(self._hold_file(name), self.files)
+        if self.shared is not None and not exists(self.here_file, self.files):
+            write_atomically(self.files, self.here_file, b"", durable=False)
+        lock = RunLock(self.drive_lock_file if name == DRIVE_NAME else self.run_lock_file(name), self.files)
         lock.acquire()
-        return RunHold(lock, elsewhere)
+        return lock
 
-    def find_alive(self, names: Iterable[str]) -> frozenset[str]:
-        """Return which of these runs live, or may live."""
-        from phase_gate.storage.lock import is_free
+    def is_alive(self, name: str, limit: float) -> bool:
+        """Tell whether a run lives: by its lock on this machine, or elsewhere for so many seconds."""
+        return self._lives(self.run_lock_file(name), f'"{name}"'.encode(), limit)
 
-        names = frozenset(names)
-        here = {name for name in names if exists(self._hold_file(name), self.files)}
-        alive = frozenset(name for name in here if not is_free(self._hold_file(name), self.files))
-        # A lock on this machine says all of a run on it.
-        elsewhere = names - here
-        return alive if self.shared is None or not elsewhere else alive | self.shared.find_alive(self.task, elsewhere)
+    def _lives(self, lock: Path, mark: bytes, limit: float) -> bool:
+        """Tell whether its process lives, or may live.
 
-    def _hold_file(self, name: str) -> Path:
-        return self.drive_lock_file if name == DRIVE_NAME else self.run_lock_file(name)
+        :param mark: what its first line in the ledger has, and no line before; the last line counts where it is empty.
+        """
+        if exists(lock, self.files):
+            from phase_gate.storage.lock import is_free
+
+            return not is_free(lock, self.files)  # a lock on this machine says all of a run on it
+        if self.shared is None:
+            return False
+        ledger = read_bytes(self.ledger_file, self.files) or b""
+        serial = ledger.count(b"\n", 0, ledger.find(mark)) + 1 if mark else ledger.count(b"\n")
+        return self.shared.age(self.task, serial) < limit
 
     def alone(self) -> TaskStore:
         """Return the task as the folder has it, whatever a shared store has."""
@@ -175,6 +162,7 @@ class TaskStore(TaskFiles):
             own_folders=self._own_folders,
             state_folder=self._state_folder,
             keep_objects=self._keep_objects,
+            run_limit=self.run_limit,
         )
 
     def keep(self, kind: str, value: Any) -> str:
@@ -248,11 +236,8 @@ class TaskStore(TaskFiles):
         return list(fork_marks.read_mark(self.fork_mark_file(run), self.files))
 
     def lost_runs(self, state: State) -> tuple[str, ...]:
-        """Return the open runs whose own lock is free: they will never end."""
-        if not state.open_runs:
-            return ()
-        alive = self.find_alive(run.id for run in state.open_runs)
-        return tuple(run.id for run in state.open_runs if run.id not in alive)
+        """Return the open runs whose own lock is free, or whose time is over: they will never end."""
+        return tuple(run.id for run in state.open_runs if not self.is_alive(run.id, run.limit))
 
     def close_lost(self, change: Transaction) -> tuple[OpenRun, ...]:
         """Record that the open runs which will never end are lost; return them."""

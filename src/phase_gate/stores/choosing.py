@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from phase_gate.errors import StateError, StoreUntrustedError
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from phase_gate.storage.shared import Head, Hold, SharedStore, Tail
+    from phase_gate.storage.shared import Head, SharedStore, Tail
 
 #: One for each address in a process: a connection is made once.
 _opened: dict[tuple[StoreAddress, Path], SharedStore] = {}
@@ -98,10 +98,7 @@ class RefusedStore:
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
         self._refuse()
 
-    def hold(self, task: str, name: str) -> Hold:
-        self._refuse()
-
-    def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
+    def age(self, task: str, serial: int) -> float:
         self._refuse()
 
     def list_tasks(self) -> tuple[str, ...]:

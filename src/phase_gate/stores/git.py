@@ -1,41 +1,39 @@
 """A shared store on a git remote: one ref a task, one commit a transaction, one push to add it.
 
-The server compares: a push says which commit it follows, and is refused where that is not the last one. A run that
-lives has a ref of its own, whose value changes with time: see `leases`. Refs are all that is touched on the server,
-and below `refs/phase-gate` and `refs/phase-gate-runs` only.
+The server compares: a push says which commit it follows, and is refused where that is not the last one. Refs are all
+that is touched on the server, and below `refs/phase-gate` only. It tells no time: each machine counts a line's age from
+when it saw it first.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from phase_gate.errors import MovedError
+from phase_gate.errors import MovedError, StorageError
 from phase_gate.hashing import sha256
+from phase_gate.storage.files import REAL, make_folder, read_bytes, write_atomically
 from phase_gate.storage.shared import Head, Tail
 from phase_gate.stores.address import StoreAddress
-from phase_gate.stores.git_holds import Holds, RunLease, find_ended
 from phase_gate.stores.git_objects import OwnRepository, Sent
 from phase_gate.stores.git_reading import News, Reader, head_of
 from phase_gate.stores.git_server import GitServer
-from phase_gate.stores.leases import RENEWAL, Observer, own_clock
 from phase_gate.stores.remotes import find_remote, project_of
-from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.storage.tree.own_repository import Answer
-    from phase_gate.stores.git_holds import Changes
-    from phase_gate.stores.leases import Clock
 
 _TASKS = "refs/phase-gate"
-_RUNS = "refs/phase-gate-runs"
 #: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.
 _PUSHES = 5
 _FIRST_PAUSE = 0.05
+#: Lines of a task of which it is kept when they were first seen: more than runs are ever open at once.
+_KEPT_SEEN = 100
 #: Seconds between two looks while waiting: at first, and at most.
 _FIRST_LOOK, _LAST_LOOK = 0.5, 5.0
 
@@ -53,14 +51,6 @@ def init_store(address: StoreAddress, folder: Path, environment: Mapping[str, st
     return found
 
 
-class _Refs(Value):
-    """What the server has of a task."""
-
-    tip: str | None
-    #: The values of leases by the runs' names.
-    leases: Mapping[str, str]
-
-
 class GitStore:
     def __init__(
         self,
@@ -69,8 +59,7 @@ class GitStore:
         environment: Mapping[str, str],
         *,
         remote: str,
-        clock: Clock = own_clock,
-        renewal: float = RENEWAL,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Take the tasks of a project on a remote.
 
@@ -83,16 +72,14 @@ class GitStore:
         self._own = OwnRepository(self._folder / "repository.git", self.shown, dict(environment))
         #: The last answer of each task: a look and the lock behind it ask the same.
         self._read: dict[str, tuple[tuple[Head, str], Tail]] = {}
-        self._leases: dict[str, Mapping[str, str]] = {}
         self._server = GitServer(self._own, remote, self.shown)
         self._reader = Reader(self._own, self._server, self._ref, self.shown)
-        self._holds = Holds(self._own, self._server.push, renewal)
 
     # --- the protocol ---------------------------------------------------------------------------------------------
 
     def read(self, task: str, after: Head) -> Tail:
         before = self._reader.find_known(task)
-        tip = self._ask(task).tip
+        tip = self._ask(task)
         if tip is None:
             if before is not None:
                 raise self._reader.rollback(f"no longer has task {task}, which it had")
@@ -122,24 +109,27 @@ class GitStore:
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
         known = self._reader.find_known(task)
         if head_of(known) != after:
-            tip = self._ask(task).tip
+            tip = self._ask(task)
             known = None if tip is None else self._reader.follow(task, tip, known)
         if known is not None and known.head == last:
             return
         if head_of(known) != after:
             raise self._moved(task)
         sent = self._own.write_transaction(None if known is None else known.commit, last, rows, objects)
-        self._send(task, known, sent, rows)
+        self._send(task, known, sent)
         self._own.keep_known(self._ref(task), sent)
 
-    def hold(self, task: str, name: str) -> RunLease:
-        """Tell others that the run of this name lives: with the next transaction that is sent."""
-        expected = self._leases.get(task, {}).get(name, "")
-        return self._holds.add(task, name, self._lease_ref(task, name), expected=expected)
-
-    def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
-        leases = self._ask(task).leases
-        return self._observer(task).find_alive(names, leases)
+    def age(self, task: str, serial: int) -> float:
+        """Return for how many seconds this machine has known of a line: the first question is the first sight."""
+        file, now = self._folder / "seen" / f"{_escape(task)}.json", self._clock()
+        seen = _read_seen(file)
+        # A clock that was put back must not make a run live longer than it may.
+        first = min(seen.get(str(serial), now), now)
+        if seen.get(str(serial)) != first:
+            kept = dict(list(seen.items())[-_KEPT_SEEN:])
+            make_folder(REAL, file.parent)
+            write_atomically(REAL, file, json.dumps({**kept, str(serial): first}).encode(), durable=False)
+        return now - first
 
     def list_tasks(self) -> tuple[str, ...]:
         prefix = f"{_TASKS}/{self._project}/"
@@ -149,7 +139,7 @@ class GitStore:
         end = time.monotonic() + seconds
         pause = _FIRST_LOOK
         while True:
-            tip = self._ask(task).tip
+            tip = self._ask(task)
             known = self._reader.find_known(task)
             if tip is not None and (known is None or known.commit != tip or known.head != after):
                 return True
@@ -169,46 +159,36 @@ class GitStore:
 
         Raises StoreUnreachableError where it does not.
         """
-        ref = self._lease_ref("init", os.urandom(8).hex())
+        ref = f"{_TASKS}/{self._project}.try/{os.urandom(8).hex()}"
         value = self._own.write_mark("phase-gate: a try")
-        for change in (("", value), (value, "")):
-            answer = self._server.push({ref: change})
-            if answer.status != 0:
-                raise self._server.refused(ref, answer)
+        answer = self._server.push({ref: ("", value)})
+        if answer.status != 0:
+            raise self._server.refused(ref, answer)
+        self._server.push({ref: (value, "")})  # where it lets no ref go, it stays: below another name than any task's
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def _ask(self, task: str) -> _Refs:
-        """Ask the server what it has of a task: one question."""
-        ref, runs = self._ref(task), f"{_RUNS}/{self._project}/{_escape(task)}/"
-        found = self._server.list_refs(ref, f"{runs}*")
-        leases = {_unescape(name.removeprefix(runs)): value for name, value in found.items() if name.startswith(runs)}
-        self._leases[task] = leases
-        return _Refs(tip=found.get(ref), leases=leases)
+    def _ask(self, task: str) -> str | None:
+        """Return the last commit that the server has of a task: one question."""
+        ref = self._ref(task)
+        return self._server.list_refs(ref).get(ref)
 
     # --- writing --------------------------------------------------------------------------------------------------
 
-    def _send(self, task: str, before: Sent | None, sent: Sent, rows: bytes) -> None:
-        """Push a transaction, the leases that begin with it and the removal of those that are over."""
+    def _send(self, task: str, before: Sent | None, sent: Sent) -> None:
+        """Push a transaction."""
         ref, parent = self._ref(task), "" if before is None else before.commit
-        leases = self._leases.get(task, {})
         answer: Answer | None = None
         for number in range(_PUSHES):
-            begun, over = self._holds.begun(task), self._find_over(task, rows, leases)
-            changes = {ref: (parent, sent.commit), **begun, **over}
-            answer = self._server.push(changes)
-            if answer.status != 0:
-                if len(changes) == 1 and self._server.is_overtaken(ref, answer):
-                    raise self._moved(task)  # mostly: the next look says by whom
-                refs = self._ask(task)
-                leases = refs.leases
-                if refs.tip != sent.commit and not self._is_in(task, before, sent, refs.tip):
-                    self._refuse_taken(task, begun, leases)
-                    self._server.note_refused(answer, is_first=number == 0)
-                    _pause(number)
-                    continue
-            self._holds.note_pushed(begun, over)
-            return
+            answer = self._server.push({ref: (parent, sent.commit)})
+            if answer.status == 0:
+                return
+            if self._server.is_overtaken(ref, answer):
+                raise self._moved(task)  # mostly: the next look says by whom
+            tip = self._ask(task)
+            if tip == sent.commit or self._is_in(task, before, sent, tip):
+                return
+            _pause(number)
         assert answer is not None, "it was tried"
         raise self._server.refused(ref, answer)
 
@@ -222,31 +202,10 @@ class GitStore:
                 return True
         raise self._moved(task)
 
-    def _find_over(self, task: str, rows: bytes, leases: Mapping[str, str]) -> Changes:
-        """Return the leases to remove: of runs that these lines end, and of those that are dead."""
-        ended = find_ended(rows)
-        dead = self._observer(task).find_dead(leases) | (ended & leases.keys())
-        return {
-            **{self._lease_ref(task, name): (leases[name], "") for name in sorted(dead)},
-            **self._holds.over(task, ended),
-        }
-
-    def _refuse_taken(self, task: str, begun: Changes, leases: Mapping[str, str]) -> None:
-        """Refuse to begin under a name that another machine has taken meanwhile."""
-        for ref, (expected, _) in begun.items():
-            if expected is not None and leases.get(_unescape(ref.rpartition("/")[2]), "") != expected:
-                raise self._moved(task)
-
     # --- helpers --------------------------------------------------------------------------------------------------
 
     def _ref(self, task: str) -> str:
         return f"{_TASKS}/{self._project}/{_escape(task)}"
-
-    def _lease_ref(self, task: str, name: str) -> str:
-        return f"{_RUNS}/{self._project}/{_escape(task)}/{_escape(name)}"
-
-    def _observer(self, task: str) -> Observer:
-        return Observer(self._folder / "leases" / f"{_escape(task)}.json", self._clock)
 
     def _moved(self, task: str) -> MovedError:
         return MovedError(f"another machine has added to task {task} in {self.shown}", remedy="try again")
@@ -256,8 +215,16 @@ def _pause(number: int) -> None:
     time.sleep(_FIRST_PAUSE * 2**number * random.uniform(0.5, 1.5))
 
 
+def _read_seen(file: Path) -> dict[str, float]:
+    try:
+        rows = json.loads(read_bytes(file, limit=1 << 20) or b"{}")
+        return {str(serial): float(at) for serial, at in rows.items()}
+    except (ValueError, TypeError, AttributeError, StorageError):
+        return {}
+
+
 def _escape(name: str) -> str:
-    """Return a task's or a run's name as a part of a ref's: some dots can't be in those."""
+    """Return a task's name as a part of a ref's: some dots can't be in those."""
     is_odd = ".." in name or name.endswith((".", ".lock"))
     return name.replace(".", "%2E") if is_odd else name
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from phase_gate.errors import StoreUnreachableError
 from phase_gate.storage.tree.git import NoGitError
@@ -15,8 +15,6 @@ from phase_gate.visible import show_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
-
-    from phase_gate.stores.git_holds import Changes
 
     T = TypeVar("T")
 
@@ -32,8 +30,6 @@ class GitServer:
         :param shown: how messages name the store.
         """
         self._own, self._remote, self._shown = own, remote, shown
-        #: Not every server offers to change several refs at once.
-        self._is_atomic = True
 
     def list_refs(self, *patterns: str) -> dict[str, str]:
         """Return the values of refs by their names: one question.
@@ -59,15 +55,11 @@ class GitServer:
         if answer.status != 0:
             raise self._unreachable(answer)
 
-    def push(self, changes: Changes) -> Answer:
-        """Push refs, each from the value that it is expected to have to a new one."""
+    def push(self, changes: Mapping[str, tuple[str, str]]) -> Answer:
+        """Push refs by their names, each from the value that it is expected to have to a new one; empty: none."""
         words = ["push", "--porcelain", "--no-verify", "--no-signed"]
-        words += ["--atomic"] if len(changes) > 1 and self._is_atomic else []
-        refs = []
-        for ref, (expected, value) in changes.items():
-            words += [] if expected is None else [f"--force-with-lease={ref}:{expected}"]
-            refs.append(f"{'+' if expected is None and value else ''}{value}:{ref}")
-        return self._call(*words, "--", self._remote, *refs)
+        words += [f"--force-with-lease={ref}:{expected}" for ref, (expected, _) in changes.items()]
+        return self._call(*words, "--", self._remote, *(f"{value}:{ref}" for ref, (_, value) in changes.items()))
 
     def is_overtaken(self, ref: str, answer: Answer) -> bool:
         """Tell whether git did not even try to push that one ref, for it is not what was expected any more."""
@@ -78,17 +70,11 @@ class GitServer:
             if len(row) == 3
         )
 
-    def note_refused(self, answer: Answer, *, is_first: bool) -> None:
-        """Take note of a push that came to nothing; the first one may have named a ref that is no longer there."""
-        if not is_first and not any(row.startswith(b"!") for row in answer.said.splitlines()):
-            # No ref is refused, and nothing was changed: then it does not offer to do all at once.
-            self._is_atomic = False
-
     def refused(self, ref: str, answer: Answer) -> StoreUnreachableError:
         """Return what to say when a push is refused though no other was first."""
         return StoreUnreachableError(
             f"{self._shown} does not accept {ref}{_complaint(answer)}",
-            remedy="let it accept pushes to refs/phase-gate/* and refs/phase-gate-runs/*, or use another remote",
+            remedy="let it accept pushes to refs/phase-gate/*, or use another remote",
         )
 
     def local(self, look: Callable[[], T]) -> T:

@@ -31,7 +31,7 @@ def init_store(
 
     found = git.init_store(address, cache / "store", environment)
     return (
-        "the remote takes refs/phase-gate and refs/phase-gate-runs",
+        "the remote takes refs/phase-gate",
         f"it has {count(found, 'task')} of {address.project}",
     )
 

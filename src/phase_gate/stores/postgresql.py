@@ -1,7 +1,7 @@
 """A shared store in a PostgreSQL database: `postgresql://HOST/DATABASE#PROJECT`. Needs the extra `postgresql`.
 
 Reading is one question, and a transaction one statement, which the database's own keys refuse where another machine was
-first. A run that lives holds an advisory lock on a connection of its own: it goes when the connection does.
+first. How old a line is, the server's clock says.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from phase_gate.storage.shared import Head, Tail
 from phase_gate.stores import postgresql_statements as statements
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.postgresql_connecting import Lost
-from phase_gate.stores.postgresql_poolers import pooled, refuse_pooler
+from phase_gate.stores.postgresql_poolers import refuse_pooler
 from phase_gate.stores.postgresql_session import Refused, Row, Session, as_int
 from phase_gate.stores.postgresql_tables import Initialised, StoreRights, make_tables, read_rights
 
@@ -64,9 +64,6 @@ class PostgresqlStore:
         self.shown = str(address)
         self._place, self._project = address.place, address.project
         self._session: Session | None = None
-        #: The connection whose locks tell that runs of this process live, and their keys, as often as they are held.
-        self._keeper: Session | None = None
-        self._held: list[int] = []
 
     # --- the protocol --------------------------------------------------------------------------------------------
 
@@ -104,17 +101,9 @@ class PostgresqlStore:
                 f"another machine added to task {task} first", remedy="try again: it judges on what is there by now"
             ) from None
 
-    def hold(self, task: str, name: str) -> _Held:
-        key = self._key(task, name)
-        try:
-            self._twice(lambda: self._lock(key))
-        except Refused as error:
-            raise self._translate(error) from None
-        return _Held(self, key)
-
-    def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
-        keys = {self._key(task, name): name for name in names}
-        return frozenset(keys[as_int(found)] for (found,) in self._ask(statements.LOCKED, frozenset(keys)))
+    def age(self, task: str, serial: int) -> float:
+        found = self._ask(statements.AGE, self._project, task, serial)
+        return as_int(found[0][0]) / 1000 if found else 0.0
 
     def list_tasks(self) -> tuple[str, ...]:
         return tuple(task.decode() for (task,) in self._ask(statements.TASKS, self._project))
@@ -158,21 +147,10 @@ class PostgresqlStore:
             raise self._translate(error) from None
 
     def close(self) -> None:
-        """End its connections; it may be asked again."""
-        for session in (self._session, self._keeper):
-            if session is not None:
-                session.close()
-        self._session = self._keeper = None
-
-    def release(self, key: int) -> None:
-        """Let a run's lock go. What can't be said is said by the end of the connection."""
-        if self._keeper is None or not self._keeper.is_usable or key not in self._held:
-            return
-        self._held.remove(key)
-        try:
-            self._keeper.ask(statements.UNLOCK, key)
-        except (Lost, Refused):
-            self._keeper.close()
+        """End its connection; it may be asked again."""
+        if self._session is not None:
+            self._session.close()
+        self._session = None
 
     # --- connections ---------------------------------------------------------------------------------------------
 
@@ -183,17 +161,14 @@ class PostgresqlStore:
             raise self._translate(error) from None
 
     def _exchange(self, talk: Callable[[Session], T]) -> T:
-        return self._twice(lambda: talk(self._connected()))
-
-    def _twice(self, talk: Callable[[], T]) -> T:
         """Talk on the connection there is; once more on a new one where that broke. Raises Refused."""
         try:
             try:
-                return talk()
+                return talk(self._connected())
             except Lost as error:
                 if error.is_late:
                     raise
-            return talk()
+            return talk(self._connected())
         except Lost as error:
             raise self._unreachable(error) from None
 
@@ -207,29 +182,13 @@ class PostgresqlStore:
         try:
             if session.is_standby:
                 raise StoreUnreachableError(
-                    f"{self.shown} is a standby: it can't be written, and knows no locks", remedy=_REMEDIES["25006"]
+                    f"{self.shown} is a standby: it can't be written", remedy=_REMEDIES["25006"]
                 )
             refuse_pooler(session, self._place, self.shown)
         except BaseException:
             session.close()
             raise
         return session
-
-    def _lock(self, key: int) -> None:
-        if self._keeper is not None and self._keeper.is_inherited:
-            self._keeper, self._held = None, []  # they are the parent's
-        if self._keeper is None or not self._keeper.is_usable:
-            self._keeper = self._connect()
-            if self._session is not None and self._session.is_usable and self._session.pid == self._keeper.pid:
-                raise pooled(self.shown)
-            # Those that were held on one that broke.
-            for held in self._held:
-                self._keeper.ask(statements.LOCK, held)
-        self._keeper.ask(statements.LOCK, key)
-        self._held.append(key)
-
-    def _key(self, task: str, name: str) -> int:
-        return as_int(statements.digest_of(self._project, task, name)[:8])
 
     # --- errors --------------------------------------------------------------------------------------------------
 
@@ -239,13 +198,3 @@ class PostgresqlStore:
     def _translate(self, error: Refused) -> StoreUnreachableError:
         remedy = _REMEDIES.get(error.code, "mend what the server says, then run again")
         return StoreUnreachableError(f"{self.shown}: {error} ({error.code})", remedy=remedy)
-
-
-class _Held:
-    """A run that lives, for other machines."""
-
-    def __init__(self, store: PostgresqlStore, key: int) -> None:
-        self._store, self._key = store, key
-
-    def release(self) -> None:
-        self._store.release(self._key)

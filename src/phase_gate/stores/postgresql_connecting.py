@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: Seconds for a connection to a server.
 CONNECT_TIMEOUT = 10
 
-#: A dead machine is noticed within a minute, on both sides: the server holds a dead run's lock no longer.
+#: A dead machine is noticed within a minute, on both sides.
 IDLE, INTERVAL, COUNT, UNANSWERED_MS = 15, 10, 3, 45_000
 
 #: What we ask libpq for where the address says nothing else.

@@ -1,4 +1,4 @@
-"""Programs between us and a PostgreSQL server that lend its processes out: which of them can't keep a run's lock."""
+"""Programs between us and a PostgreSQL server that lend its processes out: which can't keep what a session sets."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _LOOKS = 3
 def refuse_pooler(session: Session, place: str, shown: str) -> None:
     """Raise StoreUnreachableError if a session is not one server process for as long as it lives.
 
-    In transaction mode a pooler gives each transaction to the process that is free: locks that tell of living runs stay
-    behind with a process that others use. In session mode no harm is done.
+    In transaction mode a pooler gives each transaction to the process that is free: what our session has set, that an
+    answer waits for the disk, holds in another one. In session mode no harm is done.
     """
     if not session.is_pooled:
         return
@@ -39,6 +39,6 @@ def refuse_pooler(session: Session, place: str, shown: str) -> None:
 
 def pooled(shown: str) -> StoreUnreachableError:
     return StoreUnreachableError(
-        f"{shown} is behind a pooler in transaction mode: the locks that tell of living runs do not survive in it",
+        f"{shown} is behind a pooler in transaction mode: what makes a write safe is not set in all of its processes",
         remedy="connect to the server itself, or set pool_mode = session in the pooler",
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-import weakref
 from collections.abc import Callable, Iterator
 
 from phase_gate.stores.postgresql_connecting import (
@@ -35,7 +34,7 @@ Row = tuple[bytes, ...]
 ANSWER_TIMEOUT = 30.0
 
 #: What may have been set for the user or the database and would break a promise: an answer before the write is safe,
-#: another meaning of names, a lock that goes because a run takes long. A stricter `synchronous_commit` stays.
+#: another meaning of names. A stricter `synchronous_commit` stays.
 _GREETING = b"""
 SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(),
   pg_catalog.set_config('search_path', 'pg_catalog', false),
@@ -44,7 +43,6 @@ SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(),
     ELSE pg_catalog.current_setting('synchronous_commit') END, false),
   pg_catalog.set_config('default_transaction_isolation', 'read committed', false),
   pg_catalog.set_config('default_transaction_read_only', 'off', false),
-  pg_catalog.set_config('idle_session_timeout', '0', false),
   pg_catalog.set_config('tcp_keepalives_idle', '%d', false),
   pg_catalog.set_config('tcp_keepalives_interval', '%d', false),
   pg_catalog.set_config('tcp_keepalives_count', '%d', false),
@@ -52,7 +50,7 @@ SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(),
 """ % (IDLE, INTERVAL, COUNT, UNANSWERED_MS)
 
 #: Types of what we send, as the server numbers them.
-_BYTEA, _INT8, _TEXT, _INT8_ARRAY = 17, 20, 25, 1016
+_BYTEA, _INT8, _TEXT = 17, 20, 25
 
 
 class Refused(Exception):  # noqa: N818
@@ -79,7 +77,6 @@ class Session:
         self._connection.nonblocking = 1
         self._connection.enter_pipeline_mode()
         self._asked = 0
-        _remember(self)
         try:
             row = self.ask(_GREETING)[0]
         except Refused as error:
@@ -141,16 +138,8 @@ class Session:
 
     def close(self) -> None:
         """End it; in a forked child only let go of it, for the parent goes on with it."""
-        _live.discard(self)
         if not self.is_inherited:
             self._connection.finish()
-
-    def let_go_in_child(self) -> None:
-        """Close the copy of its socket that a forked child has: else a run whose process died would seem to live."""
-        try:
-            os.close(self._connection.socket)
-        except Exception:  # it had gone before
-            return
 
     @contextlib.contextmanager
     def _whole(self) -> Iterator[None]:
@@ -223,27 +212,4 @@ def _encode(value: object) -> tuple[bytes, int, int]:
             return str(value).encode(), _INT8, 0
         case str():
             return value.encode(), _TEXT, 0
-        case frozenset():
-            return b"{" + b",".join(str(each).encode() for each in sorted(value)) + b"}", _INT8_ARRAY, 0
     raise TypeError(f"not sent: {type(value).__name__}")
-
-
-# --- fork ------------------------------------------------------------------------------------------------------------
-
-#: Weakly: one that is dropped is closed.
-_live: weakref.WeakSet[Session] = weakref.WeakSet()
-_is_watching = False
-
-
-def _remember(session: Session) -> None:
-    global _is_watching
-    _live.add(session)
-    if not _is_watching and hasattr(os, "register_at_fork"):
-        _is_watching = True
-        os.register_at_fork(after_in_child=_let_go_in_child)
-
-
-def _let_go_in_child() -> None:
-    for session in tuple(_live):
-        session.let_go_in_child()
-    _live.clear()

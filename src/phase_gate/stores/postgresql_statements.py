@@ -32,15 +32,9 @@ FIND_LINE = b"SELECT 1 FROM phase_gate.lines WHERE project = $1 AND task = $2 AN
 LAST = b"SELECT seq, hash FROM phase_gate.lines WHERE project = $1 AND task = $2 ORDER BY seq DESC LIMIT 1"
 TASKS = b'SELECT task FROM phase_gate.lines WHERE project = $1 AND seq = 1 ORDER BY task COLLATE "C"'
 
-#: Shared: two holds of one name do not wait for each other.
-LOCK = b"SELECT pg_advisory_lock_shared($1)"
-UNLOCK = b"SELECT pg_advisory_unlock_shared($1)"
-LOCKED = b"""
-SELECT DISTINCT key FROM (
-  SELECT (classid::bigint << 32) | objid::bigint AS key FROM pg_locks
-  WHERE locktype = 'advisory' AND objsubid = 1 AND granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS held
-WHERE key = ANY ($1)
+AGE = b"""
+SELECT (extract(epoch FROM clock_timestamp() - at) * 1000)::bigint FROM phase_gate.lines
+WHERE project = $1 AND task = $2 AND seq = $3
 """
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Mapping
 from typing import NoReturn
 
 from phase_gate.errors import StoreUntrustedError
-from phase_gate.storage.shared import Head, Hold, Tail
+from phase_gate.storage.shared import Head, Tail
 
 
 class WithheldStore:
@@ -19,11 +20,8 @@ class WithheldStore:
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
         self._refuse()
 
-    def hold(self, task: str, name: str) -> Hold:
-        self._refuse()
-
-    def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
-        return frozenset()
+    def age(self, task: str, serial: int) -> float:
+        return math.inf
 
     def list_tasks(self) -> tuple[str, ...]:
         return ()

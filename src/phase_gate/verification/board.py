@@ -27,7 +27,7 @@ from phase_gate.verification.judging import TaskChanges, judge
 from phase_gate.verification.model import FINISHED, PHASE, Check, FailureType, Status, Verification, find_verification
 from phase_gate.verification.overview import load_overview, state_file, write_state_file
 from phase_gate.verification.result import status_to_json
-from phase_gate.verification.rules import Escalation, escalate, resume_command
+from phase_gate.verification.rules import MARGIN, Escalation, escalate, resume_command
 from phase_gate.verification.spec import ExecutorResult, TaskSpec, Verdict, task_slug
 from phase_gate.verification.stats import Overview
 from phase_gate.verification.texts import TextChange, read_changes
@@ -301,7 +301,7 @@ class TaskSession:
         check = verification.check
         if check is None or check.how != "running":
             return
-        if self.store.find_alive((check.id,)):
+        if self.store.is_alive(check.id, check.limit + MARGIN):
             raise NotAllowedError(
                 f"the verify command of {self.task} runs since {check.at}", remedy="wait for it to end, then try again"
             )

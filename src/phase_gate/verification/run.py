@@ -14,7 +14,8 @@ from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.gate.state import Event
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.files import make_folder
-from phase_gate.storage.store import RunHold, Transaction
+from phase_gate.storage.lock import RunLock
+from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.values import Value, replace
 from phase_gate.verification.board import TaskSession, TaskStatus, check_event, require_verification
@@ -86,7 +87,7 @@ class _VerifyRun:
         self.steps = steps_of(self.verification.spec)
         #: The step that it came to.
         self.step = 0
-        self._hold: RunHold | None = None
+        self._hold: RunLock | None = None
         self._serial = 0
 
     @property

@@ -39,6 +39,9 @@ DEFAULT_WORKFLOW = "tdd"
 #: Seconds: a run's two writes take milliseconds, so a process that holds the lock for longer is stuck.
 DEFAULT_LOCK_TIMEOUT = 10.0
 
+#: Hours: longer than almost any suite takes.
+DEFAULT_RUN_LIMIT = 6.0
+
 #: Days: longer than most people look back at a cycle.
 DEFAULT_KEEP_OBJECTS = 30.0
 
@@ -301,6 +304,8 @@ class Configuration(Value):
     overlay: Overlay = field(default_factory=Overlay)
     #: Seconds to wait for another process's lock.
     lock_timeout: float = DEFAULT_LOCK_TIMEOUT
+    #: Hours after which machines that share a store take a run for lost.
+    run_limit: float = DEFAULT_RUN_LIMIT
     #: Days after which stored objects that only earlier cycles name are removed; 0: never.
     keep_objects: float = DEFAULT_KEEP_OBJECTS
     docs: tuple[str, ...] = DEFAULT_DOCS

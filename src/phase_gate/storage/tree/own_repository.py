@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-# By name: a test that puts another `subprocess.Popen` in its place must not meet the thread that renews a lease.
+# By name: a test that puts another `subprocess.Popen` in its place must not be called here.
 from subprocess import DEVNULL, Popen, TimeoutExpired
 
 from phase_gate.storage.tree.git import GIT_SETTINGS, NO_HOOKS, NoGitError, find_git
