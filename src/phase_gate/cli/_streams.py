@@ -1,4 +1,4 @@
-"""The way in and out of a command: what it prints, what it writes into a file, what it reads from standard input."""
+"""The way in and out of a command: what it prints, and what it reads from standard input."""
 
 from __future__ import annotations
 
