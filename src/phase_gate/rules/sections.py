@@ -195,8 +195,6 @@ def _read_timeouts(fields: Fields | None) -> dict[str, float]:
 # --- read the `drive:` part of a project's file
 
 
-#: What `{...}` may stand for in the command of an agent, and in the one that calls a person.
-AGENT_PLACEHOLDERS = ("{prompt}", "{text}")
 #: What no agent is ever given.
 WITHHELD = ("PHASE_GATE_KEY", "PHASE_GATE_STORE*")
 

@@ -88,7 +88,7 @@ METRICS: tuple[Metric, ...] = (
         "files_changed_in_iteration", "int", "Files that are not what they were at the end of the last complete run"
     ),
     Metric("commits", "int", "Commits since the phase began"),
-    Metric("quality_before", "int", "Quality when the phase began: 0 is best, each finding of ruff takes 1"),
+    Metric("quality_before", "int", "Quality when the phase began: 0 is best, each finding of ruff takes a point"),
     Metric("quality_after", "int", "Quality now, counted in the same way"),
     Metric("quality_delta", "int", "`quality_after` less `quality_before`: above 0 the code is better than it was"),
     Metric("improvements_found", "int", "Places in the code of this cycle that could still be better"),

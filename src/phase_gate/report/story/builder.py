@@ -37,7 +37,7 @@ _NAMED = 5
 
 #: What is drawn over time: metric, title, unit, and which way is better.
 _TREND: tuple[tuple[str, str, str, int], ...] = (
-    ("quality_after", "Quality", "findings", 1),
+    ("quality_after", "Quality", "points", 1),
     ("improvements_found", "Left to improve", "places", -1),
     ("suite_total", "Tests", "tests", 0),
     ("duration_s", "Duration", "s", 0),
