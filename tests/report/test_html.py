@@ -140,7 +140,7 @@ def test_every_part_is_there() -> None:
         "Explicit exit signal",
         "AC-8",
         "test_two_writers_at_once",
-        "-18 findings",
+        "-18 points",
         "its body is the same as that of test_adds",
         "mara let the breaker try again in GREEN",
         "the circuit opens: the same error 5 times",
