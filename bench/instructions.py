@@ -13,7 +13,6 @@ from pathlib import Path
 from bench.grown import growth, varied
 from bench.installed import count, count_all, usage
 from bench.kit import ACTIVE, Kit, Measure, Row, millions, percent, warm_up
-from bench.new_lines import new_lines
 
 
 def not_used(kit: Kit) -> Iterable[Row]:
@@ -180,10 +179,8 @@ MEASURES: dict[str, Measure] = {
     "commands-10": partial(commands, files=10, goal=3.0),
     "commands-1000": partial(commands, files=1_000, goal=3.5),
     "commands-10000": partial(commands, files=10_000, goal=3.5),
-    "new-lines-1": partial(new_lines, new=1, goal=0.05),
-    "new-lines-12": partial(new_lines, new=12),
     "growth": growth,
     "varied": varied,
 }
 #: What differs from one interpreter to the next, and does not take long.
-EVERYWHERE = ("not-used", "one-test", "run-20", "run-500", "new-lines-1", "new-lines-12", "commands-10")
+EVERYWHERE = ("not-used", "one-test", "run-20", "run-500", "commands-10")

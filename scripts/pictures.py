@@ -320,11 +320,6 @@ def shoot_report(folder: Path) -> None:
             with chromium(width=width, height=height, dark=is_dark) as browser:
                 browser.driver.get(page.as_uri())
                 browser.shoot(folder / picture, height=height)
-        with chromium(width=DESKTOP) as browser:
-            browser.driver.get(page.as_uri())
-            # Only the part that has it: the page is long.
-            browser.ask("for (const each of document.querySelectorAll('main > :not(#evidence), footer')) each.remove()")
-            browser.shoot(folder / "report-evidence.png")
 
 
 def main() -> int:

@@ -48,7 +48,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "claims",
         "shards",
         "proof",
-        "new_code",
         "agents",
     ),
     ("decisions",),

@@ -86,7 +86,6 @@ class History:
         findings: tuple[Finding, ...] = (),
         notes: tuple[str, ...] = (),
         changed: tuple[str, ...] | None = None,
-        remembered: Mapping[str, Any] | None = None,
         messages: Mapping[str, str] | None = None,
     ) -> Evaluation:
         """Run once: outcomes are letters by test id, the tree is any word."""
@@ -114,9 +113,7 @@ class History:
             audit=Audit(tuple(f"known-{n}" for n in range(unselected)), ()),
             criteria=self.criteria,
             links=Links(criteria=self.links),
-            evidence=Measured(
-                metrics=evidence or {}, tables=tables, findings=findings, notes=notes, remembered=remembered or {}
-            ),
+            evidence=Measured(metrics=evidence or {}, tables=tables, findings=findings, notes=notes),
         )
         self.wait(seconds)
         past = self._references(in_first_phase=self.workflow.first.name == phase)

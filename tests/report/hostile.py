@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from phase_gate.codec import spell_out
 from phase_gate.gate.criteria import Criteria, Criterion
 from phase_gate.gate.findings import Finding
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
-from phase_gate.report.story.model import Shown, Story
+from phase_gate.report.story.model import Story
 from phase_gate.values import replace
 from tests.report.history import History, given
 
@@ -53,16 +55,11 @@ def build_hostile() -> Story:
     story = history.story()
     assert story.evaluation is not None
     standing = replace(story.standing, reason=TEXTS["ends-the-script"], next_command=TEXTS["an-image"])
-    return replace(story, task=TEXTS["svg"], standing=standing, shown=_shown())
+    return replace(story, task=TEXTS["svg"], standing=standing, proofs=_proofs())
 
 
-def _shown() -> Shown:
+def _proofs() -> dict[str, Any]:
     texts = list(TEXTS.values())
-    rows = [{"line": n, "text": text, "how": "reached", "tests": [n - 1], "more": 0} for n, text in enumerate(texts, 1)]
-    file = {"path": texts[0], "rows": rows}
     targets = tuple(TargetProof(id=text, verdict="unknown", why=text) for text in texts)
     functions = tuple(FunctionProof(file=text, name=text, line=1) for text in texts)
-    return Shown(
-        proofs={texts[0]: spell_out(Proof(targets=targets, functions=functions, problem=texts[1]))},
-        new_lines={"files": [file], "tests": texts, "total": 1, "untested": 1, "is_cut": True},
-    )
+    return {texts[0]: spell_out(Proof(targets=targets, functions=functions, problem=texts[1]))}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from phase_gate.gate.criteria import Criteria, Criterion
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Table
+from phase_gate.proof.model import FunctionProof, Proof, TargetProof
 from tests.report.history import History, given
-from tests.report.sample_evidence import PROOF, new_lines
 
 _OLD = {
     f"tests/test_{module}.py::test_{name}": "p"
@@ -31,6 +31,35 @@ _LATER = (
     "tests/test_reminder.py::test_first_after_fourteen_days",
     "tests/test_reminder.py::test_paid_ones_get_none",
     "tests/test_reminder.py::test_fee_from_the_second_on",
+)
+
+_PROOF = Proof(
+    targets=(
+        TargetProof(
+            id=_LATER[0],
+            verdict="proven",
+            control="fails",
+            treatment="passes",
+            notices=("reminder.py::is_due",),
+            was_tried=True,
+        ),
+        TargetProof(
+            id=_LATER[1],
+            verdict="passes-without",
+            control="passes",
+            treatment="passes",
+            why="nothing of the change is needed for it",
+        ),
+        TargetProof(
+            id=_LATER[2],
+            verdict="checks-nothing",
+            control="fails",
+            treatment="passes",
+            was_tried=True,
+            reaches=("fee",),
+        ),
+    ),
+    functions=(FunctionProof(file="reminder.py", name="fee", line=13),),
 )
 
 _FIRST = Criteria(
@@ -124,7 +153,6 @@ def build_sample() -> History:
         seconds=4.3,
         pause=30,
         changed=(),
-        remembered={"new_lines": new_lines()},
         findings=(
             Finding(
                 slug="same-body",
@@ -136,7 +164,7 @@ def build_sample() -> History:
             ),
         ),
     )
-    history.prove(PROOF)
+    history.prove(_PROOF)
     return history
 
 

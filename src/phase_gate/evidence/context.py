@@ -7,13 +7,31 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.reach import Reach
 from phase_gate.values import Value, field
 from phase_gate.workflow.settings import Configuration
 
 
 def say_nothing(text: str) -> None:
     """Where no user watches."""
+
+
+class FileLines(Value, kw_only=False):
+    """What coverage.py says of a file: lines of its statements, of those to leave out, of those that did not run."""
+
+    statements: frozenset[int]
+    excluded: frozenset[int]
+    missing: frozenset[int]
+
+
+class UnmeasuredError(Exception):
+    """It is not known which lines of a file ran; says why."""
+
+
+class RunCoverage(Protocol):
+    """What coverage.py measured of a run."""
+
+    def lines(self, path: str) -> FileLines:
+        """Return the lines of a file, by its path from the root. Raises UnmeasuredError."""
 
 
 class EvidenceContext(Value):
@@ -41,8 +59,8 @@ class EvidenceContext(Value):
     recall: Callable[[str], Any] = lambda name: None
     #: Returns the files that have tests, as far as the task knows.
     known_tests: Callable[[], frozenset[str]] = frozenset
-    #: Which lines of the watched files the run has reached; None where no run is looked at.
-    reach: Reach | None = None
+    #: What coverage.py measured of the run; None where no run is looked at.
+    coverage: RunCoverage | None = None
     #: Providers that a feature brings along, by name.
     more: Mapping[str, Provider] = field(default_factory=dict)
 
@@ -56,7 +74,3 @@ class Provider(Protocol):
     def remember(self, context: EvidenceContext) -> Any:
         """Return, as JSON, what a later look is to be compared with; None for nothing."""
         return None
-
-    def watched(self, context: EvidenceContext) -> tuple[str, ...]:
-        """Return the files, from the root, of which it wants to know which lines a run reaches."""
-        return ()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.evidence.context import EvidenceContext, Provider, say_nothing
+from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, say_nothing
 from phase_gate.gate.measured import (
     SINCE,
     SINCE_EXIT,
@@ -22,11 +22,10 @@ from phase_gate.gate.measured import (
 )
 from phase_gate.gate.parts import parts_of_workflow
 from phase_gate.values import replace
-from phase_gate.workflow.metrics import CLAIM_METRICS, NEW_CODE_METRICS
+from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.settings import ConfidenceRules, Configuration, ExitGate
 
 if TYPE_CHECKING:
-    from phase_gate.gate.reach import Reach
     from phase_gate.gate.state import Event
     from phase_gate.task import Task
     from phase_gate.workflow.model import Phase, Workflow
@@ -65,30 +64,24 @@ def gather(
     *,
     wanted: frozenset[str] | None = None,
     show: Callable[[str], None] = say_nothing,
-    reach: Reach | None = None,
+    coverage: RunCoverage | None = None,
 ) -> Measured:
     """Return what is measured beside the tests.
 
     :param wanted: the names to measure; where left out, those that the phase's rules speak of.
-    :param reach: which lines of the watched files a run has reached; None where there was no run.
+    :param coverage: what coverage.py measured of a run; None where there was no run.
     """
     added = tuple(_added_by_parts(workflow))
     for part in added:
         phase = part.as_judged(task, workflow, phase)
     names = _names(task, workflow, phase) if wanted is None else wanted
-    context = replace(context_of(task, names, phase=phase.name, show=show), reach=reach)
+    context = replace(context_of(task, names, phase=phase.name, show=show), coverage=coverage)
     for part in added:
         context = replace(context, more={**context.more, **part.providers(task, workflow, phase)})
     measured = gather_evidence(context)
     for part in added:
         measured = part.conclude(measured, task, workflow, phase)
     return measured
-
-
-def find_watched(task: Task, workflow: Workflow, phase: Phase) -> tuple[str, ...]:
-    """Return the files of which it matters which lines a run in this phase reaches."""
-    context = context_of(task, _names(task, workflow, phase) & NEW_CODE_METRICS, phase=phase.name)
-    return tuple(sorted({path for each in wanted_here(context).values() for path in each.watched(context)}))
 
 
 def _names(task: Task, workflow: Workflow, phase: Phase) -> frozenset[str]:
@@ -200,11 +193,10 @@ def _with_claims(wanted: frozenset[str], configuration: Configuration) -> frozen
 
 
 #: Providers that are modules of this package. Only those that are asked are imported: some stand on large libraries.
-_OWN = ("sources", "quality", "git", "documents", "commands")
+_OWN = ("sources", "quality", "git", "documents", "commands", "new_code")
 #: Those of features that every task may have.
 _OF_FEATURES = {
     "proof": "phase_gate.proof.provider",
-    "new_code": "phase_gate.new_code.provider",
 }
 
 

@@ -137,7 +137,7 @@ class Measured(Value):
     tables: tuple[Table, ...] = ()
     #: What could not be looked at, and why.
     warnings: tuple[str, ...] = ()
-    #: What the next run's look is to be compared with, and what a report shows of this one, as JSON.
+    #: What the next run's look is to be compared with, as JSON.
     remembered: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -157,11 +157,6 @@ NOTHING_REMEMBERED = Remembered()
 def asked_for(phase: Phase, configuration: Configuration) -> frozenset[str]:
     """Return the names that a project wants to see of a phase, whether its rules speak of them or not."""
     return NEW_CODE_METRICS if configuration.new_code and phase.tests == "passing" else frozenset()
-
-
-def wants_reach(workflow: Workflow, phase: Phase, configuration: Configuration) -> bool:
-    """Tell whether it matters in a phase which lines its runs reach."""
-    return not NEW_CODE_METRICS.isdisjoint(wanted_names(workflow, phase) | asked_for(phase, configuration))
 
 
 def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:

@@ -10,9 +10,7 @@ import pytest
 from phase_gate import exit_codes
 from phase_gate.errors import PhaseGateError, StateError, as_fault
 from phase_gate.gate.evaluation import Evaluation
-from phase_gate.gate.measured import wants_reach
 from phase_gate.gate.order import named_phase
-from phase_gate.gate.reach import Reach, merge_reach
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.recording.announce import add_to_junit, announce_to_ci, line_writer, progress_writer, screen_width
@@ -20,6 +18,7 @@ from phase_gate.recording.closing import write_end
 from phase_gate.recording.early import early_signal, own_work, start_snapshot
 from phase_gate.recording.extensions import announce_evaluation
 from phase_gate.recording.frozen.meaning import written_since
+from phase_gate.recording.line_coverage import LineCoverage
 from phase_gate.recording.options import Options
 from phase_gate.recording.preparing import prepare
 from phase_gate.recording.recorder import REPORT_FAULT, SessionRecorder
@@ -29,7 +28,6 @@ from phase_gate.recording.verify_run import hide_from_tests, recorded_for
 from phase_gate.report.files import prepare_reports, write_reports
 from phase_gate.report.panel import Line, render_panel, render_problem
 from phase_gate.storage.lock import network_warning
-from phase_gate.task import Task
 
 if TYPE_CHECKING:
     from phase_gate.report.story.model import Story
@@ -88,30 +86,9 @@ class Controller(SessionRecorder):
     def _begin(self) -> None:
         self._run.warnings += filter(None, (network_warning(self._run.store.folder),))
         self._run.begin()
-        self._watch()
         self._show_again = hide_from_tests(self._config)
         if self._run.is_nested:
             self.origin.mark = None  # nothing of this run counts
-
-    def _watch(self) -> None:
-        """Watch the lines of files that the rules ask for."""
-        run = self._run
-        assert run.phase is not None, "the run was begun"
-        if not wants_reach(run.workflow, run.phase, self._project.configuration):
-            return
-        from phase_gate.evidence.gathering import find_watched
-
-        self._watched = find_watched(Task(self._project, run.store, run.opened.state), run.workflow, run.phase)
-        if self._watched:
-            from phase_gate.recording.reaching import ReachWitness
-
-            self._reach = ReachWitness(self._project.root, self._watched, self._witness.collection.test_id)
-            self._outcomes.guard(phase_gate_reach=self._reach)
-
-    def _take_reach(self) -> Reach | None:
-        if self._reach is None:
-            return None
-        return merge_reach((self._reach.take(), *self._witness.reach))
 
     def _header(self) -> str:
         phase = "?" if self._run.phase is None else self._run.phase.name
@@ -129,7 +106,7 @@ class Controller(SessionRecorder):
             began=start_snapshot(self._config).at,
             is_output=written_since(self._project.root, self._began),
             show=line_writer(self._config),
-            reach=self._take_reach(),
+            coverage=LineCoverage(self._config, self._project.root, facts.imported),
         )
         self._run.show = progress_writer(self._config)
         finished = write_end(self._run, record)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
     from phase_gate.recording.frozen.parts import PartsWitness
     from phase_gate.recording.options import Options
-    from phase_gate.recording.reaching import ReachWitness
     from phase_gate.recording.run import RecordedRun
 
 #: What to do about a fault of ours.
@@ -70,8 +69,6 @@ class SessionRecorder:
         self._criteria = Criteria()
         self._marks: CriterionMarks | None = None
         self._parts: PartsWitness | None = None
-        self._watched: tuple[str, ...] = ()
-        self._reach: ReachWitness | None = None
         self._began, self._started = time.time(), time.perf_counter()
         self._problem: PhaseGateError | None = None
         #: Names of Python that tests left patched.
@@ -154,7 +151,6 @@ class SessionRecorder:
             "wants_reasons": self._wants_reasons,
             "freezes": self._run.freezes,
             "criteria": list(self._criteria.ids),
-            "watched": list(self._watched),
             "mark": "" if self.origin.mark is None else str(self.origin.mark),
             **self._worker_input(),
         }

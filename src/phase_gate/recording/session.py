@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from phase_gate.errors import PhaseGateError
-from phase_gate.evidence.context import say_nothing
+from phase_gate.evidence.context import RunCoverage, say_nothing
 from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import Inventory, merge_inventories, split_id
 from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
-from phase_gate.gate.reach import Reach
 from phase_gate.gate.record import RunRecord, SessionFacts, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
 from phase_gate.gate.state import State
@@ -45,7 +44,7 @@ from phase_gate.task import Task
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
     from phase_gate.recording.frozen.parts import PartsWitness
-    from phase_gate.source.module_code import Reach as SourceReach
+    from phase_gate.source.module_code import Reach
 
 
 def gather_facts(
@@ -144,13 +143,13 @@ def make_record(
     began: float,
     is_output: Callable[[str], bool],
     show: Callable[[str], None] | None = None,
-    reach: Reach | None = None,
+    coverage: RunCoverage | None = None,
 ) -> RunRecord:
     """Return the session with everything that is found around it now that it has ended.
 
     :param began: when no code of the project had run yet.
     :param is_output: whether the run itself has written a file.
-    :param reach: which lines of watched files were reached; None where none were watched.
+    :param coverage: what coverage.py measured of the run.
     """
     project, root, outcomes = run.project, run.project.root, facts.outcomes
     assert run.tree is not None, "the run was begun"
@@ -188,7 +187,8 @@ def make_record(
     if in_first_phase and looked.snapshots.baseline is not None:
         before = run.store.objects.load_inventory(looked.snapshots.baseline.inventory)
         missing_since = audit_selection(before, outcomes, selection, names_in).missing
-    measured = gather(Task(project, run.store, looked), run.workflow, run.phase, show=show or say_nothing, reach=reach)
+    task = Task(project, run.store, looked)
+    measured = gather(task, run.workflow, run.phase, show=show or say_nothing, coverage=coverage)
     missing = missing_modules(run)
     return RunRecord(
         run=run.id,
@@ -229,7 +229,7 @@ def make_record(
     )
 
 
-def _take_reach(inventory: Inventory, before: Inventory | None, *, root: Path) -> Mapping[str, SourceReach]:
+def _take_reach(inventory: Inventory, before: Inventory | None, *, root: Path) -> Mapping[str, Reach]:
     from phase_gate.recording.parsing import take_reach
 
     return take_reach(inventory, before, root=root)

@@ -11,7 +11,6 @@ from phase_gate.codec import each_from_json, from_json
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes
-from phase_gate.gate.reach import Reach, reach_from_json
 from phase_gate.gate.support_code import Parts
 from phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from phase_gate.recording.collection import Collection
@@ -39,8 +38,6 @@ class SessionWitness:
         self.imported: set[str] = set()
         #: Where workers saw the parts of tests that are not in their files.
         self.parts: list[Parts] = []
-        #: What workers have reached in watched files.
-        self.reach: list[Reach] = []
         #: Criteria by pytest's own node ids, as workers saw their marks.
         self.criteria_on_workers: dict[str, tuple[str, ...]] = {}
         #: Tests that are marked as passing already, as workers saw it, and why they are.
@@ -86,8 +83,6 @@ class SessionWitness:
             self.imported |= set(seen["imported"])
             if "parts" in seen:
                 self.parts.append(from_json(Parts, seen["parts"]))
-            if "reach" in seen:
-                self.reach.append(reach_from_json(seen["reach"]))
             self.guarding |= seen["guarding"]
             self.criteria_on_workers |= {node: tuple(ids) for node, ids in seen["criteria"].items()}
         else:

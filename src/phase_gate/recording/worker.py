@@ -11,7 +11,6 @@ import pytest
 from phase_gate import plain_json
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.inventory import join_id
-from phase_gate.gate.reach import reach_to_json
 from phase_gate.recording.early import own_work, start_snapshot
 from phase_gate.recording.modules import found_modules, imported_files, loaded_names
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
@@ -21,7 +20,6 @@ from phase_gate.storage.root import relative_id
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
     from phase_gate.recording.frozen.parts import PartsWitness
-    from phase_gate.recording.reaching import ReachWitness
     from phase_gate.recording.slices import SliceWitness
 
 #: The key in `workeroutput`, and in `workerinput`.
@@ -53,12 +51,6 @@ class WorkerWitness:
 
             self._parts = PartsWitness(Path(self._told["root"]))
             self._outcomes.guard(phase_gate_parts=self._parts)
-        self._reach: ReachWitness | None = None
-        if self._told.get("watched"):
-            from phase_gate.recording.reaching import ReachWitness
-
-            self._reach = ReachWitness(Path(self._told["root"]), self._told["watched"], self._name_test)
-            self._outcomes.guard(phase_gate_reach=self._reach)
         self._failed: set[str] = set()
         self._deselected: list[str] = []
         self._paths: dict[str, str] = {}
@@ -122,8 +114,6 @@ class WorkerWitness:
         }
         if self._parts is not None:
             document["parts"] = spell_out(self._parts.parts)
-        if self._reach is not None:
-            document["reach"] = reach_to_json(self._reach.take())
         if self._slices is not None:
             document |= {
                 "slices": self._slices.to_json(),

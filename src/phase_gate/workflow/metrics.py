@@ -93,8 +93,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("quality_delta", "int", "`quality_after` less `quality_before`: above 0 the code is better than it was"),
     Metric("improvements_found", "int", "Places in the code of this cycle that could still be better"),
     Metric("new_lines", "int", "New statements in the code of this cycle, by content: what was moved is not new"),
-    Metric("new_lines_untested", "int", "New statements that no test has reached"),
-    Metric("new_branches_untested", "int", "Ways of new `if` and `while` statements that no test has gone"),
+    Metric("new_lines_untested", "int", "New statements that did not run, by what coverage.py measured of this run"),
     Metric("indicators", "int", "Signs of completion in the last claim about this iteration, in words and measured"),
     Metric("indicators_needed", "int", "Signs that this claim needs: `exit_gate.indicator_threshold`, or its kind's"),
     Metric("confidence", "int", "Points from 0 to 100 of the last claim about this iteration"),
@@ -180,7 +179,7 @@ PROOF_COUNTS = (
 PROOF_METRICS = frozenset({*PROOF_COUNTS, "proof_has_control", "proof_objections", "proof_age"})
 
 #: What is measured of the code that a cycle adds.
-NEW_CODE_METRICS = frozenset({"new_lines", "new_lines_untested", "new_branches_untested"})
+NEW_CODE_METRICS = frozenset({"new_lines", "new_lines_untested"})
 
 #: What only a pipeline can give.
 PIPELINE_METRICS = frozenset(

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from phase_gate._version import __version__
 from phase_gate.gate.measured import Section
 from phase_gate.report.html.charts import render_trend
-from phase_gate.report.html.evidence import render_shown
 from phase_gate.report.html.gates import render_evidence, render_gates, render_head, render_table
 from phase_gate.report.html.lanes import render_lanes
 from phase_gate.report.html.markup import Html, embed, join, tag
 from phase_gate.report.html.page import render_page
+from phase_gate.report.html.proof import render_proofs
 from phase_gate.report.html.runs import render_legend, render_runs, runs_data
 from phase_gate.report.html.tests import CELLS, render_criteria_table, render_tests
 from phase_gate.report.html.timeline import render_timeline
@@ -50,7 +50,7 @@ def _sections(story: Story) -> Iterator[tuple[str, str, Html]]:
     yield "criteria", "Criteria", render_criteria_table(story.criteria)
     yield "history", "Tests", render_tests(story)
     yield "trend", "Trend", render_trend(story)
-    yield "evidence", "Evidence", render_shown(story.shown)
+    yield "proof", "Proof", render_proofs(story.proofs)
     yield "measured", "Findings and measures", render_evidence(story)
     for number, section in enumerate(story.more, start=1):
         yield f"more-{number}", section.title, _more(section, f"more-{number}")

@@ -23,7 +23,6 @@ from phase_gate.report.story.model import (
     PhaseStep,
     Run,
     Series,
-    Shown,
     Story,
 )
 from phase_gate.report.story.tests import COMPARED, Sampled, tell_tests
@@ -61,8 +60,6 @@ class StoryBuilder:
         self._trend: dict[str, deque[tuple[int, float]]] = {name: deque(maxlen=KEPT_RUNS) for name, *_ in _TREND}
         #: Phase -> the object with its last proof, in this cycle.
         self._proofs: dict[str, str] = {}
-        #: The object with the new lines of the last run that watched them, in this cycle.
-        self._new_lines: str | None = None
 
     def see(self, event: Event) -> None:
         """Take one more event. Raises KeyError or TypeError for one that is not as we write it."""
@@ -77,7 +74,6 @@ class StoryBuilder:
             self._proofs[self.state.phase or ""] = event.data["proof"]["object"]
         if self.state.cycle != before.cycle:
             self._proofs.clear()
-            self._new_lines = None
         for kind, text in happenings_of(event, before, self.state):
             self._happened += 1
             self._happenings.append(Happening(run=self._begun, at=event.at, kind=kind, text=text))
@@ -100,7 +96,6 @@ class StoryBuilder:
             self._runs[run.id] = replace(run, kind="lost", says=says, streak=after, resets=resets)
             return
         data = event.data
-        self._new_lines = data.get("remembered", {}).get("new_lines", self._new_lines)
         metrics, changed = data["metrics"], data.get("changed")
         passed, failed, skipped = _counts(data)
         self._runs[run.id] = replace(
@@ -177,14 +172,8 @@ class StoryBuilder:
                 for name, title, unit, better in _TREND
                 if self._trend[name]
             ),
-            shown=self._shown(),
-            more=more,
-        )
-
-    def _shown(self) -> Shown:
-        return Shown(
             proofs={phase: proof for phase, name in self._proofs.items() if (proof := self._load(name)) is not None},
-            new_lines=None if self._new_lines is None else self._load(self._new_lines),
+            more=more,
         )
 
 

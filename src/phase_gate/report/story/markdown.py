@@ -57,7 +57,7 @@ def _lines(story: Story) -> Iterator[str]:
 
 
 def _proofs(story: Story) -> tuple[Section, ...]:
-    section = proof_section(story.shown.proofs)
+    section = proof_section(story.proofs)
     return () if section is None else (section,)
 
 

@@ -136,15 +136,6 @@ class LedgerCheck(Value):
         return not self.problem
 
 
-class Shown(Value):
-    """What was tried in this cycle beside the runs, as the documents that were stored."""
-
-    #: By phase, in their order.
-    proofs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    #: New lines as the last run that watched them has reached them.
-    new_lines: Mapping[str, Any] | None = None
-
-
 class Story(Value):
     task: str
     root: str
@@ -170,7 +161,8 @@ class Story(Value):
     #: The traceability table, as `phase-gate status --criteria` has it.
     criteria: Mapping[str, Any] | None = None
     trend: tuple[Series, ...] = ()
-    shown: Shown = field(default_factory=Shown)
+    #: The last proof of each phase of this cycle, as it was stored.
+    proofs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Parts of special workflows: each is made elsewhere, and shown as it is.
     more: tuple[Section, ...] = ()
 

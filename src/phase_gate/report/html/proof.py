@@ -1,17 +1,15 @@
-"""What was tried beside the runs, as HTML: the proof, new lines by test. Documents in, markup out.
+"""The proofs of a cycle as HTML: each target with its runs. Documents in, markup out.
 
-Colours repeat what signs and words say. Where there is nothing yet, it says what to type.
+Colours repeat what signs and words say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.report.html.markup import Html, join, tag
-from phase_gate.report.html.source import render_new_lines
+from phase_gate.report.html.markup import Html, tag
 from phase_gate.report.proof import COLUMNS, say_emptied
-from phase_gate.report.story.model import Shown
 from phase_gate.visible import count
 
 #: Rows of each kind that are listed; commands tell of the others.
@@ -28,22 +26,12 @@ _VERDICTS = {
 }
 
 
-def render_shown(shown: Shown) -> Html:
-    """Return both parts."""
-    return join(
-        (
-            _part("proof", "Proof", _proofs(shown.proofs)),
-            _part("new-lines", "New lines by test", _new_lines(shown.new_lines)),
-        )
-    )
+def render_proofs(proofs: Mapping[str, Mapping[str, Any]]) -> Html:
+    """Return the proof of each phase; where there is none, what to type.
 
-
-def _part(anchor: str, title: str, content: Iterable[Html]) -> Html:
-    return tag("div", tag("h3", title), *content, id=f"evidence-{anchor}", class_="tried")
-
-
-def _absent(text: str, command: str, rest: str) -> Html:
-    return tag("p", f"{text} ", tag("code", command), f" {rest}", class_="empty")
+    :param proofs: as they were stored, by phase.
+    """
+    return tag("div", *_proofs(proofs), class_="tried")
 
 
 def _left_out(number: int, noun: str, command: str) -> Html | None:
@@ -56,12 +44,10 @@ def _badge(sign: str, text: str, kind: str) -> Html:
     return tag("span", tag("span", sign, aria_hidden="true", class_="mark"), text, class_=f"badge {kind}")
 
 
-# --- the proof
-
-
 def _proofs(proofs: Mapping[str, Mapping[str, Any]]) -> Iterator[Html]:
     if not proofs:
-        yield _absent("No proof was made in this cycle.", "phase-gate prove", "makes one in GREEN or REFACTOR.")
+        command = tag("code", "phase-gate prove")
+        yield tag("p", "No proof was made in this cycle. ", command, " makes one in GREEN or REFACTOR.", class_="empty")
     for phase, proof in proofs.items():
         if proof["problem"]:
             yield tag("p", f"{phase}: no proof could be made: {proof['problem']}", class_="tone-odd")
@@ -118,17 +104,3 @@ _SIDES = (("control", COLUMNS[1]), ("treatment", COLUMNS[2]))
 def _run(outcome: str) -> tuple[str, str, str]:
     sign, kind = _RUNS.get(outcome, _RUNS["unknown"])
     return sign, outcome, kind
-
-
-# --- new lines
-
-
-def _new_lines(view: Mapping[str, Any] | None) -> Iterator[Html]:
-    if view is None:
-        text = "No run has watched new lines in this cycle. Set"
-        yield _absent(text, "evidence: new_code: true", "in phase-gate.yaml before the next one begins.")
-        return
-    if not view["files"]:
-        yield tag("p", "The last run found no new line.", class_="empty")
-        return
-    yield from render_new_lines(view)

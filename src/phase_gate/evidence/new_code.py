@@ -1,0 +1,91 @@
+"""Measure the new code of a cycle: its statements, and those that did not run, by what coverage.py saw of this run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phase_gate.codec import to_json
+from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, UnmeasuredError
+from phase_gate.evidence.sources import list_sources, read_files
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Measured
+from phase_gate.source.new_code import Statement, find_new
+from phase_gate.storage.keeping import Kept, LostError, keep_files, kept_from, read_kept
+from phase_gate.visible import count
+
+#: Lines that a note names.
+_NAMED = 3
+
+
+class NewCodeProvider(Provider):
+    def remember(self, context: EvidenceContext) -> Any:
+        files = context.files()
+        return to_json(keep_files(context.root, {path: files[path] for path in list_sources(context) if path in files}))
+
+    def measure(self, context: EvidenceContext) -> Measured:
+        document = context.recall("new_code")
+        then = None if document is None else kept_from(document)
+        if then is None or then.problem:
+            return _unknown("nothing was kept when the cycle began" if then is None else then.problem)
+        if context.coverage is None:
+            return _unknown("no test ran")
+        try:
+            return _measure(_find_new(context, then), context.coverage)
+        except (LostError, UnmeasuredError) as error:
+            return _unknown(str(error))
+
+
+PROVIDER = NewCodeProvider()
+
+
+def _unknown(why: str) -> Measured:
+    return Measured(warnings=(f"new code is unknown: {why}",))
+
+
+def _find_new(context: EvidenceContext, then: Kept) -> dict[str, tuple[Statement, ...]]:
+    """Return the new statements, by file. Raises LostError if what they are compared with is gone."""
+    sources, files = list_sources(context), context.files()
+    changed = [path for path in sources if path in files and then.files.get(path) != files[path]]
+    gone = sorted(then.files.keys() - set(sources))
+    before = read_kept(then, context.root, [path for path in (*changed, *gone) if path in then.files])
+    return find_new(_texts(before), _texts(read_files(context, changed)))
+
+
+def _texts(files: dict[str, bytes]) -> dict[str, str]:
+    return {path: data.decode("utf-8", "replace") for path, data in files.items()}
+
+
+def _measure(new: dict[str, tuple[Statement, ...]], coverage: RunCoverage) -> Measured:
+    """Compare new statements with what ran. Raises UnmeasuredError where that is not known."""
+    total = excluded = 0
+    untested: list[tuple[str, Statement]] = []
+    for path, statements in new.items():
+        lines = coverage.lines(path)
+        for statement in statements:
+            own = set(range(statement.line, statement.end + 1))
+            # By what coverage.py takes for a statement: a docstring is none.
+            total += bool(own & lines.statements)
+            excluded += not own & lines.statements and bool(own & lines.excluded)
+            if own & lines.statements and own & lines.statements <= lines.missing:
+                untested.append((path, statement))
+    told = {}
+    if untested:
+        places = ", ".join(f"{path}:{statement.line}" for path, statement in untested[:_NAMED])
+        more = f" and {len(untested) - _NAMED} more" if len(untested) > _NAMED else ""
+        told["new_lines_untested"] = f"no test reaches {count(len(untested), 'new line')}: {places}{more}"
+    if excluded:
+        told["new_lines"] = f"coverage.py is told to leave out {count(excluded, 'new line')}"
+    return Measured(
+        metrics={"new_lines": total, "new_lines_untested": len(untested)},
+        findings=tuple(
+            Finding(
+                slug="new-code-tested",
+                tier="hard",
+                file=path,
+                line=statement.line,
+                detail=f"new, and no test reaches it: {statement.text.splitlines()[0]}",
+            )
+            for path, statement in untested
+        ),
+        told=told,
+    )

@@ -1,0 +1,210 @@
+"""New code that no test reaches, by what coverage.py saw of real runs: what is said, closes the gate, or is unknown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from tests.support import OURS, Ran, Sample
+
+pytestmark = pytest.mark.processes
+
+NOTE = "evidence:\n  new_code: true\n"
+GUARD = "phases:\n  GREEN:\n    guards: [new-code-tested]\n"
+
+TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+GREEDY = """\
+def add(a, b):
+    if a > 100:
+        return 0
+    return a + b
+
+
+def sub(a, b):
+    return a - b
+"""
+MODEST = "def add(a, b):\n    return a + b\n"
+EXCLUDED = """\
+def sub(a, b):  # pragma: no cover
+    return a - b
+
+
+if __name__ == '__main__':
+    print(add(1, 2))
+"""
+UNTESTED = "no test reaches 2 new lines: calc.py:3, calc.py:8"
+
+COVER = ("pytest_cov.plugin", "xdist")
+
+
+@pytest.fixture
+def red(sample: Sample) -> Sample:
+    """A cycle with a failing test, and the code that it asks for not written yet."""
+    sample.write({"phase-gate.yaml": NOTE}, test_calc=TEST)
+    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
+    return sample
+
+
+def with_plugin(sample: Sample, *words: str) -> Ran:
+    return sample.pytest_process("--phase=green", "--cov-report=", *words, plugins=COVER)
+
+
+def with_coverage_run(sample: Sample, *words: str, options: tuple[str, ...] = ()) -> Ran:
+    plugins = [word for name in COVER for word in ("-p", name)]
+    command = ("-m", "coverage", "run", *options, "-m", "pytest", *OURS, *plugins, "--phase=green", *words)
+    return sample.process(sys.executable, *command)
+
+
+def measured(sample: Sample) -> tuple[object, object]:
+    metrics = sample.status()["evaluation"]["metrics"]
+    return metrics.get("new_lines"), metrics.get("new_lines_untested")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("--cov",), id="what-is-imported"),
+        pytest.param(("--cov=.",), id="a-folder"),
+        pytest.param(("--cov=calc",), id="a-module"),
+        pytest.param(("--cov", "--cov-branch"), id="branches"),
+        pytest.param(("--cov", "--cov-context=test"), id="contexts"),
+        pytest.param(("--cov", "-n", "2"), id="workers"),
+        pytest.param(("--cov", "--cov-branch", "-n", "2"), id="branches-on-workers"),
+    ],
+)
+def test_pytest_cov_tells_what_ran(red: Sample, words: tuple[str, ...]) -> None:
+    red.write(calc=GREEDY)
+    assert with_plugin(red, *words).has(UNTESTED)
+    assert measured(red) == (6, 2)
+
+
+@pytest.mark.parametrize("options", [(), ("--branch",), ("--source=.",), ("--parallel-mode",)], ids=" ".join)
+def test_coverage_run_tells_what_ran_and_keeps_its_own_data(red: Sample, options: tuple[str, ...]) -> None:
+    red.write(calc=GREEDY)
+    assert with_coverage_run(red, options=options).has(UNTESTED)
+    assert measured(red) == (6, 2)
+    if "--parallel-mode" in options:
+        red.process(sys.executable, "-m", "coverage", "combine")
+    said = red.process(sys.executable, "-m", "coverage", "report", "-m", "--include=calc.py").out
+    assert "3, 8" in said, said
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param("[run]\nrelative_files = true\n", id="relative-names"),
+        pytest.param("[run]\nsource = .\n[paths]\nsource =\n    .\n    /elsewhere/lib\n", id="paths"),
+        pytest.param("[run]\ndata_file = data/own\n", id="another-data-file"),
+    ],
+)
+@pytest.mark.parametrize("words", [("--cov",), ("--cov", "-n", "2"), None], ids=["plugin", "workers", "coverage-run"])
+def test_settings_of_coverage_change_nothing(red: Sample, settings: str, words: tuple[str, ...] | None) -> None:
+    red.write({".coveragerc": settings, "data/.gitignore": "*\n"}, calc=GREEDY)
+    ran = with_coverage_run(red) if words is None else with_plugin(red, *words)
+    assert ran.has(UNTESTED)
+    assert measured(red) == (6, 2)
+
+
+def test_what_no_test_imports_is_untested(red: Sample) -> None:
+    red.write(calc=MODEST, extra="def more():\n    return 1\n")
+    assert with_plugin(red, "--cov=.").has("no test reaches 2 new lines: extra.py:1, extra.py:2")
+    assert with_plugin(red, "--cov").has("no test reaches 2 new lines: extra.py:1, extra.py:2")
+
+
+def test_what_a_conftest_imports_has_run(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": NOTE}, conftest="import calc\n", calc="", test_calc=TEST)
+    assert sample.pytest_process("--phase=red", "--exit-signal=it fails").code == 0
+    sample.write(calc=GREEDY)
+    assert with_plugin(sample, "--cov").has(UNTESTED)
+
+
+def test_what_coverage_excludes_is_left_out_and_said(red: Sample) -> None:
+    red.write(
+        {".coveragerc": "[report]\nexclude_also =\n    if __name__ == .__main__.:\n"},
+        calc=f"{MODEST}\n\n{EXCLUDED}",
+    )
+    ran = with_plugin(red, "--cov")
+    assert ran.has("coverage.py is told to leave out 4 new lines")
+    assert measured(red) == (2, 0)
+
+
+def test_docstrings_and_older_code_are_not_new(sample: Sample) -> None:
+    older = "def old(x):\n    if x:\n        return 1\n    return 2\n"
+    sample.write({"phase-gate.yaml": NOTE}, older=older, test_calc=TEST)
+    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
+    sample.write(calc=f'"""Sums."""\n\nfrom older import old\n\n\n{MODEST}', older=f'"""Before."""\n\n{older}')
+    with_plugin(sample, "--cov")
+    assert measured(sample) == (3, 0)
+
+
+# --- what is not known
+
+
+UNKNOWN = [
+    pytest.param(lambda red: red.pytest("--phase=green"), "did not measure this run", id="no-coverage"),
+    pytest.param(lambda red: with_plugin(red, "--cov", "--no-cov"), "did not measure this run", id="switched-off"),
+    pytest.param(lambda red: with_plugin(red, "--cov", "--cov-append"), "leave it out", id="appended"),
+    pytest.param(lambda red: with_coverage_run(red, options=("--append",)), "leave --append out", id="run-appended"),
+    pytest.param(lambda red: with_coverage_run(red, "-n", "2"), "does not measure the workers", id="run-with-workers"),
+    pytest.param(lambda red: with_plugin(red, "--cov=other"), "does not measure calc.py", id="another-source"),
+    pytest.param(
+        lambda red: with_coverage_run(red, options=("--omit=calc.py",)), "does not measure calc.py", id="omitted"
+    ),
+]
+
+
+@pytest.mark.parametrize(("run", "why"), UNKNOWN)
+def test_without_data_of_this_run_it_is_unknown_and_says_why(
+    red: Sample, run: Callable[[Sample], Ran], why: str
+) -> None:
+    red.write(calc=GREEDY, other="x = 1\n")
+    # Data of an earlier run lies there.
+    assert with_plugin(red, "--cov").has("no test reaches")
+    assert (red.root / ".coverage").is_file()
+    ran = run(red)
+    assert ran.has("new code is unknown", why), ran.out
+    assert measured(red) == (None, None)
+
+
+def test_a_guard_closes_the_gate_until_a_test_asks_for_the_lines(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": GUARD}, test_calc=TEST)
+    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
+    sample.write(calc=GREEDY)
+    with_plugin(sample, "--cov")
+    ran = with_plugin(sample, "--cov", "--exit-signal=done")
+    assert ran.code == 10
+    assert ran.has("new lines that no test reaches: 2")
+    assert sample.gate("explain", "new-code-tested").has("calc.py:3", "calc.py:8")
+    sample.write(calc=MODEST)
+    with_plugin(sample, "--cov")
+    assert with_plugin(sample, "--cov", "--exit-signal=done").code == 0
+
+
+def test_a_guard_stays_closed_where_nothing_was_measured(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": GUARD}, test_calc=TEST)
+    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
+    sample.write(calc=MODEST)
+    sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    assert ran.code == 10
+    assert ran.has("new-code-tested", "pip install 'pytest-phase-gate[coverage]'")
+
+
+def test_nothing_new_needs_no_coverage(sample: Sample) -> None:
+    switch = "import os\n\n\ndef add(a, b):\n    return a + b if os.environ.get('ON') else None\n"
+    sample.write({"phase-gate.yaml": NOTE}, calc=switch, test_calc=TEST)
+    assert sample.pytest_process("--phase=red", "--exit-signal=it fails").code == 0
+    ran = sample.pytest_process("--phase=green", ON="1")
+    assert "new code is unknown" not in ran.out
+    assert measured(sample) == (0, 0)
+
+
+def test_coverage_is_not_asked_where_no_rule_speaks_of_new_code(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "workflow: tdd\n"}, test_calc=TEST)
+    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
+    sample.write(calc=GREEDY)
+    ran = with_plugin(sample, "--cov")
+    assert "no test reaches" not in ran.out
+    assert measured(sample) == (None, None)
