@@ -104,6 +104,12 @@ class InMemoryStore:
         self._ask()
         return self._head(task) != after
 
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    def forget(self, task: str) -> None:
+        """Nothing was kept on this machine."""
+
 
 def machine(server: Server, folder: Path, *, key: bytes | None = None, memory: Memory | None = None) -> TaskStore:
     """Return the task as one machine has it."""

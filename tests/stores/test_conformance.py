@@ -19,7 +19,7 @@ from phase_gate.errors import (
 )
 from phase_gate.gate.state import Event
 from phase_gate.storage.ledger import encode_transaction
-from phase_gate.storage.shared import Head, SharedStore, Tail, read_all
+from phase_gate.storage.shared import Head, SharedStore, Tail
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, declare, facts, open_store
 from tests.stores.kinds import KINDS, Server
@@ -162,18 +162,18 @@ def test_all_tasks_are_read_at_once_and_a_bad_one_hides_no_other(
     for task in ("first", "second", "third"):
         heads[task], rows = line(Head(), task)
         one.append(task, Head(), heads[task], rows, {})
-    assert {task: tail.head for task, tail in read_all(other, {}).items()} == heads
+    assert {task: tail.head for task, tail in other.read_all({}).items()} == heads
     known = {task: heads[task] for task in ("first", "second")}
     last, more = line(heads["second"], "more")
     one.append("second", heads["second"], last, more, {})
-    found = read_all(other, known)
+    found = other.read_all(known)
     assert found == {
         "first": Tail(head=heads["first"]),
         "second": Tail(head=last, rows=more),
         "third": other.read("third", Head()),
     }
     server.cut_back("second", 1)
-    gone = read_all(other, {**known, "second": last})
+    gone = other.read_all({**known, "second": last})
     assert gone["second"].rows == b""
     assert gone["second"].head != last
     assert gone["first"] == Tail(head=heads["first"])

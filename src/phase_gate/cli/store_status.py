@@ -9,7 +9,7 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._store import choose
 from phase_gate.errors import StateError
-from phase_gate.storage.shared import Head, read_notes
+from phase_gate.storage.shared import Head
 from phase_gate.visible import show_rows
 
 
@@ -37,7 +37,7 @@ def run(call: Call) -> Answer:
         document["here"] = here.serial
         assert store.shared is not None, "it was chosen"
         there = store.shared.read(project.task, here).head
-        notes = read_notes(store.shared)
+        notes = store.shared.notes()
     except StateError as error:
         document["problem"] = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
         rows.append(f"{error}")

@@ -5,7 +5,6 @@ The copy is kept aside. The store itself is never rewritten: what it has is veri
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, TamperedError
@@ -78,9 +77,7 @@ def accept_rewritten(store: TaskStore) -> None:
     It is accepted once an event says so: until then it is refused as it was, or taken over as by a new machine.
     """
     assert store.shared is not None, "there is one"
-    forget: Callable[[str], None] | None = getattr(store.shared, "forget", None)
-    if forget is not None:
-        forget(store.task)
+    store.shared.forget(store.task)
     tail = store.shared.read(store.task, Head())
     with hold_lock(store.lock_file, store.files, command="phase-gate audit --accept-rollback"):
         put_aside(store)

@@ -23,7 +23,7 @@ from phase_gate.storage.ledger import Line, encode_line, read_chain
 from phase_gate.storage.objects import unpack
 from phase_gate.storage.opening import Opened, apply_line
 from phase_gate.storage.places import task_folder, task_names
-from phase_gate.storage.shared import Head, SharedStore, Tail, read_all
+from phase_gate.storage.shared import Head, SharedStore, Tail
 from phase_gate.values import Value, replace
 
 TYPE_CHECKING = False
@@ -146,7 +146,7 @@ def catch_up_all(
     """
     known = {task: _known_head(task_folder(state_folder, task) / "state.json") for task in task_names(state_folder)}
     refused: dict[str, StateError] = {}
-    found = read_all(shared, known)
+    found = shared.read_all(known)
     for task in known.keys() - found.keys():
         refused[task] = StorageError(
             f"it is in this folder, and {shared.shown} has no task of that name",

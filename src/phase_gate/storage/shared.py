@@ -7,10 +7,8 @@ what comes from it is checked line by line like what lies on the disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from phase_gate.errors import StateError, StoreUnreachableError
-from phase_gate.storage.again import again_if_moved as again_if_moved
 from phase_gate.storage.ledger import GENESIS
 from phase_gate.values import Value, field
 
@@ -45,8 +43,6 @@ UNKNOWN = Tail(head=Head(-1, ""))
 class SharedStore(Protocol):
     """The ledgers of one project's tasks on a server.
 
-    A store that remembers what it has seen of a task also has `forget(task)`: a person accepts what is there now.
-
     Every method raises StoreUnreachableError where the store can't be asked, and then nothing is known.
     """
 
@@ -57,6 +53,13 @@ class SharedStore(Protocol):
         """Return what the task has after that line, which ends a transaction.
 
         Raises RollbackError if its ledger does not have that line.
+        """
+        raise NotImplementedError
+
+    def read_all(self, known: Mapping[str, Head]) -> Mapping[str, Tail]:
+        """Return what each task has after the line that is known of it, in one question; unknown tasks whole.
+
+        Of a task that it can't answer for, it tells another last line than the known one, and no rows: `read` says why.
         """
         raise NotImplementedError
 
@@ -81,29 +84,10 @@ class SharedStore(Protocol):
         """Wait until the task has another line after this one; tell whether it has."""
         raise NotImplementedError
 
+    def notes(self) -> tuple[str, ...]:
+        """Return what a user should know about the store, a line each."""
+        raise NotImplementedError
 
-def read_all(shared: SharedStore, known: Mapping[str, Head]) -> Mapping[str, Tail]:
-    """Return what each task of a store has after the line that is known of it; tasks without a known one are whole.
-
-    A store that can tell it in one question has a method `read_all` with the same answer; others are asked task by
-    task. Of a task that it can't answer for, it tells another last line than the known one, and no rows: `read` says
-    why.
-    """
-    at_once: Callable[[Mapping[str, Head]], Mapping[str, Tail]] | None = getattr(shared, "read_all", None)
-    if at_once is not None:
-        return at_once(known)
-    found: dict[str, Tail] = {}
-    for task in shared.list_tasks():
-        try:
-            found[task] = shared.read(task, known.get(task, Head()))
-        except StoreUnreachableError:
-            raise
-        except StateError:
-            found[task] = UNKNOWN
-    return found
-
-
-def read_notes(shared: SharedStore) -> tuple[str, ...]:
-    """Return what a user should know about a store, a line each: one that has something to say has a method `notes`."""
-    notes: Callable[[], tuple[str, ...]] | None = getattr(shared, "notes", None)
-    return () if notes is None else notes()
+    def forget(self, task: str) -> None:
+        """Forget what this machine has seen of a task: a person accepts what the store has now."""
+        raise NotImplementedError

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,15 +54,13 @@ def open_shared(root: Path, cache: Path, named: str, environment: Mapping[str, s
     tests run all the same.
     """
     if environment.get("PHASE_GATE_STORE") == WITHHELD:
-        from phase_gate.stores.withheld import WithheldStore
-
         return WithheldStore()
     address, is_users = find_address(named, environment)
     if address is None:
         return None
     if not is_users and not is_trusted(root, address, environment):
         return RefusedStore(
-            address,
+            str(address),
             StoreUntrustedError(
                 f"phase-gate.yaml keeps this project's tasks in {address}, and you have not agreed to that yet",
                 remedy="look at it, then: phase-gate store trust",
@@ -70,7 +69,7 @@ def open_shared(root: Path, cache: Path, named: str, environment: Mapping[str, s
     try:
         return open_address(address, cache, environment)
     except StateError as error:
-        return RefusedStore(address, error)
+        return RefusedStore(str(address), error)
 
 
 def open_address(address: StoreAddress, cache: Path, environment: Mapping[str, str]) -> SharedStore:
@@ -86,13 +85,16 @@ def open_address(address: StoreAddress, cache: Path, environment: Mapping[str, s
 class RefusedStore:
     """A store that is not asked: every question is answered with the reason."""
 
-    def __init__(self, address: StoreAddress, reason: StateError) -> None:
-        self.shown, self._reason = str(address), reason
+    def __init__(self, shown: str, reason: StateError) -> None:
+        self.shown, self._reason = shown, reason
 
     def _refuse(self) -> NoReturn:
         raise self._reason
 
     def read(self, task: str, after: Head) -> Tail:
+        self._refuse()
+
+    def read_all(self, known: Mapping[str, Head]) -> Mapping[str, Tail]:
         self._refuse()
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
@@ -106,6 +108,42 @@ class RefusedStore:
 
     def wait(self, task: str, after: Head, seconds: float) -> bool:
         self._refuse()
+
+    def notes(self) -> tuple[str, ...]:
+        self._refuse()
+
+    def forget(self, task: str) -> None:
+        self._refuse()
+
+
+class WithheldStore(RefusedStore):
+    """The store of a driven agent: the drive has one that no agent is given, and keeps the folder's copy up to date."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a store that agents are not given",
+            StoreUntrustedError(
+                "this task is driven, and kept in a store that its agent is not given: nothing is recorded here",
+                remedy="stop when you are done: phase-gate drive runs the tests, and records them",
+            ),
+        )
+
+    def read(self, task: str, after: Head) -> Tail:
+        from phase_gate.storage.shared import Tail
+
+        return Tail(head=after)
+
+    def read_all(self, known: Mapping[str, Head]) -> Mapping[str, Tail]:
+        return {}
+
+    def age(self, task: str, serial: int) -> float:
+        return math.inf
+
+    def list_tasks(self) -> tuple[str, ...]:
+        return ()
+
+    def wait(self, task: str, after: Head, seconds: float) -> bool:
+        return False
 
 
 def is_trusted(root: Path, address: StoreAddress, environment: Mapping[str, str]) -> bool:

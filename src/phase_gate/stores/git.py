@@ -149,8 +149,10 @@ class GitStore:
             time.sleep(min(pause, left))
             pause = min(pause * 1.5, _LAST_LOOK)
 
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
     def forget(self, task: str) -> None:
-        """Forget what this machine has seen of a task: a person accepts what the server has now."""
         self._own.forget_known(self._ref(task))
         self._read.pop(task, None)
 

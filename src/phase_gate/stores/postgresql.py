@@ -127,6 +127,12 @@ class PostgresqlStore:
         except Refused as error:
             raise self._translate(error) from None
 
+    def notes(self) -> tuple[str, ...]:
+        return self.read_rights().said
+
+    def forget(self, task: str) -> None:
+        """Nothing was kept on this machine."""
+
     # --- beyond it -----------------------------------------------------------------------------------------------
 
     def read_rights(self) -> StoreRights:
@@ -135,9 +141,6 @@ class PostgresqlStore:
             return self._exchange(read_rights)
         except Refused as error:
             raise self._translate(error) from None
-
-    def notes(self) -> tuple[str, ...]:
-        return self.read_rights().said
 
     def make_tables(self, writers: Iterable[str]) -> Initialised:
         named = tuple(writers)
