@@ -11,7 +11,7 @@ from typing import Any
 from bench.measure import run
 from phase_gate.codec import to_json
 from phase_gate.proof.making import make_proof
-from phase_gate.proof.rooms import Trial
+from phase_gate.proof.trial import Trial
 from phase_gate.storage.keeping import keep_files
 from phase_gate.storage.tree.fingerprint import take_tree
 
@@ -44,7 +44,7 @@ def prove_step(root: Path) -> dict[str, Any]:
     began = time.perf_counter()
     proof = make_proof(trial, at="")
     seconds = time.perf_counter() - began
-    return {"seconds": seconds, "starts": proof.starts, "proven": proof.count("proven"), "room": proof.room}
+    return {"seconds": seconds, "starts": proof.starts, "proven": proof.count("proven"), "sandbox": proof.sandbox}
 
 
 def keep(root: Path) -> dict[str, Any]:

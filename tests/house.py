@@ -41,7 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("gate",),
     ("project", "task", "storage", "stores", "rules", "hookspecs"),
-    ("recording", "evidence", "report", "rooms"),
+    ("recording", "evidence", "report"),
     (
         "verification",
         "pipeline",

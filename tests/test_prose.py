@@ -25,8 +25,8 @@ REVIEWED = {
     ("rules/yaml.py", "mapping values"): "a message of PyYAML",
     ("storage/tree/fingerprint.py", "git:"): "the prefix of a digest",
     ("storage/tree/git.py", "gitdir:"): "a file of git's",
-    ("rooms/testing.py", "error: "): "what pytest says of its options, for people",
-    ("rooms/testing.py", "ERROR: usage:"): "the line before it, which says nothing",
+    ("proof/testing.py", "error: "): "what pytest says of its options, for people",
+    ("proof/testing.py", "ERROR: usage:"): "the line before it, which says nothing",
     ("verification/run.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",
 }
 

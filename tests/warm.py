@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NoReturn, cast
 
-#: Set in the environment of a child that is to make proofs; `copied`: in rooms that are copied folders.
+#: Set in the environment of a child that is to make proofs; `copied`: in sandboxes that are copied folders.
 WITH_PROOF = "TESTS_WITH_PROOF"
 
 #: In front of `PYTHONPATH`, this takes the extras away.
@@ -183,10 +183,10 @@ def _give_proofs_time() -> None:
 
 
 def _allow_no_mount() -> None:
-    """Be a system that refuses to mount a room, as many containers are."""
-    from phase_gate.rooms import room
+    """Be a system that refuses to mount a sandbox, as many containers are."""
+    from phase_gate.proof import sandbox
 
-    room._refused.add("mounted")
+    sandbox._refused.add("mounted")
 
 
 def _make_no_proofs() -> None:

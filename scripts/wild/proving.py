@@ -27,7 +27,7 @@ class Step:
     project: Project
     #: The document of `prove --base`.
     proof: Mapping[str, Any]
-    #: Targets whose rooms and plain runs differ: id, and both answers.
+    #: Targets whose sandboxes and plain runs differ: id, and both answers.
     differing: tuple[str, ...] = ()
     #: Of the phases; None where it did not come to that.
     red: Phase | None = None
@@ -47,7 +47,7 @@ class Step:
     @property
     def problems(self) -> tuple[str, ...]:
         """Everything in which a proof was wrong about honest work."""
-        found = [f"room and plain run differ: {each}" for each in self.differing]
+        found = [f"sandbox and plain run differ: {each}" for each in self.differing]
         if self.proof.get("problem", "no answer"):
             found.append(f"no proof: {self.proof.get('problem', 'no answer')}")
         found += [

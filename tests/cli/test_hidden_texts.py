@@ -43,7 +43,7 @@ ANYTHING = {
     ("pipeline vote", "file"),
     ("pipeline snapshot", "output"),
     ("baseline", "arguments"),
-    ("prove", "keep_room"),
+    ("prove", "keep_sandbox"),
     ("ci combine", "folder"),
     ("ci combine", "report"),
     ("workflow check", "files"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from phase_gate.proof.making import make_proof
 from phase_gate.proof.model import Proof
-from phase_gate.proof.rooms import Trial
+from phase_gate.proof.trial import Trial
 from phase_gate.storage.keeping import keep_files
 from phase_gate.storage.tree.fingerprint import take_tree
 

@@ -1,4 +1,4 @@
-"""What outcomes in rooms say about a target."""
+"""What outcomes in sandboxes say about a target."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.proof.experiment import is_objection, judge_target
 from phase_gate.proof.model import Proof, TargetProof, Verdict
+from phase_gate.proof.sandbox import Visited
+from phase_gate.proof.talk import Heard
 from phase_gate.proof.task import record_of
-from phase_gate.rooms.conversation import Heard
-from phase_gate.rooms.room import Visited
-from phase_gate.rooms.testing import Report, Reports, RoomRun, _read_answers
+from phase_gate.proof.testing import Report, Reports, SandboxRun, _read_answers
 from phase_gate.values import replace
 from phase_gate.workflow.settings import Configuration
 
@@ -22,56 +22,56 @@ PASSED, FAILED = Report(has_passed=True), Report(has_passed=False, message="asse
 SKIPPED = Report(has_passed=False, is_skipped=True)
 
 
-def room(**reports: Report) -> RoomRun:
+def ran(**reports: Report) -> SandboxRun:
     """Return a run with these rows: `plain` for the test itself, `file` for its module, others as parameters."""
     names = {"plain": TARGET, "file": "test_a.py"}
-    return RoomRun(
+    return SandboxRun(
         kind="mounted",
         seconds=0.1,
         reports=Reports({names.get(name, f"{TARGET}[{name}]"): report for name, report in reports.items()}),
     )
 
 
-def late(**reports: Report) -> RoomRun:
-    return replace(room(**reports), problem="it took longer than 30 s", is_late=True)
+def late(**reports: Report) -> SandboxRun:
+    return replace(ran(**reports), problem="it took longer than 30 s", is_late=True)
 
 
-BROKEN = RoomRun(kind="mounted", seconds=0.1, problem="it took longer than 30 s")
+BROKEN = SandboxRun(kind="mounted", seconds=0.1, problem="it took longer than 30 s")
 
 
 @pytest.mark.parametrize(
     ("controls", "treatments", "expected"),
     [
-        pytest.param([room(plain=FAILED)], [room(plain=PASSED)], "proven", id="fails-without-passes-with"),
-        pytest.param([room(file=FAILED)], [room(plain=PASSED)], "proven", id="its-module-can-not-be-imported-without"),
-        pytest.param([room(plain=PASSED)], [room(plain=PASSED)], "passes-without", id="passes-without"),
-        pytest.param([room(plain=FAILED)], [room(plain=FAILED)], "fails-with", id="fails-with"),
-        pytest.param([room(plain=FAILED)], [room(file=FAILED)], "fails-with", id="its-module-can-not-be-imported-with"),
-        pytest.param([room(plain=PASSED)], [room(plain=FAILED)], "fails-with", id="the-wrong-way-round"),
-        pytest.param([room(a=FAILED, b=PASSED)], [room(a=PASSED, b=PASSED)], "proven", id="one-failing-row-is-enough"),
-        pytest.param([room(a=FAILED)], [room(a=PASSED, b=FAILED)], "fails-with", id="one-failing-row-with-it-is-not"),
-        pytest.param([room(plain=PASSED), room(plain=FAILED)], [room(plain=PASSED)], "flaky", id="two-controls-differ"),
-        pytest.param([room(plain=FAILED)], [room(plain=FAILED), room(plain=PASSED)], "flaky", id="so-do-treatments"),
-        pytest.param([BROKEN], [room(plain=PASSED)], "unknown", id="no-word-from-the-control"),
-        pytest.param([room(plain=FAILED)], [BROKEN], "unknown", id="no-word-from-the-treatment"),
-        pytest.param([room()], [room(plain=PASSED)], "unknown", id="it-did-not-run-without"),
-        pytest.param([room(plain=FAILED)], [late(plain=PASSED)], "proven", id="it-passed-before-the-time-was-over"),
-        pytest.param([late(plain=FAILED)], [room(plain=PASSED)], "proven", id="it-failed-before-the-time-was-over"),
-        pytest.param([room(plain=FAILED)], [late()], "unknown", id="it-did-not-end"),
-        pytest.param([late(plain=PASSED)], [room(plain=PASSED)], "unknown", id="what-did-not-end-disproves-nothing"),
-        pytest.param([room(plain=FAILED)], [late(plain=FAILED)], "unknown", id="with-the-change-neither"),
+        pytest.param([ran(plain=FAILED)], [ran(plain=PASSED)], "proven", id="fails-without-passes-with"),
+        pytest.param([ran(file=FAILED)], [ran(plain=PASSED)], "proven", id="its-module-can-not-be-imported-without"),
+        pytest.param([ran(plain=PASSED)], [ran(plain=PASSED)], "passes-without", id="passes-without"),
+        pytest.param([ran(plain=FAILED)], [ran(plain=FAILED)], "fails-with", id="fails-with"),
+        pytest.param([ran(plain=FAILED)], [ran(file=FAILED)], "fails-with", id="its-module-can-not-be-imported-with"),
+        pytest.param([ran(plain=PASSED)], [ran(plain=FAILED)], "fails-with", id="the-wrong-way-round"),
+        pytest.param([ran(a=FAILED, b=PASSED)], [ran(a=PASSED, b=PASSED)], "proven", id="one-failing-row-is-enough"),
+        pytest.param([ran(a=FAILED)], [ran(a=PASSED, b=FAILED)], "fails-with", id="one-failing-row-with-it-is-not"),
+        pytest.param([ran(plain=PASSED), ran(plain=FAILED)], [ran(plain=PASSED)], "flaky", id="two-controls-differ"),
+        pytest.param([ran(plain=FAILED)], [ran(plain=FAILED), ran(plain=PASSED)], "flaky", id="so-do-treatments"),
+        pytest.param([BROKEN], [ran(plain=PASSED)], "unknown", id="no-word-from-the-control"),
+        pytest.param([ran(plain=FAILED)], [BROKEN], "unknown", id="no-word-from-the-treatment"),
+        pytest.param([ran()], [ran(plain=PASSED)], "unknown", id="it-did-not-run-without"),
+        pytest.param([ran(plain=FAILED)], [late(plain=PASSED)], "proven", id="it-passed-before-the-time-was-over"),
+        pytest.param([late(plain=FAILED)], [ran(plain=PASSED)], "proven", id="it-failed-before-the-time-was-over"),
+        pytest.param([ran(plain=FAILED)], [late()], "unknown", id="it-did-not-end"),
+        pytest.param([late(plain=PASSED)], [ran(plain=PASSED)], "unknown", id="what-did-not-end-disproves-nothing"),
+        pytest.param([ran(plain=FAILED)], [late(plain=FAILED)], "unknown", id="with-the-change-neither"),
         pytest.param(
-            [room(plain=FAILED)], [replace(late(plain=PASSED), kind="copied")], "unknown", id="origins-are-not-known"
+            [ran(plain=FAILED)], [replace(late(plain=PASSED), kind="copied")], "unknown", id="origins-are-not-known"
         ),
-        pytest.param([room(plain=SKIPPED)], [room(plain=SKIPPED)], "skipped", id="skipped-here"),
-        pytest.param([room(file=FAILED)], [room(plain=SKIPPED)], "skipped", id="skipped-in-a-file-of-new-code"),
-        pytest.param([room(plain=FAILED)], [room(plain=SKIPPED)], "fails-with", id="the-change-skips-it"),
-        pytest.param([room(plain=SKIPPED)], [room(plain=PASSED)], "unknown", id="skipped-without"),
-        pytest.param([room(a=FAILED, b=SKIPPED)], [room(a=PASSED, b=SKIPPED)], "proven", id="a-row-is-skipped-here"),
-        pytest.param([room(a=PASSED, b=SKIPPED)], [room(a=PASSED, b=SKIPPED)], "passes-without", id="it-helps-none"),
+        pytest.param([ran(plain=SKIPPED)], [ran(plain=SKIPPED)], "skipped", id="skipped-here"),
+        pytest.param([ran(file=FAILED)], [ran(plain=SKIPPED)], "skipped", id="skipped-in-a-file-of-new-code"),
+        pytest.param([ran(plain=FAILED)], [ran(plain=SKIPPED)], "fails-with", id="the-change-skips-it"),
+        pytest.param([ran(plain=SKIPPED)], [ran(plain=PASSED)], "unknown", id="skipped-without"),
+        pytest.param([ran(a=FAILED, b=SKIPPED)], [ran(a=PASSED, b=SKIPPED)], "proven", id="a-row-is-skipped-here"),
+        pytest.param([ran(a=PASSED, b=SKIPPED)], [ran(a=PASSED, b=SKIPPED)], "passes-without", id="it-helps-none"),
     ],
 )
-def test_verdicts(controls: list[RoomRun], treatments: list[RoomRun], expected: Verdict) -> None:
+def test_verdicts(controls: list[SandboxRun], treatments: list[SandboxRun], expected: Verdict) -> None:
     proof = judge_target(TARGET, tuple(controls), tuple(treatments), rows=(), is_structural=False)
     assert proof.verdict == expected
 
@@ -90,7 +90,7 @@ def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
 
 
 def test_rows_that_passed_in_red_are_left_out_of_the_control() -> None:
-    control, treatment = room(a=PASSED, b=FAILED), room(a=PASSED, b=PASSED)
+    control, treatment = ran(a=PASSED, b=FAILED), ran(a=PASSED, b=PASSED)
     proof = judge_target(TARGET, (control,), (treatment,), rows=[f"{TARGET}[b]"], is_structural=False)
     assert proof.verdict == "proven"
     only_a = judge_target(TARGET, (control,), (treatment,), rows=[f"{TARGET}[a]"], is_structural=False)
@@ -98,12 +98,12 @@ def test_rows_that_passed_in_red_are_left_out_of_the_control() -> None:
 
 
 def test_without_a_control_only_the_treatment_speaks() -> None:
-    proof = judge_target(TARGET, (), (room(plain=PASSED),), rows=(), is_structural=False, has_control=False)
+    proof = judge_target(TARGET, (), (ran(plain=PASSED),), rows=(), is_structural=False, has_control=False)
     assert proof.verdict == "proven"
 
 
 def test_the_reason_of_an_unknown_one_is_named() -> None:
-    proof = judge_target(TARGET, (BROKEN,), (room(plain=PASSED),), rows=(), is_structural=False)
+    proof = judge_target(TARGET, (BROKEN,), (ran(plain=PASSED),), rows=(), is_structural=False)
     assert proof.why == "without the change: it took longer than 30 s"
 
 
@@ -128,7 +128,7 @@ def test_what_keeps_a_gate_closed(verdict: Verdict, is_structural: bool, require
 
 @pytest.mark.parametrize(
     ("red_exited", "required", "notes"),
-    [(True, False, ("no proof: no room",)), (False, False, ()), (True, True, ())],
+    [(True, False, ("no proof: no sandbox",)), (False, False, ()), (True, True, ())],
     ids=["shown", "said-already-without-red", "a-finding-says-it"],
 )
 def test_why_there_is_no_proof_is_shown_once(red_exited: bool, required: bool, notes: tuple[str, ...]) -> None:
@@ -138,7 +138,7 @@ def test_why_there_is_no_proof_is_shown_once(red_exited: bool, required: bool, n
         store=SimpleNamespace(keep=lambda kind, document: "object"),
         project=SimpleNamespace(configuration=Configuration()),
     )
-    record = record_of(Proof(problem="no room"), task, tree="t", iteration=1, required=required)
+    record = record_of(Proof(problem="no sandbox"), task, tree="t", iteration=1, required=required)
     assert record.notes == notes
     assert len(record.findings) == required
 

@@ -210,13 +210,13 @@ def test_it_is_remade_when_the_code_changes(sample: Sample) -> None:
 
 
 @pytest.mark.sweep
-def test_rooms_can_be_kept(sample: Sample) -> None:
+def test_sandboxes_can_be_kept(sample: Sample) -> None:
     green(sample, FAILING_TESTS, CALC)
-    assert sample.gate("prove", "--keep-room", "rooms").code == 0
-    rooms = sample.root / "rooms"
-    assert not (rooms / "without-the-change" / "calc.py").exists()
-    assert (rooms / "with-the-change" / "calc.py").read_text(encoding="utf-8") == CALC
-    assert sample.gate("prove", "--keep-room", "rooms").code == 13
+    assert sample.gate("prove", "--keep-sandbox", "sandboxes").code == 0
+    sandboxes = sample.root / "sandboxes"
+    assert not (sandboxes / "without-the-change" / "calc.py").exists()
+    assert (sandboxes / "with-the-change" / "calc.py").read_text(encoding="utf-8") == CALC
+    assert sample.gate("prove", "--keep-sandbox", "sandboxes").code == 13
 
 
 #: A user for whom everything takes long.

@@ -1,4 +1,4 @@
-"""The experiment itself, with real rooms and real runs of pytest."""
+"""The experiment itself, with real sandboxes and real runs of pytest."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import negative
+from phase_gate.proof.arguments import keep_words
 from phase_gate.proof.making import key_of, make_proof
-from phase_gate.rooms.arguments import keep_words
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
 from tests.proof.twins import BUILD, EXTENSION
@@ -121,7 +121,7 @@ def test_a_module_that_was_built_again_says_nothing(tmp_path: Path, source: str,
     shutil.copytree(built, tmp_path, ignore=shutil.ignore_patterns("*.c"), dirs_exist_ok=True)
     proof = prove(tmp_path, red, {source: "after"})
     assert verdicts(proof) == {"test_add": verdict}
-    assert ("fast.c has changed: nothing is built in a room" in proof.targets[0].why) == (verdict == "unknown")
+    assert ("fast.c has changed: nothing is built in a sandbox" in proof.targets[0].why) == (verdict == "unknown")
 
 
 @pytest.mark.sweep

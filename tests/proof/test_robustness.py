@@ -1,4 +1,4 @@
-"""Proofs beside other runs, in odd places, where rooms are refused, and killed in the middle."""
+"""Proofs beside other runs, in odd places, where sandboxes are refused, and killed in the middle."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate.proof import namespace, sandbox
+from phase_gate.proof.copied import remove_left_sandboxes
 from phase_gate.proof.making import make_proof
-from phase_gate.rooms import namespace, room
-from phase_gate.rooms.copied import remove_left_rooms
-from phase_gate.rooms.room import Kind
+from phase_gate.proof.sandbox import Kind
 from tests.conftest import ROOT
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
-from tests.proof.test_room import has_ended, kinds
+from tests.proof.test_sandbox import has_ended, kinds
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(3)]
 
@@ -29,7 +29,7 @@ TARGETS = ("test_calc.py::test_add",)
 @pytest.fixture(params=["mounted", "copied"])
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kind:
     """A system that allows mounts, and one that does not."""
-    monkeypatch.setattr(room, "_refused", {"mounted"} if request.param == "copied" else set())
+    monkeypatch.setattr(sandbox, "_refused", {"mounted"} if request.param == "copied" else set())
     chosen: Kind = request.param
     return chosen if chosen in kinds() else "copied"
 
@@ -43,7 +43,7 @@ def test_a_project_may_lie_anywhere(tmp_path: Path, kind: Kind, name: str) -> No
     root = tmp_path / name
     root.mkdir()
     proof = prove(root, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
-    assert (verdicts(proof), proof.room, proof.unnoticed) == ({"test_add": "proven"}, kind, ())
+    assert (verdicts(proof), proof.sandbox, proof.unnoticed) == ({"test_add": "proven"}, kind, ())
 
 
 def test_two_proofs_at_once_beside_a_run(tmp_path: Path, kind: Kind) -> None:
@@ -70,24 +70,24 @@ def test_two_proofs_at_once_beside_a_run(tmp_path: Path, kind: Kind) -> None:
     assert not (tmp_path / "written.txt").exists()
 
 
-def test_where_mounts_are_refused_the_room_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_mounts_are_refused_the_sandbox_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refuses = tmp_path / "refuses.py"
-    refuses.write_text(f"import os\n\nos._exit({namespace.NO_ROOM})\n", encoding="utf-8")
+    refuses.write_text(f"import os\n\nos._exit({namespace.NO_SANDBOX})\n", encoding="utf-8")
     monkeypatch.setattr(namespace, "__file__", str(refuses))
-    monkeypatch.setattr(room, "_refused", set())
+    monkeypatch.setattr(sandbox, "_refused", set())
     proof = prove(tmp_path / "project", {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
-    assert (verdicts(proof), proof.room) == ({"test_add": "proven"}, "copied")
+    assert (verdicts(proof), proof.sandbox) == ({"test_add": "proven"}, "copied")
 
 
 #: Makes a proof whose target never ends, in a process that will be killed.
 MAKES = """\
 import sys
 from pathlib import Path
-from phase_gate.rooms import room
+from phase_gate.proof import sandbox
 from tests.proof.stories import prove
 kind, root, started = sys.argv[1:]
 if kind == "copied":
-    room._refused.add("mounted")
+    sandbox._refused.add("mounted")
 test = f'''
 import os, pathlib, time
 def test_add():
@@ -114,16 +114,16 @@ def test_nothing_is_left_of_a_proof_that_was_killed(
             time.sleep(0.02)
         os.kill(maker.pid, signal.SIGKILL)
     assert has_ended(int(started.read_text(encoding="utf-8")))
-    remove_left_rooms()  # as the next proof does
+    remove_left_sandboxes()  # as the next proof does
     assert list(made.iterdir()) == []
     assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     assert sorted(path.name for path in root.iterdir()) == ["calc.py", "test_calc.py"]
 
 
-def test_there_are_no_rooms_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_are_no_sandboxes_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What can't be made there is said, and nothing is taken for proven."""
     monkeypatch.delattr(os, "killpg")
     monkeypatch.delattr(os, "getuid")
     proof = prove(tmp_path / "project", {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
-    assert "no rooms on Windows" in proof.problem
+    assert "no sandboxes on Windows" in proof.problem
     assert not proof.targets

@@ -1,4 +1,4 @@
-"""Honest steps open the gate with a proof, in rooms of both kinds, and nothing is said against them."""
+"""Honest steps open the gate with a proof, in sandboxes of both kinds, and nothing is said against them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof"), pyte
 START = """\
 import sys
 import pytest
-from phase_gate.rooms import room
-if {room!r} == "copied":
-    room._refused.add("mounted")
+from phase_gate.proof import sandbox
+if {sandbox!r} == "copied":
+    sandbox._refused.add("mounted")
 sys.exit(pytest.main())
 """
 
@@ -35,11 +35,11 @@ def lay(sample: Sample, files: Mapping[str, str | None]) -> None:
             sample.write({name: text})
 
 
-def run(sample: Sample, twin: Twin, *words: str, room: str) -> Ran:
-    environment = {**twin.environment, WITH_PROOF: room}
+def run(sample: Sample, twin: Twin, *words: str, sandbox: str) -> Ran:
+    environment = {**twin.environment, WITH_PROOF: sandbox}
     python = sample.root / ".venv" / "bin" / "python"
     if python.exists():
-        return sample.process(str(python), "-c", START.format(room=room), *OURS, *words, **environment)
+        return sample.process(str(python), "-c", START.format(sandbox=sandbox), *OURS, *words, **environment)
     return sample.pytest_process(*words, *twin.words, plugins=twin.plugins, **environment)
 
 
@@ -49,29 +49,29 @@ def do(sample: Sample, commands: tuple[tuple[str, ...], ...]) -> None:
         assert done.code == 0, done.err
 
 
-def take(sample: Sample, twin: Twin, room: str) -> Ran:
+def take(sample: Sample, twin: Twin, sandbox: str) -> Ran:
     lay(sample, twin.red)
     if twin.is_in_git:
         sample.commit_all()
     do(sample, twin.commands)
-    red = run(sample, twin, "--phase=red", "--exit-signal=red", room=room)
+    red = run(sample, twin, "--phase=red", "--exit-signal=red", sandbox=sandbox)
     assert red.code == 0, red.out
     lay(sample, twin.green)
     do(sample, twin.then)
-    assert run(sample, twin, "--phase=green", room=room).code == 10
-    return run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", room=room)
+    assert run(sample, twin, "--phase=green", sandbox=sandbox).code == 10
+    return run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", sandbox=sandbox)
 
 
 @pytest.mark.sampled(13)
-@pytest.mark.parametrize(("name", "room"), list(itertools.product(TWINS, ["mounted", "copied"])))
-def test_opens(sample: Sample, name: str, room: str) -> None:
+@pytest.mark.parametrize(("name", "sandbox"), list(itertools.product(TWINS, ["mounted", "copied"])))
+def test_opens(sample: Sample, name: str, sandbox: str) -> None:
     twin = TWINS[name]
-    ran = take(sample, twin, room)
+    ran = take(sample, twin, sandbox)
     assert ran.code == 0, ran.out
     verdict = sample.report()
     proof = sample.gate("explain", "targets-proven").out
     advice = [each["detail"] for each in verdict["findings"]]
-    if room == "copied" and twin.unknown_when_copied:
+    if sandbox == "copied" and twin.unknown_when_copied:
         assert advice == [f"could not be tried: without the change: {twin.unknown_when_copied}"]
         return
     assert advice == [], proof
@@ -80,17 +80,17 @@ def test_opens(sample: Sample, name: str, room: str) -> None:
     assert tuple(verdict["notes"]) == twin.notes
 
 
-@pytest.mark.parametrize("room", ["mounted", "copied"])
-def test_a_test_that_is_corrected_with_a_waiver_is_in_the_rooms_as_it_is_now(sample: Sample, room: str) -> None:
+@pytest.mark.parametrize("sandbox", ["mounted", "copied"])
+def test_a_test_that_is_corrected_with_a_waiver_is_in_the_sandboxes_as_it_is_now(sample: Sample, sandbox: str) -> None:
     wrong = TEST.replace("== 3", "== 4")
     rules = "overrides: {allow_non_interactive: true}\n"
     twin = Twin(
         red={"pytest.ini": INI, "tests/test_calc.py": wrong, "calc.py": WRONG, "phase-gate.yaml": rules},
         green={"calc.py": ADD, "tests/test_calc.py": TEST},
     )
-    assert take(sample, twin, room).code == 10
+    assert take(sample, twin, sandbox).code == 10
     assert sample.gate("waive", "tests-unchanged", "--reason", "1 + 2 is 3", "--by", "dev").code == 0
-    run(sample, twin, "--phase=green", room=room)
-    ran = run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", room=room)
+    run(sample, twin, "--phase=green", sandbox=sandbox)
+    ran = run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", sandbox=sandbox)
     assert ran.code == 0, ran.out
     assert sample.report()["metrics"]["targets_proven"] == 1, sample.gate("explain", "targets-proven").out

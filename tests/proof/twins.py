@@ -25,7 +25,7 @@ class Twin(Value):
     plugins: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     targets: int = 1
-    #: In a copied room it can't be tried, and says this.
+    #: In a copied sandbox it can't be tried, and says this.
     unknown_when_copied: str = ""
     is_in_git: bool = False
     notes: tuple[str, ...] = ()
@@ -363,7 +363,7 @@ TWINS: Mapping[str, Twin] = {
         red={_FILE: TEST, "lib/calc.py": WRONG, "pytest.ini": "[pytest]\ntestpaths = tests\n"},
         green={"lib/calc.py": ADD},
         commands=(("{python}", "-c", _VENV), ("{python}", "-c", _FINDER)),
-        unknown_when_copied="lib/calc.py was imported from the project itself, not from the room",
+        unknown_when_copied="lib/calc.py was imported from the project itself, not from the sandbox",
     ),
     "xdist": step(TEST, plugins=("xdist",), files={"pytest.ini": f"{INI}addopts = -p xdist -n 2\n"}),
     "xdist, by the command line": step(TEST, plugins=("xdist",), words=("-n", "2")),

@@ -41,7 +41,7 @@ def test_the_runs_of_each_target_stand_side_by_side() -> None:
                 notices=("a.py::f",),
                 was_tried=True,
             ),
-            TargetProof(id="test_a.py::test_b", verdict="unknown", why="it did not run in the room"),
+            TargetProof(id="test_a.py::test_b", verdict="unknown", why="it did not run in the sandbox"),
         ),
         functions=(FunctionProof(file="a.py", name="g", line=4),),
     )
@@ -50,7 +50,7 @@ def test_the_runs_of_each_target_stand_side_by_side() -> None:
     assert section.lines == ("GREEN: no target notices when g does nothing (a.py:4)",)
     assert section.tables[0].rows == (
         ("test_a.py::test_a", "fails", "passes", "noticed", "proven"),
-        ("test_a.py::test_b", "unknown", "unknown", "not tried", "unknown: it did not run in the room"),
+        ("test_a.py::test_b", "unknown", "unknown", "not tried", "unknown: it did not run in the sandbox"),
     )
 
 

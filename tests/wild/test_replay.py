@@ -213,7 +213,7 @@ def test_every_refusal_stands_in_a_table(tmp_path: Path) -> None:
     given = [
         make_replay("aa", red=shut),
         make_replay("bb", red=opened, green=shut),
-        make_replay("cc", red=opened, green=opened, no_proof="no room"),
+        make_replay("cc", red=opened, green=opened, no_proof="no sandbox"),
         make_replay("dd", red=Phase(is_expected=False, is_open=True)),
         make_replay("ee", left_out="its suite takes more than 60 s"),
     ]
@@ -224,7 +224,7 @@ def test_every_refusal_stands_in_a_table(tmp_path: Path) -> None:
     for row in (
         "| sample | aa | RED | `tests-unchanged` | a \\| b c |",
         "| sample | bb | GREEN | `tests-unchanged` | a \\| b c |",
-        "| sample | cc | GREEN | opened without a proof | no room |",
+        "| sample | cc | GREEN | opened without a proof | no sandbox |",
         "| sample | dd | RED | opened, and nothing fails |  |",
         "| sample | ee | its suite takes more than 60 s |",
     ):

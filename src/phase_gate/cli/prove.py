@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--require", action="store_true", help="with --base: exit 10 for unknown and flaky tests, too")
     parser.add_argument("--seconds", metavar="N", type=float, help="how long it may take; 30 unless set")
     parser.add_argument("--markdown", action="store_true", help="print Markdown, for the summary of a CI job")
-    parser.add_argument("--keep-room", metavar="DIR", help="copy both rooms there, and leave them")
+    parser.add_argument("--keep-sandbox", metavar="DIR", help="copy both sandboxes there, and leave them")
 
 
 def run(call: Call) -> Answer:
@@ -85,7 +85,7 @@ def _prove_task(call: Call) -> Answer:
 
 
 def _keep_in(call: Call) -> Path | None:
-    given = call.arguments.keep_room
+    given = call.arguments.keep_sandbox
     if given is None:
         return None
     folder = call.start / str(given)

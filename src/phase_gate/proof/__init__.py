@@ -1,4 +1,4 @@
-"""Proof by experiment: the targets run again in rooms, copies of the project in which exactly one thing differs.
+"""Proof by experiment: the targets run again in sandboxes, copies of the project in which exactly one thing differs.
 
-May start pytest in rooms and read the project; writes nothing of the user's. Begin with `making`, then `rooms`.
+May start pytest in sandboxes and read the project; writes nothing of the user's. Begin with `making`, then `sandbox`.
 """

@@ -1,6 +1,6 @@
 """Prove the tests of a change against an earlier revision, without any phases: for pull requests.
 
-The tests are those that are new or changed since the revision. In the control room the sources are the revision's and
+The tests are those that are new or changed since the revision. In the control the sources are the revision's and
 the tests are the present ones.
 """
 
@@ -18,7 +18,7 @@ from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.proof.excuses import excuse_broken_base, excuse_outside, excuse_shared_files
 from phase_gate.proof.making import Show, make_proof
 from phase_gate.proof.model import Proof
-from phase_gate.proof.rooms import Trial
+from phase_gate.proof.trial import Trial
 from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
 from phase_gate.source.tests import find_tests, parse_source

@@ -68,7 +68,7 @@ _COMPILED = (
 
 
 def excuse_built(proof: Proof, built: Collection[str], changed: Collection[str]) -> Proof:
-    """Return the proof with those targets unknown that may pass without the change because nothing is built in a room.
+    """Return the proof with those targets unknown that may pass without the change as nothing is built in a sandbox.
 
     :param built: the compiled modules of the project that were imported without the change.
     :param changed: the files that are not what they were.
@@ -80,7 +80,7 @@ def excuse_built(proof: Proof, built: Collection[str], changed: Collection[str])
     )
     if not built or not sources:
         return proof
-    said = f"{min(built)} is as it was built last, and {sources[0]} has changed: nothing is built in a room"
+    said = f"{min(built)} is as it was built last, and {sources[0]} has changed: nothing is built in a sandbox"
     return _excuse(proof, "passes-without", lambda target: said)
 
 

@@ -1,4 +1,4 @@
-"""What the runs in rooms say about each target: pure, values in, values out.
+"""What the runs in sandboxes say about each target: pure, values in, values out.
 
 A target is a test function: it fails if one of its rows does. A control that passes, or a treatment that fails,
 disproves it; a run that says nothing about it proves nothing, and is never evidence against it.
@@ -11,15 +11,15 @@ from typing import Literal
 
 from phase_gate.gate.inventory import split_id
 from phase_gate.proof.model import DISPROVEN, Outcome, TargetProof, Verdict
-from phase_gate.rooms.testing import Report, Reports, RoomRun
+from phase_gate.proof.testing import Report, Reports, SandboxRun
 
 
-def outcome_of(target: str, run: RoomRun | None, rows: Collection[str] | None = None) -> Outcome:
-    """Return how a target ended in a room.
+def outcome_of(target: str, run: SandboxRun | None, rows: Collection[str] | None = None) -> Outcome:
+    """Return how a target ended in a sandbox.
 
     :param rows: the rows that count; where left out, all of them.
     """
-    # What ended before the time was over counts; a copied room has not told then where its modules came from.
+    # What ended before the time was over counts; a copied sandbox has not told then where its modules came from.
     if run is None or (run.problem and not (run.is_late and run.kind == "mounted")):
         return "unknown"
     reports = list(reports_of(target, run.reports, rows))
@@ -43,7 +43,7 @@ def reports_of(target: str, reports: Reports, rows: Collection[str] | None = Non
         yield file
 
 
-def first_failure(target: str, run: RoomRun | None) -> Report | None:
+def first_failure(target: str, run: SandboxRun | None) -> Report | None:
     if run is None:
         return None
     reports = [report for report in reports_of(target, run.reports) if not report.has_passed]
@@ -52,8 +52,8 @@ def first_failure(target: str, run: RoomRun | None) -> Report | None:
 
 def judge_target(
     target: str,
-    controls: tuple[RoomRun, ...],
-    treatments: tuple[RoomRun, ...],
+    controls: tuple[SandboxRun, ...],
+    treatments: tuple[SandboxRun, ...],
     *,
     rows: Collection[str],
     is_structural: bool,
@@ -102,7 +102,7 @@ def judge_target(
     )
 
 
-def _has_run(target: str, runs: tuple[RoomRun, ...]) -> bool:
+def _has_run(target: str, runs: tuple[SandboxRun, ...]) -> bool:
     """Tell whether the test itself had a word, not only the file that it stands in."""
     return any(run.reports.of(target) for run in runs)
 
@@ -114,12 +114,12 @@ def _settle(outcomes: list[Outcome]) -> Outcome | Literal["flaky"]:
     return next(iter(known), "unknown")
 
 
-def _why_unknown(controls: tuple[RoomRun, ...], treatments: tuple[RoomRun, ...]) -> str:
+def _why_unknown(controls: tuple[SandboxRun, ...], treatments: tuple[SandboxRun, ...]) -> str:
     for name, runs in (("without the change", controls), ("with the change", treatments)):
         problems = [run.problem for run in runs if run.problem]
         if problems:
             return f"{name}: {problems[0]}"
-    return "it did not run in the room"
+    return "it did not run in the sandbox"
 
 
 def is_objection(target: TargetProof, *, required: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Make a proof: lay out the rooms, run the targets in them, and judge what they show.
+"""Make a proof: lay out the sandboxes, run the targets in them, and judge what they show.
 
 Control: the project as it was when RED exited; every target has to fail. Treatment: the frozen tests with the present
 sources; every target has to pass. Then the negative control, in `negative`.
@@ -21,9 +21,9 @@ from phase_gate.proof.excuses import excuse_built
 from phase_gate.proof.experiment import first_failure, judge_target, outcome_of
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
 from phase_gate.proof.negative import find_vacuous
-from phase_gate.proof.rooms import Rooms, Trial, name_laid_in
-from phase_gate.rooms.room import NoRoomError, Room, keep_room
-from phase_gate.rooms.testing import RoomRun, run_in_room
+from phase_gate.proof.sandbox import NoSandboxError, Sandbox, keep_sandbox
+from phase_gate.proof.testing import SandboxRun, run_in_sandbox
+from phase_gate.proof.trial import Sandboxes, Trial, name_laid_in
 from phase_gate.source.functions import Function, find_changed
 from phase_gate.storage.keeping import LostError
 from phase_gate.values import replace
@@ -37,7 +37,7 @@ _SPARE = 3
 
 
 def key_of(trial: Trial) -> str:
-    """Return a digest of all that the rooms have in them: the same again needs no second proof."""
+    """Return a digest of all that the sandboxes have in them: the same again needs no second proof."""
     hashed = hashlib.sha256()
     for part in (
         sorted(trial.targets),
@@ -57,7 +57,7 @@ def key_of(trial: Trial) -> str:
 def make_proof(trial: Trial, *, at: str, show: Show = lambda text: None, keep_in: Path | None = None) -> Proof:
     """Return what the experiment shows. It never raises for what a project does: then it is unknown, and says why.
 
-    :param keep_in: a folder to copy both rooms into, for people who want to look.
+    :param keep_in: a folder to copy both sandboxes into, for people who want to look.
     """
     began = time.monotonic()
     if trial.then.problem:
@@ -67,16 +67,16 @@ def make_proof(trial: Trial, *, at: str, show: Show = lambda text: None, keep_in
     try:
         experiment = Experiment(trial, show)
         if keep_in is not None:
-            keep_room(experiment.rooms.control(), keep_in / "without-the-change")
-            keep_room(experiment.rooms.treatment(), keep_in / "with-the-change")
+            keep_sandbox(experiment.sandboxes.control(), keep_in / "without-the-change")
+            keep_sandbox(experiment.sandboxes.treatment(), keep_in / "with-the-change")
         proof = experiment.run()
-    except (LostError, NoRoomError, OSError) as error:
+    except (LostError, NoSandboxError, OSError) as error:
         proof = Proof(problem=str(error))
     return replace(proof, key=key_of(trial), at=at, seconds=round(time.monotonic() - began, 2))
 
 
 class Experiment:
-    """The rooms of one trial, and the runs in them."""
+    """The sandboxes of one trial, and the runs in them."""
 
     def __init__(self, trial: Trial, show: Show) -> None:
         self._trial, self._show = trial, show
@@ -86,12 +86,12 @@ class Experiment:
         self._words = trial.words
         self._kind = ""
         self._notes: list[str] = []
-        self.rooms = Rooms(trial)
-        self._before = self.rooms.before
+        self.sandboxes = Sandboxes(trial)
+        self._before = self.sandboxes.before
         self._changed_sources = sorted(
             path
-            for path in self.rooms.changed
-            if path.endswith(".py") and path not in trial.frozen and not self.rooms.is_late(path)
+            for path in self.sandboxes.changed
+            if path.endswith(".py") and path not in trial.frozen and not self.sandboxes.is_late(path)
         )
         self._texts = {path: (trial.root / path).read_bytes() for path in self._changed_sources}
         self._functions: dict[str, list[Function]] = {
@@ -99,23 +99,23 @@ class Experiment:
         }
 
     def enter(
-        self, room: Room, targets: Iterable[str], *, is_watched: bool = False, limit: float = math.inf
-    ) -> RoomRun:
-        """Run the targets in a room.
+        self, sandbox: Sandbox, targets: Iterable[str], *, is_watched: bool = False, limit: float = math.inf
+    ) -> SandboxRun:
+        """Run the targets in a sandbox.
 
         :param limit: seconds that this run may take, where that is less than what is left.
         """
         left = self._deadline - time.monotonic()
         wanted = tuple(targets)
         if left <= 0:
-            return RoomRun(kind="mounted", seconds=0.0, problem=f"more than {self._trial.seconds:g} s were needed")
+            return SandboxRun(kind="mounted", seconds=0.0, problem=f"more than {self._trial.seconds:g} s were needed")
         watched = {
             path: {str(each.first_line): f"{path}::{each.name}" for each in functions if each.is_watched}
             for path, functions in self._functions.items()
         }
         files = tuple(dict.fromkeys(split_id(target)[0] for target in wanted))
-        run = run_in_room(
-            room,
+        run = run_in_sandbox(
+            sandbox,
             (*self._trial.options, *self._words, *files),
             timeout=min(left, limit),
             wanted=wanted,
@@ -127,7 +127,7 @@ class Experiment:
             # A plugin that RED had is not there any more, say.
             self._notes.append(f"pytest does not start with what was typed in RED: {' '.join(self._words)}")
             self._words = ()
-            return self.enter(room, wanted, is_watched=is_watched, limit=limit)
+            return self.enter(sandbox, wanted, is_watched=is_watched, limit=limit)
         return run
 
     # --- the three runs
@@ -145,17 +145,17 @@ class Experiment:
 
     def run(self) -> Proof:
         trial = self._trial
-        controls: tuple[RoomRun, ...] = ()
+        controls: tuple[SandboxRun, ...] = ()
         if trial.has_control:
             with self._told("proof: the targets without the change"):
-                controls = (self.enter(self.rooms.control(), trial.targets),)
+                controls = (self.enter(self.sandboxes.control(), trial.targets),)
         with self._told("proof: the targets with the change"):
-            room, treatments = self._treat()
+            sandbox, treatments = self._treat()
         targets = self._judge(controls, treatments)
         # Once more, in the other order: what has two outcomes on the same files says nothing.
         failing = [each.id for each in targets if each.verdict == "fails-with"]
         if failing:
-            treatments = (*treatments, self.enter(room, failing))
+            treatments = (*treatments, self.enter(sandbox, failing))
         controls = (*controls, *self._control_again(controls, is_doubted=any(each.is_disproven for each in targets)))
         targets = self._judge(controls, treatments)
         functions: tuple[FunctionProof, ...] = ()
@@ -164,20 +164,20 @@ class Experiment:
             checked = trial.frozen | trial.sources_with_tests
             with self._told("proof: the targets with emptied functions"):
                 targets, functions = find_vacuous(
-                    targets, self._functions, self._texts, self._before, treatments[0], room, self.enter, checked
+                    targets, self._functions, self._texts, self._before, treatments[0], sandbox, self.enter, checked
                 )
         proof = Proof(
             targets=targets,
             functions=functions,
             notes=tuple(self._notes),
             outside=self._imported_outside(controls),
-            room=self._kind,
+            sandbox=self._kind,
             has_control=trial.has_control,
             starts=self._starts,
         )
-        return excuse_built(proof, {path for run in controls for path in run.built}, self.rooms.changed)
+        return excuse_built(proof, {path for run in controls for path in run.built}, self.sandboxes.changed)
 
-    def _control_again(self, controls: tuple[RoomRun, ...], *, is_doubted: bool) -> tuple[RoomRun, ...]:
+    def _control_again(self, controls: tuple[SandboxRun, ...], *, is_doubted: bool) -> tuple[SandboxRun, ...]:
         """Run the targets without the change once more: one that fails only the first time fails by itself.
 
         Where nothing is in doubt, the time that is left belongs to the functions first.
@@ -186,36 +186,36 @@ class Experiment:
         if not controls or (not is_doubted and left < _SPARE * controls[0].seconds):
             return ()
         with self._told("proof: the targets without the change, once more"):
-            again = self.enter(self.rooms.control(), self._trial.targets)
+            again = self.enter(self.sandboxes.control(), self._trial.targets)
         return () if again.is_late and not is_doubted else (again,)
 
-    def _imported_outside(self, controls: tuple[RoomRun, ...]) -> tuple[str, ...]:
+    def _imported_outside(self, controls: tuple[SandboxRun, ...]) -> tuple[str, ...]:
         outside = self._trial.outside
         imported = {os.path.realpath(file) for run in controls for file in run.modules} if outside else set()
         return tuple(sorted(shown for path, shown in outside.items() if path in imported))
 
-    def _treat(self) -> tuple[Room, tuple[RoomRun, ...]]:
+    def _treat(self) -> tuple[Sandbox, tuple[SandboxRun, ...]]:
         """Run the targets with the change; once more with files that turn out to be needed, and say which."""
         trial = self._trial
-        room = self.rooms.treatment()
-        run = self.enter(room, trial.targets, is_watched=True)
+        sandbox = self.sandboxes.treatment()
+        run = self.enter(sandbox, trial.targets, is_watched=True)
         failing = [target for target in trial.targets if outcome_of(target, run) == "fails"]
         needed = self._needed(failing, run) if failing else []
         if not needed:
-            return room, (run,)
-        wider = self.rooms.treatment(needed)
+            return sandbox, (run,)
+        wider = self.sandboxes.treatment(needed)
         again = self.enter(wider, trial.targets, is_watched=True)
         if any(outcome_of(target, again) == "fails" for target in failing):
-            return room, (run,)
+            return sandbox, (run,)
         self._notes.append(name_laid_in("the targets", needed))
         return wider, (again,)
 
-    def _needed(self, failing: list[str], run: RoomRun) -> list[str]:
+    def _needed(self, failing: list[str], run: SandboxRun) -> list[str]:
         """Return the left-out files that failing targets ask for: modules that are missing, and data."""
         failures = [failure for target in failing if (failure := first_failure(target, run)) is not None]
-        return self.rooms.needed(failure.missing for failure in failures)
+        return self.sandboxes.needed(failure.missing for failure in failures)
 
-    def _judge(self, controls: tuple[RoomRun, ...], treatments: tuple[RoomRun, ...]) -> tuple[TargetProof, ...]:
+    def _judge(self, controls: tuple[SandboxRun, ...], treatments: tuple[SandboxRun, ...]) -> tuple[TargetProof, ...]:
         trial = self._trial
         red: dict[str, list[str]] = {}
         for row in trial.red_rows:

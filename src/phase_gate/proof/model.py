@@ -1,4 +1,4 @@
-"""Values of a proof: how tests ended in rooms, and what that says about each target and each function."""
+"""Values of a proof: how tests ended in sandboxes, and what that says about each target and each function."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ class Proof(Value):
 
     targets: tuple[TargetProof, ...] = ()
     functions: tuple[FunctionProof, ...] = ()
-    #: What the rooms had in them, as a digest: the same again needs no second proof.
+    #: What the sandboxes had in them, as a digest: the same again needs no second proof.
     key: str = ""
     #: Why nothing could be tried; empty if something was.
     problem: str = ""
     notes: tuple[str, ...] = ()
     #: Changed sources of the repository outside of the project that were imported without the change: not put back.
     outside: tuple[str, ...] = ()
-    room: str = ""
+    sandbox: str = ""
     #: The targets were tried without the change, too.
     has_control: bool = True
     seconds: float = 0.0

@@ -12,8 +12,8 @@ from typing import Literal, Protocol, get_args
 from phase_gate.proof.emptying import empty, put_back
 from phase_gate.proof.experiment import reports_of
 from phase_gate.proof.model import FunctionProof, TargetProof
-from phase_gate.rooms.room import Room
-from phase_gate.rooms.testing import RoomRun
+from phase_gate.proof.sandbox import Sandbox
+from phase_gate.proof.testing import SandboxRun
 from phase_gate.source.functions import Function
 from phase_gate.values import replace
 
@@ -27,9 +27,9 @@ _LEAST_SECONDS, _TIMES = 10.0, 5.0
 
 
 class Enter(Protocol):
-    """Runs targets in a room."""
+    """Runs targets in a sandbox."""
 
-    def __call__(self, room: Room, targets: Iterable[str], *, limit: float) -> RoomRun: ...
+    def __call__(self, sandbox: Sandbox, targets: Iterable[str], *, limit: float) -> SandboxRun: ...
 
 
 def find_vacuous(
@@ -37,8 +37,8 @@ def find_vacuous(
     functions: Mapping[str, list[Function]],
     texts: Mapping[str, bytes],
     before: Mapping[str, bytes],
-    treatment: RoomRun,
-    room: Room,
+    treatment: SandboxRun,
+    sandbox: Sandbox,
     enter: Enter,
     frozen: Collection[str],
 ) -> tuple[tuple[TargetProof, ...], tuple[FunctionProof, ...]]:
@@ -47,9 +47,9 @@ def find_vacuous(
     :param functions: those that are new or changed, by file.
     :param before: what the files were, as far as they were there.
     :param treatment: the run with the change: it shows which functions each target calls.
-    :param enter: runs targets in a room.
+    :param enter: runs targets in a sandbox.
     """
-    control = _NegativeControl(functions, texts, before, treatment, room, enter, frozen)
+    control = _NegativeControl(functions, texts, before, treatment, sandbox, enter, frozen)
     control.run([each.id for each in targets if each.verdict == "proven"])
     return (
         tuple(control.judge(each) for each in targets),
@@ -73,12 +73,12 @@ class _NegativeControl:
         functions: Mapping[str, list[Function]],
         texts: Mapping[str, bytes],
         before: Mapping[str, bytes],
-        treatment: RoomRun,
-        room: Room,
+        treatment: SandboxRun,
+        sandbox: Sandbox,
         enter: Enter,
         frozen: Collection[str],
     ) -> None:
-        self._texts, self._before, self._room, self._enter, self._frozen = texts, before, room, enter, frozen
+        self._texts, self._before, self._sandbox, self._enter, self._frozen = texts, before, sandbox, enter, frozen
         self._names = {f"{path}::{each.name}": (path, each) for path, rows in functions.items() for each in rows}
         #: Function -> targets that call it.
         self._callers: dict[str, set[str]] = {name: set() for name in self._names}
@@ -142,12 +142,12 @@ class _NegativeControl:
         return empty(source, inside, way).encode("utf-8")
 
     def _try(self, names: list[str], way: _Way, wanted: Collection[str]) -> None:
-        contents = dict(self._room.contents)
+        contents = dict(self._sandbox.contents)
         for path in {self._names[name][0] for name in names}:
             inside = {self._names[name][1].name for name in names if self._names[name][0] == path}
             contents[path] = self._alter(path, inside, way)
         callers = sorted({target for name in names for target in self._callers[name] & set(wanted)})
-        run = self._enter(replace(self._room, contents=contents), callers, limit=self._limit)
+        run = self._enter(replace(self._sandbox, contents=contents), callers, limit=self._limit)
         if run.is_late and len(names) > 1:
             for name in names:
                 self._try([name], way, wanted)
@@ -162,7 +162,7 @@ class _NegativeControl:
                 if self._is_noticed(target, run, way):
                     self.noticed.setdefault(name, set()).add(target)
 
-    def _is_noticed(self, target: str, run: RoomRun, way: _Way) -> bool:
+    def _is_noticed(self, target: str, run: SandboxRun, way: _Way) -> bool:
         """Tell whether a target failed by its own check: in a line of the frozen tests."""
         reports = reports_of(target, run.reports)
         failures = [report for report in reports if not report.has_passed and not report.is_skipped]

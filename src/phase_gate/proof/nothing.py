@@ -1,6 +1,6 @@
 """The value that an emptied function returns: no test can want it, and using it raises nothing by itself.
 
-A test that looks at it fails by its own check, not by an accident in between. Loaded in rooms by emptied sources.
+A test that looks at it fails by its own check, not by an accident in between. Loaded in sandboxes by emptied sources.
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ from phase_gate.gate.proofs import GUARD, wants_proof
 from phase_gate.gate.rejudging import evaluate_again
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
+from phase_gate.proof.arguments import parse_options, words_of_red
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.making import make_proof
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
-from phase_gate.proof.rooms import Trial
-from phase_gate.rooms.arguments import parse_options, words_of_red
+from phase_gate.proof.trial import Trial
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.keeping import Kept, hidden_sources
 from phase_gate.storage.tree.beside import changed_before
@@ -143,7 +143,7 @@ def _changed_beside(task: Task, files: Mapping[str, str], then: Kept, *, since: 
 
 
 def _waived_findings(state: State, at: str) -> Iterator[Finding]:
-    """Yield the changes to tests that a person has let pass: the rooms have them as they are now."""
+    """Yield the changes to tests that a person has let pass: the sandboxes have them as they are now."""
     if state.measurement is None:
         return
     keys = {key for waiver in state.overrides.waivers if waiver.is_in_force(at) for key in waiver.findings}

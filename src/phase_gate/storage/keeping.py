@@ -1,4 +1,4 @@
-"""Keep the project's files as they are, so that a room can show them later; and read what was kept.
+"""Keep the project's files as they are, so that a sandbox can show them later; and read what was kept.
 
 What git has at HEAD is kept by the name of that commit, everything else by its content. Bounded: a project with much
 that is not committed is not kept, and a proof then says so.

@@ -1,4 +1,4 @@
-"""What pytest is called with in a room: what was typed in RED, as far as the tests may need it."""
+"""What pytest is called with in a sandbox: what was typed in RED, as far as the tests may need it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parse_options(settings: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(options)
 
 
-#: Ours: a run in a room is no run of any task.
+#: Ours: a run in a sandbox is no run of any task.
 _OURS = ("--phase", "--exit-signal")
 
 

@@ -1,4 +1,4 @@
-"""Rooms: at the project's own path, and in a copied folder."""
+"""Sandboxes: at the project's own path, and in a copied folder."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.rooms import namespace
-from phase_gate.rooms.copied import copy_project, remove_left_rooms, room_folder
-from phase_gate.rooms.room import Kind, NoRoomError, Room
-from phase_gate.rooms.testing import run_in_room
+from phase_gate.proof import namespace
+from phase_gate.proof.copied import copy_project, remove_left_sandboxes, sandbox_folder
+from phase_gate.proof.sandbox import Kind, NoSandboxError, Sandbox
+from phase_gate.proof.testing import run_in_sandbox
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
 
 def kinds() -> list[Kind]:
-    """Return the kinds of rooms that this system has."""
+    """Return the kinds of sandboxes that this system has."""
     return ["mounted", "copied"] if namespace_works() else ["copied"]
 
 
 def namespace_works() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         try:
-            run_in_room(Room(root=Path(folder)), ("--version",), timeout=60, kind="mounted")
-        except NoRoomError:
+            run_in_sandbox(Sandbox(root=Path(folder)), ("--version",), timeout=60, kind="mounted")
+        except NoSandboxError:
             return False
     return True
 
 
 @pytest.fixture(params=["mounted", "copied"])
 def kind(request: pytest.FixtureRequest) -> Kind:
-    """A kind of room; the copied one stands in where nothing can be mounted."""
+    """A kind of sandbox; the copied one stands in where nothing can be mounted."""
     wanted: Kind = request.param
     return wanted if wanted in kinds() else "copied"
 
 
 def enter(root: Path, kind: Kind, **contents: str) -> dict[str, bool]:
-    room = Room(root=root, contents={f"{name}.py": text.encode() for name, text in contents.items()})
-    run = run_in_room(room, ("test_calc.py",), timeout=240, kind=kind)
+    sandbox = Sandbox(root=root, contents={f"{name}.py": text.encode() for name, text in contents.items()})
+    run = run_in_sandbox(sandbox, ("test_calc.py",), timeout=240, kind=kind)
     assert not run.problem, run.output
     assert run.kind == kind
     return {test_id: report.has_passed for test_id, report in run.reports.items()}
@@ -102,7 +102,7 @@ def test_stale_bytecode_is_not_believed(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
     write(tmp_path, {"calc.py": WRONG})
     for kind in kinds():
-        run = run_in_room(Room(root=tmp_path, folders=frozenset({""})), ("test_calc.py",), timeout=240, kind=kind)
+        run = run_in_sandbox(Sandbox(root=tmp_path, folders=frozenset({""})), ("test_calc.py",), timeout=240, kind=kind)
         assert {each.has_passed for each in run.reports.values()} == {False}, kind
 
 
@@ -110,8 +110,8 @@ def test_a_module_from_the_project_itself_says_nothing(tmp_path: Path) -> None:
     there = str(tmp_path / "lib")
     test = f"import sys\n\nsys.path.insert(0, {there!r})\nfrom calc import add\n\n\ndef test_add():\n    pass\n"
     write(tmp_path, {"test_calc.py": test, "lib/calc.py": ADD})
-    run = run_in_room(Room(root=tmp_path), ("test_calc.py",), timeout=240, kind="copied")
-    assert run.problem == "lib/calc.py was imported from the project itself, not from the room"
+    run = run_in_sandbox(Sandbox(root=tmp_path), ("test_calc.py",), timeout=240, kind="copied")
+    assert run.problem == "lib/calc.py was imported from the project itself, not from the sandbox"
 
 
 def test_a_forked_child_speaks_for_nobody(tmp_path: Path, kind: Kind) -> None:
@@ -144,27 +144,29 @@ def has_ended(pid: int) -> bool:
     return False
 
 
-def test_the_room_of_a_killed_process_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sandbox_of_a_killed_process_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     code = (
-        "from phase_gate.rooms.copied import room_folder\nimport time\n"
-        "with room_folder() as folder:\n    (folder / 'x').write_text('')\n"
+        "from phase_gate.proof.copied import sandbox_folder\nimport time\n"
+        "with sandbox_folder() as folder:\n    (folder / 'x').write_text('')\n"
         "    print(folder, flush=True)\n    time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         folder = Path(holder.stdout.readline().strip())
-        remove_left_rooms()
+        remove_left_sandboxes()
         assert folder.is_dir(), "its process lives"
         os.kill(holder.pid, signal.SIGKILL)
-    remove_left_rooms()
+    remove_left_sandboxes()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_room_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sandbox_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with room_folder() as folder:
+    with sandbox_folder() as folder:
         assert folder.is_dir()
     assert list(tmp_path.iterdir()) == []
 
@@ -172,12 +174,12 @@ def test_a_room_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_links_are_replaced_never_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside.py"
     outside.write_text("outside", encoding="utf-8")
-    room = tmp_path / "room"
-    room.mkdir()
-    (room / "calc.py").symlink_to(outside)
-    namespace.lay_out(str(room), {"left_out": [], "caches": []}, {"calc.py": b"inside"})
+    sandbox = tmp_path / "sandbox"
+    sandbox.mkdir()
+    (sandbox / "calc.py").symlink_to(outside)
+    namespace.lay_out(str(sandbox), {"left_out": [], "caches": []}, {"calc.py": b"inside"})
     assert outside.read_text(encoding="utf-8") == "outside"
-    assert (room / "calc.py").read_text(encoding="utf-8") == "inside"
+    assert (sandbox / "calc.py").read_text(encoding="utf-8") == "inside"
 
 
 def test_settings_that_choose_stop_or_write_have_no_place(tmp_path: Path, kind: Kind) -> None:
@@ -196,7 +198,7 @@ def test_settings_that_choose_stop_or_write_have_no_place(tmp_path: Path, kind: 
     assert not report.parent.exists()
 
 
-def test_a_run_in_a_room_is_no_run_of_the_task(
+def test_a_run_in_a_sandbox_is_no_run_of_the_task(
     tmp_path: Path, kind: Kind, clean_environment: pytest.MonkeyPatch
 ) -> None:
     clean_environment.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -234,7 +236,7 @@ def test_folders_that_may_not_be_written_are_laid_out_too() -> None:
         (root / "lib").chmod(0o755)
 
 
-def test_links_lead_to_what_lies_in_the_room(tmp_path: Path, kind: Kind) -> None:
+def test_links_lead_to_what_lies_in_the_sandbox(tmp_path: Path, kind: Kind) -> None:
     root, outside = tmp_path / "project", tmp_path / "outside"
     # As the strict mode of an editable install has it, and folders of data that are links.
     write(root, {"test_calc.py": TEST_ADD, "src/calc.py": WRONG, "build/links/other.txt": "", "data/one.txt": "1"})
@@ -252,15 +254,15 @@ def test_links_lead_to_what_lies_in_the_room(tmp_path: Path, kind: Kind) -> None
     assert enter(root, kind, **{"src/calc": WRONG}) == {"test_calc.py::test_add": False}
 
 
-def test_a_link_to_the_project_itself_is_seen_though_the_room_is_gone(tmp_path: Path) -> None:
+def test_a_link_to_the_project_itself_is_seen_though_the_sandbox_is_gone(tmp_path: Path) -> None:
     root = tmp_path / "project"
     test = (
         f"import os, sys\n\nos.symlink({str(root / 'lib')!r}, 'made')\nsys.path.insert(0, 'made')\n"
         "from calc import add\n\n\ndef test_add():\n    pass\n"
     )
     write(root, {"test_calc.py": test, "lib/calc.py": ADD})
-    run = run_in_room(Room(root=root), ("test_calc.py",), timeout=240, kind="copied")
-    assert run.problem == "lib/calc.py was imported from the project itself, not from the room"
+    run = run_in_sandbox(Sandbox(root=root), ("test_calc.py",), timeout=240, kind="copied")
+    assert run.problem == "lib/calc.py was imported from the project itself, not from the sandbox"
 
 
 @pytest.mark.sampled(4)
@@ -272,9 +274,9 @@ def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind
     write(site, {f"{module.replace('.', '/')}.py": ADD})
     test = f"import sys\n\nsys.path.insert(0, {str(site)!r})\n{TEST_ADD}".replace("calc", module)
     write(root, {"test_calc.py": test, "lib/shop/__init__.py": "", "lib/shop/calc.py": ADD})
-    room = Room(root=root, contents={"lib/shop/calc.py": WRONG.encode()})
-    run = run_in_room(room, ("test_calc.py",), timeout=240, kind=kind)
-    said = "lib/shop/calc.py was imported from an installed copy of it, not from the room"
+    sandbox = Sandbox(root=root, contents={"lib/shop/calc.py": WRONG.encode()})
+    run = run_in_sandbox(sandbox, ("test_calc.py",), timeout=240, kind=kind)
+    said = "lib/shop/calc.py was imported from an installed copy of it, not from the sandbox"
     assert run.problem == (said if is_stray else "")
 
 

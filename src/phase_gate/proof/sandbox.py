@@ -1,4 +1,4 @@
-"""Run tests in a room: a copy of the project in which some files are laid out and others are left out.
+"""Run tests in a sandbox: a copy of the project in which some files are laid out and others are left out.
 
 At the project's own path where the system allows it (`namespace`), else in a copied folder. What the tests did comes
 back through a socket; nothing of the user's is written, and nothing stays behind.
@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from phase_gate.project import STATE_FOLDER
-from phase_gate.rooms import namespace
-from phase_gate.rooms.conversation import Conversation, Heard, ended, start
-from phase_gate.rooms.copied import copy_project, place_in, remove_left_rooms, room_folder
-from phase_gate.rooms.origins import import_roots
+from phase_gate.proof import namespace
+from phase_gate.proof.copied import copy_project, place_in, remove_left_sandboxes, sandbox_folder
+from phase_gate.proof.origins import import_roots
+from phase_gate.proof.talk import Conversation, Heard, ended, start
 from phase_gate.values import Value, field
 
-#: How a room is made: at the project's own path, or in a copied folder.
+#: How a sandbox is made: at the project's own path, or in a copied folder.
 Kind = Literal["mounted", "copied"]
 
 
-class Room(Value):
+class Sandbox(Value):
     """What differs from the project as it lies there."""
 
     root: Path
@@ -38,16 +38,16 @@ class Room(Value):
     folders: frozenset[str] = frozenset()
 
 
-class NoRoomError(Exception):
-    """No room can be made here; says why."""
+class NoSandboxError(Exception):
+    """No sandbox can be made here; says why."""
 
 
 class Visit(Value):
-    """A pytest that is to run in a room."""
+    """A pytest that is to run in a sandbox."""
 
     #: What starts it.
     command: tuple[str, ...]
-    #: What it is told on the command line; a copied room has its own path in these.
+    #: What it is told on the command line; a copied sandbox has its own path in these.
     arguments: tuple[str, ...]
     #: What it is told on the line, and the variable that says where that is.
     order: Mapping[str, Any]
@@ -62,27 +62,27 @@ class Visited(Value):
 
     kind: Kind
     heard: Heard
-    #: Where the room was: the root itself, or the copy.
+    #: Where the sandbox was: the root itself, or the copy.
     folder: str
 
 
-def visit_room(room: Room, visit: Visit, *, kind: Kind | None = None) -> Visited:
-    """Run pytest in the room. Raises NoRoomError where none can be made."""
+def visit_sandbox(sandbox: Sandbox, visit: Visit, *, kind: Kind | None = None) -> Visited:
+    """Run pytest in the sandbox. Raises NoSandboxError where none can be made."""
     _refuse_windows()
-    remove_left_rooms()
-    if kind != "copied" and _may_mount(room.root):
-        heard = _visit_mounted(room, visit)
+    remove_left_sandboxes()
+    if kind != "copied" and _may_mount(sandbox.root):
+        heard = _visit_mounted(sandbox, visit)
         if heard is not None:
-            return Visited(kind="mounted", heard=heard, folder=os.path.realpath(room.root))
+            return Visited(kind="mounted", heard=heard, folder=os.path.realpath(sandbox.root))
     if kind == "mounted":
-        raise NoRoomError("this system does not allow a mount over the project")
-    return _visit_copied(room, visit)
+        raise NoSandboxError("this system does not allow a mount over the project")
+    return _visit_copied(sandbox, visit)
 
 
 def _refuse_windows() -> None:
-    # What is in the room speaks to us through a socket that it inherits, and ends with its group.
+    # What is in the sandbox speaks to us through a socket that it inherits, and ends with its group.
     if not hasattr(os, "killpg"):
-        raise NoRoomError("there are no rooms on Windows: use Linux or macOS, or WSL")
+        raise NoSandboxError("there are no sandboxes on Windows: use Linux or macOS, or WSL")
 
 
 #: Once it was refused here, it will be refused again.
@@ -101,27 +101,27 @@ def _may_mount(root: Path) -> bool:
     return not any(row.split()[4].startswith(inside) for row in mounts.splitlines() if row.count(" ") > 4)
 
 
-def _visit_mounted(room: Room, visit: Visit) -> Heard | None:
-    """Return what was heard; None where no room can be made this way."""
-    with _start_mounted(room, visit) as (conversation, process):
+def _visit_mounted(sandbox: Sandbox, visit: Visit) -> Heard | None:
+    """Return what was heard; None where no sandbox can be made this way."""
+    with _start_mounted(sandbox, visit) as (conversation, process):
         heard = conversation.hear(process, visit.timeout)
-    if heard.status == namespace.NO_ROOM and not heard.answers:
+    if heard.status == namespace.NO_SANDBOX and not heard.answers:
         _refused.add("mounted")
         return None
     return heard
 
 
 @contextlib.contextmanager
-def _start_mounted(room: Room, visit: Visit) -> Iterator[tuple[Conversation, subprocess.Popen[bytes]]]:
-    root = os.path.realpath(room.root)
+def _start_mounted(sandbox: Sandbox, visit: Visit) -> Iterator[tuple[Conversation, subprocess.Popen[bytes]]]:
+    root = os.path.realpath(sandbox.root)
     plan_out, plan_in = os.pipe()
-    with room_folder() as temporary, Conversation({**visit.order, "root": root}) as conversation:
+    with sandbox_folder() as temporary, Conversation({**visit.order, "root": root}) as conversation:
         plan = {
             "root": root,
             "uid": os.getuid(),
             "gid": os.getgid(),
-            "left_out": sorted(room.left_out),
-            "caches": sorted(room.folders),
+            "left_out": sorted(sandbox.left_out),
+            "caches": sorted(sandbox.folders),
             "command": [*visit.command, *_arguments(visit.arguments, temporary)],
             "environment": {
                 **visit.environment,
@@ -139,7 +139,7 @@ def _start_mounted(room: Room, visit: Visit) -> Iterator[tuple[Conversation, sub
         finally:
             os.close(plan_out)
         with contextlib.suppress(BrokenPipeError), os.fdopen(plan_in, "wb") as target:
-            namespace.write_plan(target, plan, dict(room.contents))
+            namespace.write_plan(target, plan, dict(sandbox.contents))
         with ended(process):
             yield conversation, process
 
@@ -150,23 +150,23 @@ def _arguments(words: tuple[str, ...], temporary: Path) -> tuple[str, ...]:
 
 
 def _own_bytecode(environment: Mapping[str, str], temporary: Path) -> dict[str, str]:
-    """Return the place of bytecode where the user has named one outside of the project: the room's own."""
+    """Return the place of bytecode where the user has named one outside of the project: the sandbox's own."""
     name = "PYTHONPYCACHEPREFIX"
     return {name: str(temporary / "bytecode")} if environment.get(name) else {}
 
 
-def _visit_copied(room: Room, visit: Visit) -> Visited:
-    with _start_copied(room, visit) as (conversation, process, folder):
+def _visit_copied(sandbox: Sandbox, visit: Visit) -> Visited:
+    with _start_copied(sandbox, visit) as (conversation, process, folder):
         return Visited(kind="copied", heard=conversation.hear(process, visit.timeout), folder=folder)
 
 
 @contextlib.contextmanager
-def _start_copied(room: Room, visit: Visit) -> Iterator[tuple[Conversation, subprocess.Popen[bytes], str]]:
-    root = os.path.realpath(room.root)
-    with room_folder() as made, room_folder() as temporary:
-        folder = _place(room, made)
-        _furnish(room, folder)
-        roots = [str(folder / path) if path != "." else str(folder) for path in import_roots(room.root)]
+def _start_copied(sandbox: Sandbox, visit: Visit) -> Iterator[tuple[Conversation, subprocess.Popen[bytes], str]]:
+    root = os.path.realpath(sandbox.root)
+    with sandbox_folder() as made, sandbox_folder() as temporary:
+        folder = _place(sandbox, made)
+        _furnish(sandbox, folder)
+        roots = [str(folder / path) if path != "." else str(folder) for path in import_roots(sandbox.root)]
         others = [visit.environment["PYTHONPATH"]] if visit.environment.get("PYTHONPATH") else []
         order = {**visit.order, "root": str(folder)}
         with Conversation(order) as conversation:
@@ -185,26 +185,28 @@ def _start_copied(room: Room, visit: Visit) -> Iterator[tuple[Conversation, subp
                 yield conversation, process, str(folder)
 
 
-def keep_room(room: Room, folder: Path) -> None:
-    """Copy the room to a folder that stays, for people who want to look."""
+def keep_sandbox(sandbox: Sandbox, folder: Path) -> None:
+    """Copy the sandbox to a folder that stays, for people who want to look."""
     folder.mkdir(parents=True)
-    _furnish(room, folder)
+    _furnish(sandbox, folder)
 
 
-def _place(room: Room, folder: Path) -> Path:
+def _place(sandbox: Sandbox, folder: Path) -> Path:
     try:
-        return place_in(folder, room.root)
+        return place_in(folder, sandbox.root)
     except OSError as error:
-        raise NoRoomError(f"what lies beside the project could not be linked: {error}") from error
+        raise NoSandboxError(f"what lies beside the project could not be linked: {error}") from error
 
 
-def _furnish(room: Room, folder: Path) -> None:
+def _furnish(sandbox: Sandbox, folder: Path) -> None:
     try:
-        copy_project(room.root, folder)
-        if os.path.isdir(os.path.join(room.root, STATE_FOLDER)):
+        copy_project(sandbox.root, folder)
+        if os.path.isdir(os.path.join(sandbox.root, STATE_FOLDER)):
             os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be all that tells where the root is
         namespace.lay_out(
-            str(folder), {"left_out": sorted(room.left_out), "caches": sorted(room.folders)}, dict(room.contents)
+            str(folder),
+            {"left_out": sorted(sandbox.left_out), "caches": sorted(sandbox.folders)},
+            dict(sandbox.contents),
         )
     except (OSError, shutil.Error) as error:
-        raise NoRoomError(f"the project could not be copied: {error}") from error
+        raise NoSandboxError(f"the project could not be copied: {error}") from error

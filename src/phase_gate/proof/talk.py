@@ -1,6 +1,6 @@
 """Our end of the line to a process that we started: what it is asked, what it answers, and its end whatever happens.
 
-`phase_gate.rooms.line` is the other end.
+`phase_gate.proof.line` is the other end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from weakref import WeakSet
 
 from phase_gate.values import Value
 
-#: How much of what pytest printed is kept, for those who ask why a room told nothing.
+#: How much of what pytest printed is kept, for those who ask why a sandbox told nothing.
 _OUTPUT_KEPT = 4000
 #: Seconds that pytest has to end by itself once it was interrupted: fixtures clean up.
 _GRACE = 20.0

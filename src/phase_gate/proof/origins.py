@@ -1,4 +1,4 @@
-"""Where modules come from: the room, the project beside it, or a copy that is installed."""
+"""Where modules come from: the sandbox, the project beside it, or a copy that is installed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def find_stray(modules: Collection[str], root: Path, folder: str, changed: Colle
     """Say which module came from elsewhere; empty if none did.
 
     :param modules: the files that were imported, behind links.
-    :param folder: where the room was: the root itself, or a copy.
-    :param changed: what is not in the room as it is in the project, from the root.
+    :param folder: where the sandbox was: the root itself, or a copy.
+    :param changed: what is not in the sandbox as it is in the project, from the root.
     """
     top, files = os.path.realpath(root), frozenset(modules)
     if folder != top:
@@ -34,7 +34,7 @@ def find_stray(modules: Collection[str], root: Path, folder: str, changed: Colle
 
 
 def find_built(modules: Collection[str], folder: str) -> tuple[str, ...]:
-    """Return the compiled modules that lie in the room, from its folder."""
+    """Return the compiled modules that lie in the sandbox, from its folder."""
     inside = (file for file in modules if file.startswith(folder + os.sep) and not is_in_environment(file, folder))
     return tuple(sorted(os.path.relpath(file, folder) for file in inside if file.endswith(tuple(EXTENSION_SUFFIXES))))
 

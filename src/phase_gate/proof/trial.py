@@ -1,4 +1,4 @@
-"""What lies in the rooms of a trial: which files are as they were, which are left out, which are laid in again."""
+"""What lies in the sandboxes of a trial: which files are as they were, which are left out, which are laid in again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from phase_gate.rooms.room import Room
+from phase_gate.proof.sandbox import Sandbox
 from phase_gate.storage.keeping import Kept, read_kept
 from phase_gate.values import Value, field
 
@@ -25,7 +25,7 @@ class Trial(Value):
     then: Kept
     #: Path -> content id, of the files as they are now.
     now: Mapping[str, str]
-    #: The files of the tests and of what gives them their meaning: they are as they were, in every room.
+    #: The files of the tests and of what gives them their meaning: they are as they were, in every sandbox.
     frozen: frozenset[str]
     #: Folders with tests, from the root.
     test_folders: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Trial(Value):
     seconds: float = DEFAULT_SECONDS
     #: Whether they are to be tried without the change, too: in REFACTOR they pass without it as well.
     has_control: bool = True
-    #: Those of the frozen files that are in every room as they are now: a person has let their changes pass.
+    #: Those of the frozen files that are in every sandbox as they are now: a person has let their changes pass.
     as_now: frozenset[str] = frozenset()
     #: All tests are those that lie there now: there was no RED.
     has_present_tests: bool = False
@@ -50,8 +50,8 @@ class Trial(Value):
     outside: Mapping[str, str] = field(default_factory=dict)
 
 
-class Rooms:
-    """The rooms of one trial. Raises LostError if a file that was kept can't be read any more."""
+class Sandboxes:
+    """The sandboxes of one trial. Raises LostError if a file that was kept can't be read any more."""
 
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
@@ -74,29 +74,29 @@ class Rooms:
         is_test = name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
         return is_test or any(path.startswith(f"{folder}/") for folder in self._trial.test_folders)
 
-    def control(self) -> Room:
+    def control(self) -> Sandbox:
         """Return the project as it was."""
         trial = self._trial
         stays = trial.frozen if trial.has_present_tests else trial.as_now
-        return Room(
+        return Sandbox(
             root=trial.root,
             contents={path: data for path, data in self.before.items() if path not in stays},
             left_out=frozenset(trial.now.keys() - trial.then.files.keys() - stays),
             folders=self._folders,
         )
 
-    def treatment(self, laid_in: Collection[str] = ()) -> Room:
+    def treatment(self, laid_in: Collection[str] = ()) -> Sandbox:
         """Return the present sources with the tests as they were.
 
         :param laid_in: files that came later, and are there all the same.
         """
         trial = self._trial
         if trial.has_present_tests:
-            return Room(root=trial.root, folders=self._folders)
+            return Sandbox(root=trial.root, folders=self._folders)
         stays = trial.frozen - trial.as_now
         contents = {path: data for path, data in self.before.items() if path in stays}
         late = frozenset(path for path in trial.now if self.is_late(path)) - set(laid_in) - trial.as_now
-        return Room(root=trial.root, contents=contents, left_out=late, folders=self._folders)
+        return Sandbox(root=trial.root, contents=contents, left_out=late, folders=self._folders)
 
     def needed(self, missing: Iterable[str]) -> list[str]:
         """Return the left-out files that failing tests may ask for: modules that are missing, else data.

@@ -1,4 +1,4 @@
-"""Run tests in a room, and say how each ended."""
+"""Run tests in a sandbox, and say how each ended."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.rooms.origins import find_built, find_stray
-from phase_gate.rooms.reporter import VARIABLE
-from phase_gate.rooms.room import Kind, Room, Visit, Visited, visit_room
+from phase_gate.proof.origins import find_built, find_stray
+from phase_gate.proof.reporter import VARIABLE
+from phase_gate.proof.sandbox import Kind, Sandbox, Visit, Visited, visit_sandbox
 from phase_gate.values import Value, field, replace
 
-#: What must not reach the tests in a room: they are no run of any task.
+#: What must not reach the tests in a sandbox: they are no run of any task.
 _OURS = "PHASE_GATE_"
 
 
 class Report(Value):
-    """How one test ended in a room, the worst of its stages."""
+    """How one test ended in a sandbox, the worst of its stages."""
 
     has_passed: bool
     #: It was skipped, or failed as it was expected to.
@@ -44,8 +44,8 @@ class Reports(dict[str, Report]):
         return self._rows.get(function, [])
 
 
-class RoomRun(Value):
-    """What a run in a room showed."""
+class SandboxRun(Value):
+    """What a run in a sandbox showed."""
 
     kind: Kind
     seconds: float
@@ -68,24 +68,24 @@ class RoomRun(Value):
     is_late: bool = False
 
 
-def run_in_room(
-    room: Room,
+def run_in_sandbox(
+    sandbox: Sandbox,
     arguments: tuple[str, ...],
     *,
     timeout: float,
     wanted: Iterable[str] = (),
     watched: Mapping[str, Mapping[str, str]] | None = None,
     kind: Kind | None = None,
-) -> RoomRun:
-    """Run tests in the room, and say how each ended. Raises NoRoomError where none can be made.
+) -> SandboxRun:
+    """Run tests in the sandbox, and say how each ended. Raises NoSandboxError where none can be made.
 
     :param wanted: the tests to run, without their parameters; where left out, all that are collected.
     :param watched: file -> first line -> name, of functions to watch.
-    :param kind: insists on one kind of room; where left out, one at the same path is tried first.
+    :param kind: insists on one kind of sandbox; where left out, one at the same path is tried first.
     """
     visit = Visit(
         command=(sys.executable, "-m", "pytest"),
-        arguments=(*arguments, "-p", "phase_gate.rooms.reporter", *_TO_THE_END),
+        arguments=(*arguments, "-p", "phase_gate.proof.reporter", *_TO_THE_END),
         order={
             "watched": {path: dict(names) for path, names in (watched or {}).items()},
             "wanted": sorted(wanted),
@@ -94,25 +94,25 @@ def run_in_room(
         environment={name: text for name, text in os.environ.items() if not name.startswith(_OURS)},
         timeout=timeout,
     )
-    visited = visit_room(room, visit, kind=kind)
-    return _judge_origins(_read_answers(visited), room, visited.folder)
+    visited = visit_sandbox(sandbox, visit, kind=kind)
+    return _judge_origins(_read_answers(visited), sandbox, visited.folder)
 
 
 #: Every target has its say: the first one that fails, or can't be imported, ends nothing.
 _TO_THE_END = ("--maxfail=0", "--continue-on-collection-errors")
 
 
-def _judge_origins(run: RoomRun, room: Room, folder: str) -> RoomRun:
+def _judge_origins(run: SandboxRun, sandbox: Sandbox, folder: str) -> SandboxRun:
     """Return the run with what was built; as nothing that can be believed if a module came from elsewhere."""
-    stray = "" if run.problem else find_stray(run.modules, room.root, folder, {*room.contents, *room.left_out})
+    stray = "" if run.problem else find_stray(run.modules, sandbox.root, folder, {*sandbox.contents, *sandbox.left_out})
     return replace(
         run,
-        problem=f"{stray}, not from the room" if stray else run.problem,
+        problem=f"{stray}, not from the sandbox" if stray else run.problem,
         built=find_built(run.modules, folder),
     )
 
 
-def _read_answers(visited: Visited) -> RoomRun:
+def _read_answers(visited: Visited) -> SandboxRun:
     heard = visited.heard
     reports = Reports()
     reached: dict[str, frozenset[str]] = {}
@@ -144,7 +144,7 @@ def _read_answers(visited: Visited) -> RoomRun:
         reports = _finished(reports, collected)
     elif not has_ended and not problem:
         problem = "pytest ended too early" + _last_line(heard.output)
-    return RoomRun(
+    return SandboxRun(
         kind=visited.kind,
         seconds=heard.seconds,
         reports=reports,

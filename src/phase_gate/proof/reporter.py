@@ -1,4 +1,4 @@
-"""Loaded by pytest in a room: tells the process that made the room how each test ended, and where modules came from.
+"""Loaded by pytest in a sandbox: tells the process that made it how each test ended, and where modules came from.
 
 Only that: no state, no judgement. It speaks through a socket that was opened for it, with a word that only both know.
 """
@@ -17,17 +17,17 @@ import pytest
 from _pytest.config import ConftestImportFailure
 
 from phase_gate.gate.inventory import bare_id
+from phase_gate.proof.line import Line
 from phase_gate.recording.modules import missing_module
-from phase_gate.rooms.line import Line
 from phase_gate.storage.ownership import is_in_environment
 from phase_gate.storage.root import relative_id
 
 #: The number of the socket.
-VARIABLE = "PHASE_GATE_ROOM"
+VARIABLE = "PHASE_GATE_SANDBOX"
 
 
-#: Options that have no place in a room, and what they are there.
-_IN_A_ROOM: dict[str, object] = {
+#: Options that have no place in a sandbox, and what they are there.
+_IN_A_SANDBOX: dict[str, object] = {
     # A few tests in one process: starting workers would take longer than running them.
     "numprocesses": None,
     "dist": "no",
@@ -58,7 +58,7 @@ _IN_A_ROOM: dict[str, object] = {
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     if VARIABLE in os.environ:
-        for name, value in _IN_A_ROOM.items():
+        for name, value in _IN_A_SANDBOX.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
     return (yield)
@@ -71,16 +71,16 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     except ConftestImportFailure as failure:
         # pytest ends here, before anything is configured.
         if line := Line.take(VARIABLE):
-            RoomReporter(early_config, line).tell_broken(failure.path)
+            SandboxReporter(early_config, line).tell_broken(failure.path)
         raise
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if line := Line.take(VARIABLE):
-        config.pluginmanager.register(RoomReporter(config, line), "phase_gate_room")
+        config.pluginmanager.register(SandboxReporter(config, line), "phase_gate_sandbox")
 
 
-class RoomReporter:
+class SandboxReporter:
     def __init__(self, config: pytest.Config, line: Line) -> None:
         order = line.order
         self._send = line.send
@@ -195,7 +195,7 @@ class RoomReporter:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-        # Behind links, and as long as the room is there.
+        # Behind links, and as long as the sandbox is there.
         self._send("ended", status=int(exitstatus), modules=sorted(map(os.path.realpath, files - {""})))
 
 

@@ -1,6 +1,6 @@
-"""A room as a copied folder, for systems where nothing can be mounted over the project.
+"""A sandbox as a copied folder, for systems where nothing can be mounted over the project.
 
-A room that was left behind by a killed process is removed by the next proof: its lock is free then.
+A sandbox that was left behind by a killed process is removed by the next proof: its lock is free then.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from phase_gate.storage.lock import LockedError, RunLock
 from phase_gate.storage.ownership import is_in_environment
 from phase_gate.storage.tree.walk import SKIP_MARKS, SKIPPED_FOLDERS
 
-_PREFIX = "phase-gate-room-"
+_PREFIX = "phase-gate-sandbox-"
 _LOCK = ".lock"
 
 #: Folders that are copied although a walk for sources leaves them out: built extensions lie there.
@@ -26,8 +26,8 @@ _COPIED = frozenset({"build", "dist"})
 
 
 @contextlib.contextmanager
-def room_folder() -> Iterator[Path]:
-    """Make an empty folder for a room; it is gone afterwards."""
+def sandbox_folder() -> Iterator[Path]:
+    """Make an empty folder for a sandbox; it is gone afterwards."""
     folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX)))
     lock = RunLock(_lock_file(folder))
     try:
@@ -38,8 +38,8 @@ def room_folder() -> Iterator[Path]:
         lock.release()
 
 
-def remove_left_rooms() -> None:
-    """Remove the rooms of processes that were killed: ours by owner, and with a lock that is free."""
+def remove_left_sandboxes() -> None:
+    """Remove the sandboxes of processes that were killed: ours by owner, and with a lock that is free."""
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*.lock"):
         folder = path.with_suffix("")
         lock = RunLock(path)
@@ -101,7 +101,7 @@ def copy_project(root: Path, target: Path) -> None:
 
 
 def _point_inside(link: str, top: str, target: str) -> str:
-    """Return where the copy of a link points: what lies in the project is meant to be that of the room."""
+    """Return where the copy of a link points: what lies in the project is meant to be that of the sandbox."""
     written, real = os.readlink(link), os.path.realpath(link)
     if real != top and not real.startswith(top + os.sep):
         return real

@@ -1,4 +1,4 @@
-"""Started as a program of its own: make a room at the project's own path, then become the command that runs in it.
+"""Started as a program of its own: make a sandbox at the project's own path, then become the command that runs in it.
 
 A mount namespace with an overlay over the project: what is laid out there, and whatever the tests write, lies in memory
 and is gone with the last process in it, however that ends. As an ordinary user it takes a user namespace for the
@@ -18,8 +18,8 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-#: What it ends with where no room could be made; the reason stands on its standard error.
-NO_ROOM = 97
+#: What it ends with where no sandbox could be made; the reason stands on its standard error.
+NO_SANDBOX = 97
 
 _NEW_MOUNTS, _NEW_USER = 0x00020000, 0x10000000
 _PRIVATE, _RECURSIVE, _DETACH = 1 << 18, 1 << 14, 2
@@ -36,8 +36,8 @@ def main() -> None:
             if os.getuid() != plan["uid"]:
                 _become(plan["uid"], plan["gid"])
         except (OSError, ValueError) as error:
-            os.write(2, f"no room: {error}\n".encode())
-            os._exit(NO_ROOM)
+            os.write(2, f"no sandbox: {error}\n".encode())
+            os._exit(NO_SANDBOX)
     os.execve(plan["command"][0], plan["command"], plan["environment"])
 
 
@@ -56,7 +56,7 @@ def read_plan(source: BinaryIO) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def lay_out(root: str, plan: dict[str, Any], contents: dict[str, bytes]) -> None:
-    """Put the files into the room, and take away what is not to be there."""
+    """Put the files into the sandbox, and take away what is not to be there."""
     for path in plan["left_out"]:
         full = os.path.join(root, path)
         if os.path.lexists(full):
@@ -121,7 +121,7 @@ def _enter(root: str) -> None:
     if not is_root:
         _map_ids(f"0 {uid} 1", f"0 {gid} 1")
     _mount("none", "/", None, _PRIVATE | _RECURSIVE, None)
-    memory = tempfile.mkdtemp(prefix="phase-gate-room-")
+    memory = tempfile.mkdtemp(prefix="phase-gate-sandbox-")
     try:
         _mount("tmpfs", memory, "tmpfs", 0, "mode=700")
         upper, work = os.path.join(memory, "upper"), os.path.join(memory, "work")
