@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from phase_gate.visible import find_unseen, fit_encoding, show_line, show_text
+from phase_gate.visible import find_unseen, fit_encoding, name_first, show_line, show_text
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,18 @@ def _has_a_look(character: str) -> bool:
 )
 def test_a_terminal_gets_signs_that_it_has(text: str, encoding: str | None, shown: str) -> None:
     assert fit_encoding(text, encoding) == shown
+
+
+@pytest.mark.parametrize(
+    ("names", "beside", "said"),
+    [
+        pytest.param("", 0, "", id="none"),
+        pytest.param("a", 0, "a", id="one"),
+        pytest.param("abc", 0, "a, b, c", id="as-many-as-are-named"),
+        pytest.param("abcd", 0, "a, b, c and 1 more", id="one-more"),
+        pytest.param("abcde", 24, "a, b, c and 26 more", id="some-that-have-no-name-here"),
+        pytest.param("a", 2, "a and 2 more", id="only-some-that-have-no-name-here"),
+    ],
+)
+def test_the_first_and_the_others_add_up(names: str, beside: int, said: str) -> None:
+    assert name_first(names, beside=beside) == said

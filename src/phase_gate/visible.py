@@ -145,3 +145,13 @@ def _escape(character: str) -> str:
 def count(number: int, noun: str) -> str:
     """Return `1 test`, `2 tests`."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def name_first(names: Iterable[str], at_most: int = 3, *, beside: int = 0) -> str:
+    """Return `a, b, c and 4 more`.
+
+    :param beside: how many there are whose names are not known here.
+    """
+    rows = [*names]
+    more = len(rows[at_most:]) + beside
+    return ", ".join(rows[:at_most]) + (f" and {more} more" if more else "")

@@ -10,10 +10,12 @@ from phase_gate.gate import status
 from phase_gate.gate.advice import Advice
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, with_breaker
+from phase_gate.gate.findings import ALREADY_PASSING, cap_findings, name_tests
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Answer, Reading
 from phase_gate.gate.status import show_next, show_verdict
 from phase_gate.rules.files import load_shipped_workflow
+from phase_gate.values import replace
 from phase_gate.verification.judging import advise_task
 from phase_gate.verification.model import FailureType
 from phase_gate.workflow.model import Phase, Workflow
@@ -90,3 +92,25 @@ def test_what_people_see() -> None:
     assert show_next("pytest --phase=red", "") == "pytest --phase=red"
     assert show_verdict("closed", "1 test fails") == "go on: 1 test fails"
     assert show_verdict("open", "both gates are open") == "both gates are open"
+
+
+@pytest.mark.parametrize(
+    ("guards", "slug"),
+    [
+        pytest.param((), ALREADY_PASSING, id="clause"),
+        pytest.param(("red-for-a-reason",), "red-for-a-reason", id="guard"),
+    ],
+)
+def test_names_and_the_number_of_the_others_add_up(guards: tuple[str, ...], slug: str) -> None:
+    shipped = WORKFLOWS[0]
+    red = shipped.phases[0]
+    phase = replace(red, gate_1=replace(red.gate_1, guards=guards))
+    workflow = replace(shipped, phases=(phase, *shipped.phases[1:]))
+    ids = [f"t.py::test_{number:02}" for number in range(29)]
+    measured = Measured(
+        metrics={"tests_total": 29, "tests_passing": 29, "tests_failing": 0, "criteria_count": 1},
+        findings=cap_findings(name_tests(slug, "hard", ids, "passes already")),
+    )
+    subject = Subject(task="default", cycle=1, phase=phase.name, run="r1", at=AT, iteration=1)
+    reason = evaluate(workflow, phase, subject, measured, Reading(answer="absent")).reason
+    assert "t.py::test_00, t.py::test_01, t.py::test_02 and 26 more" in reason

@@ -42,6 +42,12 @@ def test_many_are_named_up_to_a_number_and_one_stands_for_the_rest() -> None:
     assert (found[-1].slug, found[-1].tier, found[-1].detail, found[-1].id) == ("tests-kept", "hard", "and 7 more", "")
 
 
+def test_what_was_named_up_to_a_number_before_still_adds_up() -> None:
+    once = cap_findings(some(NAMED_AT_MOST + 9))
+    assert cap_findings(once) == once
+    assert len(once) - 1 + sum(finding.more for finding in once) == NAMED_AT_MOST + 9
+
+
 def test_each_slug_has_a_number_of_its_own() -> None:
     found = cap_findings([*some(NAMED_AT_MOST + 1, "one"), *some(2, "two"), *some(NAMED_AT_MOST + 2, "three")])
     assert [finding.detail for finding in found if finding.id == ""] == ["and 1 more", "and 2 more"]

@@ -14,7 +14,7 @@ from phase_gate.gate.order import stuck_error
 from phase_gate.gate.parts import PIPELINE, parts_of
 from phase_gate.gate.rejudging import evaluate_again, evaluate_call, evaluate_without_run, judgement_events
 from phase_gate.gate.signals import ABSENT, Reading, Signal, read_signal, strictest
-from phase_gate.gate.standing import hint_at_outputs, name_changed
+from phase_gate.gate.standing import hint_at_outputs
 from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.status import show_next
 from phase_gate.gate.ways import way_to, way_to_begin
@@ -31,6 +31,7 @@ from phase_gate.storage.signal_file import (
 from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.values import replace
+from phase_gate.visible import name_first
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import of_task
 
@@ -201,7 +202,7 @@ def _why_stale(state: State, phase: Phase, task: Task) -> str:
     if state.is_forked:
         return LATE
     if task.tree.digest != measured.tree:
-        names = name_changed(task.changed_files)
+        names = name_first(task.changed_files)
         changed = f"files have changed since iteration {measured.iteration}: no run has tested them"
         return f"{changed} ({names})" if names else changed
     return ""

@@ -6,7 +6,7 @@ Pure. Part of the evaluation, not of a renderer, so that panel, JSON and hooks s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import Breaker, describe_open
@@ -16,7 +16,7 @@ from phase_gate.gate.signals import Reading
 from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.gate.ways import describe_decisions, way_back, way_to, way_to_begin
 from phase_gate.values import Value
-from phase_gate.visible import count
+from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import of_task, signal_command
@@ -34,9 +34,6 @@ _HOW_TO_FILL = {
     True: "write the test for this step, and let it run: it has to fail",
     False: "let the tests run: a skipped one shows nothing",
 }
-
-#: Findings that the reason names; the report has them all.
-_NAMED = 3
 
 
 class Advice(Value, kw_only=False):
@@ -188,20 +185,21 @@ def _find_missing(
 
 def _names(guard: str, findings: tuple[Finding, ...]) -> str:
     """Return what the guard's findings are about, the first three by name."""
-    named = [finding.id or finding.file or finding.detail for finding in findings if finding.belongs_to(guard)]
-    return f" ({_first(named)})" if named else ""
+    rows = [finding for finding in findings if finding.belongs_to(guard)]
+    return f" ({_first(rows)})" if rows else ""
 
 
 def _name_files(metric: str, findings: tuple[Finding, ...]) -> str:
     """Return the files that keep a metric from being what is wanted, the first three by name."""
     slug, words = _SPOKEN_OF_BY.get(metric, ("", ""))
-    named = [finding.place for finding in findings if finding.slug == slug and finding.file]
-    return f"{words}{_first(named)}" if named else ""
+    rows = [finding for finding in findings if finding.slug == slug and (finding.file or finding.more)]
+    return f"{words}{_first(rows)}" if rows else ""
 
 
-def _first(named: list[str]) -> str:
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    return f"{', '.join(named[:_NAMED])}{more}"
+def _first(findings: Iterable[Finding]) -> str:
+    rows = tuple(findings)
+    names = [finding.place or finding.detail for finding in rows if not finding.more]
+    return name_first(names, beside=sum(finding.more for finding in rows))
 
 
 def _declare_or_run(clauses: list[Clause], again: str, task: str) -> tuple[str, str]:

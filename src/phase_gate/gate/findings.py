@@ -41,6 +41,8 @@ class Finding(Value):
     #: What the finding is about, as a hash: a waiver covers this and nothing that comes later.
     proof: str = ""
     change: Change = ""
+    #: How many others it stands for, where a report does not name them all.
+    more: int = 0
 
     def belongs_to(self, guard: str) -> bool:
         return guard in (self.guard or self.slug, self.slug)
@@ -76,18 +78,24 @@ def is_said_by(finding: Mapping[str, Any], notes: Iterable[str]) -> bool:
 def cap_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return at most so many of each slug as a report names; one more stands for all the others.
 
-    That one carries a hash of what it stands for, so that a waiver covers those and no later ones.
+    That one carries a hash of what it stands for, so that a waiver covers those and no later ones. What was capped
+    before stays as it is.
     """
     by_slug: dict[str, list[Finding]] = {}
     for finding in findings:
         by_slug.setdefault(finding.slug, []).append(finding)
     capped: list[Finding] = []
-    for slug, rows in by_slug.items():
-        capped += rows[:NAMED_AT_MOST]
-        rest = rows[NAMED_AT_MOST:]
+    for rows in by_slug.values():
+        rest = [] if any(finding.more for finding in rows) else rows[NAMED_AT_MOST:]
+        capped += rows[: len(rows) - len(rest)]
         if rest:
-            proof = sha256("\n".join(finding.key for finding in rest).encode("utf-8", "replace")).hexdigest()
-            capped.append(
-                Finding(slug=slug, guard=rest[0].guard, tier=rest[0].tier, detail=f"and {len(rest)} more", proof=proof)
-            )
+            capped.append(_stand_for(rest))
     return tuple(capped)
+
+
+def _stand_for(rest: list[Finding]) -> Finding:
+    first, more = rest[0], len(rest)
+    proof = sha256("\n".join(finding.key for finding in rest).encode("utf-8", "replace")).hexdigest()
+    return Finding(
+        slug=first.slug, guard=first.guard, tier=first.tier, detail=f"and {more} more", proof=proof, more=more
+    )

@@ -5,8 +5,6 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
 from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, Finding, name_tests
 from phase_gate.gate.freeze import find_altered, find_changed_settings
@@ -17,16 +15,13 @@ from phase_gate.gate.proofs import proof_findings, proof_notes, proof_values
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import State
-from phase_gate.visible import count
+from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Workflow
 
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
 GREEN_WITHOUT_CHANGE = "green-without-change"
 
-
-#: Tests that a note names.
-_NAMED = 3
 
 #: Seconds that a suite has to have taken, and how many times faster it has to have become, to look odd.
 _TIME_TAKEN, _SUDDENLY = 2.0, 20
@@ -295,16 +290,16 @@ def take_notes(run: JudgedRun) -> tuple[str, ...]:
     if record.session.narrowed_by and run.classified.kind is Kind.COMPLETE:
         notes.append(f"narrowed: {'; '.join(record.session.narrowed_by)}")
     if judged.rows_passing:
-        notes.append(f"rows of red tests that pass already: {_first(judged.rows_passing)}")
+        notes.append(f"rows of red tests that pass already: {name_first(sorted(judged.rows_passing))}")
     if record.session.guarding:
         said = [f"{test_id} ({why})" for test_id, why in record.session.guarding.items()]
-        notes.append(f"guarding what works already, not counted: {_first(said)}")
+        notes.append(f"guarding what works already, not counted: {name_first(sorted(said))}")
     if run.moves:
         moved = [f"{old} -> {new}" for old, new in run.moves.items()]
-        notes.append(f"{count(len(moved), 'test')} moved: {_first(moved)}")
+        notes.append(f"{count(len(moved), 'test')} moved: {name_first(sorted(moved))}")
     if run.audit.passing_by:
         gone = run.audit.passing_by
-        notes.append(f"{count(len(gone), 'test')} came after the freeze and went again: {_first(gone)}")
+        notes.append(f"{count(len(gone), 'test')} came after the freeze and went again: {name_first(sorted(gone))}")
     exempt = [record.session.outcomes[test_id] for test_id in judged.exempt - judged.excused]
     skipped = sum(bucket in (Bucket.SKIPPED, Bucket.SKIPPED_IF) for bucket in exempt)
     marked = len(exempt) - skipped
@@ -321,10 +316,3 @@ def take_notes(run: JudgedRun) -> tuple[str, ...]:
     if shown:
         notes.append(f"exempt: {', '.join(shown)}")
     return (*notes, *proof_notes(run.state, record.sources.tree))
-
-
-def _first(names: Iterable[str]) -> str:
-    """Return the first of them, and how many more there are."""
-    names = sorted(names)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

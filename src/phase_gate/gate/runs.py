@@ -6,7 +6,7 @@ Pure: the facts of a run are arguments. Only a complete run may open Gate 1.
 from __future__ import annotations
 
 from phase_gate.values import StrEnum, Value
-from phase_gate.visible import count
+from phase_gate.visible import count, name_first
 
 
 class Kind(StrEnum):
@@ -62,11 +62,7 @@ def classify_run(facts: RunFacts) -> Classified:
     if facts.not_run:
         return Classified(Kind.INCOMPLETE, f"{count(facts.not_run, 'collected test')} did not run")
     if facts.changed_sources:
-        shown = ", ".join(facts.changed_sources[:3])
-        more = len(facts.changed_sources) - 3
-        return Classified(
-            Kind.INCOMPLETE, f"sources changed while it ran: {shown}" + (f" and {more} more" if more > 0 else "")
-        )
+        return Classified(Kind.INCOMPLETE, f"sources changed while it ran: {name_first(facts.changed_sources)}")
     if facts.unselected:
         by = f" ({'; '.join(facts.narrowed_by)})" if facts.narrowed_by else ""
         return Classified(Kind.PARTIAL, f"{count(facts.unselected, 'known test')} did not run{by}")

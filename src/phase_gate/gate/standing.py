@@ -13,15 +13,13 @@ from phase_gate.gate.parts import PIPELINE, parts_of
 from phase_gate.gate.state import Json, State
 from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.values import Value, replace
+from phase_gate.visible import name_first
 from phase_gate.workflow.names import of_task, run_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.workflow.model import Tests
     from phase_gate.workflow.settings import ExitMeaning
-
-#: Files that are named where several have changed.
-_NAMED = 3
 
 
 class Standing(Value):
@@ -187,15 +185,9 @@ def is_person_called(state: State) -> bool:
     return bool(evaluation["status"] == "needs-person")
 
 
-def name_changed(changed: Sequence[str]) -> str:
-    """Return the first of these files, and how many more there are."""
-    more = len(changed) - _NAMED
-    return ", ".join(changed[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
 def say_changed(changed: Sequence[str]) -> str:
     """Return that the last verdict speaks of other files, and of which."""
-    names = name_changed(changed)
+    names = name_first(changed)
     return "files have changed since the last run" + (f" ({names})" if names else "")
 
 
