@@ -143,12 +143,6 @@ class TamperedError(StateError):
     slug = "state-tampered"
 
 
-class OwnCodeError(StateError):
-    """A file of ours was written while the project's code ran, before it was loaded."""
-
-    slug = "own-code-written"
-
-
 class RollbackError(StateError):
     """The state folder is older than what this user has already seen of it."""
 
@@ -279,7 +273,6 @@ MESSAGES: Mapping[str, str] = {
     "not-allowed": "Allowed at another time, but not now. The message says what is missing.",
     "other-interpreter": "How a test is recorded, and kept from tampering, rests on CPython. PyPy is not supported.",
     "output-lost": "The answer could not be written where it was sent. What the command did is done all the same.",
-    "own-code-written": "A file of phase-gate itself was written while the tests ran. Nothing is judged with it.",
     "phase-order": "The workflow does not allow this phase now. The message says what is missing.",
     "shards-refused": "The records of shards are not one whole run: one is missing, repeated, unfinished or foreign.",
     "stale-signal": "A signal speaks of one run on one tree. Something ran or changed since: give it anew.",

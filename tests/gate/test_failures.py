@@ -60,15 +60,18 @@ def facts(*exception: str, **more: object) -> FailureFacts:
             Reason.PROJECT_ERROR,
             id="project-code-misses-an-attribute-of-its-own",
         ),
-        pytest.param(facts("TypeError", *ERROR, uses_project=True), Reason.MISUSE, id="what-the-code-gave-is-used"),
+        pytest.param(facts("TypeError", *ERROR), Reason.MISUSE, id="what-the-code-gave-is-used"),
+        pytest.param(facts("TypeError", *ERROR, stage="setup"), Reason.MISUSE, id="a-fixture-uses-it"),
         pytest.param(
-            facts("TypeError", *ERROR, stage="setup", uses_project=True), Reason.MISUSE, id="a-fixture-uses-it"
+            facts("KeyError", *ERROR, statement="raise", is_conditional=True), Reason.MISUSE, id="an-error-passed-on"
         ),
+        pytest.param(facts("CalledProcessError", *ERROR), Reason.MISUSE, id="a-command-that-fails"),
         pytest.param(
-            facts("KeyError", *ERROR, statement="raise", is_conditional=True, uses_project=True),
+            facts("ZeroDivisionError", *ERROR, is_by_constants=True, is_conditional=True),
             Reason.MISUSE,
-            id="an-error-passed-on",
+            id="a-context-that-does-not-suppress",
         ),
+        pytest.param(facts("TimeoutError", "OSError", *ERROR, message="timed out"), Reason.MISUSE, id="no-server-yet"),
         pytest.param(facts(*IMPORT, missing="basket", missing_owner="project"), Reason.STRUCTURAL, id="no-module-yet"),
         pytest.param(facts(*IMPORT), Reason.STRUCTURAL, id="an-import-error-without-a-name"),
         pytest.param(facts(*ATTRIBUTE, lacks_attribute=True), Reason.STRUCTURAL, id="no-method-yet"),
@@ -99,11 +102,6 @@ def facts(*exception: str, **more: object) -> FailureFacts:
         pytest.param(facts(*FAILED, is_explicit_fail=True), Reason.STUB, id="pytest-fail"),
         pytest.param(facts(*ASSERTION, is_explicit_fail=True), Reason.STUB, id="self-fail"),
         pytest.param(facts("NotImplementedError", *ERROR, statement="raise"), Reason.STUB, id="a-raise"),
-        pytest.param(
-            facts("NotImplementedError", *ERROR, statement="raise", uses_project=True),
-            Reason.STUB,
-            id="a-raise-beside-project-code",
-        ),
         pytest.param(facts(*ASSERTION, statement="raise"), Reason.STUB, id="a-raised-assertion"),
         pytest.param(facts(*ASSERTION, statement="constant assert"), Reason.STUB, id="assert-false"),
         pytest.param(
@@ -129,18 +127,10 @@ def facts(*exception: str, **more: object) -> FailureFacts:
             facts("KeyError", *ERROR, stage="teardown", place="project"), Reason.TEARDOWN_ONLY, id="a-teardown-of-code"
         ),
         pytest.param(facts("NameError", *ERROR), Reason.TEST_ERROR, id="the-test-s-own-mistake"),
-        pytest.param(facts(*ATTRIBUTE), Reason.TEST_ERROR, id="somebody-else-s-object-lacks-it"),
+        pytest.param(facts("KeyError", *ERROR, is_by_constants=True), Reason.TEST_ERROR, id="its-own-constants"),
         pytest.param(facts("OSError", *ERROR, place="foreign"), Reason.TEST_ERROR, id="nobody-s-code"),
         pytest.param(facts(*FAILED, place="foreign"), Reason.BROKEN_TEST, id="pytest-can-t-run-it"),
         pytest.param(facts(*FAILED, is_refused_by_pytest=True), Reason.BROKEN_TEST, id="a-fixture-is-called"),
-        pytest.param(
-            facts("KeyError", *ERROR, statement="raise", is_conditional=True),
-            Reason.TEST_ERROR,
-            id="a-raise-under-a-condition-of-its-own",
-        ),
-        pytest.param(
-            facts("TimeoutError", "OSError", *ERROR, message="timed out"), Reason.TEST_ERROR, id="a-slow-network"
-        ),
     ],
 )
 def test_class_of_a_failure(seen: FailureFacts, reason: Reason) -> None:

@@ -1,10 +1,10 @@
-"""Old tests that are gone in the next cycle: named, unless they only moved."""
+"""Old tests that are gone in the next cycle: named, unless they only moved; and ids that no two runs share."""
 
 from __future__ import annotations
 
 import pytest
 
-from phase_gate.gate.inventory import Inventory, TestFile, bare_name, find_gone
+from phase_gate.gate.inventory import Inventory, TestFile, bare_name, find_gone, find_renamed
 
 
 def inventory(**files: dict[str, str]) -> Inventory:
@@ -54,3 +54,19 @@ def test_a_test_without_a_body_is_known_by_its_name() -> None:
     before = inventory(calc={"calc.add": "", "calc.sub": ""})
     gone = find_gone(before, list(before.ids()), inventory(sums={"calc.add": ""}))
     assert gone == ["calc.py::calc.sub"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "present", "is_renamed"),
+    [
+        pytest.param("t.py::test_a[{'x', 'y'}]", "t.py::test_a[{'y', 'x'}]", True, id="a-set"),
+        pytest.param("t.py::test_a[<X at 0x7f00>]", "t.py::test_a[<X at 0x7fab12>]", True, id="an-address"),
+        pytest.param("t.py::test_a[-2345678901234567]", "t.py::test_a[1234567890123456789]", True, id="a-hash"),
+        pytest.param("t.py::test_a[{'x', 'y'}]", "t.py::test_a[{'y', 'z'}]", False, id="another-value"),
+        pytest.param("t.py::test_a[12]", "t.py::test_b[21]", False, id="another-function"),
+        pytest.param("t.py::test_a[1]", "t.py::test_a[2]", False, id="another-number"),
+        pytest.param("t.py::test_a", "t.py::test_a[]", False, id="no-rows"),
+    ],
+)
+def test_ids_that_no_two_runs_share(missing: str, present: str, is_renamed: bool) -> None:
+    assert find_renamed([missing], [present]) == ({missing} if is_renamed else frozenset())

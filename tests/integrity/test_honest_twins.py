@@ -16,10 +16,11 @@ from tests.integrity.cheats_weakened import WEAKENED
 from tests.integrity.rows import Attempt
 from tests.integrity.shared import distinct_twins, rows_of
 from tests.integrity.twins import TWINS
+from tests.integrity.twins_real import REAL_TWINS
 
 _NUMBERED = (SELECTION, REMOVAL, SILENCE, WEAKENED, OUTCOMES, RED)
 BESIDE_CHEATS = distinct_twins(rows_of(*_NUMBERED) + ORDER + CRITERIA_ROWS)
-ALL = {**BESIDE_CHEATS, **TWINS}
+ALL = {**BESIDE_CHEATS, **TWINS, **REAL_TWINS}
 
 
 @pytest.mark.sampled(5)
@@ -29,6 +30,6 @@ def test_opens_beside_a_cheat(bench: Workbench, twin: Attempt) -> None:
 
 
 # None is left out: each is a kind of its own.
-@pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
+@pytest.mark.parametrize("twin", [*TWINS.values(), *REAL_TWINS.values()], ids=[*TWINS, *REAL_TWINS])
 def test_opens(bench: Workbench, twin: Attempt) -> None:
     bench.check_twin(twin)

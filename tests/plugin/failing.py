@@ -10,6 +10,7 @@ from phase_gate.gate.failures import Reason
 from phase_gate.values import Value
 
 CODE = """\
+import contextlib
 import functools
 
 
@@ -34,6 +35,11 @@ def todo():
 
 def deep(depth=0):
     return deep(depth + 1)
+
+
+@contextlib.contextmanager
+def ignoring(kind):
+    yield
 
 
 def several():
@@ -125,6 +131,7 @@ asyncio_default_fixture_loop_scope = "function"
 
 PLUGINS = ("pytest_timeout", "pytest_asyncio.plugin")
 
+COMMAND = "import subprocess, sys\n"
 HEAD = "import pytest\n\nimport shop\nfrom shop import *\n\n\n"
 
 
@@ -249,6 +256,23 @@ ACCEPTED: tuple[Case, ...] = (
         "    def test_it(self):\n        assert self.cart\n",
         Reason.MISUSE,
     ),
+    # In doubt it is the code: none of these can turn green if it is not.
+    inside(
+        "command-that-fails", f"{COMMAND}subprocess.run([sys.executable, '-m', 'shop.main'], check=True)", Reason.MISUSE
+    ),
+    inside(
+        "command-without-an-answer",
+        f"{COMMAND}assert subprocess.check_output([sys.executable, '-m', 'shop.main']) == b'1'",
+        Reason.MISUSE,
+    ),
+    inside("context-that-does-not-suppress", "with ignoring(ZeroDivisionError):\n    1 / 0", Reason.MISUSE),
+    inside("context-that-lets-a-raise-through", "with ignoring(KeyError):\n    raise KeyError", Reason.MISUSE),
+    inside("codec-that-is-not-registered", "assert 'one'.encode('shop') == b'eno'", Reason.MISUSE),
+    Case(
+        "class-of-the-tests-own",
+        f"{HEAD}class Own:\n    size = 1\n\n\ndef test_it():\n    assert Own('apples').size\n",
+        Reason.MISUSE,
+    ),
     Case("no-module-yet", "import basket\n\n\ndef test_it():\n    assert basket.x\n", Reason.STRUCTURAL),
     Case(
         "no-module-in-the-package-yet",
@@ -346,11 +370,6 @@ REFUSED: tuple[Case, ...] = (
         "time-out", "import time\nwhile True:\n    time.sleep(0.01)", Reason.TIMEOUT, mark="@pytest.mark.timeout(0.1)\n"
     ),
     inside("teardown-only", "assert total([1]) == 1", Reason.TEARDOWN_ONLY, arguments="bad_end"),
-    Case(
-        "class-of-the-tests-own",
-        f"{HEAD}class Own:\n    size = 1\n\n\ndef test_it():\n    assert Own('apples').size\n",
-        Reason.TEST_ERROR,
-    ),
     inside("own-name-misspelt", "assert totl([1]) == 1", Reason.TEST_ERROR, head=""),
     inside("own-arithmetic-beside-the-code", "assert total([1]) == 1 / 0", Reason.TEST_ERROR),
     inside(
@@ -360,7 +379,6 @@ REFUSED: tuple[Case, ...] = (
         head="from shop import find\n\n\n",
     ),
     inside("own-dictionary", "assert {}['price'] == 1", Reason.STUB, head=""),
-    inside("own-recursion", "assert again() == 1", Reason.TEST_ERROR, head="def again():\n    return again()\n\n\n"),
     Case("own-module-level", "X = 1 / 0\n\n\ndef test_it():\n    assert X\n", Reason.TEST_ERROR),
     inside("async-without-a-plugin", "assert total([1]) == 2", Reason.BROKEN_TEST, mark="async "),
     inside(

@@ -168,7 +168,7 @@ def test_code_in_an_environment_below_the_root_is_somebody_else_s(sample: Sample
         }
     )
     sample.pytest("--phase=red", "tests")
-    assert classes_of(sample) == {"tests/test_theirs.py::test_it": "test-error"}
+    assert classes_of(sample) == {"tests/test_theirs.py::test_it": "misuse"}
 
 
 def test_a_test_that_is_mended_is_read_anew(sample: Sample) -> None:

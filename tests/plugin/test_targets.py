@@ -114,6 +114,39 @@ def test_a_committed_test_that_fails_is_a_target(sample: Sample) -> None:
     assert targets(sample) == ["test_new.py::test_new"]
 
 
+ROWS = """\
+import pytest
+
+
+SKIPPED, EXPECTED = pytest.param(2, marks=pytest.mark.skip), pytest.param(3, marks=pytest.mark.xfail)
+
+
+@pytest.mark.parametrize("number", [1, SKIPPED, EXPECTED])
+def test_rows(number):
+    assert number < 3
+"""
+
+
+@pytest.mark.parametrize("is_old", [True, False], ids=["old", "new"])
+def test_what_is_skipped_or_expected_to_fail_in_red_is_no_target(sample: Sample, is_old: bool) -> None:
+    skipped = ROWS.replace("[1, ", "[") if not is_old else ROWS
+    sample.write(test_rows=skipped if is_old else "").commit_all()
+    sample.write(test_rows=skipped, test_new=NEW)
+    assert red(sample).code == 0
+    assert numbers(sample) == [1, 1, 0, 2 if is_old else 1]
+    assert targets(sample) == ["test_new.py::test_new"]
+
+
+def test_a_target_that_is_skipped_before_red_is_over_stays_one(sample: Sample) -> None:
+    sample.write(test_old=OLD).commit_all()
+    sample.write(test_new=NEW, test_more=NEW.replace("test_new", "test_more"))
+    assert red(sample).code == 0
+    sample.write(test_more="import pytest\n\n\n@pytest.mark.skip\n" + NEW.replace("test_new", "test_more"))
+    assert red(sample).code == 10
+    assert numbers(sample) == [2, 1, 0, 4]
+    assert targets(sample) == ["test_more.py::test_more", "test_new.py::test_new"]
+
+
 def test_a_project_in_a_folder_of_its_repository(sample: Sample) -> None:
     sample.write({"app/pytest.ini": "[pytest]\n", "app/test_old.py": OLD}).commit_all()
     sample.write({"app/test_new.py": NEW})
@@ -398,3 +431,30 @@ def test_a_module_that_cannot_be_imported_is_a_known_failure(sample: Sample) -> 
     sample.write(test_new=NEW)
     assert red(sample).code == 0
     assert numbers(sample) == [1, 1, 0, 3]
+
+
+# --- ids that no two runs share
+
+
+SEEDED = """\
+import pytest
+
+from calc import size
+
+
+@pytest.mark.parametrize("names", [frozenset({"ab", "cd", "ef", "gh", "ij"})], ids=repr)
+def test_size(names):
+    assert size(names) == len(names)
+"""
+
+
+@pytest.mark.processes
+def test_ids_that_follow_the_hash_seed_are_told_so(sample: Sample) -> None:
+    sample.write(test_size=SEEDED, calc="def size(names):\n    return None\n")
+    assert sample.pytest_process("--phase=red", "--exit-signal=it fails", PYTHONHASHSEED="1").code == 0
+    sample.write(calc="def size(names):\n    return len(names)\n")
+    ran = sample.pytest_process("--phase=green", PYTHONHASHSEED="2")
+    assert ran.code == 10
+    assert "its id is another one in every run: it has a set, a hash or an address in it" in words(ran)
+    assert "give the rows ids that stay" in words(ran)
+    assert "put the tests back" not in words(ran)

@@ -1,4 +1,4 @@
-"""What is loaded once tests have run is ours: not what they put under our names, nor what they wrote into our files."""
+"""What is loaded once tests have run is ours, and not what they put under our names."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import importlib._bootstrap
 import importlib._bootstrap_external
 import marshal
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,11 +18,10 @@ from typing import Any
 import pytest
 
 import phase_gate
-from phase_gate.errors import OwnCodeError
 from phase_gate.recording import loading
 from phase_gate.recording.loading import FINDER, LISTED
 from phase_gate.recording.tamper.own_work import OwnWork
-from tests.support import Sample
+from tests.support import OURS, Sample
 
 FOLDER = Path(phase_gate.__file__).parent
 #: One that neither these tests nor a session needs, to be loaded and unloaded at will.
@@ -119,45 +119,50 @@ def test_what_importing_needs_is_its_own_while_we_work(
     assert ours.__file__ == str(FOLDER / "report" / "ci.py")
 
 
-# --- a file of ours that was written since
+# --- compiled code, whoever has touched the files
 
 
-def make(folder: Path) -> tuple[Path, Path]:
-    source, cached = folder / "it.py", folder / "it.pyc"
+@pytest.mark.parametrize("is_stale", [False, True], ids=["of-the-source-as-it-is", "of-another-source"])
+def test_compiled_code_is_taken_if_it_is_of_the_source(tmp_path: Path, is_stale: bool) -> None:
+    source, cached = tmp_path / "it.py", tmp_path / "it.pyc"
     source.write_text("MADE = 'by the source'\n")
     status = source.stat()
-    code = compile("MADE = 'by a test'", str(source), "exec")
-    known = int(status.st_mtime).to_bytes(4, "little") + status.st_size.to_bytes(4, "little")
+    code = compile("MADE = 'when it was compiled'", str(source), "exec")
+    known = int(status.st_mtime - is_stale).to_bytes(4, "little") + status.st_size.to_bytes(4, "little")
     cached.write_bytes(importlib.util.MAGIC_NUMBER + b"\0\0\0\0" + known + marshal.dumps(code))
-    return source, cached
+    found, made = loading._OwnLoader("it", str(source), str(cached)).get_code("it"), dict[str, object]()
+    assert found is not None
+    exec(found, made)
+    assert made["MADE"] == ("by the source" if is_stale else "when it was compiled")
 
 
-def wait_for(is_so: Callable[[], bool], file: Path) -> None:
-    """Touch a file until it is so: some file systems have clocks of few ticks."""
-    while not is_so():
-        os.utime(file)
+#: As when another environment is made out of a cache of packages: each file has one more link, and a later `st_ctime`.
+LINKS = """\
+import os
+import phase_gate
+from pathlib import Path
+
+from calc import add
 
 
-@pytest.mark.parametrize("is_written", [False, True], ids=["before", "since"])
-def test_compiled_code_that_was_written_since_is_not_believed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_written: bool
-) -> None:
-    source, cached = make(tmp_path)
-    if is_written:
-        wait_for(lambda: cached.stat().st_ctime > source.stat().st_ctime, cached)
-    monkeypatch.setattr(loading, "_began", (source if is_written else cached).stat().st_ctime)
-    loader = loading._OwnLoader("it", str(source), str(cached))
-    code, made = loader.get_code("it"), dict[str, object]()
-    assert code is not None
-    exec(code, made)
-    assert made["MADE"] == ("by the source" if is_written else "by a test")
+def test_add(tmp_path):
+    for number, file in enumerate(Path(phase_gate.__file__).parent.rglob("*.py")):
+        os.link(file, tmp_path / str(number))
+    assert add(1, 2) == 3
+"""
 
 
-def test_a_source_that_was_written_since_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, cached = make(tmp_path)
-    monkeypatch.setattr(loading, "_began", source.stat().st_ctime - 1)
-    with pytest.raises(OwnCodeError, match="was written while the tests ran"):
-        loading._OwnLoader("it", str(source), str(cached)).get_code("it")
+@pytest.mark.processes
+def test_other_environments_may_link_our_files_while_tests_run(sample: Sample, tmp_path: Path) -> None:
+    copied = tmp_path / "packages"
+    shutil.copytree(FOLDER, copied / "phase_gate", ignore=shutil.ignore_patterns("__pycache__"))
+    sample.write(test_calc=LINKS)
+    for phase, code in (("red", 0), ("green", 10)):
+        ran = sample.process(sys.executable, "-m", "pytest", *OURS, f"--phase={phase}", PYTHONPATH=str(copied))
+        assert ran.code == code, ran.out + ran.err
+        sample.gate("signal", "--reason", "it fails")
+        sample.write(calc="def add(a, b):\n    return a + b\n")
+    assert ran.has("iteration 1")
 
 
 # --- and all of it in a run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 import json
 import os
 import signal
@@ -267,6 +268,15 @@ def test_what_an_installed_distribution_or_python_itself_puts_there_is_not_named
     monkeypatch.setattr(os, "replace", pytest.importorskip("pluggy").PluginManager)
     monkeypatch.setattr(json, "dumps", json.dump)
     monkeypatch.delitem(sys.modules, "textwrap")
+    assert _noted(work, ownership) == []
+
+
+def test_values_that_python_changes_itself_are_not_named(work: OwnWork, ownership: Ownership) -> None:
+    datetime.datetime.strptime("2020", "%Y")
+    time.tzset()
+    importlib.invalidate_caches()
+    with work:
+        assert {"time.tzname", "_frozen_importlib_external._NamespacePath._epoch"} <= work.left.keys()
     assert _noted(work, ownership) == []
 
 

@@ -22,7 +22,7 @@ class Reason(StrEnum):
     ASSERTION = "assertion"
     RAISES_NOT_MET = "raises-not-met"
     PROJECT_ERROR = "project-error"
-    #: An exception in the test, from using what project code gave.
+    #: An exception in the test, from using what project code gave or did.
     MISUSE = "misuse"
     STRUCTURAL = "structural"
 
@@ -78,14 +78,14 @@ class FailureFacts(Value):
     is_explicit_fail: bool = False
     #: pytest failed it by itself, and not for a `pytest.raises` or `warns` that was not met.
     is_refused_by_pytest: bool = False
-    #: It runs only if something turns out so: under an `if`, in an `except`, after a `return` that was not taken.
+    #: Whether it counts depends on something: on an `if`, an `except`, a `return` that was not taken, on the context of
+    #: a `with`.
     is_conditional: bool = False
     #: The name of a module that could not be imported, or that lacks a name; and whose it is.
     missing: str = ""
     missing_owner: Owner | None = None
     #: An attribute or name that an object of the project's does not have.
     lacks_attribute: bool = False
-    uses_project: bool = False
     #: The expression that raised is made of constants: it would raise whatever the project's code does.
     is_by_constants: bool = False
     #: The test's body asserts something that is not constant.
@@ -152,9 +152,18 @@ def _reason(facts: FailureFacts) -> Reason:
         return Reason.STUB
     if "AssertionError" in names or "DocTestFailure" in names or "MultipleDoctestFailures" in names:
         return Reason.ASSERTION
-    if facts.place == "test" and (facts.is_by_constants or not facts.uses_project):
-        return Reason.TEST_ERROR
-    return Reason.MISUSE if facts.uses_project else Reason.TEST_ERROR
+    return Reason.TEST_ERROR if _is_own_mistake(facts) else Reason.MISUSE
+
+
+def _is_own_mistake(facts: FailureFacts) -> bool:
+    """Tell whether no code of the project's can make a difference. In doubt it can: what can't turn green is harmless.
+
+    A command that ends with an error, a context that does not suppress, a codec that is not registered: all of it may
+    be the code that is to be written, wherever it raises.
+    """
+    if facts.place == "foreign" or "NameError" in facts.exception:
+        return True
+    return facts.is_by_constants and not facts.is_conditional
 
 
 def _structural(facts: FailureFacts) -> Reason:

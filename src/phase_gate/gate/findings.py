@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 Tier = Literal["hard", "advisory"]
 #: What became of the thing that a finding is about; empty where it is about no change.
-Change = Literal["", "added", "altered", "gone", "weakened"]
+Change = Literal["", "added", "altered", "gone", "renamed", "weakened"]
 
 #: New tests that pass where they have to fail: the reason names them, so the panel need not.
 ALREADY_PASSING = "already-passing"
 
 #: A module with tests that pytest could not collect, in a phase that wants passing tests.
 BROKEN_MODULE = "broken-module"
+
+#: What to do about ids that are others in every run.
+KEEP_IDS = "give the rows ids that stay (pytest.param(..., id=...)), or set PYTHONHASHSEED for every run"
 
 #: Findings of one slug that a report names; the metrics have the full number.
 NAMED_AT_MOST = 20

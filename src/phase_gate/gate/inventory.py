@@ -5,6 +5,7 @@ Pure values. An id is a path relative to the root, `::`, and the name with its p
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -151,3 +152,19 @@ def find_gone(before: Inventory, missing: Iterable[str], now: Inventory) -> list
 def _likeness(test_id: str, inventory: Inventory) -> str:
     """Return what a test is known by, wherever it stands: its body; where no source shows one, its name."""
     return inventory.body(test_id) or bare_name(split_id(test_id)[1])
+
+
+# --- ids that no two runs share: of a set, which the hash seed orders, or with an address in them
+
+
+def find_renamed(missing: Iterable[str], present: Iterable[str]) -> frozenset[str]:
+    """Return the missing ids that are there with the same letters in another order, or with another address."""
+    missing = frozenset(missing)
+    shapes = {_shape(test_id) for test_id in present if test_id not in missing and "[" in test_id}
+    return frozenset(test_id for test_id in missing if "[" in test_id and _shape(test_id) in shapes)
+
+
+def _shape(test_id: str) -> tuple[str, ...]:
+    function = bare_id(test_id)
+    rows = re.sub(r"0x[0-9a-fA-F]+|-?\d{15,}", "", test_id[len(function) :])
+    return (function, *sorted(rows))

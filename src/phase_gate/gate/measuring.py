@@ -8,7 +8,7 @@ from __future__ import annotations
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
 from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, Finding, name_tests
 from phase_gate.gate.freeze import find_altered, find_changed_settings
-from phase_gate.gate.inventory import bare_id, find_gone, join_id, split_id
+from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, join_id, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
 from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References, all_passed, odd_buckets
 from phase_gate.gate.proofs import proof_findings, proof_notes, proof_values
@@ -123,7 +123,7 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
         *(_refusals(record, judged) if run.phase.tests == "failing" else ()),
         *(_broken_modules(record, judged) if run.phase.tests != "failing" else ()),
         *_passing_too_early(run),
-        *name_tests("tests-kept", "hard", run.audit.missing, "frozen, and no longer in the sources", "gone"),
+        *_missing_tests(run),
         *find_new_skips(judged),
         *run.traced.findings,
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
@@ -230,6 +230,16 @@ def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
         )
         for test_id, failure in rows
     ]
+
+
+def _missing_tests(run: JudgedRun) -> tuple[Finding, ...]:
+    missing = run.audit.missing
+    renamed = find_renamed(missing, run.record.session.outcomes) if missing else frozenset()
+    by_chance = "its id is another one in every run: it has a set, a hash or an address in it"
+    return (
+        *name_tests("tests-kept", "hard", {*missing} - renamed, "frozen, and no longer in the sources", "gone"),
+        *name_tests("tests-kept", "hard", renamed, by_chance, "renamed"),
+    )
 
 
 def _gone(run: JudgedRun) -> list[str]:

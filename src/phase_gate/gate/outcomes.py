@@ -171,6 +171,10 @@ def judge_outcomes(
     for test_id, bucket in others:
         sets[_standing(test_id, bucket, inventory, past, targets)].add(test_id)
     passing |= sets["passing"]
+    if in_first_phase:
+        targets -= sets[
+            "exempt"
+        ]  # skipped, or expected to fail: it shows nothing now, and is not asked for anything then
     red = {bare_id(test_id) for test_id in sets["failing"] & targets if "[" in test_id} if in_first_phase else set()
     waiting = _waiting(outcomes, sets["failing"], targets, failures or {}) if in_first_phase else frozenset()
     return Judgement(

@@ -5,8 +5,8 @@ run most of ours; and a finder that the project put there could give us somethin
 as installed (no compiled file, an older one, a zip file) is left to the import system.
 
 What a green run of passing tests never calls is loaded where it is first needed, which may be after the tests. So that
-it is ours then, too, our finder stays in place; `OwnModules` takes what others have put under our names out of the way
-while we work; and a file that was written since the session began is not believed.
+it is ours then, too, our finder stays in place, and `OwnModules` takes what others have put under our names out of the
+way while we work.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import time
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import SourceFileLoader
 from collections.abc import Callable, Mapping, Sequence
@@ -43,9 +42,6 @@ _HAS_FILES = os.path.isfile(phase_gate.__file__ or "")
 
 #: The modules that were loaded here, each under its name.
 _made: dict[str, ModuleType] = {}
-#: When the first session of this process began: before the project's code could write anything.
-_EVER = float("inf")
-_began = _EVER
 
 
 class _OwnLoader(SourceFileLoader):
@@ -56,22 +52,11 @@ class _OwnLoader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         source = stat(self.path)
-        # By the time that no program can set.
-        if source.st_ctime > _began:
-            from phase_gate.errors import OwnCodeError
-
-            raise OwnCodeError(f"{self.path} was written while the tests ran", remedy="run them again")
-        is_late = _began < _EVER
         try:
             with open_code(self._cached) as file:
                 data = file.read()
-            is_newer = is_late and stat(self._cached).st_ctime > _began
         except OSError:
-            if _IS_PLAIN or not is_late:
-                return super().get_code(fullname)  # and have it compiled for the next run
-            data, is_newer = b"", True  # it may lie elsewhere, written by a test
-        if is_newer:
-            return self.source_to_code(self.get_data(self.path), self.path)
+            return super().get_code(fullname)  # and have it compiled for the next run
         known = (int(source.st_mtime) & 0xFFFFFFFF).to_bytes(4, "little") + (source.st_size & 0xFFFFFFFF).to_bytes(
             4, "little"
         )
@@ -123,8 +108,6 @@ LISTED = _FOLDER + "recording" + os.sep + "ahead.txt"
 
 def load_ahead(kind: str) -> Callable[[], None]:
     """Load what a session needs, on a controller or on a worker; return what is to be called when it has ended."""
-    global _began
-    now = time.time()
     with open(LISTED, encoding="ascii") as file:
         lines = dict(line.split(": ") for line in file)
     is_first = FINDER not in sys.meta_path  # a session may run inside another one
@@ -139,7 +122,6 @@ def load_ahead(kind: str) -> Callable[[], None]:
     finally:
         if collects:
             gc.enable()
-    _began = min(_began, now)
     return _leave if is_first else lambda: None
 
 

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from types import FrameType, FunctionType, ModuleType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 
 import pluggy
 import pytest
@@ -75,7 +75,6 @@ class FailureReader:
             missing=missing,
             missing_owner=owner,
             lacks_attribute=isinstance(error, AttributeError) and self._is_projects(error, frames),
-            uses_project=any(self._uses_project(each) for each, _ in frames),
             is_by_constants=tree is not None and is_constant_at(tree, _position(error, frame)),
             has_check=test_has_check(test_file, test_name),
             file=relative_id(Path(file), Path(self._root)),
@@ -167,34 +166,6 @@ class FailureReader:
         # mock and monkeypatch look for what they are to patch, and raise an error of their own.
         patched = [frames[-1][0].f_locals.get(name) for name in ("target", "obj")] if frames else []
         return any(self._is_project_object(value) for value in patched)
-
-    def _uses_project(self, frame: FrameType) -> bool:
-        """Tell whether the code up here works with something that the project's code gave it."""
-        if self._place_of(frame.f_code.co_filename) == "project":
-            return True
-        if self._place_of(frame.f_code.co_filename) == "foreign":
-            return False
-        names = frame.f_code.co_names
-        used = [frame.f_globals[name] for name in names if name in frame.f_globals]
-        return any(self._has_project_in_it(value) for value in (*used, *frame.f_locals.values()))
-
-    def _has_project_in_it(self, value: object) -> bool:
-        """Tell whether a value is the project's, or the test's own with a base or a decorator of the project's."""
-        if self._is_project_object(value) or self._is_project_code(value):
-            return True
-        own = value if issubclass(type(value), type) else type(value)
-        assert isinstance(own, type)
-        file = getattr(sys.modules.get(vars(own).get("__module__", "")), "__file__", None)
-        if not isinstance(file, str) or self._place_of(file) != "test":
-            return False
-        return any(
-            self._is_project_object(each) or any(map(self._is_project_code, vars(each).values()))
-            for each in own.__mro__
-        )
-
-    def _is_project_code(self, value: object) -> bool:
-        """Tell whether it is a function that the project's code has made, whatever name it was given."""
-        return type(value) is FunctionType and self._place_of(value.__code__.co_filename) == "project"
 
     def _is_project_object(self, value: object) -> bool:
         return bool(self._source_of(value))

@@ -166,7 +166,7 @@ def _blocks(node: ast.stmt, constants: Constants) -> Iterator[tuple[list[ast.stm
             yield from ((node.body, False), (node.orelse, True), (node.finalbody, False))
             yield from ((handler.body, True) for handler in node.handlers)
         case ast.With(body=body) | ast.AsyncWith(body=body):
-            yield body, False
+            yield body, True  # its context may swallow what is raised inside
         case ast.Match(cases=cases):
             yield from ((case.body, True) for case in cases)
 
@@ -236,6 +236,9 @@ _PURE = frozenset(
         "zip",
     ]
 )
+
+#: Methods of constants that call what a project may have registered.
+_BY_CODEC = frozenset({"encode", "decode"})
 
 #: unittest's own checks; what a project calls so itself may look at anything.
 _UNITTEST = frozenset(
@@ -325,6 +328,8 @@ def is_constant(expression: ast.expr, constants: Constants) -> bool:
             pending += ast.iter_child_nodes(node)
             continue
         if isinstance(node.func, ast.Attribute):
+            if node.func.attr in _BY_CODEC:
+                return False
             pending.append(node.func.value)  # "a".upper(): what a constant makes of constants
         elif not isinstance(node.func, ast.Name) or node.func.id not in constants.functions:
             return False

@@ -1,0 +1,85 @@
+"""Honest steps that real projects took, and that the gate once refused or spoke against."""
+
+from __future__ import annotations
+
+from tests.integrity.cheats_red import EMPTY, red
+from tests.integrity.rows import CONFIGURATION, SIGNAL, TEST_FILE, TESTS, Attempt, Base
+
+_COMMIT = (
+    ("git", "init", "-q"),
+    ("git", "add", "."),
+    ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "all"),
+)
+
+#: pyrsistent: an old table, one row of which is never run here.
+_OLD_TABLE = """\
+import pytest
+
+
+@pytest.mark.parametrize("number", [1, pytest.param(2, marks=pytest.mark.skip(reason="not here")), 3])
+def test_old(number):
+    assert number == number * 1
+
+
+@pytest.mark.skipif(True, reason="not here either")
+def test_older():
+    assert not test_older
+"""
+_WITH_OLD_TABLE = Base(
+    files=(("pytest.ini", CONFIGURATION), ("tests/test_old.py", _OLD_TABLE)), commands=_COMMIT, has_red=False
+)
+
+#: Skipped until there is something to run: then it does.
+_SKIPPED_FIRST = f"""\
+{TESTS}
+
+def test_where_there_is_code():
+    pytest.importorskip("price")
+    assert total([2]) == 2
+"""
+
+#: Python's own parts get new values by its own doing, and no test has replaced anything.
+_PYTHONS_OWN = f"""\
+{TESTS}
+
+def test_dates():
+    import datetime
+    import importlib
+
+    importlib.invalidate_caches()
+    assert datetime.datetime.strptime("2020", "%Y").year == total([2020])
+"""
+
+
+def _after(*files: tuple[str, str]) -> Base:
+    return Base(files=(("pytest.ini", CONFIGURATION), *files))
+
+
+def _red(*files: tuple[str, str], base: Base = EMPTY, then: Attempt) -> Attempt:
+    return Attempt(base=base, phase="red", code=None, writes=files, runs=((),), after=(SIGNAL,), then=then)
+
+
+def _by(*lines: str, first: str = "import subprocess\nimport sys", code: str | None = None) -> Attempt:
+    return red("\n".join((first, "", "", "def test_total():", *(f"    {line}" for line in lines), "")), code=code)
+
+
+#: To be written: it has to ignore errors of a kind.
+_IGNORING = "import contextlib\n\n\n@contextlib.contextmanager\ndef ignoring(kind):\n    yield\n"
+
+
+REAL_TWINS: dict[str, Attempt] = {
+    "an old table with a row that is skipped": _red((TEST_FILE, TESTS), base=_WITH_OLD_TABLE, then=Attempt()),
+    "a test that is skipped in RED and runs then": Attempt(base=_after((TEST_FILE, _SKIPPED_FIRST))),
+    "Python's own parts have new values": Attempt(base=_after((TEST_FILE, _PYTHONS_OWN))),
+    "a module that can't be run yet": _by('subprocess.run([sys.executable, "-m", "price.main"], check=True)'),
+    "a command without an answer yet": _by(
+        'assert subprocess.check_output([sys.executable, "-m", "price.main"]) == b"1"'
+    ),
+    "a context that does not suppress yet": _by(
+        *("with ignoring(ZeroDivisionError):", "    1 / 0"), first="from price import ignoring", code=_IGNORING
+    ),
+    "a context that does not suppress what is raised yet": _by(
+        *("with ignoring(ValueError):", "    raise ValueError"), first="from price import ignoring", code=_IGNORING
+    ),
+    "a codec that is not registered yet": _by('assert "one".encode("price") == b"eno"', first="import price"),
+}
