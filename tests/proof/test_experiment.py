@@ -78,8 +78,9 @@ def test_verdicts(controls: list[SandboxRun], treatments: list[SandboxRun], expe
 
 def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
     rows = [f"test_a.py::test_{name}" for name in ("a[1]", "a[2]", "b[1]", "b[2]", "c", "d")]
-    answers: list[dict[str, Any]] = [{"kind": "collected", "ids": rows}]
+    answers: list[dict[str, Any]] = [{"kind": "collected", "items": [{"id": row} for row in rows]}]
     for test_id in ("test_a.py::test_a[1]", "test_a.py::test_a[2]", "test_a.py::test_b[1]", "test_a.py::test_c"):
+        answers.append({"kind": "started", "id": test_id})
         said = {"outcome": "passed", "expected": False, "stage": "call", "seconds": 0.1}
         answers.append({"kind": "report", "id": test_id, **said})
     heard = Heard(answers=tuple(answers), seconds=30.0, is_late=True)

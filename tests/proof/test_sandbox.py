@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -43,9 +44,9 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     return wanted if wanted in kinds() else "copied"
 
 
-def enter(root: Path, kind: Kind, **contents: str) -> dict[str, bool]:
+def enter(root: Path, kind: Kind, wanted: Iterable[str] = (), **contents: str) -> dict[str, bool]:
     sandbox = Sandbox(root=root, contents={f"{name}.py": text.encode() for name, text in contents.items()})
-    run = run_in_sandbox(sandbox, ("test_calc.py",), timeout=240, kind=kind)
+    run = run_in_sandbox(sandbox, ("test_calc.py",), timeout=240, kind=kind, wanted=wanted)
     assert not run.problem, run.output
     assert run.kind == kind
     return {test_id: report.has_passed for test_id, report in run.reports.items()}
@@ -190,11 +191,10 @@ def test_settings_that_choose_stop_or_write_have_no_place(tmp_path: Path, kind: 
     more = "\n\ndef test_sub(tmp_path):\n    assert add(2, 2) == 5\n\n\ndef test_mul():\n    assert add(3, 3) == 6\n"
     write(project, {"test_calc.py": TEST_ADD + more, "calc.py": ADD, "pytest.ini": f"[pytest]\naddopts = {settings}\n"})
     write(project, {".pytest_cache/v/cache/lastfailed": '{"test_calc.py::test_mul": true}'})
-    assert enter(project, kind) == {
-        "test_calc.py::test_add": True,
-        "test_calc.py::test_sub": False,
-        "test_calc.py::test_mul": True,
-    }
+    expected = {"test_calc.py::test_add": True, "test_calc.py::test_sub": False, "test_calc.py::test_mul": True}
+    assert enter(project, kind, wanted=expected) == expected
+    # Where no targets are named, the project's own choice counts.
+    assert enter(project, kind) == {"test_calc.py::test_add": True}
     assert not report.parent.exists()
 
 
@@ -292,3 +292,30 @@ def test_content_is_shared_where_the_file_system_can(tmp_path: Path, monkeypatch
     copy_project(tmp_path / "project", tmp_path / "shared")
     assert [(tmp_path / name / "data.txt").read_text() for name in ("copied", "shared")] == ["data", "data shared"]
     assert (tmp_path / "copied" / "run.sh").stat().st_mode & 0o777 == 0o755
+
+
+def test_silence_ends_a_run_and_tells_who_was_at_work(tmp_path: Path) -> None:
+    tests = "import time\n\n\ndef test_a():\n    pass\n\n\ndef test_b():\n    time.sleep(3600)\n"
+    write(tmp_path, {"test_calc.py": tests})
+    run = run_in_sandbox(Sandbox(root=tmp_path), ("test_calc.py",), timeout=240, silence=15)
+    assert run.is_late
+    assert list(run.reports) == ["test_calc.py::test_a"]
+    assert run.at_work == "test_calc.py::test_b"
+
+
+@pytest.mark.sampled(1)
+def test_functions_rows_and_lines_are_told(tmp_path: Path, kind: Kind) -> None:
+    tests = (
+        "import functools\nimport pytest\n\n\ndef twice(test):\n    @functools.wraps(test)\n"
+        "    def both(n):\n        return test(n)\n    return both\n\n\n"
+        "@pytest.mark.parametrize('n', ['a', 'b'])\n@twice\ndef test_it(n):\n    if n == 'a':\n        assert n\n"
+    )
+    write(tmp_path, {"tests/test_calc.py": tests})
+    run = run_in_sandbox(Sandbox(root=tmp_path), ("tests",), timeout=240, is_traced=True, kind=kind)
+    first, second = "tests/test_calc.py::test_it[a]", "tests/test_calc.py::test_it[b]"
+    assert [(item.id, item.file, item.line, item.rows) for item in run.items] == [
+        (first, "tests/test_calc.py", 12, {"n": 0}),
+        (second, "tests/test_calc.py", 12, {"n": 1}),
+    ]
+    assert run.lines == {first: {8, 15, 16}, second: {8, 15}}
+    assert run.at_work == ""

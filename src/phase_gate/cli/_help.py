@@ -68,7 +68,13 @@ ABOUT: Mapping[str, About] = {
     "prove": About(
         group=BEGIN,
         example="phase-gate prove --base origin/main",
-        codes=((0, "nothing was disproven"), _USAGE, (10, "a test passes without the change"), _TRUST, _NOT_NOW),
+        codes=(
+            (0, "nothing was disproven"),
+            _USAGE,
+            (10, "a test passes without the change, or a check can't fail"),
+            _TRUST,
+            _NOT_NOW,
+        ),
     ),
     "report": About(group=BEGIN, example="phase-gate report -o report.html", codes=_DONE),
     "history": About(group=GO_ON, example="phase-gate history --events", codes=_DONE),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 from phase_gate import exit_codes
@@ -15,13 +16,19 @@ from phase_gate.proof.base import find_change, prove_change
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.model import Proof
 from phase_gate.proof.show import proof_markdown, proof_text
+from phase_gate.proof.suite import prove_suite, suite_document, suite_markdown, suite_places, suite_text
 from phase_gate.proof.task import prove_now
+from phase_gate.report.ci import CiOutput, tell_places
 from phase_gate.storage.references import blobs_of, find_commit
+from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", metavar="REV", help="compare with this git revision; needs no phases")
+    parser.add_argument(
+        "--suite", metavar="PATH", nargs="*", help="find tests whose checks can't fail; needs neither phases nor git"
+    )
     parser.add_argument("--exclude", metavar="GLOB", action="append", default=[], help="leave these test files out")
     parser.add_argument("--require", action="store_true", help="with --base: exit 10 for unknown and flaky tests, too")
     parser.add_argument("--seconds", metavar="N", type=float, help="how long it may take; 30 unless set")
@@ -31,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> Answer:
     require_plugin()
+    if call.arguments.suite is not None:
+        return _prove_suite(call)
     if call.arguments.base is None:
         return _prove_task(call)
     given, project = call.arguments, call.project()
@@ -57,6 +66,32 @@ def run(call: Call) -> Answer:
             "moved": list(change.moved),
         },
         exit_code=_exit_code(proof, required=given.require),
+    )
+
+
+def _prove_suite(call: Call) -> Answer:
+    given, project = call.arguments, call.project()
+    root = project.root
+    if given.base is not None or given.require or given.exclude or given.keep_sandbox:
+        raise NotAllowedError("--suite goes with --seconds, --markdown and --json only", remedy="leave the others out")
+    paths = [relative_id(call.start / path, root) for path in given.suite or ["."]]
+    # At the root, pytest's own settings say where the tests are.
+    proof = prove_suite(
+        root,
+        () if paths == ["."] else paths,
+        seconds=math.inf if given.seconds is None else given.seconds,
+        show=say_progress,
+    )
+    told = CiOutput()
+    if project.configuration.run.ci != "off" and not given.markdown:
+        told = tell_places("a check that can't fail", suite_places(proof), suite_markdown(proof), call.environment)
+    text = (suite_markdown if given.markdown else suite_text)(proof)
+    code = exit_codes.GATE_CLOSED if proof.has_findings else exit_codes.OPEN
+    return Answer(
+        text="\n".join([text, *told.complaints]),
+        document=suite_document(proof),
+        exit_code=exit_codes.NOT_TRUSTED if proof.problem else code,
+        orders=told.lines,
     )
 
 

@@ -181,7 +181,7 @@ def prove_change(
         seconds=seconds,
         has_present_tests=True,
         outside=_changed_outside(root, change.commit),
-        options=_options(root, change.targets),
+        options=settings_of_root(root, change.targets),
     )
     proof = make_proof(trial, at=at, show=show, keep_in=keep_in)
     proof = excuse_broken_base(proof, _top_modules((*now, *then)), is_test)
@@ -200,7 +200,7 @@ def _top_modules(paths: Iterable[str]) -> set[str]:
     return {part for path in paths if path.endswith((".py", ".pyi")) for part in path.rpartition(".")[0].split("/")}
 
 
-def _options(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
+def settings_of_root(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
     """Return what makes pytest follow the settings of the root where it would take those of a folder below it.
 
     It looks for them from the files upwards that it is asked for, and a user asks for the whole project.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from phase_gate.source.functions import FunctionNode, last_name
-from phase_gate.values import Value, replace
+from phase_gate.values import Value, as_dict, replace
 
 #: How a value is compared: with `==`, with `is`, or as a pattern that a message has to match.
 Way = Literal["equal", "same", "match"]
@@ -34,6 +34,8 @@ class Site(Value):
     inside: str = ""
     #: The check stands in a block that waits for an exception.
     is_under_raises: bool = False
+    #: The check is a tuple, or has an `or` with something that is true.
+    is_always_true: bool = False
     #: The parameter that it belongs to, and its row there; empty: it is written in the check.
     parameter: str = ""
     row: int = 0
@@ -48,6 +50,7 @@ Found = tuple[ast.expr, Site]
 class _Around(Value):
     inside: str = ""
     is_under_raises: bool = False
+    is_always_true: bool = False
 
 
 _EQUAL = frozenset(
@@ -153,12 +156,14 @@ class _Finder:
 
     def _read_claim(self, claim: ast.expr, statement: ast.Assert, around: _Around) -> None:
         match claim:
-            case ast.BoolOp(op=operator, values=parts):
-                is_always_true = any(isinstance(each, ast.Constant) and each.value for each in parts)
-                for part in parts if isinstance(operator, ast.And) or is_always_true else ():
+            case ast.BoolOp(op=ast.And(), values=parts):
+                for part in parts:
                     self._read_claim(part, statement, around)
+            case ast.BoolOp(values=parts) if any(isinstance(each, ast.Constant) and each.value for each in parts):
+                for part in parts:
+                    self._read_claim(part, statement, replace(around, is_always_true=True))
             case ast.Tuple(elts=[first, *_]):  # assert (a == 1, "message")
-                self._read_claim(first, statement, around)
+                self._read_claim(first, statement, replace(around, is_always_true=True))
             case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
                 self._read_pair(left, right, "equal", statement, around)
             case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
@@ -186,14 +191,8 @@ class _Finder:
     def _add(
         self, expected: ast.expr, way: Way, place: ast.Assert | ast.Call, around: _Around, against: str = ""
     ) -> None:
-        site = Site(
-            first_line=place.lineno,
-            last_line=place.end_lineno or place.lineno,
-            way=way,
-            against=against,
-            inside=around.inside,
-            is_under_raises=around.is_under_raises,
-        )
+        last_line = place.end_lineno or place.lineno
+        site = Site(first_line=place.lineno, last_line=last_line, way=way, against=against, **as_dict(around))
         if isinstance(expected, ast.Name) and expected.id in self._parameters:
             self._sides.setdefault(expected.id, []).append((expected, site))
         elif _can_be_altered(expected, way):

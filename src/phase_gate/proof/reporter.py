@@ -9,9 +9,10 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
+from typing import Any
 
 import pytest
 from _pytest.config import ConftestImportFailure
@@ -32,10 +33,7 @@ _IN_A_SANDBOX: dict[str, object] = {
     "numprocesses": None,
     "dist": "no",
     "tx": [],
-    # All targets run, whatever was chosen or failed before.
-    "keyword": "",
-    "markexpr": "",
-    "deselect": None,
+    # All targets run, whatever failed before.
     "lf": False,
     "failedfirst": False,
     "newfirst": False,
@@ -53,14 +51,20 @@ _IN_A_SANDBOX: dict[str, object] = {
     # It is no run of any task.
     "phase": None,
 }
+#: Where targets are asked for, they run whatever else was chosen.
+_FOR_TARGETS: dict[str, object] = {"keyword": "", "markexpr": "", "deselect": None}
+
+
+def _set_options(config: pytest.Config, options: dict[str, object]) -> None:
+    for name, value in options.items():
+        if hasattr(config.option, name):
+            setattr(config.option, name, value)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     if VARIABLE in os.environ:
-        for name, value in _IN_A_SANDBOX.items():
-            if hasattr(config.option, name):
-                setattr(config.option, name, value)
+        _set_options(config, _IN_A_SANDBOX)
     return (yield)
 
 
@@ -88,6 +92,9 @@ class SandboxReporter:
         self._config = config
         self._places: dict[str, str] = {}
         self._wanted = frozenset(order["wanted"])
+        if self._wanted:
+            _set_options(config, _FOR_TARGETS)
+        self._is_traced = bool(order["traced"])
         self._watch = _Watch(order["watched"], str(self._root)) if order["watched"] else None
 
     def tell_broken(self, conftest: Path) -> None:
@@ -112,7 +119,14 @@ class SandboxReporter:
             config.hook.pytest_deselected(items=left)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._send("collected", ids=[self._test_id(item.nodeid) for item in session.items])
+        self._send("collected", items=[self._describe(item) for item in session.items])
+
+    def _describe(self, item: pytest.Item) -> dict[str, object]:
+        """Return what a test is called, where its function begins, and which row of each parameter it has."""
+        code = _code_of(item)
+        rows = getattr(getattr(item, "callspec", None), "indices", {})
+        place = {} if code is None else {"file": relative_id(Path(code.co_filename), self._root)}
+        return {"id": self._test_id(item.nodeid), "line": code.co_firstlineno if code else 0, "rows": rows, **place}
 
     def _bare_id(self, item: pytest.Item) -> str:
         return bare_id(self._test_id(item.nodeid))
@@ -137,6 +151,9 @@ class SandboxReporter:
             )
         return report
 
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._send("started", id=self._test_id(nodeid))
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         if self._watch is None:
@@ -145,6 +162,17 @@ class SandboxReporter:
             result = yield
         self._send("reached", id=self._test_id(item.nodeid), names=sorted(self._watch.taken()))
         return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        code = _code_of(item)
+        if not self._is_traced or code is None:
+            return (yield)
+        try:
+            with _trace_lines(code.co_filename) as lines:
+                return (yield)
+        finally:
+            self._send("lines", id=self._test_id(item.nodeid), lines=sorted(lines))
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(
@@ -202,6 +230,40 @@ class SandboxReporter:
 def _last_line(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     return str(getattr(crash, "message", "") or "").strip().partition("\n")[0][:300]
+
+
+def _code_of(item: pytest.Item) -> CodeType | None:
+    """Return the code of a test's own function, behind its decorators."""
+    function = getattr(item, "function", None)
+    for _ in range(20):
+        inner = getattr(getattr(function, "hypothesis", None), "inner_test", None)
+        inner = inner or getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    return getattr(function, "__code__", None)
+
+
+@contextlib.contextmanager
+def _trace_lines(file: str) -> Iterator[set[int]]:
+    """Note which lines of a file are run, also in threads."""
+    lines: set[int] = set()
+
+    def see_line(frame: FrameType, event: str, argument: object) -> Any:
+        lines.add(frame.f_lineno)
+        return see_line
+
+    def see_call(frame: FrameType, event: str, argument: object) -> Any:
+        return see_line if frame.f_code.co_filename == file else None
+
+    before = sys.gettrace()
+    threading.settrace(see_call)
+    sys.settrace(see_call)
+    try:
+        yield lines
+    finally:
+        sys.settrace(before)
+        threading.settrace(None)
 
 
 class _Watch:

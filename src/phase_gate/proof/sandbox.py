@@ -7,6 +7,7 @@ back through a socket; nothing of the user's is written, and nothing stays behin
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import subprocess
@@ -53,8 +54,9 @@ class Visit(Value):
     order: Mapping[str, Any]
     variable: str
     environment: Mapping[str, str]
-    #: Seconds.
+    #: Seconds; and seconds without a word.
     timeout: float
+    silence: float = math.inf
 
 
 class Visited(Value):
@@ -104,7 +106,7 @@ def _may_mount(root: Path) -> bool:
 def _visit_mounted(sandbox: Sandbox, visit: Visit) -> Heard | None:
     """Return what was heard; None where no sandbox can be made this way."""
     with _start_mounted(sandbox, visit) as (conversation, process):
-        heard = conversation.hear(process, visit.timeout)
+        heard = conversation.hear(process, visit.timeout, visit.silence)
     if heard.status == namespace.NO_SANDBOX and not heard.answers:
         _refused.add("mounted")
         return None
@@ -157,7 +159,7 @@ def _own_bytecode(environment: Mapping[str, str], temporary: Path) -> dict[str, 
 
 def _visit_copied(sandbox: Sandbox, visit: Visit) -> Visited:
     with _start_copied(sandbox, visit) as (conversation, process, folder):
-        return Visited(kind="copied", heard=conversation.hear(process, visit.timeout), folder=folder)
+        return Visited(kind="copied", heard=conversation.hear(process, visit.timeout, visit.silence), folder=folder)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import selectors
 import signal
@@ -62,8 +63,11 @@ class Conversation:
         self._ours.close()
         self._theirs.close()
 
-    def hear(self, process: subprocess.Popen[bytes], timeout: float) -> Heard:
-        """Read until the process has ended, or its time is over."""
+    def hear(self, process: subprocess.Popen[bytes], timeout: float, silence: float = math.inf) -> Heard:
+        """Read until the process has ended, or its time is over.
+
+        :param silence: seconds without a word after which its time is over, too.
+        """
         self._theirs.close()
         began = time.monotonic()
         said, printed = bytearray(), bytearray()
@@ -73,7 +77,7 @@ class Conversation:
             assert process.stdout is not None, "it is a pipe"
             waiting.register(process.stdout, selectors.EVENT_READ, printed)
             try:
-                is_late = _listen(waiting, process, began + timeout)
+                is_late = _listen(waiting, process, began + timeout, silence)
             except KeyboardInterrupt:
                 is_interrupted = True
                 # It has a group of its own: what the terminal sends does not reach it.
@@ -101,14 +105,19 @@ def _with_word(said: bytes, word: str) -> Iterator[Mapping[str, Any]]:
             yield answer
 
 
-def _listen(waiting: selectors.BaseSelector, process: subprocess.Popen[bytes], ends_at: float) -> bool:
+def _listen(
+    waiting: selectors.BaseSelector, process: subprocess.Popen[bytes], ends_at: float, silence: float = math.inf
+) -> bool:
     """Read until the process ends; return whether its time was over before."""
+    silent_since = time.monotonic()
     while waiting.get_map():
-        left = ends_at - time.monotonic()
+        left = min(ends_at, silent_since + silence) - time.monotonic()
         if left <= 0:
             return True
         # A grandchild may hold the output open for ever: the end of the process is what counts.
-        if not _read_ready(waiting, min(left, 0.05)) and process.poll() is not None:
+        if _read_ready(waiting, min(left, 0.05)):
+            silent_since = time.monotonic()
+        elif process.poll() is not None:
             while _read_ready(waiting, 0):
                 pass
             break

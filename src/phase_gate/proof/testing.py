@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -15,6 +16,21 @@ from phase_gate.values import Value, field, replace
 
 #: What must not reach the tests in a sandbox: they are no run of any task.
 _OURS = "PHASE_GATE_"
+
+
+class Item(Value):
+    """A test that was collected, and the function behind it."""
+
+    id: str
+    #: Where the function begins, with its decorators; from the root. Empty where there is none.
+    file: str = ""
+    line: int = 0
+    #: Parameter -> row, as their tables count them: unlike the id, they stay what they are when values change.
+    rows: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, tuple[tuple[str, int], ...]]:
+        return bare_id(self.id), tuple(sorted(self.rows.items()))
 
 
 class Report(Value):
@@ -51,6 +67,12 @@ class SandboxRun(Value):
     seconds: float
     #: By test id; a file that can't be imported stands for all of its tests.
     reports: Reports = field(default_factory=Reports)
+    #: What was to be run.
+    items: tuple[Item, ...] = ()
+    #: The test that ran when pytest ended too early, or its time was over.
+    at_work: str = ""
+    #: Which lines of its own file each test ran, where that was asked for.
+    lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     #: Which watched functions each test called.
     reached: Mapping[str, frozenset[str]] = field(default_factory=dict)
     #: Watched functions that were called while modules were imported: decorators, say.
@@ -75,12 +97,16 @@ def run_in_sandbox(
     timeout: float,
     wanted: Iterable[str] = (),
     watched: Mapping[str, Mapping[str, str]] | None = None,
+    is_traced: bool = False,
+    silence: float = math.inf,
     kind: Kind | None = None,
 ) -> SandboxRun:
     """Run tests in the sandbox, and say how each ended. Raises NoSandboxError where none can be made.
 
     :param wanted: the tests to run, without their parameters; where left out, all that are collected.
     :param watched: file -> first line -> name, of functions to watch.
+    :param is_traced: it is to be told which lines of its own file each test runs.
+    :param silence: seconds without a word after which its time is over, too: a test does not end.
     :param kind: insists on one kind of sandbox; where left out, one at the same path is tried first.
     """
     visit = Visit(
@@ -89,10 +115,12 @@ def run_in_sandbox(
         order={
             "watched": {path: dict(names) for path, names in (watched or {}).items()},
             "wanted": sorted(wanted),
+            "traced": is_traced,
         },
         variable=VARIABLE,
         environment={name: text for name, text in os.environ.items() if not name.startswith(_OURS)},
         timeout=timeout,
+        silence=silence,
     )
     visited = visit_sandbox(sandbox, visit, kind=kind)
     return _judge_origins(_read_answers(visited), sandbox, visited.folder)
@@ -117,14 +145,20 @@ def _read_answers(visited: Visited) -> SandboxRun:
     reports = Reports()
     reached: dict[str, frozenset[str]] = {}
     imported: set[str] = set()
-    collected: list[str] = []
+    items: tuple[Item, ...] = ()
+    at_work = ""
+    lines: dict[str, frozenset[int]] = {}
     modules: tuple[str, ...] = ()
     has_ended, problem = False, ""
     for answer in heard.answers:
         if answer["kind"] == "reached":
             reached[answer["id"]] = frozenset(answer["names"])
         elif answer["kind"] == "collected":
-            collected = answer["ids"]
+            items = tuple(Item(**each) for each in answer["items"])
+        elif answer["kind"] == "started":
+            at_work = answer["id"]
+        elif answer["kind"] == "lines":
+            lines[answer["id"]] = frozenset(answer["lines"])
         elif answer["kind"] == "imported":
             imported |= set(answer["names"])
         elif answer["kind"] == "ended":
@@ -141,13 +175,16 @@ def _read_answers(visited: Visited) -> SandboxRun:
         raise KeyboardInterrupt
     if heard.is_late:
         problem = f"it took longer than {heard.seconds:.0f} s"
-        reports = _finished(reports, collected)
+        reports = _finished(reports, items, at_work)
     elif not has_ended and not problem:
         problem = "pytest ended too early" + _last_line(heard.output)
     return SandboxRun(
         kind=visited.kind,
         seconds=heard.seconds,
         reports=reports,
+        items=items,
+        at_work="" if has_ended else at_work,
+        lines=lines,
         reached=reached,
         called_by_import=frozenset(imported),
         modules=modules,
@@ -158,10 +195,9 @@ def _read_answers(visited: Visited) -> SandboxRun:
     )
 
 
-def _finished(reports: Reports, collected: list[str]) -> Reports:
-    """Return the reports of functions whose rows have all ended; the last one may have been at work still."""
-    open_rows = [test_id for test_id in collected if test_id not in reports] + list(reports)[-1:]
-    unfinished = set(map(bare_id, open_rows))
+def _finished(reports: Reports, items: Iterable[Item], at_work: str) -> Reports:
+    """Return the reports of functions whose rows have all ended."""
+    unfinished = {bare_id(item.id) for item in items if item.id not in reports} | {bare_id(at_work)}
     return Reports({test_id: report for test_id, report in reports.items() if bare_id(test_id) not in unfinished})
 
 

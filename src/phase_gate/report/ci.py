@@ -33,6 +33,27 @@ def is_github(environment: Mapping[str, str]) -> bool:
     return environment.get("GITHUB_ACTIONS") == "true"
 
 
+class Place(Value):
+    """A line of the project that an annotation stands beside."""
+
+    file: str
+    line: int
+    text: str
+    is_error: bool = True
+
+
+def tell_places(title: str, places: Iterable[Place], summary: str, environment: Mapping[str, str]) -> CiOutput:
+    """Write a summary where the environment asks for one; annotate the places, as many as a step has room for."""
+    if not is_github(environment):
+        return CiOutput()
+    lines = [
+        _command("error" if each.is_error else "warning", title, each.text, file=each.file, line=str(each.line))
+        for each in places
+    ]
+    complaints = _append(environment.get("GITHUB_STEP_SUMMARY"), summary, limit=SUMMARY_LIMIT)
+    return CiOutput(lines=tuple(lines[:_ANNOTATIONS]), complaints=tuple(complaints))
+
+
 def write_for_ci(
     evaluation: Evaluation, environment: Mapping[str, str], *, meaning: ExitMeaning, reports: Iterable[Path] = ()
 ) -> CiOutput:
@@ -70,6 +91,8 @@ def _append(name: str | None, text: str, *, limit: int | None = None) -> list[st
 # --- what GitHub Actions gets of a verdict: annotations, outputs, the step's summary
 
 
+#: Annotations of one kind that a step shows.
+_ANNOTATIONS = 10
 #: Bytes of one step's summary; the upload of a longer one fails, and all of it is lost.
 SUMMARY_LIMIT = 1024 * 1024
 _CUT = "\n\nThe rest is left out: a summary holds one MiB.\n"

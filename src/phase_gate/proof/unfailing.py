@@ -1,0 +1,200 @@
+"""The fourth experiment: tests that expect something else, with the present sources. Do they fail?
+
+One that still passes has a check that can't fail: it is never run, is swallowed, or holds for every value. A living
+check hides a dead one beside it, because all that a test expects is altered at once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Literal, Protocol
+
+from phase_gate.gate.inventory import bare_id
+from phase_gate.proof.altering import AlteredTest, alter
+from phase_gate.proof.expected import Site
+from phase_gate.proof.testing import Item, SandboxRun
+from phase_gate.values import Value
+from phase_gate.visible import count
+
+#: What a test shows when it expects something else. Only the second refutes it; some rows that pass, and asserts
+#: behind a line that raises, are advice.
+Shown = Literal["fails", "still-passes", "some-rows", "dead-assert", "not-tried"]
+
+#: How often pytest is started again behind a test that kills it, or never ends.
+_STARTS = 20
+#: Characters of a value in a message.
+_LONGEST = 40
+
+
+class AlteredProof(Value):
+    """What a test function shows when it expects something else."""
+
+    #: Its tests, without their parameters: several classes may inherit one function.
+    ids: tuple[str, ...]
+    shown: Shown
+    #: The check in question.
+    file: str
+    line: int
+    #: What to say about it; empty where it fails, as it should.
+    text: str = ""
+
+
+class Enter(Protocol):
+    """Runs tests in a sandbox in which some files have other contents."""
+
+    def __call__(self, contents: Mapping[str, bytes], wanted: Collection[str], *, is_alone: bool) -> SandboxRun: ...
+
+
+class _Function(Value):
+    file: str
+    test: AlteredTest
+    #: Its altered rows, as far as they pass with what they really expect.
+    rows: tuple[Item, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(bare_id(row.id) for row in self.rows))
+
+
+def try_altered(passing: Iterable[Item], read: Callable[[str], bytes | None], enter: Enter) -> tuple[AlteredProof, ...]:
+    """Return what the functions show that have something to alter.
+
+    :param passing: the tests that pass as they are.
+    :param read: returns the content of a file; None for one that is not to be altered.
+    """
+    contents: dict[str, bytes] = {}
+    functions = [*_alter(passing, read, contents)]
+    if not functions:
+        return ()
+    passed = _run_to_the_end(functions, contents, enter)
+    return tuple(_judge(each, passed, contents, enter) for each in functions)
+
+
+def _alter(
+    passing: Iterable[Item], read: Callable[[str], bytes | None], contents: dict[str, bytes]
+) -> Iterator[_Function]:
+    files: dict[str, dict[int, list[Item]]] = {}
+    for item in passing:
+        files.setdefault(item.file, {}).setdefault(item.line, []).append(item)
+    for file, items in files.items():
+        source = read(file)
+        if source is None:
+            continue
+        try:
+            altered = alter(source, items)
+        except (SyntaxError, ValueError):
+            continue  # a file that only its own loader can read
+        contents[file] = altered.text
+        for line, test in altered.tests.items():
+            rows = tuple(item for item in items[line] if _is_altered(item, test))
+            if rows:
+                yield _Function(file=file, test=test, rows=rows)
+
+
+def _is_altered(row: Item, test: AlteredTest) -> bool:
+    return any(not site.parameter or row.rows.get(site.parameter) == site.row for site in test.sites)
+
+
+#: Row -> whether it passed.
+_Outcomes = dict[object, bool]
+
+
+def _run_to_the_end(functions: list[_Function], contents: Mapping[str, bytes], enter: Enter) -> _Outcomes:
+    """Run all of them; where one kills pytest or never ends, go on behind it."""
+    passed: _Outcomes = {}
+    waiting = functions
+    for _ in range(_STARTS):
+        run = enter(contents, [each for function in waiting for each in function.ids], is_alone=False)
+        passed |= _outcomes(run)
+        dead = bare_id(run.at_work) if run.at_work else ""
+        waiting = [
+            function
+            for function in waiting
+            if dead not in function.ids and not all(row.key in passed for row in function.rows)
+        ]
+        if not dead or not waiting:
+            break
+    return passed
+
+
+def _outcomes(run: SandboxRun) -> _Outcomes:
+    at_work = bare_id(run.at_work) if run.at_work else ""
+    return {
+        item.key: run.reports[item.id].has_passed
+        for item in run.items
+        if item.id in run.reports and bare_id(item.id) != at_work
+    }
+
+
+def _judge(function: _Function, passed: _Outcomes, contents: Mapping[str, bytes], enter: Enter) -> AlteredProof:
+    still = [row for row in function.rows if passed.get(row.key)]
+    if not still:
+        has_failed = any(row.key in passed for row in function.rows)
+        return _proof(function, "fails" if has_failed else "not-tried")
+    run = enter(contents, function.ids, is_alone=True)
+    alone = _outcomes(run)
+    if not any(row.key in alone for row in still):
+        return _proof(function, "not-tried")
+    still = [row for row in still if alone.get(row.key)]
+    if not still:
+        return _proof(function, "fails")
+    keys = {row.key for row in still}
+    lines = frozenset[int]().union(*(run.lines.get(item.id, ()) for item in run.items if item.key in keys))
+    # A check in a block that waits for an exception says nothing where it is run: its operand raised what was expected.
+    told = [(site, _is_run(site, lines)) for site in function.test.sites]
+    told = [(site, is_run) for site, is_run in told if not (site.is_under_raises and is_run)]
+    if not told:
+        return _proof(function, "fails")
+    site, is_run = told[0]
+    if all(site.is_under_raises for site, _ in told):
+        return _proof(function, "dead-assert", site, _say(function, site, is_run=is_run))
+    if len(still) < len(function.rows):
+        return _proof(function, "some-rows", site, _say_rows(function, site, still))
+    return _proof(function, "still-passes", site, _say(function, site, is_run=is_run))
+
+
+def _is_run(site: Site, lines: Collection[int]) -> bool:
+    return any(line in lines for line in range(site.first_line, site.last_line + 1))
+
+
+def _proof(function: _Function, shown: Shown, site: Site | None = None, text: str = "") -> AlteredProof:
+    line = (site or function.test.sites[0]).first_line
+    return AlteredProof(ids=function.ids, shown=shown, file=function.file, line=line, text=text)
+
+
+# --- what to say, and what to do about it
+
+
+def _say(function: _Function, site: Site, *, is_run: bool) -> str:
+    place, name = f"{function.file}:{site.first_line}", function.test.name
+    if not is_run and site.is_under_raises:
+        return f"{place} is never run: the line before it raises what raises() waits for; move it behind the block"
+    if not is_run:
+        where = f"its check stands in {site.inside}(), which is not called" if site.inside else "nothing leads there"
+        return f"{place} is never run: {name} passes whatever {site.against or 'the message'} is; {where}"
+    if site.is_always_true:
+        why = "a tuple, and an `or` with a true value, always hold"
+    else:
+        why = "look at the with or try around it, and at `__eq__` of the left side"
+    return f"{place} can't fail: expecting {_show_change(site)} passes as well; {why}"
+
+
+def _say_rows(function: _Function, site: Site, still: list[Item]) -> str:
+    rows = ", ".join(row.id.partition("[")[2].rstrip("]") for row in still[:5])
+    return (
+        f"{function.file}:{site.first_line} can't fail in {len(still)} of {count(len(function.rows), 'row')} of "
+        f"{function.test.name}: {rows}"
+    )
+
+
+def _show_change(site: Site) -> str:
+    was = _cut(" ".join(site.was.split()))
+    try:
+        return f"{_cut(repr(ast.literal_eval(site.becomes)))} instead of {was}"
+    except (ValueError, SyntaxError):  # a container, and what was added to it
+        return f"something else than {was}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."

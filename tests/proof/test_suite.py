@@ -1,0 +1,177 @@
+"""`phase-gate prove --suite`: which checks of a suite can't fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from phase_gate.proof import sandbox, suite
+from phase_gate.proof.sandbox import Kind
+from phase_gate.proof.suite import prove_suite
+from tests.proof.stories import write
+from tests.proof.test_sandbox import kinds
+from tests.support import Sample
+
+pytestmark = pytest.mark.processes
+
+CALC = "def sub(a, b):\n    return a - b\n"
+TESTS = """\
+import contextlib
+import os
+
+import pytest
+
+from calc import sub
+
+
+@contextlib.contextmanager
+def careful(ends):
+    try:
+        yield
+    except AssertionError:
+        ends()
+
+
+def test_honest():
+    assert sub(5, 3) == 2
+
+
+def test_swallowed():
+    with contextlib.suppress(AssertionError):
+        assert sub(5, 3) == 2
+
+
+def test_never_called():
+    def check():
+        assert sub(5, 3) == 2
+
+
+def test_dead():
+    with pytest.raises(TypeError):
+        sub(5)
+        assert sub(5, 3) == 2
+
+
+@pytest.mark.parametrize("a, expected", [(5, 2), (6, 3)])
+def test_rows(a, expected):
+    with contextlib.suppress(AssertionError if a == 5 else TypeError):
+        assert sub(a, 3) == expected
+
+
+def test_kills():
+    with careful(lambda: os._exit(3)):
+        assert sub(5, 3) == 2
+
+
+def test_behind_it():
+    with contextlib.suppress(AssertionError):
+        assert sub(5, 3) == 2
+
+
+def test_fails_already():
+    assert sub(5, 3) == 3
+
+
+def test_nothing_to_alter():
+    assert sub(5, 3)
+"""
+CANT = "can't fail: expecting 1000009 instead of 2 passes as well; look at the with or try around it, and at `__eq__`"
+FOUND = f"""\
+- test_calc.py:23 {CANT} of the left side
+- test_calc.py:28 is never run: test_never_called passes whatever sub(5, 3) is; its check stands in check(), which is \
+not called
+- test_calc.py:50 {CANT} of the left side
+! test_calc.py:34 is never run: the line before it raises what raises() waits for; move it behind the block
+? test_calc.py:40 can't fail in 1 of 2 rows of test_rows: 5-2
+? test_calc.py:45 could not be tried: test_calc.py::test_kills does not end, or ends pytest
+3 tests can't fail, 1 assert is never run; 7 of 8 passing tests had something to alter"""
+
+
+@pytest.fixture(params=["mounted", "copied"])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kind:
+    """A kind of sandbox; the copied one stands in where nothing can be mounted."""
+    wanted: Kind = request.param
+    if wanted == "copied" or wanted not in kinds():
+        monkeypatch.setattr(sandbox, "_refused", {"mounted"})
+    return wanted
+
+
+def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
+    write(tmp_path, {"calc.py": CALC, "test_calc.py": TESTS})
+    before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*"))}
+    proof = prove_suite(tmp_path)
+    assert not proof.problem
+    text, _, spent = suite.suite_text(proof).rpartition(" (")
+    assert text == FOUND
+    # As it is, altered, behind the one that ends pytest, and five that still pass.
+    assert spent == f"8 runs of pytest in {proof.seconds:g} s)"
+    assert {path: path.read_bytes() for path in sorted(tmp_path.rglob("*"))} == before
+
+
+HONEST = "from calc import sub\n\n\ndef test_honest():\n    assert sub(5, 3) == 2\n"
+
+
+def test_honest_suite_is_0(sample: Sample) -> None:
+    sample.write({"calc.py": CALC, "test_calc.py": HONEST})
+    ran = sample.gate("prove", "--suite")
+    assert ran.code == 0
+    assert ran.out.startswith("0 tests can't fail; 1 of 1 passing test had something to alter (2 runs of pytest in ")
+
+
+def test_chosen_paths_and_the_projects_own_choice_count(sample: Sample) -> None:
+    """A test that the project's settings leave out is left out here, too."""
+    swallowed = TESTS.partition("\n\ndef test_never_called")[0]
+    slow = swallowed.replace("def test_swallowed", "@pytest.mark.slow\ndef test_swallowed")
+    sample.write(
+        {
+            "calc.py": CALC,
+            "tests/test_calc.py": slow,
+            "other/test_other.py": swallowed,
+            "pytest.ini": "[pytest]\naddopts = -m 'not slow'\nmarkers = slow\npythonpath = .\n",
+        }
+    )
+    assert sample.gate("prove", "--suite", "tests").code == 0
+    assert sample.gate("prove", "--suite", "other/test_other.py").code == 10
+    document = json.loads(sample.gate("prove", "--suite", "--json").out)
+    assert document["altered"] == 3
+    assert [each["ids"] for each in document["findings"]] == [["other/test_other.py::test_swallowed"]]
+    assert document["findings"][0]["file"] == "other/test_other.py"
+    assert document["findings"][0]["shown"] == "still-passes"
+
+
+def test_ci_is_told(sample: Sample) -> None:
+    sample.write({"calc.py": CALC, "test_calc.py": TESTS.partition("\n\ndef test_dead")[0]})
+    summary = sample.root / "summary.md"
+    ran = sample.gate("prove", "--suite", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    assert ran.code == 10
+    lines = [line for line in ran.out.splitlines() if line.startswith("::")]
+    assert [line.partition("::test_calc.py")[0] for line in lines] == [
+        "::error file=test_calc.py,line=23,title=a check that can't fail",
+        "::error file=test_calc.py,line=28,title=a check that can't fail",
+    ]
+    assert summary.read_text(encoding="utf-8").startswith("## Checks that can't fail\n\n- test_calc.py:23 can't fail")
+    plain = sample.gate("prove", "--suite", "--markdown", GITHUB_ACTIONS="true").out
+    assert plain.startswith("## Checks that can't fail\n\n- test_calc.py:23 can't fail")
+    assert "::error" not in plain
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        pytest.param({"calc.py": CALC}, "nothing tried: pytest collected no test", id="no-tests"),
+        pytest.param(
+            {"conftest.py": "import nothing_here"}, "nothing tried: conftest.py can't be imported", id="broken"
+        ),
+    ],
+)
+def test_nothing_to_try_is_11(sample: Sample, files: dict[str, str], said: str) -> None:
+    ran = sample.write(files).gate("prove", "--suite")
+    assert (ran.code, ran.out.strip()) == (11, said)
+
+
+def test_other_options_are_refused(sample: Sample) -> None:
+    ran = sample.gate("prove", "--suite", "--base", "main")
+    assert ran.code == 13
+    assert "--suite goes with" in ran.err

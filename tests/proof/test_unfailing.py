@@ -1,0 +1,221 @@
+"""What tests show that expect something else: from how they ended, and from the lines that they ran."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import pytest
+
+from phase_gate.gate.inventory import bare_id
+from phase_gate.proof.testing import Item, Report, Reports, SandboxRun
+from phase_gate.proof.unfailing import AlteredProof, try_altered
+
+PASSED, FAILED = Report(has_passed=True), Report(has_passed=False)
+
+
+class FakeSandbox:
+    """Plays the runs of a suite: which tests pass although they expect something else, and which lines they run.
+
+    :param killing: tests that end pytest.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[Item],
+        passing: Collection[str] = (),
+        *,
+        passing_alone: Collection[str] | None = None,
+        lines: Collection[int] = (),
+        killing: Collection[str] = (),
+        killing_alone: Collection[str] = (),
+        gone: Collection[str] = (),
+    ) -> None:
+        self._items, self._passing, self._gone = tuple(items), passing, gone
+        self._killing, self._killing_alone = killing, killing_alone
+        self._passing_alone = passing if passing_alone is None else passing_alone
+        self._lines = frozenset(lines)
+        self.asked: list[tuple[str, ...]] = []
+        self.contents: Mapping[str, bytes] = {}
+
+    def __call__(self, contents: Mapping[str, bytes], wanted: Collection[str], *, is_alone: bool) -> SandboxRun:
+        self.asked.append(tuple(wanted))
+        self.contents = contents
+        passing = self._passing_alone if is_alone else self._passing
+        items = tuple(item for item in self._items if bare_id(item.id) in wanted and item.id not in self._gone)
+        reports = Reports()
+        at_work = ""
+        for item in items:
+            if item.id in (self._killing_alone if is_alone else self._killing):
+                at_work = item.id
+                break
+            reports[item.id] = PASSED if item.id in passing else FAILED
+        lines = {item.id: self._lines for item in items} if is_alone else {}
+        return SandboxRun(kind="mounted", seconds=0.1, items=items, reports=reports, at_work=at_work, lines=lines)
+
+
+def an_item(name: str = "test_it", line: int = 1, **rows: int) -> Item:
+    row = f"[{'-'.join(map(str, rows.values()))}]" if rows else ""
+    return Item(id=f"test_calc.py::{name}{row}", file="test_calc.py", line=line, rows=rows)
+
+
+def show(source: str, sandbox: FakeSandbox, items: Iterable[Item]) -> list[AlteredProof]:
+    return list(try_altered(items, {"test_calc.py": source.encode()}.get, sandbox))
+
+
+HONEST = "def test_it():\n    assert sub(5, 3) == 2\n"
+NEVER_CALLED = "def test_it():\n    def cli():\n        assert result.exception is None\n"
+BEHIND = "def test_it():\n    with pytest.raises(ValueError):\n        fail()\n        assert calls == 2\n"
+TABLE = (
+    "@pytest.mark.parametrize('n, expected', [(1, 2), (2, 3), (3, other)])\n"
+    "def test_it(n, expected):\n    assert after(n) == expected\n"
+)
+ONE = [an_item()]
+ID = "test_calc.py::test_it"
+
+
+@pytest.mark.parametrize(
+    ("source", "lines", "text"),
+    [
+        pytest.param(
+            NEVER_CALLED,
+            {2},
+            "test_calc.py:3 is never run: test_it passes whatever result.exception is; its check stands in cli(), which"
+            " is not called",
+            id="never-called",
+        ),
+        pytest.param(
+            "def test_it():\n    for n in ():\n        assert n == 2\n",
+            {2},
+            "test_calc.py:3 is never run: test_it passes whatever n is; nothing leads there",
+            id="never-reached",
+        ),
+        pytest.param(
+            HONEST,
+            {2},
+            "test_calc.py:2 can't fail: expecting 1000009 instead of 2 passes as well; look at the with or try around"
+            " it, and at `__eq__` of the left side",
+            id="equal-to-everything",
+        ),
+        pytest.param(
+            "def test_it():\n    assert sub(5, 3) == 'two' or True\n",
+            {2},
+            "test_calc.py:2 can't fail: expecting 'two~altered' instead of 'two' passes as well; a tuple, and an `or`"
+            " with a true value, always hold",
+            id="or-true",
+        ),
+        pytest.param(
+            "def test_it():\n    assert sub(5, 3) == [\n        1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]\n",
+            {3},
+            "test_calc.py:2 can't fail: expecting something else than [ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... passes"
+            " as well; look at the with or try around it, and at `__eq__` of the left side",
+            id="long-values-are-cut",
+        ),
+        pytest.param(
+            "def test_it():\n    for n in ():\n        with raises(ValueError, match='no'):\n            f(n)\n",
+            {2},
+            "test_calc.py:3 is never run: test_it passes whatever the message is; nothing leads there",
+            id="pattern",
+        ),
+    ],
+)
+def test_still_passes(source: str, lines: set[int], text: str) -> None:
+    (proof,) = show(source, FakeSandbox(ONE, {ID}, lines=lines), ONE)
+    assert (proof.shown, proof.text, proof.ids) == ("still-passes", text, (ID,))
+    assert text.startswith(f"{proof.file}:{proof.line} ")
+
+
+def test_honest_test_fails_in_one_run() -> None:
+    sandbox = FakeSandbox(ONE)
+    (proof,) = show(HONEST, sandbox, ONE)
+    assert (proof.shown, proof.text) == ("fails", "")
+    assert sandbox.asked == [(ID,)]
+    assert sandbox.contents == {"test_calc.py": HONEST.replace("2", "1000009").encode()}
+
+
+def test_what_fails_alone_fails() -> None:
+    sandbox = FakeSandbox(ONE, {ID}, passing_alone=())
+    (proof,) = show(HONEST, sandbox, ONE)
+    assert proof.shown == "fails"
+    assert sandbox.asked == [(ID,), (ID,)]
+
+
+def test_assert_behind_what_raises_is_dead() -> None:
+    (proof,) = show(BEHIND, FakeSandbox(ONE, {ID}, lines={2, 3}), ONE)
+    assert proof.shown == "dead-assert"
+    assert proof.text == (
+        "test_calc.py:4 is never run: the line before it raises what raises() waits for; move it behind the block"
+    )
+
+
+def test_assert_that_raises_what_is_waited_for_says_nothing() -> None:
+    (proof,) = show(BEHIND, FakeSandbox(ONE, {ID}, lines={2, 3, 4}), ONE)
+    assert proof.shown == "fails"
+
+
+@pytest.mark.parametrize(
+    ("passing", "shown"),
+    [
+        pytest.param([], "fails", id="none"),
+        pytest.param([0], "some-rows", id="one"),
+        pytest.param([0, 1], "still-passes", id="all-that-are-altered"),
+        pytest.param([2], "fails", id="only-one-that-is-not-altered"),
+    ],
+)
+def test_rows_count_that_are_altered(passing: list[int], shown: str) -> None:
+    items = [an_item(n=row, expected=row) for row in range(3)]
+    sandbox = FakeSandbox(items, [items[row].id for row in passing], lines={3})
+    (proof,) = show(TABLE, sandbox, items)
+    assert proof.shown == shown
+    if shown == "some-rows":
+        assert proof.text == "test_calc.py:3 can't fail in 1 of 2 rows of test_it: 0-0"
+
+
+def test_rows_are_found_under_other_ids() -> None:
+    items = [an_item(n=row, expected=row) for row in range(3)]
+    altered = [Item(id=f"{ID}[altered{row}]", file="test_calc.py", line=1, rows=items[row].rows) for row in range(3)]
+    (proof,) = show(TABLE, FakeSandbox(altered, [each.id for each in altered], lines={3}), items)
+    assert proof.shown == "still-passes"
+
+
+def test_function_that_two_classes_inherit_is_one() -> None:
+    source = "class Base:\n    def test_it(self):\n        assert self.answer == 2\n"
+    items = [Item(id=f"test_calc.py::{name}::test_it", file="test_calc.py", line=2) for name in ("TestA", "TestB")]
+    ids = tuple(item.id for item in items)
+    (proof,) = show(source, FakeSandbox(items, ids, lines={3}), items)
+    assert (proof.shown, proof.ids) == ("still-passes", ids)
+    (proof,) = show(source, FakeSandbox(items, ids[:1], lines={3}), items)
+    assert proof.shown == "some-rows"
+
+
+def test_goes_on_behind_a_test_that_kills_pytest() -> None:
+    names = ["test_a", "test_b", "test_c", "test_d"]
+    source = "\n".join(f"def {name}():\n    assert f() == 2" for name in names)
+    items = [an_item(name, 2 * place + 1) for place, name in enumerate(names)]
+    sandbox = FakeSandbox(items, {items[3].id}, killing={items[1].id}, lines={8})
+    proofs = show(source, sandbox, items)
+    assert [proof.shown for proof in proofs] == ["fails", "not-tried", "fails", "still-passes"]
+    assert sandbox.asked[:2] == [tuple(item.id for item in items), (items[2].id, items[3].id)]
+
+
+def test_what_is_not_collected_is_not_tried() -> None:
+    (proof,) = show(HONEST, FakeSandbox(ONE, gone={ID}), ONE)
+    assert proof.shown == "not-tried"
+
+
+def test_what_kills_pytest_alone_is_not_tried() -> None:
+    (proof,) = show(HONEST, FakeSandbox(ONE, {ID}, killing_alone={ID}), ONE)
+    assert proof.shown == "not-tried"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("def test_it():\n    print(sub(5, 3))\n", id="nothing-to-alter"),
+        pytest.param("def test_it(:\n", id="not-readable"),
+    ],
+)
+def test_nothing_is_run_for_nothing(source: str) -> None:
+    sandbox = FakeSandbox(ONE)
+    assert show(source, sandbox, ONE) == []
+    assert list(try_altered(ONE, lambda file: None, sandbox)) == []
+    assert sandbox.asked == []
