@@ -82,7 +82,11 @@ class Told:
         return Ran(code=ran.code, out=red.out + ran.out, err=ran.err)
 
     def signal(self) -> Ran:
-        words = ("signal", "--reason", "done", "--json", *(f"--task={each}" for each in self._tasks()))
+        return self.gate("signal", "--reason", "done", "--json")
+
+    def gate(self, *words: str) -> Ran:
+        """Run the command for the task that the story is about."""
+        words = (*words, *(f"--task={each}" for each in self._tasks()))
         if self.story.python:
             return self.sample.process(self._text(self.story.python), "-m", "phase_gate.cli", *words, **self._now)
         return self.sample.gate(*words, **self._now)
