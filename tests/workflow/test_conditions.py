@@ -10,16 +10,8 @@ import sys
 import pytest
 
 from phase_gate.errors import ConditionError
-from phase_gate.workflow.conditions import (
-    MAX_CLAUSES,
-    MAX_DEPTH,
-    MAX_LENGTH,
-    MAX_NUMBER_LENGTH,
-    Clause,
-    Condition,
-    Outcome,
-    parse_condition,
-)
+from phase_gate.workflow.conditions import Clause, Condition, Outcome, parse_condition
+from phase_gate.workflow.conditions.parser import MAX_CLAUSES, MAX_DEPTH, MAX_LENGTH, MAX_NUMBER_LENGTH
 from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
 
 VERDICTS = {True: "true", False: "false", None: "unknown"}

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phase_gate.errors import ConditionError
-from phase_gate.workflow.conditions import MAX_LENGTH, Condition, parse_condition
+from phase_gate.workflow.conditions import Condition, parse_condition
+from phase_gate.workflow.conditions.parser import MAX_LENGTH
 from phase_gate.workflow.metrics import MetricType, MetricValue
 
 #: Few enough that the module takes seconds; each property was also run with 2,500.

@@ -28,14 +28,14 @@ from functools import lru_cache
 from math import isfinite
 
 from phase_gate.values import Value
-from phase_gate.workflow.conditions.parser import MAX_CLAUSES, MAX_DEPTH, MAX_LENGTH, parse_tree
-from phase_gate.workflow.conditions.tokens import MAX_NUMBER_LENGTH, error_at
+from phase_gate.workflow.conditions.parser import MAX_LENGTH, parse_tree
 from phase_gate.workflow.conditions.tree import (
     TYPE_NAMES,
     Leaf,
     Node,
     Operand,
     check_leaf,
+    error_at,
     find_mismatch,
     join,
     leaves,
@@ -50,19 +50,6 @@ from phase_gate.workflow.conditions.tree import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricType, MetricValue
-
-__all__ = [
-    "MAX_CLAUSES",
-    "MAX_DEPTH",
-    "MAX_LENGTH",
-    "MAX_NUMBER_LENGTH",
-    "Clause",
-    "Condition",
-    "Outcome",
-    "decide",
-    "parse_condition",
-    "stored_condition",
-]
 
 #: In bits: no float is larger, and Python refuses to print integers of thousands of digits.
 _MAX_INTEGER_BITS = 1024
@@ -209,14 +196,6 @@ def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, cla
         return clauses[-1].met
     verdict = _combine([_judge(part, values, group, clauses) for part in inner.parts], decisive=inner.word == "OR")
     return _negate(verdict, negations)
-
-
-def decide(node: Node, values: Mapping[str, MetricValue]) -> bool | None:
-    """Return the verdict alone, where every name has a usable value."""
-    if isinstance(node, Leaf):
-        return _compare(node, values)[0]
-    verdicts = [decide(part, values) for part in node.parts]
-    return _negate(verdicts[0], 1) if node.word == "NOT" else _combine(verdicts, decisive=node.word == "OR")
 
 
 def _combine(verdicts: list[bool | None], *, decisive: bool) -> bool | None:

@@ -1,7 +1,6 @@
 """The tree of a condition, its canonical text, and which types may be compared in it.
 
 A tree is made by `parser` and read by `conditions`; nothing is parsed or evaluated here.
-Its parts are named tuples: dataclasses would take several times as long to import, in every active run.
 """
 
 from __future__ import annotations
@@ -9,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from phase_gate.errors import ConditionError
-from phase_gate.values import Literal, NamedTuple
-from phase_gate.workflow.conditions.tokens import error_at, is_name
+from phase_gate.values import Literal, Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +16,12 @@ if TYPE_CHECKING:
 
 Word = Literal["AND", "OR", "NOT"]
 
+#: What names can not be, in any case, and what each is to the parser.
+WORDS = {"and": "AND", "or": "OR", "not": "NOT", "in": "in", "true": "literal", "false": "literal", "null": "literal"}
+SPACE = " \t\r\n"
 
-class Operand(NamedTuple):
+
+class Operand(Value, kw_only=False):
     """A name, or a literal value where `name` is empty; `offset` is where the source has it."""
 
     name: str
@@ -27,7 +29,7 @@ class Operand(NamedTuple):
     offset: int
 
 
-class Leaf(NamedTuple):
+class Leaf(Value, kw_only=False):
     """One comparison; without an operator, a boolean that stands for itself."""
 
     left: Operand
@@ -36,7 +38,7 @@ class Leaf(NamedTuple):
     right: tuple[Operand, ...] = ()
 
 
-class Group(NamedTuple):
+class Group(Value, kw_only=False):
     """Parts joined by a word: two or more for AND and OR, one for NOT."""
 
     word: Word
@@ -44,6 +46,21 @@ class Group(NamedTuple):
 
 
 Node = Leaf | Group
+
+
+def error_at(source: str, offset: int, problem: str, remedy: str) -> ConditionError:
+    """Return the error for a place in a source, which its problem names first."""
+    line_start = source.rfind("\n", 0, offset) + 1
+    where = f"column {offset - line_start + 1}"
+    if "\n" in source.rstrip(SPACE):
+        line_number = source.count("\n", 0, offset) + 1
+        where = f"line {line_number}, {where}"
+    return ConditionError(f"{where}: {problem}", remedy)
+
+
+def is_name(text: str) -> bool:
+    """Whether a condition can speak of something by that name."""
+    return text.isascii() and text.isidentifier() and text.lower() not in WORDS
 
 
 def join(word: Word, parts: Iterable[Node]) -> Node:
@@ -134,7 +151,8 @@ def substitute(node: Node, trees: Mapping[str, Node], names: Mapping[str, str], 
         if operand.name in trees:
             tree = _move(trees[operand.name], operand.offset)
             return tree if _asks_for_truth(node, operand, source) else Group("NOT", (tree,))
-    return node._replace(
+    return replace(
+        node,
         left=_rename(node.left, names, source),
         right=tuple(_rename(operand, names, source) for operand in node.right),
     )
@@ -167,15 +185,16 @@ def _rename(operand: Operand, names: Mapping[str, str], source: str) -> Operand:
             f"{operand.name} stands for {name!r}, which is not a name",
             f"let {operand.name} stand for letters, digits and underscores",
         )
-    return operand._replace(name=name)
+    return replace(operand, name=name)
 
 
 def _move(node: Node, offset: int) -> Node:
     if isinstance(node, Group):
-        return node._replace(parts=tuple(_move(part, offset) for part in node.parts))
-    return node._replace(
-        left=node.left._replace(offset=offset),
-        right=tuple(operand._replace(offset=offset) for operand in node.right),
+        return replace(node, parts=tuple(_move(part, offset) for part in node.parts))
+    return replace(
+        node,
+        left=replace(node.left, offset=offset),
+        right=tuple(replace(operand, offset=offset) for operand in node.right),
     )
 
 
