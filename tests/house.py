@@ -29,7 +29,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "source",
         "values",
         "hashing",
-        "plain_json",
         "codec",
         "names",
         "columns",

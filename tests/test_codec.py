@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import Any, Literal
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from phase_gate.codec import from_json, reader, spell_out, stand_as_text, to_json
 from phase_gate.gate.parts import PARTS, load_part
 from phase_gate.gate.state import State
-from phase_gate.values import StrEnum, Value, annotation_of, field, fields
+from phase_gate.values import Value, annotation_of, field, fields
 
 Size = Literal["small", "large"]
 

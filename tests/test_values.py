@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import copy
-import enum
-import json
 import pickle
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from phase_gate.values import NamedTuple, StrEnum, Value, as_dict, field, fields, replace
+from phase_gate.values import Value, as_dict, field, fields, replace
 
 
 class Point(Value):
@@ -88,81 +84,3 @@ def test_replaces_copies_and_travels() -> None:
     point = Point(x=1, names=["a"])
     assert replace(point, x=2) == Point(x=2, names=["a"])
     assert copy.copy(point) == copy.deepcopy(point) == pickle.loads(pickle.dumps(point)) == point
-
-
-# --- named tuples, made without generating code
-
-
-class Row(NamedTuple):
-    """Two of something."""
-
-    one: int
-    other: tuple[int, ...] = ()
-
-
-def test_a_named_tuple_is_a_tuple_with_names() -> None:
-    row = Row(1, other=(2,))
-    one, other = row
-    assert (one, other) == (row.one, row.other) == (1, (2,))
-    assert (tuple(Row(3)), tuple(row._replace(one=4))) == ((3, ()), (4, (2,)))
-    assert (repr(row), hash(row)) == ("Row(one=1, other=(2,))", hash((1, (2,))))
-    assert [type(each) for each in (copy.copy(row), pickle.loads(pickle.dumps(row)))] == [Row, Row]
-
-
-@pytest.mark.parametrize(
-    ("given", "named"),
-    [((), {}), ((1, (), 3), {}), ((1,), {"one": 1}), ((1,), {"third": 1})],
-    ids=["missing", "too-many", "twice", "unknown"],
-)
-def test_a_named_tuple_takes_its_fields_and_nothing_else(given: tuple[Any, ...], named: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match="Row takes one, other"):
-        Row(*given, **named)
-
-
-# --- enumerations
-
-
-class Colour(StrEnum):
-    """One of ours."""
-
-    RED = "red"
-    DARK_BLUE = "dark-blue"
-
-    @property
-    def is_dark(self) -> bool:
-        return self is Colour.DARK_BLUE
-
-
-class Plain(enum.StrEnum):
-    """One of Python's, with the same members."""
-
-    RED = "red"
-    DARK_BLUE = "dark-blue"
-
-    @property
-    def is_dark(self) -> bool:
-        return self is Plain.DARK_BLUE
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda kind: [(each.name, each.value, str(each), f"{each:>10}", json.dumps(each)) for each in kind],
-        lambda kind: [each.is_dark for each in kind],
-        lambda kind: repr(kind.RED).replace("Plain", "Colour"),
-        lambda kind: kind("red") is kind.RED,
-        lambda kind: (kind.RED == "red", kind.RED == kind.DARK_BLUE, {"red": 1}.get(kind.RED), {kind.RED: 1}["red"]),
-        lambda kind: (len(kind), kind.RED in kind, sorted(kind)[0] is kind.DARK_BLUE),
-        lambda kind: copy.deepcopy(kind.RED) is kind.RED and pickle.loads(pickle.dumps(kind.RED)) is kind.RED,
-        lambda kind: isinstance(kind.RED, str) and isinstance(kind.RED, kind) and type(str(kind.RED)) is str,
-        lambda kind: hash(kind.RED) == hash(kind("red")),
-    ],
-    ids=range(9),
-)
-def test_an_enumeration_is_what_pythons_own_is(ask: Callable[[Any], object]) -> None:
-    assert ask(Colour) == ask(Plain)
-
-
-def test_what_is_no_member_is_refused() -> None:
-    with pytest.raises(ValueError, match="'green' is not a valid Colour"):
-        Colour("green")

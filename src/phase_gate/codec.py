@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 
-from phase_gate.values import StrEnum, Value, annotation_of, fields, has_default
+from phase_gate.values import Value, annotation_of, fields, has_default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,15 +9,12 @@ which does not matter where there are some hundred of them and not some hundred 
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import itemgetter
 
 #: As type checkers know it: importing `typing` for it would take a fourth of what an interpreter takes to start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from enum import StrEnum as StrEnum
     from typing import Any, Self, TypeVar, dataclass_transform
     from typing import Literal as Literal
-    from typing import NamedTuple as NamedTuple
 
     T = TypeVar("T", bound="Value")
 else:
@@ -26,86 +23,6 @@ else:
         """What `typing.Literal` is where nothing but its choices is asked for, by `get_args` or as `__args__`."""
 
         __class_getitem__ = classmethod(type(list[int]))
-
-    class _Members(type):
-        """Makes a member of each text that such a class assigns."""
-
-        def __new__(mcls, name, bases, namespace):
-            kind = super().__new__(mcls, name, bases, namespace)
-            kind._by_text = {}
-            for each, text in namespace.items():
-                if type(text) is str and not each.startswith("_"):
-                    member = kind._by_text[text] = str.__new__(kind, text)
-                    member.name, member.value = each, text
-                    setattr(kind, each, member)
-            return kind
-
-        def __iter__(cls):
-            return iter(cls._by_text.values())
-
-        def __len__(cls):
-            return len(cls._by_text)
-
-        def __contains__(cls, text):
-            return text in cls._by_text
-
-    class StrEnum(str, metaclass=_Members):
-        """What `enum.StrEnum` is where members are named, compared, listed and looked up: a sixth of its making."""
-
-        def __new__(cls, text):
-            member = cls._by_text.get(text) if isinstance(text, str) else None
-            if member is None:
-                raise ValueError(f"{text!r} is not a valid {cls.__qualname__}")
-            return member
-
-        __str__ = str.__str__
-
-        def __repr__(self):
-            return f"<{type(self).__name__}.{self.name}: {self.value!r}>"
-
-        def __reduce__(self):
-            return type(self), (self.value,)
-
-    class _Row(tuple):
-        """What `collections.namedtuple` makes, with methods that all of them share instead of generated ones."""
-
-        __slots__ = ()
-        _fields = ()
-        _defaults = {}  # noqa: RUF012 - each class has its own
-
-        def __new__(cls, *given, **named):
-            names = cls._fields
-            if named or len(given) != len(names):
-                rest = names[len(given) :]
-                known = {**cls._defaults, **named}
-                if len(given) > len(names) or not set(rest) <= known.keys() or not set(named) <= set(rest):
-                    raise TypeError(f"{cls.__name__} takes {', '.join(names)}")
-                given = (*given, *(known[name] for name in rest))
-            return tuple.__new__(cls, given)
-
-        def __getnewargs__(self):
-            return tuple(self)
-
-        def __repr__(self):
-            rows = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
-            return f"{type(self).__name__}({rows})"
-
-        def _replace(self, /, **changes):
-            return type(self)(**{**dict(zip(self._fields, self, strict=True)), **changes})
-
-    class _NamedTupleType(type):
-        """Makes a row of a class with annotations."""
-
-        def __new__(mcls, name, bases, namespace):
-            names = tuple(namespace.pop("__annotations__"))
-            namespace["_defaults"] = {each: namespace.pop(each) for each in names if each in namespace}
-            namespace["_fields"] = namespace["__match_args__"] = names
-            namespace["__slots__"] = ()
-            for place, each in enumerate(names):
-                namespace[each] = property(itemgetter(place))
-            return type(name, (_Row,), namespace)
-
-    NamedTuple = type.__new__(_NamedTupleType, "NamedTuple", (), {})
 
     def dataclass_transform(**_told):
         return lambda kind: kind

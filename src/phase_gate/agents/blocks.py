@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+from json import dumps, loads
 from pathlib import Path
 
-from phase_gate import plain_json
 from phase_gate.codec import from_json, to_json
 from phase_gate.errors import PhaseGateError
 from phase_gate.gate.state import State
@@ -67,7 +67,7 @@ def progress_of(state: State, tree: str) -> Progress:
 
 def digest(value: object) -> str:
     """Return a short name for a value that JSON has."""
-    return sha256(plain_json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
+    return sha256(dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 #: Sessions that are remembered at once; the oldest are forgotten first.
@@ -87,7 +87,7 @@ def count_block(file: Path, now: Progress) -> Blocks | None:
     blocks = _load(file).after(now)
     try:
         make_folder(REAL, file.parent)
-        write_atomically(REAL, file, plain_json.dumps(to_json(blocks)).encode(), durable=False)
+        write_atomically(REAL, file, dumps(to_json(blocks)).encode(), durable=False)
     except PhaseGateError:
         return None
     _forget_oldest(file)
@@ -96,7 +96,7 @@ def count_block(file: Path, now: Progress) -> Blocks | None:
 
 def _load(file: Path) -> Blocks:
     with contextlib.suppress(PhaseGateError, ValueError, TypeError, LookupError, RecursionError):
-        blocks = from_json(Blocks, plain_json.loads(read_bytes(file, limit=_MAX_BYTES) or b"{}"))
+        blocks = from_json(Blocks, loads(read_bytes(file, limit=_MAX_BYTES) or b"{}"))
         if min(blocks.in_row, blocks.untested) >= 0:
             return blocks
     return Blocks()

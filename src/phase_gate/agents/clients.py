@@ -6,8 +6,8 @@ A new one is a value here, and a name in `AGENT_NAMES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from json import loads
 
-from phase_gate import plain_json
 from phase_gate.agents.agent import Agent, Document, Output, ToolCall, answer_tool, log, read_tool, say, text_of
 from phase_gate.agents.endings import Kind, Sign
 from phase_gate.agents.stop import HookAnswer, Stop
@@ -275,7 +275,7 @@ def _read_tool_copilot(document: Document) -> ToolCall:
     given = document.get("toolArgs")
     if isinstance(given, str):
         try:
-            given = plain_json.loads(given)
+            given = loads(given)
         except ValueError:
             given = {"input": given}
     return ToolCall(

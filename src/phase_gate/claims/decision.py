@@ -6,6 +6,7 @@ Pure. What was measured beats what was said, and doubt blocks. A claim is never 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import StatusBlocks
@@ -26,7 +27,7 @@ from phase_gate.gate.breaker import (
     observe_passed_claim,
 )
 from phase_gate.gate.state import Claims
-from phase_gate.values import StrEnum, Value, field
+from phase_gate.values import Value, field
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import Metrics
 from phase_gate.workflow.model import Limits

@@ -8,8 +8,9 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from json import dumps
 
-from phase_gate import exit_codes, plain_json
+from phase_gate import exit_codes
 from phase_gate.errors import OutputError, UsageError
 from phase_gate.visible import escape_orders, fit_encoding, show_text
 
@@ -96,7 +97,7 @@ def say_orders(lines: Iterable[str]) -> None:
 
 def render_json(value: object, indent: int | None = None) -> str:
     """Return a document that may be printed: escapes stand for what a terminal or a CI system would obey."""
-    return escape_orders(plain_json.dumps(value, indent=indent))
+    return escape_orders(dumps(value, indent=indent))
 
 
 def _indented(value: object, columns: int) -> str:

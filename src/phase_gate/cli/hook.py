@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from json import loads
 from pathlib import Path
 
-from phase_gate import plain_json
 from phase_gate.agents.agent import AGENT_NAMES, load_agent, recognise
 from phase_gate.agents.blocks import NO_PROGRESS, Blocks, Progress, block_file, count_block, progress_of
 from phase_gate.agents.stop import ALLOW, HookAnswer, Stop, decide_stop, decide_stop_in_doubt, limit_blocks
@@ -77,7 +77,7 @@ def _read_event(call: Call) -> dict[str, Any] | None:
     if call.interactive or sys.stdin is None:
         return {}  # a user tries it out by hand
     try:
-        found = plain_json.loads(read_input(_MAX_BYTES) or "{}")
+        found = loads(read_input(_MAX_BYTES) or "{}")
     except (UsageError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

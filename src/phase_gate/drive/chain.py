@@ -7,11 +7,12 @@ chain's confident completion; a claim alone never is.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from phase_gate import exit_codes
 from phase_gate.claims.decision import Outcome as ClaimOutcome
 from phase_gate.gate.status import Status
-from phase_gate.values import StrEnum, Value
+from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.durations import show_duration
 from phase_gate.workflow.settings import DriveBudget, DriveSignal

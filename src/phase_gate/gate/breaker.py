@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 
 from phase_gate.hashing import sha256
-from phase_gate.values import StrEnum, Value, field, replace
+from phase_gate.values import Value, field, replace
 from phase_gate.visible import count
 from phase_gate.workflow.model import Limits
 

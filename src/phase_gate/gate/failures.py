@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from phase_gate.values import StrEnum, Value
+from phase_gate.values import Value
 
 if TYPE_CHECKING:
     from phase_gate.source.checks import Statement

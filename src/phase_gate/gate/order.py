@@ -6,6 +6,7 @@ Pure. Given the state and the workflow, say how a run in a phase begins, or refu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.forked import LATE
@@ -14,7 +15,7 @@ from phase_gate.gate.parts import parts_of, parts_of_workflow
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.status import show_next
 from phase_gate.gate.ways import way_to, way_to_begin
-from phase_gate.values import Literal, StrEnum, Value, as_dict
+from phase_gate.values import Literal, Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, STUCK, rewind_command
 

@@ -6,11 +6,12 @@ Pure. Every id has exactly one bucket; what that bucket is worth depends on what
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from enum import StrEnum
 
 from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import Inventory, bare_id, bare_name, split_id
 from phase_gate.gate.runs import Green
-from phase_gate.values import StrEnum, Value, field
+from phase_gate.values import Value, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,9 @@ Pure: the facts of a run are arguments. Only a complete run may open Gate 1.
 
 from __future__ import annotations
 
-from phase_gate.values import StrEnum, Value
+from enum import StrEnum
+
+from phase_gate.values import Value
 from phase_gate.visible import count, name_first
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from phase_gate import plain_json
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.inventory import join_id
 from phase_gate.recording.early import own_work, start_snapshot
@@ -96,7 +96,7 @@ class WorkerWitness:
         with own_work(self._config), contextlib.suppress(Exception):
             output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
             # One text: a list would go through functions that a test may have left patched.
-            output[OUTPUT] = plain_json.dumps(self._document())
+            output[OUTPUT] = dumps(self._document())
 
     def _document(self) -> dict[str, Any]:
         document = {
@@ -132,7 +132,7 @@ class WorkerWitness:
 def read_worker(node: Any) -> dict[str, Any] | None:
     """Return what a worker told when it ended; None if that is nothing, or nothing that can be read."""
     try:
-        told: dict[str, Any] = plain_json.loads(node.workeroutput[OUTPUT])
+        told: dict[str, Any] = loads(node.workeroutput[OUTPUT])
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
     return told

@@ -10,9 +10,9 @@ import contextlib
 import os
 import re
 from collections.abc import Collection
+from json import dumps, loads
 from pathlib import Path
 
-from phase_gate import plain_json
 from phase_gate.errors import StorageError
 from phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, refuse
 
@@ -24,7 +24,7 @@ _LIMIT = 64 * 1024
 
 def leave_mark(path: Path, test: str, files: FileSystem = REAL) -> None:
     """Add a line to the marks of a run, if that can be done."""
-    line = plain_json.dumps({"test": test}).encode() + b"\n"
+    line = dumps({"test": test}).encode() + b"\n"
     with contextlib.suppress(OSError, StorageError):
         make_folder(files, path.parent)
         descriptor = files.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -57,7 +57,7 @@ def _is_there(path: Path, files: FileSystem) -> bool:
 
 def _test_in(line: bytes) -> str:
     try:
-        return str(plain_json.loads(line)["test"])
+        return str(loads(line)["test"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
 

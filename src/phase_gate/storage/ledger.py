@@ -8,8 +8,8 @@ seen as unfinished and cut off, and a state file edited by hand does not match w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from json import dumps, loads
 
-from phase_gate import plain_json
 from phase_gate.errors import TamperedError
 from phase_gate.gate.state import Event
 from phase_gate.hashing import sha256
@@ -41,7 +41,7 @@ class Line(Value):
 
 def canonical(document: object) -> bytes:
     """Return the one form of a JSON document that digests are taken of."""
-    return plain_json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def digest(document: object, key: bytes | None = None) -> str:
@@ -113,7 +113,7 @@ def _body(seq: int, event: Event, prev: str, *, more: bool, state: str | None) -
 def parse_line(raw: bytes, *, start: int = 0, key: bytes | None = None) -> Line:
     """Return the line that these bytes are. Raises ValueError if they are none, or if its hash is wrong."""
     try:
-        document = plain_json.loads(raw)
+        document = loads(raw)
         written = document.pop("hash")
         if not _is_vouched_for(raw, document, written, key):
             raise ValueError("its hash is wrong")
@@ -185,7 +185,7 @@ def read_chain(
 def _is_written(raw: bytes) -> bool:
     """Tell whether these bytes were written as a line: whole JSON is no accident, even if it does not follow."""
     try:
-        return isinstance(plain_json.loads(raw), dict)
+        return isinstance(loads(raw), dict)
     except (ValueError, RecursionError):
         return False
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
+from json import dumps, loads
 from pathlib import Path
 
-from phase_gate import plain_json
 from phase_gate.errors import ForeignStateError, PhaseGateError, RollbackError
 from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, write_atomically
@@ -46,7 +46,7 @@ class Memory:
         if self._file is None:
             return None
         try:
-            row = plain_json.loads(read_bytes(self._file, self._files) or b"")
+            row = loads(read_bytes(self._file, self._files) or b"")
             seen = Seen(
                 lineage=row["lineage"],
                 serial=row["serial"],
@@ -85,7 +85,7 @@ class Memory:
             "cycle": seen.cycle,
         }
         make_folder(self._files, self._file.parent)
-        write_atomically(self._files, self._file, plain_json.dumps(row).encode(), durable=durable)
+        write_atomically(self._files, self._file, dumps(row).encode(), durable=durable)
 
 
 def memory_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
@@ -169,9 +169,7 @@ def remember_place(root: Path, state_folder: Path, environment: Mapping[str, str
     kept = [each for each in known if os.path.isdir(each)][1 - _MOST :]
     with contextlib.suppress(PhaseGateError):
         make_folder(REAL, file.parent)
-        write_atomically(
-            REAL, file, plain_json.dumps({"root": str(root), "folders": [*kept, place]}).encode(), durable=False
-        )
+        write_atomically(REAL, file, dumps({"root": str(root), "folders": [*kept, place]}).encode(), durable=False)
 
 
 def recall_places(root: Path, environment: Mapping[str, str]) -> list[Path]:
@@ -187,7 +185,7 @@ def _file(root: Path, environment: Mapping[str, str]) -> Path | None:
 
 def _load(file: Path) -> list[str]:
     try:
-        found = plain_json.loads(read_bytes(file) or b"")["folders"]
+        found = loads(read_bytes(file) or b"")["folders"]
     except (PhaseGateError, ValueError, KeyError, TypeError, RecursionError):
         return []
     return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []

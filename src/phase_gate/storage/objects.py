@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import time
 import zlib
+from json import dumps, loads
 from pathlib import Path
 
-from phase_gate import plain_json
 from phase_gate.errors import TamperedError
 from phase_gate.gate.inventory import Inventory, inventory_from_json, inventory_to_json
 from phase_gate.hashing import sha256
@@ -58,7 +58,7 @@ class ObjectStore:
 
     def keep(self, document: Any) -> str:
         """Store a JSON document and return its digest."""
-        data = plain_json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
+        data = dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
         name = sha256(data).hexdigest()
         path = self._path(name)
         if not exists(path, self._files) or self._is_old(name, share=0.5):
@@ -157,7 +157,7 @@ class ObjectStore:
 
     def _read(self, name: str) -> Any:
         try:
-            return plain_json.loads(self._unpack(name))
+            return loads(self._unpack(name))
         except (ValueError, RecursionError) as error:
             raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from json import JSONDecoder, loads
 from pathlib import Path
 
-from phase_gate import plain_json
 from phase_gate.errors import (
     ForeignStateError,
     KeylessError,
@@ -48,7 +48,7 @@ def _finite(text: str) -> float:
 
 
 #: Made here, not for each look: what a test leaves patched does not reach it.
-_LOADS = plain_json.make_loads(parse_float=_finite, parse_constant=_finite)
+_LOADS = JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
 
 
 class Opened(Value):
@@ -197,7 +197,7 @@ class Opener:
         if raw is None:
             return None, None
         try:
-            stored = _LOADS(raw)
+            stored = _LOADS(raw.decode())
             schema = stored["schema"]
             if isinstance(schema, int) and schema != SCHEMA:
                 raise OtherSchemaError(
@@ -329,7 +329,7 @@ class Opener:
 def first_text(row: bytes, name: str) -> str | None:
     """Return what a ledger's first row says under that name; None if it says nothing."""
     try:
-        found = plain_json.loads(row)["data"].get(name)
+        found = loads(row)["data"].get(name)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return found if isinstance(found, str) else None

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from json import dumps
 from pathlib import Path
 
-from phase_gate import plain_json
 from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.state import SCHEMA
 from phase_gate.storage.files import (
@@ -125,7 +125,7 @@ class TaskFiles(TaskPlaces):
             "ledger": {"last": last_start, **opened.stat},
             "state": document,
         }
-        write_atomically(self.files, self.state_file, plain_json.dumps(stored, indent=1).encode())
+        write_atomically(self.files, self.state_file, dumps(stored, indent=1).encode())
 
     def make_folder(self) -> None:
         """Make the task's folder, in a state folder that git ignores."""

@@ -6,10 +6,11 @@ Pure: values, and the table of what may follow what. How an event changes them i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.gate.parts import VERIFICATION
-from phase_gate.values import StrEnum, Value, field, replace
+from phase_gate.values import Value, field, replace
 from phase_gate.verification.spec import TaskSpec
 from phase_gate.visible import cut
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from json import dumps, loads
 
-from phase_gate import plain_json
 from phase_gate._version import __version__
 from phase_gate.errors import StorageError
 from phase_gate.hashing import blake2b
@@ -55,13 +55,13 @@ class TreeMemory:
         #: Before anything is looked at: what changes meanwhile may change again without its times showing it.
         self._started = now_ns()
         self._file, self._top, self._secret = file, top, key
-        told = plain_json.dumps([SCHEMA, __version__, top, _user(), settings])
+        told = dumps([SCHEMA, __version__, top, _user(), settings])
         self._name = blake2b(listing, key=blake2b(told.encode(), digest_size=32).digest()).hexdigest()
 
     def find(self) -> KnownTree | None:
         """Return the tree of this listing, if it is known and nothing that the listing leaves open has changed."""
         try:
-            document = plain_json.loads(read_bytes(self._file) or b"")
+            document = loads(read_bytes(self._file) or b"")
             written = document.pop("digest")
             if document["listing"] != self._name or written != digest(document, self._secret):
                 return None
@@ -101,7 +101,7 @@ class TreeMemory:
             # The state folder itself is never made: a run that only looks leaves no trace.
             if state_folder is not None and state_folder in self._file.parents and exists(state_folder):
                 make_folder(REAL, self._file.parent)
-            write_atomically(REAL, self._file, plain_json.dumps(document).encode("ascii"), durable=False)
+            write_atomically(REAL, self._file, dumps(document).encode("ascii"), durable=False)
 
     def _facts(self, path: str) -> list[int] | None:
         try:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from json import dumps, loads
 
-from phase_gate import plain_json
 from phase_gate.errors import StorageError
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 
@@ -64,9 +64,7 @@ class StatCache:
             # The state folder itself is never made: a run that only looks leaves no trace.
             if state_folder is not None and state_folder in file.parents and exists(state_folder):
                 make_folder(REAL, file.parent)
-            write_atomically(
-                REAL, file, plain_json.dumps(document, separators=(",", ":")).encode("ascii"), durable=False
-            )
+            write_atomically(REAL, file, dumps(document, separators=(",", ":")).encode("ascii"), durable=False)
 
 
 def _facts(status: os.stat_result) -> list[int | str]:
@@ -82,7 +80,7 @@ def _load(file: Path | None) -> tuple[int, dict[str, list[int | str]]]:
         return 0, {}
 
     try:
-        document = plain_json.loads(read_bytes(file) or b"")
+        document = loads(read_bytes(file) or b"")
         if document["schema"] != CACHE_SCHEMA:
             return 0, {}
         known = {path: entry for path, entry in document["files"].items() if isinstance(entry, list)}
