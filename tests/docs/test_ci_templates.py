@@ -22,6 +22,18 @@ pytestmark = pytest.mark.skipif(
 EXAMPLES = ROOT / "examples"
 WRONG = "class Basket:\n    def __init__(self, *prices):\n        pass\n\n    def total(self):\n        return 0\n"
 
+#: Two tests: one needs `is_empty`, one does not.
+NEEDS_AND_GUARDS = """import basket
+
+
+def test_empty():
+    assert basket.is_empty(basket.Basket())
+
+
+def test_total():
+    assert basket.Basket().total() == 0
+"""
+
 
 @pytest.fixture
 def machine(tmp_path: Path, door: Door) -> Callable[..., Machine]:
@@ -166,8 +178,17 @@ def test_the_action_proves(machine: Callable[..., Machine]) -> None:
     folder = host.clone()
     (folder / "test_more.py").write_text("def test_more():\n    assert 1 + 1 == 2\n", encoding="utf-8")
     step = act(host, folder, prove_base="HEAD")
+    assert step.code == 0, step.out
+    assert "only tests changed since HEAD" in step.out
+    with (folder / "basket.py").open("a", encoding="utf-8") as file:
+        file.write("\n\ndef is_empty(basket):\n    return basket.total() == 0\n")
+    step = act(host, folder, prove_base="HEAD")
     assert step.code == 10, step.out
-    assert "| `test_more.py::test_more` | passes | passes | passes without the change |" in step.out
+    assert "::error file=test_more.py,line=1,title=prove --base HEAD::test_more" in step.out
+    assert "| `test_more.py::test_more` | passes | passes | passes without the change |" in step.summary
+    (folder / "test_more.py").write_text(NEEDS_AND_GUARDS, encoding="utf-8")
+    assert act(host, folder, prove_base="HEAD").code == 0
+    assert act(host, folder, prove_base="HEAD", prove_strict="true").code == 10
 
 
 # --- pre-commit

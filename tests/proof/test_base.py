@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,7 +11,9 @@ import pytest
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.proof.base import Change, find_change, prove_change
+from phase_gate.proof.experiment import closes
 from phase_gate.proof.model import Proof
+from phase_gate.source.pytest_settings import refuses_mark
 from phase_gate.storage.references import blobs_of, find_commit
 from phase_gate.storage.tree.fingerprint import take_tree
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
@@ -18,6 +22,7 @@ from tests.support import Sample
 
 pytestmark = pytest.mark.processes
 
+OLD = "def test_old():\n    assert calc.subtract(3, 2) == 1\n"
 SUBTRACT = "def subtract(a, b):\n    return a - b\n"
 
 
@@ -35,7 +40,7 @@ def commit(root: Path, files: Mapping[str, str | None]) -> None:
 
 def change_of(root: Path, revision: str = "main") -> Change:
     found = find_commit(root, revision)
-    return find_change(root, found, take_tree(root).files, blobs_of(root, found))
+    return find_change(root, revision, found, take_tree(root).files, blobs_of(root, found))
 
 
 def prove(root: Path, revision: str = "main") -> Proof:
@@ -267,10 +272,97 @@ def test_the_command(sample: Sample) -> None:
     begin(sample.root, {"calc.py": WRONG})
     write(sample.root, {"calc.py": ADD, "test_calc.py": TEST_ADD, "test_more.py": "def test_more():\n    assert 1\n"})
     ran = sample.gate("prove", "--base", "main", "--seconds", "240")
-    assert ran.code == 10
-    ran.has("+ test_calc.py::test_add", "- test_more.py::test_more", "1 of 2 targets proven")
+    assert ran.code == 0
+    ran.has(
+        "+ test_calc.py::test_add", "= test_more.py::test_more", "1 of 2 tests needs the change; 1 passes without it"
+    )
+    strict = sample.gate("prove", "--base", "main", "--seconds", "240", "--strict")
+    assert strict.code == 10
+    strict.has("- test_more.py::test_more", "next: let it fail without the change, or mark")
     left = sample.gate("prove", "--base", "main", "--seconds", "240", "--exclude", "test_more.py", "--json")
     assert (left.code, [each["verdict"] for each in left.document["targets"]]) == (0, ["proven"])
     nothing = sample.gate("prove", "--base", "main", "--exclude", "*.py")
     assert nothing.code == 0
     nothing.has("nothing to prove")
+
+
+def test_a_project_that_is_not_installed_is_to_be_installed_first(tmp_path: Path) -> None:
+    begin(tmp_path, {"src/calc/__init__.py": WRONG, "pyproject.toml": "[project]\nname = 'calc'\nversion = '1'\n"})
+    write(tmp_path, {"src/calc/__init__.py": ADD, "tests/test_calc.py": TEST_ADD})
+    write(tmp_path, {"tests/test_more.py": TEST_ADD.replace("test_add", "test_more")})
+    problem = prove(tmp_path).problem
+    assert problem.startswith("no module named 'calc': install the project first (pip install -e .), or name")
+    # Another module of the project is missing: that is the change's own fault.
+    write(
+        tmp_path, {"tests/test_calc.py": TEST_ADD.replace("calc", "json.calc"), "tests/test_more.py": "import calx\n"}
+    )
+    assert [each.verdict for each in prove(tmp_path).targets] == ["fails-with"]
+
+
+def test_what_took_too_long_is_unknown_and_never_refused(tmp_path: Path) -> None:
+    begin(tmp_path, {"calc.py": WRONG})
+    write(tmp_path, {"calc.py": ADD, "test_calc.py": f"import time\n{TEST_ADD}    time.sleep(60)\n"})
+    change = change_of(tmp_path)
+    then = blobs_of(tmp_path, change.commit)
+    proof = prove_change(tmp_path, change, take_tree(tmp_path).files, then, seconds=4.0, at="")
+    assert [each.verdict for each in proof.targets] == ["unknown"]
+    assert (closes(proof, required=False), closes(proof, required=True)) == (False, True)
+
+
+def test_the_advice_works_where_marks_are_strict_and_the_plugin_is_not_there(sample: Sample) -> None:
+    settings = "[pytest]\naddopts = --strict-markers\n"
+    begin(sample.root, {"calc.py": WRONG, "pytest.ini": settings})
+    test = "import pytest\nimport calc\n\n\n{}def test_zero():\n    assert calc.add(0, 0) == 0\n"
+    write(sample.root, {"calc.py": ADD, "test_calc.py": test.format("")})
+    ran = sample.gate("prove", "--base", "main", "--seconds", "240")
+    assert ran.code == 10
+    mark, line = re.findall(r"(@pytest.mark.*?\(.*?\))|(markers = .*)", ran.out)
+    write(sample.root, {"test_calc.py": test.format(f"{mark[0]}\n")})
+    plain = (sys.executable, "-m", "pytest", "-q", "-p", "no:phase_gate")
+    assert sample.process(*plain).code == 2
+    write(sample.root, {"pytest.ini": f"{settings}{line[1]}\n"})
+    assert sample.process(*plain).code == 0
+    assert sample.gate("prove", "--base", "main").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        pytest.param("pytest.ini", "[pytest]\n", False, id="lenient"),
+        pytest.param("pytest.ini", "[pytest]\naddopts = -q --strict-markers\n", True, id="an-option"),
+        pytest.param("pyproject.toml", "[tool.pytest.ini_options]\nstrict_markers = true\n", True, id="a-setting"),
+        pytest.param("pyproject.toml", "[tool.pytest]\nstrict = true\n", True, id="strict-in-all"),
+        pytest.param("tox.ini", "[pytest]\nfilterwarnings = error\n", True, id="warnings-are-errors"),
+        pytest.param(
+            "pytest.ini", "[pytest]\nstrict = yes\nmarkers =\n  passes_already: fine\n", False, id="registered"
+        ),
+        pytest.param("pyproject.toml", "[tool.ruff]\nstrict = true\n", False, id="settings-of-others"),
+        pytest.param("pyproject.toml", "", False, id="no-file"),
+    ],
+)
+def test_where_a_mark_has_to_be_registered(name: str, text: str, expected: bool) -> None:
+    assert refuses_mark(name, text, "passes_already") is expected
+
+
+def test_what_a_ci_job_gets(sample: Sample) -> None:
+    begin(sample.root, {"calc.py": f"{WRONG}\n\n{SUBTRACT}", "test_old.py": "import calc\n\n\n" + OLD})
+    write(
+        sample.root,
+        {"calc.py": f"{ADD}\n\n{SUBTRACT}", "test_calc.py": TEST_ADD, "test_new.py": "def test_x():\n    assert 1\n"},
+    )
+    write(sample.root, {"test_old.py": "import calc\n\n\n" + OLD.replace("3, 2", "3, b=2")})
+    summary = sample.root.parent / "summary.md"
+    told = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    ran = sample.gate("prove", "--base", "main", "--seconds", "240", **told)
+    assert ran.code == 0
+    orders = [line for line in ran.out.splitlines() if line.startswith("::")]
+    assert [order.partition("::test")[0].partition(",title")[0] for order in orders] == [
+        "::warning file=test_old.py,line=4"
+    ]
+    assert "changed without need" in orders[0]
+    assert "| `test_calc.py::test_add` | fails | passes |" in summary.read_text(encoding="utf-8")
+    ran = sample.gate("prove", "--base", "main", "--seconds", "240", "--strict", **told)
+    orders = [line for line in ran.out.splitlines() if line.startswith("::")]
+    assert [order.partition(" ")[0] for order in orders] == ["::error", "::error"]
+    plain = sample.gate("prove", "--base", "main", "--seconds", "240", "--markdown", **told)
+    assert "::" not in plain.out.replace("py::", "")

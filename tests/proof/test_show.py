@@ -2,30 +2,89 @@
 
 from __future__ import annotations
 
+import pytest
+
 from phase_gate.proof.base import Change
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
-from phase_gate.proof.show import proof_markdown, proof_text
+from phase_gate.proof.show import proof_markdown, proof_places, proof_text
+from phase_gate.values import replace
 
-PROVEN = TargetProof(id="t.py::a", verdict="proven", control="fails", treatment="passes", reaches=("c.py::seen",))
+PROVEN = TargetProof(
+    id="t.py::a",
+    verdict="proven",
+    control="fails",
+    treatment="passes",
+    reaches=("c.py::seen",),
+    notices=("c.py::seen",),
+)
 IDLE = TargetProof(id="t.py::b", verdict="passes-without", control="passes", treatment="passes")
-CHANGE = Change(commit="abc", targets=())
-NEXT = 'next: let it fail without the change, or mark it: @pytest.mark.passes_already("why")'
+GUARD = replace(IDLE, is_tolerated=True)
+REWORDED = replace(GUARD, id="t.py::c", old_version="passes", why="it was changed without need")
+UNKNOWN = TargetProof(id="t.py::d", verdict="unknown", why="no answer")
+BROKEN = TargetProof(id="t.py::e", verdict="fails-with", control="fails", treatment="fails", why="assert 1 == 2")
+CHANGE = Change(commit="abc", targets=("t.py::a",), lines={"t.py::c": 7})
+SEEN = FunctionProof(file="c.py", name="seen", line=2, noticed_by=("t.py::a",))
 
 
-def test_says_what_to_do_about_a_test_that_passes_without_the_change() -> None:
-    proof = Proof(targets=(PROVEN, IDLE))
-    assert proof_text(proof, CHANGE).splitlines()[-1] == NEXT
-    assert NEXT in proof_markdown(proof, CHANGE).splitlines()
+def first(text: str) -> str:
+    return text.splitlines()[0]
 
 
-def test_says_nothing_to_do_where_all_is_proven_or_no_change_is_asked_about() -> None:
-    assert "next:" not in proof_text(Proof(targets=(PROVEN,)), CHANGE) + proof_markdown(Proof(targets=(PROVEN,)))
+def last(text: str) -> str:
+    return text.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("targets", "strict", "said"),
+    [
+        pytest.param((PROVEN, IDLE), False, "next: let it fail without the change, or mark ", id="all-that-it-has"),
+        pytest.param((PROVEN, GUARD), True, "next: let it fail without the change, or mark ", id="a-guard-if-strict"),
+        pytest.param((PROVEN, IDLE, BROKEN), False, "next: mend what fails: pytest t.py::e", id="failing-first"),
+        pytest.param((PROVEN, UNKNOWN), True, "next: mend what keeps them from an answer", id="unknown-if-strict"),
+        pytest.param((PROVEN, GUARD, REWORDED, UNKNOWN), False, "1 of 4 tests needs the change; 2 pass", id="nothing"),
+    ],
+)
+def test_says_what_to_do_where_it_is_refused(targets: tuple[TargetProof, ...], strict: bool, said: str) -> None:
+    proof = Proof(targets=targets, starts=3)
+    assert last(proof_text(proof, CHANGE, strict=strict)).startswith(said)
+    assert said in proof_markdown(proof, CHANGE, strict=strict)
+
+
+def test_says_nothing_to_do_where_no_change_is_asked_about() -> None:
     assert "next:" not in proof_text(Proof(targets=(PROVEN, IDLE)))
 
 
-def test_tells_what_no_target_notices_from_what_none_calls() -> None:
-    functions = (FunctionProof(file="c.py", name="seen", line=1), FunctionProof(file="c.py", name="other", line=5))
-    text = proof_markdown(Proof(targets=(PROVEN,), functions=functions, notes=("laid in: x.csv",)))
-    assert "- no target notices when seen does nothing (c.py:1)\n" in text
-    assert "- no target calls other, unless in a child process, which is not seen (c.py:5)\n" in text
-    assert "- note: laid in: x.csv\n" in text
+def test_doubts_come_first_and_guards_are_no_fault() -> None:
+    text = proof_text(Proof(targets=(PROVEN, GUARD, REWORDED, UNKNOWN)), CHANGE)
+    assert [row for row in text.splitlines() if row[1:].startswith(" t.py")] == [
+        "? t.py::c",
+        "? t.py::d",
+        "= t.py::b",
+        "+ t.py::a",
+    ]
+    assert first(proof_text(Proof(targets=(PROVEN, BROKEN)), CHANGE)) == "- t.py::e"
+
+
+def test_names_the_file_and_line_of_a_function_and_what_to_do() -> None:
+    functions = (
+        SEEN,
+        FunctionProof(file="c.py", name="other", line=5),
+        FunctionProof(file="c.py", name="idle", line=9),
+    )
+    proven = replace(PROVEN, reaches=("c.py::seen", "c.py::idle"))
+    proof = Proof(targets=(proven,), functions=functions, notes=("laid in: x.csv",))
+    text = proof_text(proof, CHANGE)
+    assert "    fails without the change, passes with it; notices c.py:2 seen\n" in text
+    assert "! c.py:9 idle\n    no target notices when it does nothing: check what it returns or changes\n" in text
+    assert "! c.py:5 other\n    no target calls it, unless in a child process, which is not seen\n" in text
+    markdown = proof_markdown(proof)
+    assert "- `c.py:9 idle`: no target notices when it does nothing: check what it returns or changes\n" in markdown
+    assert "- note: laid in: x.csv\n" in markdown
+
+
+def test_a_ci_system_is_shown_the_lines_of_tests() -> None:
+    proof = Proof(targets=(PROVEN, GUARD, REWORDED, UNKNOWN))
+    warnings = [*proof_places(proof, CHANGE, strict=False)]
+    assert [(each.file, each.line, each.is_error) for each in warnings] == [("t.py", 7, False), ("t.py", 1, False)]
+    assert warnings[0].text == "c: passes without the change: it was changed without need"
+    assert [each.is_error for each in proof_places(proof, CHANGE, strict=True)] == [True] * 3

@@ -6,27 +6,40 @@ the tests are the present ones.
 
 from __future__ import annotations
 
-import ast
 import os
+import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import join_id, split_id
-from phase_gate.proof.excuses import excuse_broken_base, excuse_outside, excuse_shared_files
-from phase_gate.proof.making import Show, make_proof
-from phase_gate.proof.model import Proof
+from phase_gate.proof.excuses import (
+    COMPILED,
+    changed_code,
+    compare_with_nothing,
+    excuse_broken_base,
+    excuse_outside,
+    excuse_shared_files,
+    find_uninstalled,
+    tolerate,
+)
+from phase_gate.proof.experiment import outcome_of
+from phase_gate.proof.making import Experiment, Show, make_proof
+from phase_gate.proof.model import Outcome, Proof, Verdict
+from phase_gate.proof.sandbox import NoSandboxError
 from phase_gate.proof.trial import Trial
-from phase_gate.source.criteria import PASSES_ALREADY
-from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
-from phase_gate.source.tests import find_tests, parse_source
-from phase_gate.storage.keeping import Kept
+from phase_gate.source.body_hash import hash_body
+from phase_gate.source.criteria import PASSES_ALREADY, guards_in_source
+from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section, refuses_mark
+from phase_gate.source.tests import SourceTest, find_tests, parse_source
+from phase_gate.storage.keeping import Kept, LostError
 from phase_gate.storage.references import ask_git, blobs_of, find_commit
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import read_blobs
-from phase_gate.values import Value, replace
+from phase_gate.values import Value, field, replace
+from phase_gate.visible import count
 
 
 class Change(Value):
@@ -35,10 +48,22 @@ class Change(Value):
     commit: str
     #: New or changed test functions.
     targets: tuple[str, ...]
+    #: Those of them that stood there before, with another body.
+    old: frozenset[str] = frozenset()
     #: Those that are marked as passing already, with or without the change.
     marked: tuple[str, ...] = ()
     #: Those whose body stood elsewhere before.
     moved: tuple[str, ...] = ()
+    #: Where the targets begin.
+    lines: Mapping[str, int] = field(default_factory=dict)
+    #: No source changed that a test could ask for.
+    has_only_tests: bool = False
+    #: Changed sources of the repository that lie outside of the project: real path -> path from its top.
+    outside: Mapping[str, str] = field(default_factory=dict)
+    #: What it is compared with, as the user says it.
+    base: str = "the base"
+    #: pytest refuses the mark for what passes already, unless our plugin is there.
+    must_register: bool = False
 
 
 def find_test_side(root: Path) -> Callable[[str], bool]:
@@ -52,23 +77,34 @@ def find_test_side(root: Path) -> Callable[[str], bool]:
             return True
         # A pattern such as *.py takes in every source: those with tests in them count.
         named = path.endswith(".py") and matches(path, patterns)
-        return named and any(_bodies(_read_text(root / path).encode("utf-8", "surrogateescape")))
+        return named and any(_tests(_read(root / path)))
 
     return is_test
 
 
-def _read_text(path: Path) -> str:
+def _read(path: Path) -> bytes:
     try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
+        return path.read_bytes()
     except OSError:
-        return ""
+        return b""
+
+
+def _read_text(path: Path) -> str:
+    return _read(path).decode("utf-8", "surrogateescape")
 
 
 def find_change(
-    root: Path, commit: str, now: Mapping[str, str], then: Mapping[str, str], *, left_out: Iterable[str] = ()
+    root: Path,
+    revision: str,
+    commit: str,
+    now: Mapping[str, str],
+    then: Mapping[str, str],
+    *,
+    left_out: Iterable[str] = (),
 ) -> Change:
     """Return the tests that a change brings.
 
+    :param commit: where the change left the revision.
     :param now: path -> content id, of the files as they are; `then` likewise, of the commit.
     :param left_out: globs of files whose tests are not asked for.
     """
@@ -88,50 +124,83 @@ def find_change(
         for name, body in bodies.items()
         if dict(_bodies(present.get(path, b""))).get(name) != body
     )
-    targets, marked, moved = [], [], []
+    lines: dict[str, int] = {}
+    marked, moved, old = [], [], set()
     for path in sorted(changed):
-        marks = _marked_tests(present[path])
-        for name, body in _bodies(present[path]):
-            test_id = join_id(path, name)
-            if before.get(path, {}).get(name) == body:
+        tests = _tests(present[path])
+        marks = guards_in_source(parse_source(present[path])) if tests else {}
+        for test in tests:
+            test_id = join_id(path, test.name)
+            if before.get(path, {}).get(test.name) == test.body:
                 continue
-            if free[body] > 0:
-                free[body] -= 1
+            if free[test.body] > 0:
+                free[test.body] -= 1
                 moved.append(test_id)
-            elif name in marks:
+            elif test.name in marks:
                 marked.append(test_id)
             else:
-                targets.append(test_id)
-    return Change(commit=commit, targets=tuple(targets), marked=tuple(marked), moved=tuple(moved))
+                lines[test_id] = test.line
+                old |= {test_id} if test.name in before.get(path, ()) else set()
+    outside = _changed_outside(root, commit)
+    return Change(
+        commit=commit,
+        targets=tuple(lines),
+        old=frozenset(old),
+        marked=tuple(marked),
+        moved=tuple(moved),
+        lines=lines,
+        has_only_tests=not outside and not _changes_sources(root, commit, now, then, is_test),
+        outside=outside,
+        base=revision,
+        must_register=any(refuses_mark(name, _read_text(root / name), PASSES_ALREADY) for name in FILES),
+    )
+
+
+def _tests(source: bytes) -> tuple[SourceTest, ...]:
+    try:
+        return find_tests(source, functions=("test",), classes=("*",))
+    except SyntaxError:
+        return ()
 
 
 def _bodies(source: bytes) -> Iterator[tuple[str, str]]:
-    try:
-        for test in find_tests(source, functions=("test",), classes=("*",)):
-            yield test.name, test.body
-    except SyntaxError:
-        return
+    return ((test.name, test.body) for test in _tests(source))
 
 
-def _marked_tests(source: bytes) -> set[str]:
-    """Return the tests with the mark, by themselves or by their class."""
-    found: set[str] = set()
-    waiting: list[tuple[str, ast.AST, bool]]
+#: Python files that tools read, and no test asks for.
+_OF_TOOLS = frozenset({"setup.py", "noxfile.py", "conf.py"})
+
+
+def _changes_sources(
+    root: Path, commit: str, now: Mapping[str, str], then: Mapping[str, str], is_test: Callable[[str], bool]
+) -> bool:
+    """Tell whether something changed that a test could ask for: code that means something else now, or its data."""
+    changed = {path for path, content in now.items() if then.get(path) != content}
+    # Documents are never among the present files.
+    changed |= {path for path in then.keys() - now.keys() if not os.path.lexists(root / path)}
+    changed = {path for path in changed if not is_test_side(path)}
+    folders = {posixpath.dirname(path) for path in (*now, *then) if _is_code(path) and not is_test_side(path)} - {""}
+    if any(path.endswith(COMPILED) for path in changed):
+        return True
+    data = (PurePosixPath(path) for path in changed if not path.endswith(".py"))
+    if not folders.isdisjoint(str(folder) for path in data for folder in path.parents):
+        return True
+    code = sorted(path for path in changed if path.endswith(".py") and _is_code(path))
+    before = read_blobs(root, commit, [path for path in code if path in then])
+    return any(_means_something_else(before.get(path), _read(root / path), has_tests=is_test(path)) for path in code)
+
+
+def _is_code(path: str) -> bool:
+    return path.endswith((".py", *COMPILED)) and posixpath.basename(path) not in _OF_TOOLS
+
+
+def _means_something_else(before: bytes | None, now: bytes, *, has_tests: bool) -> bool:
     try:
-        waiting = [("", parse_source(source), False)]
+        if has_tests:
+            return any(changed_code(before, now))
+        return before is None or hash_body(parse_source(before)) != hash_body(parse_source(now))
     except SyntaxError:
-        return found
-    while waiting:
-        prefix, parent, is_marked = waiting.pop()
-        for node in ast.iter_child_nodes(parent):
-            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                continue
-            has_mark = is_marked or any(PASSES_ALREADY in ast.unparse(each) for each in node.decorator_list)
-            if isinstance(node, ast.ClassDef):
-                waiting.append((f"{prefix}{node.name}::", node, has_mark))
-            elif has_mark:
-                found.add(prefix + node.name)
-    return found
+        return True
 
 
 def prove_against(
@@ -150,11 +219,11 @@ def prove_against(
     except NotAllowedError as error:
         return Proof(problem=f"{error.problem}; try: {error.remedy}", at=at)
     before = blobs_of(root, commit)
-    change = find_change(root, commit, files, before)
+    change = find_change(root, revision, commit, files, before)
     proof = prove_change(root, change, files, before, seconds=seconds, at=at, show=show, keep_in=keep_in)
-    if not change.targets:
-        return replace(proof, notes=(f"no test is new or changed since {revision}: nothing to prove",))
-    return proof
+    if proof.targets and proof.count("proven", "checks-nothing") == len(proof.targets):
+        return proof
+    return replace(proof, notes=(*proof.notes, sum_up(proof, change)))
 
 
 def prove_change(
@@ -180,19 +249,94 @@ def prove_change(
         frozen=frozenset(path for path in {*now, *then} if is_test(path)),
         seconds=seconds,
         has_present_tests=True,
-        outside=_changed_outside(root, change.commit),
+        outside=change.outside,
         options=settings_of_root(root, change.targets),
+        # Where no source changed, with and without the change are the same.
+        has_control=not change.has_only_tests,
     )
     proof = make_proof(trial, at=at, show=show, keep_in=keep_in)
-    proof = excuse_broken_base(proof, _top_modules((*now, *then)), is_test)
+    own = _top_modules((*now, *then))
+    if name := find_uninstalled(proof, own):
+        return Proof(problem=f"no module named {name!r}: {_how_to_install(root)}", at=at)
+    if change.has_only_tests:
+        return compare_with_nothing(proof)
+    proof = excuse_broken_base(proof, own, is_test)
     files = sorted({split_id(each.id)[0] for each in proof.targets if each.verdict == "passes-without"})
-    if not files:
-        return proof
     texts = {path: (root / path).read_bytes() for path in files}
     sources = _top_modules(path for path in (*now, *then) if not is_test(path))
     known = [path for path in files if path in then]
     proof = excuse_shared_files(proof, texts, read_blobs(root, change.commit, known), sources)
-    return excuse_outside(proof)
+    return tolerate(_try_old_versions(excuse_outside(proof), trial, change, show), change.old)
+
+
+def _how_to_install(root: Path) -> str:
+    where = "name its folder as `pythonpath` in pytest's settings"
+    can_be_installed = any((root / name).exists() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
+    return f"install the project first (pip install -e .), or {where}" if can_be_installed else where
+
+
+def _try_old_versions(proof: Proof, trial: Trial, change: Change, show: Show) -> Proof:
+    """Return the proof with what the base versions of old tests say that pass with the change and without it."""
+    ids = [each.id for each in proof.targets if each.verdict == "passes-without" and each.id in change.old]
+    if not ids:
+        return proof
+    folders = tuple({posixpath.dirname(path) for path in trial.frozen} - {""})
+    try:
+        experiment = Experiment(replace(trial, has_present_tests=False, test_folders=folders), show)
+        run = experiment.enter(experiment.sandboxes.treatment(), ids)
+    except (LostError, NoSandboxError, OSError):
+        return proof
+    return replace(
+        proof,
+        starts=proof.starts + 1,
+        targets=tuple(
+            replace(each, old_version=outcome_of(each.id, run), why=_SAID_OF_OLD[outcome_of(each.id, run)])
+            if each.id in ids
+            else each
+            for each in proof.targets
+        ),
+    )
+
+
+#: How the base version of a test ends with the change -> what that says of the present one.
+_SAID_OF_OLD: Mapping[Outcome, str] = {
+    "passes": "it was changed without need, for its base version passes with the change, too",
+    "fails": "its base version fails with the change, so see whether it checks less now",
+    "skipped": "",
+    "unknown": "",
+}
+
+
+def sum_up(proof: Proof, change: Change) -> str:
+    """Return in a line what the change's tests say about it."""
+    if not change.targets:
+        return f"no test is new or changed since {change.base}: nothing to prove"
+    passing = proof.count("no-change")
+    if change.has_only_tests and passing == len(proof.targets):
+        compared = "it" if passing == 1 else "them"
+        them = f"{passing} pass{'es' if passing == 1 else ''}, and there is nothing to compare {compared} with"
+        return f"only tests changed since {change.base}: {them}"
+    all_of_them, needing = len(proof.targets), proof.count("proven", "checks-nothing")
+    said = [
+        f"{needing} of {count(all_of_them, 'test')} {'needs' if 1 in (needing, all_of_them) else 'need'} the change"
+    ]
+    said += [
+        f"{many} {one if many == 1 else several}"
+        for verdict, (one, several) in _OTHERS.items()
+        if (many := proof.count(verdict))
+    ]
+    return "; ".join(said)
+
+
+#: What is said of one test that does not need the change, and of several.
+_OTHERS: Mapping[Verdict, tuple[str, str]] = {
+    "fails-with": ("fails with it", "fail with it"),
+    "no-change": ("passes", "pass"),
+    "passes-without": ("passes without it", "pass without it"),
+    "flaky": ("is flaky", "are flaky"),
+    "unknown": ("is unknown", "are unknown"),
+    "skipped": ("is skipped", "are skipped"),
+}
 
 
 def _top_modules(paths: Iterable[str]) -> set[str]:
@@ -217,7 +361,7 @@ def settings_of_root(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
 
 
 def _changed_outside(root: Path, commit: str) -> dict[str, str]:
-    """Return the changed sources of the repository that lie outside of the root: real path -> path from its top."""
+    """Return the changed sources of the repository that lie outside of the root."""
     prefix = ask_git(root, "rev-parse", "--show-prefix")
     if not prefix:
         return {}

@@ -46,7 +46,7 @@ def excuse_shared_files(
         file = split_id(target.id)[0]
         if file not in now or _imports(now[file], sources):
             return ""
-        names = list(_changed_code(before.get(file), now[file]))
+        names = list(changed_code(before.get(file), now[file]))
         return f"{names[0]} stands in the file of the test, so it can't be put back alone" if names else ""
 
     return _excuse(proof, "passes-without", why)
@@ -61,7 +61,7 @@ def excuse_outside(proof: Proof) -> Proof:
 
 
 #: Sources of compiled modules.
-_COMPILED = (
+COMPILED = (
     *(".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp", ".m", ".mm"),
     *(".pyx", ".pxd", ".pxi", ".rs", ".go", ".zig", ".f", ".for", ".f90", ".f95"),
 )
@@ -76,12 +76,51 @@ def excuse_built(proof: Proof, built: Collection[str], changed: Collection[str])
     # A module of Python may be compiled, too: it has the same name.
     stems = {path.partition(".")[0] for path in built}
     sources = sorted(
-        path for path in changed if path.endswith(_COMPILED) or (path.endswith(".py") and path[:-3] in stems)
+        path for path in changed if path.endswith(COMPILED) or (path.endswith(".py") and path[:-3] in stems)
     )
     if not built or not sources:
         return proof
     said = f"{min(built)} is as it was built last, and {sources[0]} has changed: nothing is built in a sandbox"
     return _excuse(proof, "passes-without", lambda target: said)
+
+
+def find_uninstalled(proof: Proof, modules: Collection[str]) -> str:
+    """Return the project's own module that no target finds with the change; empty where some find it.
+
+    :param modules: the top-level modules that the project has or had.
+    """
+    missing = {each.missing if each.verdict == "fails-with" else "" for each in proof.targets}
+    return min(missing) if missing and missing <= {*modules} else ""
+
+
+def compare_with_nothing(proof: Proof) -> Proof:
+    """Return the proof of a change without sources: what passes with it passes without it, and that says nothing."""
+    return replace(
+        proof,
+        targets=tuple(
+            replace(each, verdict="no-change", control=each.treatment) if each.treatment == "passes" else each
+            for each in proof.targets
+        ),
+    )
+
+
+def tolerate(proof: Proof, old: Collection[str]) -> Proof:
+    """Return the proof with those targets tolerated that pass without the change, unless they are all that it has.
+
+    A test may guard what works already where others need the change, and an old one may be worded otherwise.
+
+    :param old: targets that were there before.
+    """
+    telling = [each for each in proof.targets if each.verdict != "skipped"]
+    is_bare = all(each.verdict == "passes-without" for each in telling) and any(each.id not in old for each in telling)
+    if is_bare:
+        return proof
+    return replace(
+        proof,
+        targets=tuple(
+            replace(each, is_tolerated=True) if each.verdict == "passes-without" else each for each in proof.targets
+        ),
+    )
 
 
 def _excuse(proof: Proof, verdict: Verdict, why: Callable[[TargetProof], str]) -> Proof:
@@ -103,7 +142,7 @@ def _imports(source: bytes, modules: Collection[str]) -> bool:
     return False
 
 
-def _changed_code(before: bytes | None, now: bytes) -> Iterator[str]:
+def changed_code(before: bytes | None, now: bytes) -> Iterator[str]:
     """Yield the new or changed functions that are neither tests nor parts of them."""
     tests = {test.name.partition("::")[0] for test in find_tests(now, functions=("test",), classes=("*",))}
     for function in find_changed(before, now):

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import Literal
 
 from phase_gate.gate.inventory import split_id
-from phase_gate.proof.model import DISPROVEN, Outcome, TargetProof, Verdict
+from phase_gate.proof.model import DISPROVEN, Outcome, Proof, TargetProof, Verdict
 from phase_gate.proof.testing import Report, Reports, SandboxRun
 
 
@@ -89,15 +89,16 @@ def judge_target(
     if verdict in DISPROVEN and any(run.is_late for run in (*controls, *treatments)):
         verdict = "unknown"  # a run that did not end speaks against nothing
         why = _why_unknown(controls, treatments)
-    without = first_failure(target, controls[0]) if controls else None
+    failing = treatments if verdict == "fails-with" else controls
+    failure = first_failure(target, failing[0]) if failing else None
     return TargetProof(
         id=target,
         verdict=verdict,
         control="unknown" if control == "flaky" else control,
         treatment="unknown" if treatment == "flaky" else treatment,
         why=why,
-        missing="" if without is None else without.missing,
-        broken="" if without is None else without.broken,
+        missing="" if failure is None else failure.missing,
+        broken="" if failure is None else failure.broken,
         is_structural=is_structural,
     )
 
@@ -131,4 +132,9 @@ def is_objection(target: TargetProof, *, required: bool) -> bool:
         return True
     if target.verdict == "checks-nothing":
         return target.is_structural
-    return required and target.verdict in ("unknown", "flaky")
+    return required and (target.is_tolerated or target.verdict in ("unknown", "flaky"))
+
+
+def closes(proof: Proof, *, required: bool) -> bool:
+    """Tell whether one of the targets keeps the gate closed."""
+    return any(is_objection(each, required=required) for each in proof.targets)

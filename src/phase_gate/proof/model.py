@@ -7,7 +7,9 @@ from typing import Literal
 
 from phase_gate.values import Value
 
-Verdict = Literal["proven", "passes-without", "fails-with", "checks-nothing", "flaky", "skipped", "unknown"]
+Verdict = Literal[
+    "proven", "passes-without", "fails-with", "checks-nothing", "no-change", "flaky", "skipped", "unknown"
+]
 
 #: What each verdict says to people.
 MEANINGS: Mapping[Verdict, str] = {
@@ -15,6 +17,7 @@ MEANINGS: Mapping[Verdict, str] = {
     "passes-without": "passes without the change",
     "fails-with": "fails with the change, when only the frozen tests and the sources are there",
     "checks-nothing": "passes whatever the new code does",
+    "no-change": "passes",
     "flaky": "had two outcomes on the same files",
     "skipped": "is skipped, or expected to fail, with the change and without",
     "unknown": "could not be tried",
@@ -23,6 +26,7 @@ MEANINGS: Mapping[Verdict, str] = {
 DISPROVEN: frozenset[Verdict] = frozenset({"passes-without", "fails-with"})
 
 Outcome = Literal["passes", "fails", "skipped", "unknown"]
+OldOutcome = Literal["", "passes", "fails", "skipped", "unknown"]
 
 
 class TargetProof(Value):
@@ -38,7 +42,7 @@ class TargetProof(Value):
     #: Changed functions that it calls, and those whose emptying made it fail by its own check.
     reaches: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
-    #: A module that it could not find without the change.
+    #: A module that it could not find without the change; with it, where it fails with it.
     missing: str = ""
     #: A file of the project that could not be imported without the change.
     broken: str = ""
@@ -46,10 +50,14 @@ class TargetProof(Value):
     is_structural: bool = False
     #: The functions could be emptied, so that nothing noticed means something.
     was_tried: bool = False
+    #: It passes without the change, and may: it guards what works already, or was there before.
+    is_tolerated: bool = False
+    #: Of an old test that passes with the change and without it: how its version at the base ends with the change.
+    old_version: OldOutcome = ""
 
     @property
     def is_disproven(self) -> bool:
-        return self.verdict in DISPROVEN
+        return self.verdict in DISPROVEN and not self.is_tolerated
 
 
 class FunctionProof(Value):

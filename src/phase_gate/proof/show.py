@@ -1,13 +1,17 @@
-"""A proof for people: as rows of text, and as Markdown for the summary of a CI job. Pure."""
+"""A proof for people: as rows of text, as Markdown for the summary of a CI job, and the places to annotate. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from phase_gate.proof.base import Change
+from phase_gate.gate.inventory import split_id
+from phase_gate.proof.base import Change, sum_up
+from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.model import MEANINGS, FunctionProof, Proof, TargetProof, Verdict
+from phase_gate.report.ci import Place
 from phase_gate.report.proof import say_emptied
-from phase_gate.visible import count, show_rows
+from phase_gate.source.criteria import PASSES_ALREADY
+from phase_gate.visible import count, name_first, show_rows
 
 #: What stands in front of a target: shapes, so that colour is not needed.
 _SIGNS: dict[Verdict, str] = {
@@ -15,33 +19,61 @@ _SIGNS: dict[Verdict, str] = {
     "passes-without": "-",
     "fails-with": "-",
     "checks-nothing": "!",
+    "no-change": "=",
     "flaky": "?",
     "skipped": "?",
     "unknown": "?",
 }
+#: Rows of what a reader has to look at come first.
+_ORDER = "-?!=+"
 
 
-def proof_text(proof: Proof, change: Change | None = None) -> str:
-    """Return a row for each target and each function that no target notices."""
-    rows = [*_rows(proof), *([] if change is None else _rows_of_change(change))]
-    return show_rows([*rows, _sum_up(proof), *_next(proof, change)])
+def proof_text(proof: Proof, change: Change | None = None, *, strict: bool = False) -> str:
+    """Return a row for each target and each function that no target notices.
+
+    :param change: what is proven, where it is a change and not a task.
+    :param strict: whatever is not shown counts against it.
+    """
+    rows = [*_rows(proof, change, strict=strict), *([] if change is None else _rows_of_change(change))]
+    return show_rows([*rows, _sum_up(proof, change), *_next(proof, change, strict=strict)])
 
 
-def _next(proof: Proof, change: Change | None) -> list[str]:
-    """Return what to do about tests that say nothing of a change."""
-    if change is None or not proof.count("passes-without"):
+def _next(proof: Proof, change: Change | None, *, strict: bool) -> list[str]:
+    """Return what to do about a change that is refused."""
+    refused = [each for each in proof.targets if is_objection(each, required=strict)]
+    if change is None or not refused:
         return []
-    return ['next: let it fail without the change, or mark it: @pytest.mark.passes_already("why")']
+    failing = [each.id for each in refused if each.verdict == "fails-with"]
+    if failing:
+        return [f"next: mend what fails: pytest {failing[0]}"]
+    passing = [each.id for each in refused if each.verdict == "passes-without"]
+    if passing:
+        mark = f'mark what guards something that works already: @pytest.mark.{PASSES_ALREADY}("why")'
+        register = f"; register the mark for pytest without this plugin, markers = {PASSES_ALREADY}"
+        todo = "let them fail" if len(passing) > 1 else "let it fail"
+        return [f"next: {todo} without the change, or {mark}{register if change.must_register else ''}"]
+    return ["next: mend what keeps them from an answer, or leave out --strict"] if strict else []
 
 
-def _rows(proof: Proof) -> Iterator[str]:
-    for target in proof.targets:
-        yield f"{_SIGNS[target.verdict]} {target.id}"
-        yield f"    {_say(target)}"
+def _rows(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]:
+    for sign, target in _in_order(proof, strict=strict):
+        yield f"{sign} {target.id}"
+        yield f"    {_say(proof, target, change)}"
     for function in proof.unnoticed:
-        yield f"! {_place(function)}"
+        yield f"! {place_of(function)}"
         yield f"    {_say_unnoticed(proof, function)}"
     yield from (f"note: {text}" for text in proof.notes)
+
+
+def _in_order(proof: Proof, *, strict: bool) -> list[tuple[str, TargetProof]]:
+    rows = [(_sign(each, strict=strict), each) for each in proof.targets]
+    return sorted(rows, key=lambda row: _ORDER.index(row[0]))
+
+
+def _sign(target: TargetProof, *, strict: bool) -> str:
+    if target.is_tolerated and not strict:
+        return "?" if target.old_version else "="
+    return _SIGNS[target.verdict]
 
 
 def _rows_of_change(change: Change) -> Iterator[str]:
@@ -49,30 +81,35 @@ def _rows_of_change(change: Change) -> Iterator[str]:
     yield from (f"  {test_id}: moved, with the same body" for test_id in change.moved)
 
 
-def _say(target: TargetProof) -> str:
-    said = f"{MEANINGS[target.verdict]}: {target.why}" if target.why else MEANINGS[target.verdict]
-    noticed = ", ".join(name.partition("::")[2] for name in target.notices)
-    return f"{said}; notices {noticed}" if noticed else said
+def _say(proof: Proof, target: TargetProof, change: Change | None) -> str:
+    meaning = MEANINGS[target.verdict]
+    if change is not None and target.verdict == "fails-with":
+        meaning = "fails with the change"  # nothing is frozen: all is there as it lies in the project
+    said = f"{meaning}: {target.why}" if target.why else meaning
+    places = {f"{each.file}::{each.name}": place_of(each) for each in proof.functions}
+    noticed = name_first(places.get(name, name) for name in target.notices)
+    return f"{said}; notices {noticed}" if noticed and target.verdict == "proven" else said
 
 
 def _say_unnoticed(proof: Proof, function: FunctionProof) -> str:
     if proof.is_called(function):
-        return f"no target notices when {function.name} does nothing"
-    return f"no target calls {function.name}, unless in a child process, which is not seen"
+        return "no target notices when it does nothing: check what it returns or changes"
+    return "no target calls it, unless in a child process, which is not seen"
 
 
-def _place(function: FunctionProof) -> str:
-    return f"{function.file}:{function.line}"
+def place_of(function: FunctionProof) -> str:
+    return f"{function.file}:{function.line} {function.name}"
 
 
-def _sum_up(proof: Proof) -> str:
+def _sum_up(proof: Proof, change: Change | None) -> str:
     if proof.problem:
         return f"no proof: {proof.problem}"
-    if not proof.targets:
-        return "no new or changed test: nothing to prove"
-    proven = proof.count("proven")
     spent = f"{count(proof.starts, 'run')} of pytest in {proof.seconds:g} s"
-    return f"{proven} of {count(len(proof.targets), 'target')} proven ({spent})"
+    if change is not None:
+        return f"{sum_up(proof, change)} ({spent})" if proof.starts else sum_up(proof, change)
+    if not proof.targets:
+        return "nothing to prove"
+    return f"{proof.count('proven')} of {count(len(proof.targets), 'target')} proven ({spent})"
 
 
 def runs_text(proof: Proof) -> str:
@@ -82,24 +119,24 @@ def runs_text(proof: Proof) -> str:
         emptied = say_emptied(target.notices, was_tried=target.was_tried)
         rows.append(f"  {target.control:8} {target.treatment:8} {emptied:12} {target.id}")
         if target.verdict != "proven":
-            rows.append(f"      {_say(target)}")
-    return show_rows([*rows, f"  {_sum_up(proof)}"])
+            rows.append(f"      {_say(proof, target, None)}")
+    return show_rows([*rows, f"  {_sum_up(proof, None)}"])
 
 
-def proof_markdown(proof: Proof, change: Change | None = None) -> str:
+def proof_markdown(proof: Proof, change: Change | None = None, *, strict: bool = False) -> str:
     """Return it as Markdown: a table of targets, and a list of functions."""
-    rows = ["## Proof", "", _sum_up(proof), ""]
-    for text in _next(proof, change):
+    rows = ["## Proof", "", _sum_up(proof, change), ""]
+    for text in _next(proof, change, strict=strict):
         rows += [text, ""]
     if proof.targets:
         rows += ["| test | without the change | with it | verdict |", "| --- | --- | --- | --- |"]
         rows += [
-            f"| `{_cell(each.id)}` | {each.control} | {each.treatment} | {_cell(_say(each))} |"
-            for each in proof.targets
+            f"| `{_cell(each.id)}` | {each.control} | {each.treatment} | {_cell(_say(proof, each, change))} |"
+            for _, each in _in_order(proof, strict=strict)
         ]
         rows.append("")
     if proof.unnoticed:
-        rows += [f"- {_cell(_say_unnoticed(proof, each))} ({_cell(_place(each))})" for each in proof.unnoticed]
+        rows += [f"- `{_cell(place_of(each))}`: {_say_unnoticed(proof, each)}" for each in proof.unnoticed]
         rows.append("")
     if proof.notes:
         rows += [f"- note: {_cell(each)}" for each in proof.notes]
@@ -112,3 +149,18 @@ def proof_markdown(proof: Proof, change: Change | None = None) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("`", "'")
+
+
+def proof_places(proof: Proof, change: Change, *, strict: bool) -> Iterator[Place]:
+    """Yield what a CI system shows beside the lines of a pull request: errors for what refuses it, and doubts."""
+    rows = [each for _, each in _in_order(proof, strict=strict)]
+    refused = [each for each in rows if is_objection(each, required=strict)]
+    doubted = [each for each in rows if each not in refused and _is_doubtful(each)]
+    for each in (*refused, *doubted):
+        file, name = split_id(each.id)
+        text = f"{name}: {_say(proof, each, change)}"
+        yield Place(file=file, line=change.lines.get(each.id, 1), text=text, is_error=each in refused)
+
+
+def _is_doubtful(target: TargetProof) -> bool:
+    return target.verdict in ("unknown", "flaky") or bool(target.old_version)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping
+from typing import Any
 
 #: In pytest's own order: the first that says something counts.
 FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
@@ -29,12 +30,25 @@ def pytest_section(path: str, text: str) -> object:
 
 def file_patterns(path: str, text: str) -> tuple[str, ...]:
     """Return what `python_files` says in a file; empty where it says nothing."""
-    section = pytest_section(path, text)
-    if not isinstance(section, Mapping):
-        return ()
-    options = section.get("ini_options", section)
-    given = options.get("python_files", ()) if isinstance(options, Mapping) else ()
+    given = _options(path, text).get("python_files", ())
     return tuple(given.split()) if isinstance(given, str) else tuple(map(str, given))
+
+
+def refuses_mark(path: str, text: str, mark: str) -> bool:
+    """Tell whether a pytest that follows this file refuses a mark that no plugin registers."""
+    options = {name: str(given) for name, given in _options(path, text).items()}
+    if mark in options.get("markers", ""):
+        return False
+    is_strict = any(
+        options.get(name, "").lower() in ("true", "1", "yes", "on") for name in ("strict", "strict_markers")
+    )
+    return is_strict or "--strict" in options.get("addopts", "") or "error" in options.get("filterwarnings", "")
+
+
+def _options(path: str, text: str) -> Mapping[str, Any]:
+    section = pytest_section(path, text) if text else None
+    options = section.get("ini_options", section) if isinstance(section, Mapping) else None
+    return options if isinstance(options, Mapping) else {}
 
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:
