@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from phase_gate.gate.proofs import UNSHOWN
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.proof.experiment import is_objection, judge_target
 from phase_gate.proof.model import Proof, TargetProof, Verdict
@@ -129,7 +130,7 @@ def test_what_keeps_a_gate_closed(verdict: Verdict, is_structural: bool, require
 
 @pytest.mark.parametrize(
     ("red_exited", "required", "notes"),
-    [(True, False, ("no proof: no sandbox",)), (False, False, ()), (True, True, ())],
+    [(True, False, (f"no proof: no sandbox; {UNSHOWN}",)), (False, False, ()), (True, True, ())],
     ids=["shown", "said-already-without-red", "a-finding-says-it"],
 )
 def test_why_there_is_no_proof_is_shown_once(red_exited: bool, required: bool, notes: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.proofs import OFF
+from phase_gate.gate.proofs import OFF, UNSHOWN
 from tests.support import CALC, FAILING_TESTS, Ran, Sample
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof")]
@@ -162,6 +162,28 @@ def test_without_red_a_required_proof_closes(sample: Sample) -> None:
     ran.has("no proof could be made: RED was never seen in this cycle")
 
 
+def test_without_red_it_says_what_is_not_shown_and_what_to_type(sample: Sample) -> None:
+    sample.write(test_calc=FAILING_TESTS, calc=CALC)
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green", "--exit-signal=done").code == 0
+    said = "RED was never seen in this cycle: nothing shows that these tests can fail"
+    sample.gate("check").has("GREEN: open", f"note: {said}")
+    ran = sample.gate("prove")
+    assert ran.code == 13
+    ran.has("RED was never seen in this cycle", "phase-gate prove --base REV")
+
+
+def test_without_sandboxes_it_says_what_is_not_shown(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    green(sample, FAILING_TESTS, CALC)
+    monkeypatch.delattr("os.killpg")
+    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    assert ran.code == 0
+    said = f"no proof: there are no sandboxes on Windows: use Linux or macOS, or WSL; {UNSHOWN}"
+    assert said in " ".join(ran.out.split())
+    checked = sample.gate("check", "--json")
+    assert (checked.code, checked.document["notes"]) == (0, [said])
+
+
 def test_without_red_it_compares_with_the_base_that_is_configured(sample: Sample) -> None:
     sample.write({"phase-gate.yaml": "proof: {mode: required, base: main}\n"})
     sample.git("init", "-q", "-b", "main")
@@ -174,6 +196,21 @@ def test_without_red_it_compares_with_the_base_that_is_configured(sample: Sample
     # Committed to the base, there is nothing new.
     sample.commit_all()
     assert sample.gate("prove").has("no test is new or changed since main: nothing to prove")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("mode", "code"), [("on", 0), ("required", 10)])
+def test_a_guard_beside_tests_that_need_the_change_closes_only_where_all_is_required(
+    sample: Sample, mode: str, code: int
+) -> None:
+    sample.write({"phase-gate.yaml": f"proof: {{mode: {mode}, base: main}}\n"})
+    sample.git("init", "-q", "-b", "main")
+    sample.commit_all()
+    sample.write(test_calc=FAILING_TESTS, test_more="def test_more():\n    assert 1 + 1 == 2\n", calc=CALC)
+    sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    assert ran.code == code
+    assert "2 of 3 tests need the change; 1 passes without it" in " ".join(ran.out.split())
 
 
 @pytest.mark.sweep
@@ -194,7 +231,9 @@ def test_a_proof_by_hand_is_found_by_the_signal(sample: Sample) -> None:
     ran = sample.gate("prove")
     assert ran.code == 0
     ran.has(
-        "+ test_calc.py::test_add", "fails without the change, passes with it; notices add", "2 of 2 targets proven"
+        "+ test_calc.py::test_add",
+        "fails without the change, passes with it; notices calc.py:1 add",
+        "2 of 2 targets proven",
     )
     assert signal(sample)[0].code == 0
     assert events(sample).count("proved") == 1

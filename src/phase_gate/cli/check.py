@@ -38,10 +38,17 @@ def run(call: Call) -> Answer:
 
 
 def _note_proof(task: Task) -> list[str]:
-    """Say so where the phase wants a proof, and the project has switched it off."""
-    if task.project.configuration.proof.mode != "off":
-        return []
-    from phase_gate.gate.proofs import GUARD, OFF
+    """Say what is not shown where the phase wants a proof and has none: it is off, can't be made, or had no RED."""
+    state = task.state
+    if task.project.configuration.proof.mode == "off":
+        from phase_gate.gate.proofs import GUARD, OFF
 
-    phase = task.rules.phase(task.state.phase or "")
-    return [OFF] if phase is not None and GUARD in phase.gate_1.guards else []
+        phase = task.rules.phase(state.phase or "")
+        return [OFF] if phase is not None and GUARD in phase.gate_1.guards else []
+    findings = () if state.evaluation is None else state.evaluation["findings"]
+    unseen = [str(row["detail"]) for row in findings if row["slug"] == "red-was-seen"]
+    if unseen or state.proof is None or not state.proof.problem:
+        return unseen
+    from phase_gate.gate.proofs import say_no_proof
+
+    return [say_no_proof(state.proof.problem)]

@@ -13,8 +13,10 @@ from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase
 
 GUARD = "targets-proven"
+#: What a verdict without a proof leaves open.
+UNSHOWN = "nothing shows that the targets need the change, or that their checks can fail"
 #: What every verdict of a phase that wants a proof says where the project has switched it off.
-OFF = "proof is off: nothing shows that the targets need the change"
+OFF = f"proof is off: {UNSHOWN}"
 #: What a proof finds. A later proof replaces what an earlier one has found.
 PROOF_SLUGS = frozenset({GUARD, "checks-nothing", "function-unnoticed"})
 
@@ -43,6 +45,10 @@ def proof_findings(state: State, tree: str) -> tuple[Finding, ...]:
 def proof_notes(state: State, tree: str) -> tuple[str, ...]:
     proof = current_proof(state, tree)
     return () if proof is None else proof.notes
+
+
+def say_no_proof(problem: str) -> str:
+    return f"no proof: {problem}; {UNSHOWN}"
 
 
 def wants_proof(state: State, phase: Phase, evaluation: Evaluation, tree: str, *, confirmed: bool = False) -> bool:

@@ -11,7 +11,7 @@ from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding, cap_findings
 from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.gate.proofs import GUARD, wants_proof
+from phase_gate.gate.proofs import GUARD, say_no_proof, wants_proof
 from phase_gate.gate.rejudging import evaluate_again
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
@@ -30,7 +30,7 @@ from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase
 
 #: Of these nothing is to be said: other guards judge skips, and a note counts them.
-_UNSAID = ("proven", "skipped")
+_UNSAID = ("proven", "no-change", "skipped")
 
 #: Folders that hold tests, whatever the settings say.
 _TEST_FOLDERS = frozenset({"test", "tests"})
@@ -186,7 +186,7 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int, required: 
 def _note_problem(proof: Proof, task: Task, *, required: bool) -> tuple[str, ...]:
     """Say why there is no proof, unless a finding says it, or the verdict says already that RED was never seen."""
     is_said = required or not (task.state.freeze.red_exited or task.project.configuration.proof.base)
-    return () if not proof.problem or is_said else (f"no proof: {proof.problem}",)
+    return () if not proof.problem or is_said else (say_no_proof(proof.problem),)
 
 
 def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
@@ -195,7 +195,7 @@ def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
         return {"proof_objections": int(required)}
     return {
         "targets_proven": proof.count("proven"),
-        "targets_disproven": proof.count("passes-without", "fails-with"),
+        "targets_disproven": sum(each.is_disproven for each in proof.targets),
         "targets_vacuous": proof.count("checks-nothing"),
         "targets_unproven": proof.count("unknown", "flaky"),
         "functions_changed": sum(not each.left_out for each in proof.functions),
@@ -211,10 +211,9 @@ def findings_of(proof: Proof, *, required: bool) -> list[Finding]:
         Finding(
             slug="function-unnoticed",
             tier="advisory",
-            id=each.name,
             file=each.file,
             line=each.line,
-            detail=f"{each.name} can do nothing, and no target notices",
+            detail=f"{each.name} can do nothing, and no target notices: check what it returns or changes",
         )
         for each in proof.unnoticed
     ]
@@ -263,6 +262,11 @@ def prove_now(
             remedy="go on to GREEN, or compare with a revision: phase-gate prove --base REV",
         )
     settings = task.project.configuration.proof
+    if not state.freeze.red_exited and not settings.base:
+        raise NotAllowedError(
+            "RED was never seen in this cycle: there is nothing to compare with",
+            remedy="compare with a revision: phase-gate prove --base REV",
+        )
     tree = task.tree
     allowed = settings.seconds if seconds is None else seconds
     proof = _make(task, phase, tree.files, seconds=allowed, at=at, show=show, keep_in=keep_in)
