@@ -1,4 +1,4 @@
-"""`python -m tests.proof`: print rows 41 to 52, and what refuses each; `tox -e sweeps` tries all of them."""
+"""`python -m tests.proof`: print rows 41 to 58, and what refuses each; `tox -e sweeps` tries all of them."""
 
 from __future__ import annotations
 

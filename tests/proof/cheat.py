@@ -10,8 +10,9 @@ from phase_gate.values import Value, field
 from tests.proof.stories import WRONG
 
 #: `recognition`: a guard closes Gate 1, with proofs or without. `experiment`: Gate 1 opens, and only the proof closes
-#: it. `advice`: both gates open, and what was done is named. `honest`: both open, and nothing is said.
-By = Literal["recognition", "experiment", "advice", "honest"]
+#: it. `advice`: both gates open, and what was done is named; `named`: only the proof names it. `honest`: both open, and
+#: nothing is said.
+By = Literal["recognition", "experiment", "advice", "named", "honest"]
 
 TEST_FILE = "tests/test_calc.py"
 TEST = "import calc\n\n\ndef test_add():\n    assert calc.add(1, 2) == 3\n"
@@ -78,4 +79,5 @@ class Cheat(Value):
 
 
 PASSES_WITHOUT, FAILS_WITH = MEANINGS["passes-without"], MEANINGS["fails-with"]
-CHECKS_NOTHING = MEANINGS["checks-nothing"]
+CHECKS_NOTHING, NOTHING_RAISED = MEANINGS["checks-nothing"], MEANINGS["nothing-raised"]
+UNTRIED = f"{MEANINGS['unknown']}: nothing of the new code could be emptied"

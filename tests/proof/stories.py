@@ -32,7 +32,6 @@ def plan(
     green: Mapping[str, str | None],
     targets: Iterable[str],
     *,
-    structural: bool = False,
     seconds: float = 240.0,
 ) -> Trial:
     """Return a trial of a step: `red` lay there when RED exited, `green` came then."""
@@ -47,7 +46,6 @@ def plan(
         now=take_tree(root).files,
         frozen=frozenset(path for path in red if "test" in path),
         test_folders=("tests",),
-        structural=frozenset(chosen) if structural else frozenset(),
         seconds=seconds,
     )
 
@@ -57,10 +55,8 @@ def prove(
     red: Mapping[str, str],
     green: Mapping[str, str | None],
     targets: Iterable[str] = ("test_calc.py::test_add",),
-    *,
-    structural: bool = False,
 ) -> Proof:
-    return make_proof(plan(root, red, green, targets, structural=structural), at="")
+    return make_proof(plan(root, red, green, targets), at="")
 
 
 def verdicts(proof: Proof) -> dict[str, str]:

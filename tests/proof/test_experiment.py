@@ -119,6 +119,8 @@ def test_the_reason_of_an_unknown_one_is_named() -> None:
         ("checks-nothing", False, True, False),
         ("unknown", True, False, False),
         ("unknown", False, True, True),
+        ("nothing-raised", True, False, False),
+        ("nothing-raised", True, True, True),
         ("flaky", False, False, False),
         ("flaky", False, True, True),
     ],

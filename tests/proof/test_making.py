@@ -51,7 +51,7 @@ CHEATS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None], str]] = 
         "fails-with",
     ),
     "it-checks-nothing": (
-        {"test_calc.py": "def test_add():\n    from calc import add\n\n    add(1, 2)\n"},
+        {"test_calc.py": "def test_add():\n    from calc import add\n\n    assert [add(1, 2)]\n"},
         {"calc.py": ADD},
         "checks-nothing",
     ),
@@ -61,7 +61,7 @@ CHEATS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None], str]] = 
 @pytest.mark.parametrize("name", CHEATS)
 def test_cheats(name: str, tmp_path: Path) -> None:
     red, green, expected = CHEATS[name]
-    assert verdicts(prove(tmp_path, red, green, structural=True)) == {"test_add": expected}
+    assert verdicts(prove(tmp_path, red, green)) == {"test_add": expected}
 
 
 #: Steps that look odd and are honest.
@@ -70,13 +70,6 @@ TWINS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None]]] = {
     "only-a-constant-changes": (
         {"test_calc.py": "import calc\n\n\ndef test_add():\n    assert calc.LIMIT == 3\n", "calc.py": "LIMIT = 2\n"},
         {"calc.py": "LIMIT = 3\n"},
-    ),
-    "it-only-must-not-raise": (
-        {
-            "test_calc.py": "import calc\n\n\ndef test_add():\n    calc.add(1, None)\n",
-            "calc.py": "def add(a, b):\n    return a + b\n",
-        },
-        {"calc.py": "def add(a, b):\n    return a + (b or 0)\n"},
     ),
     "an-expected-exception": (
         {
@@ -105,7 +98,7 @@ TWINS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None]]] = {
 def test_twins(name: str, tmp_path: Path) -> None:
     red, green = TWINS[name]
     file = next(path for path in red if "test_calc" in path)
-    proof = prove(tmp_path, red, green, [f"{file}::test_add"], structural=True)
+    proof = prove(tmp_path, red, green, [f"{file}::test_add"])
     assert verdicts(proof) == {"test_add": "proven"}
 
 
@@ -284,7 +277,6 @@ def test_tests_of_what_python_itself_calls_and_of_nothing_check_something(tmp_pa
         {"test_calc.py": "\n\n".join(["from calc import Money\n", *tests])},
         {"calc.py": MONEY},
         [f"test_calc.py::test_{name}" for name in checks],
-        structural=True,
     )
     assert verdicts(proof) == {f"test_{name}": "proven" for name in checks}
     left_out = {each.name: each.left_out for each in proof.functions if each.left_out}

@@ -29,6 +29,8 @@ class Twin(Value):
     unknown_when_copied: str = ""
     is_in_git: bool = False
     notes: tuple[str, ...] = ()
+    #: What the proof says all the same: it shows less than it might.
+    says: tuple[str, ...] = ()
 
 
 def step(test: str, files: Mapping[str, str] | None = None, **more: object) -> Twin:

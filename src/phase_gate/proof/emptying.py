@@ -11,8 +11,8 @@ from typing import Literal
 
 from phase_gate.source.functions import Function, FunctionNode, walk_functions
 
-#: What an emptied function gives: something false, or something true.
-Stub = Literal["false", "true"]
+#: What an emptied function gives: something false, or something true; or it changes what it was given, and no more.
+Stub = Literal["false", "true", "spoiling"]
 
 _MODULE = "phase_gate.proof.nothing"
 
@@ -58,7 +58,8 @@ def _column(line: str, offset: int) -> int:
 
 
 def _body(function: Function, node: FunctionNode, stub: Stub) -> list[str]:
-    value = f"__import__({_MODULE!r}, fromlist=['x']).{stub.upper()}"
+    nothing = f"__import__({_MODULE!r}, fromlist=['x'])"
+    value = f"{nothing}.spoil(locals())" if stub == "spoiling" else f"{nothing}.{stub.upper()}"
     if _is_generator(node):
         # What is iterated over is empty, or has the value in it: a test may want that nothing comes.
         return ["return", "yield"] if stub == "false" else [f"yield {value}"]

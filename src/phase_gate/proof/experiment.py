@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import Literal
 
 from phase_gate.gate.inventory import split_id
-from phase_gate.proof.model import DISPROVEN, Outcome, Proof, TargetProof, Verdict
+from phase_gate.proof.model import DISPROVEN, UNPROVEN, Outcome, Proof, TargetProof, Verdict
 from phase_gate.proof.testing import Report, Reports, SandboxRun
 
 
@@ -48,6 +48,19 @@ def first_failure(target: str, run: SandboxRun | None) -> Report | None:
         return None
     reports = [report for report in reports_of(target, run.reports) if not report.has_passed]
     return min(reports, key=lambda report: report.is_skipped, default=None)
+
+
+def fails_by_check(report: Report, checked: Collection[str], *, or_error: bool = False) -> bool:
+    """Tell whether a test failed by its own check: an assertion in the lines of a frozen file.
+
+    :param or_error: any other exception in these lines counts as well.
+    """
+    is_failure = not report.has_passed and not report.is_skipped
+    return is_failure and report.place in checked and (report.is_check or or_error)
+
+
+def has_failed_by_check(target: str, runs: Iterable[SandboxRun], checked: Collection[str]) -> bool:
+    return any(fails_by_check(report, checked) for run in runs for report in reports_of(target, run.reports))
 
 
 def judge_target(
@@ -126,13 +139,13 @@ def _why_unknown(controls: tuple[SandboxRun, ...], treatments: tuple[SandboxRun,
 def is_objection(target: TargetProof, *, required: bool) -> bool:
     """Tell whether a target keeps the gate closed.
 
-    "Checks nothing" closes only where the code was missing in RED: elsewhere the test has failed by its own check.
+    "Checks nothing" closes only where the test has never failed by its own check: it may be unable to.
     """
     if target.is_disproven:
         return True
     if target.verdict == "checks-nothing":
         return target.is_structural
-    return required and (target.is_tolerated or target.verdict in ("unknown", "flaky"))
+    return required and (target.is_tolerated or target.verdict in UNPROVEN)
 
 
 def closes(proof: Proof, *, required: bool) -> bool:

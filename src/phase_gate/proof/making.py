@@ -13,14 +13,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.excuses import excuse_built
-from phase_gate.proof.experiment import first_failure, judge_target, outcome_of
+from phase_gate.proof.experiment import first_failure, has_failed_by_check, judge_target, outcome_of
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
-from phase_gate.proof.negative import find_vacuous
+from phase_gate.proof.negative import ChangedCode, find_vacuous
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox, keep_sandbox
 from phase_gate.proof.testing import SandboxRun, run_in_sandbox
 from phase_gate.proof.trial import Sandboxes, Trial, name_laid_in
@@ -86,24 +86,39 @@ class Experiment:
         self._words = trial.words
         self._kind = ""
         self._notes: list[str] = []
+        #: Files in whose lines a target fails by its own check.
+        self._checked = trial.frozen | trial.sources_with_tests
         self.sandboxes = Sandboxes(trial)
         self._before = self.sandboxes.before
-        self._changed_sources = sorted(
+        sources = sorted(
             path
             for path in self.sandboxes.changed
             if path.endswith(".py") and path not in trial.frozen and not self.sandboxes.is_late(path)
         )
-        self._texts = {path: (trial.root / path).read_bytes() for path in self._changed_sources}
-        self._functions: dict[str, list[Function]] = {
-            path: found for path, text in self._texts.items() if (found := find_changed(self._before.get(path), text))
-        }
+        self._texts: dict[str, bytes] = {}
+        self._functions: dict[str, list[Function]] = {}
+        self._look_at(sources)
+
+    def _look_at(self, sources: Iterable[str]) -> None:
+        """Take in changed sources, and the functions in them that are new or changed."""
+        for path in sources:
+            self._texts[path] = (self._trial.root / path).read_bytes()
+            if found := find_changed(self._before.get(path), self._texts[path]):
+                self._functions[path] = found
 
     def enter(
-        self, sandbox: Sandbox, targets: Iterable[str], *, is_watched: bool = False, limit: float = math.inf
+        self,
+        sandbox: Sandbox,
+        targets: Iterable[str],
+        *,
+        is_watched: bool = False,
+        limit: float = math.inf,
+        stand_ins: Mapping[str, Mapping[str, str]] | None = None,
     ) -> SandboxRun:
         """Run the targets in a sandbox.
 
         :param limit: seconds that this run may take, where that is less than what is left.
+        :param stand_ins: target -> the name that something stands in for.
         """
         left = self._deadline - time.monotonic()
         wanted = tuple(targets)
@@ -120,6 +135,8 @@ class Experiment:
             timeout=min(left, limit),
             wanted=wanted,
             watched=watched if is_watched else None,
+            stand_ins=stand_ins,
+            changed=self._texts,
         )
         self._starts += 1
         self._kind = run.kind
@@ -127,7 +144,7 @@ class Experiment:
             # A plugin that RED had is not there any more, say.
             self._notes.append(f"pytest does not start with what was typed in RED: {' '.join(self._words)}")
             self._words = ()
-            return self.enter(sandbox, wanted, is_watched=is_watched, limit=limit)
+            return self.enter(sandbox, wanted, is_watched=is_watched, limit=limit, stand_ins=stand_ins)
         return run
 
     # --- the three runs
@@ -161,10 +178,10 @@ class Experiment:
         functions: tuple[FunctionProof, ...] = ()
         # A gate that is closed already needs no further runs; a pull request is told everything at once.
         if trial.has_present_tests or not any(each.is_disproven for each in targets):
-            checked = trial.frozen | trial.sources_with_tests
+            code = ChangedCode(texts=self._texts, before=self._before, functions=self._functions)
             with self._told("proof: the targets with emptied functions"):
                 targets, functions = find_vacuous(
-                    targets, self._functions, self._texts, self._before, treatments[0], sandbox, self.enter, checked
+                    targets, code, treatments[0], sandbox, self.enter, self._checked, self._reader(sandbox)
                 )
         proof = Proof(
             targets=targets,
@@ -176,6 +193,14 @@ class Experiment:
             starts=self._starts,
         )
         return excuse_built(proof, {path for run in controls for path in run.built}, self.sandboxes.changed)
+
+    def _reader(self, sandbox: Sandbox) -> Callable[[str], bytes]:
+        """Return what reads a file as it is in a sandbox."""
+
+        def read(path: str) -> bytes:
+            return sandbox.contents[path] if path in sandbox.contents else (self._trial.root / path).read_bytes()
+
+        return read
 
     def _control_again(self, controls: tuple[SandboxRun, ...], *, is_doubted: bool) -> tuple[SandboxRun, ...]:
         """Run the targets without the change once more: one that fails only the first time fails by itself.
@@ -204,6 +229,8 @@ class Experiment:
         if not needed:
             return sandbox, (run,)
         wider = self.sandboxes.treatment(needed)
+        # What they need to be imported is code of the step, wherever it lies.
+        self._look_at(path for path in needed if path.endswith(".py"))
         again = self.enter(wider, trial.targets, is_watched=True)
         if any(outcome_of(target, again) == "fails" for target in failing):
             return sandbox, (run,)
@@ -217,6 +244,8 @@ class Experiment:
 
     def _judge(self, controls: tuple[SandboxRun, ...], treatments: tuple[SandboxRun, ...]) -> tuple[TargetProof, ...]:
         trial = self._trial
+        # A refactoring has no control, and a pull request is told about its tests, and no more.
+        may_close = trial.has_control and not trial.has_present_tests
         red: dict[str, list[str]] = {}
         for row in trial.red_rows:
             red.setdefault(bare_id(row), []).append(row)
@@ -226,7 +255,9 @@ class Experiment:
                 controls,
                 treatments,
                 rows=red.get(target, ()),
-                is_structural=target in trial.structural,
+                is_structural=may_close
+                and target not in trial.old
+                and not has_failed_by_check(target, controls, self._checked),
                 has_control=trial.has_control,
             )
             for target in trial.targets

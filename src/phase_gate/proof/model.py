@@ -8,7 +8,15 @@ from typing import Literal
 from phase_gate.values import Value
 
 Verdict = Literal[
-    "proven", "passes-without", "fails-with", "checks-nothing", "no-change", "flaky", "skipped", "unknown"
+    "proven",
+    "passes-without",
+    "fails-with",
+    "checks-nothing",
+    "nothing-raised",
+    "no-change",
+    "flaky",
+    "skipped",
+    "unknown",
 ]
 
 #: What each verdict says to people.
@@ -18,12 +26,15 @@ MEANINGS: Mapping[Verdict, str] = {
     "fails-with": "fails with the change, when only the frozen tests and the sources are there",
     "checks-nothing": "passes whatever the new code does",
     "no-change": "passes",
+    "nothing-raised": "shows only that nothing is raised",
     "flaky": "had two outcomes on the same files",
     "skipped": "is skipped, or expected to fail, with the change and without",
     "unknown": "could not be tried",
 }
 #: Those that refute a target, whatever is configured.
 DISPROVEN: frozenset[Verdict] = frozenset({"passes-without", "fails-with"})
+#: Those that leave open whether a target shows what it is for.
+UNPROVEN: frozenset[Verdict] = frozenset({"nothing-raised", "unknown", "flaky"})
 
 Outcome = Literal["passes", "fails", "skipped", "unknown"]
 OldOutcome = Literal["", "passes", "fails", "skipped", "unknown"]
@@ -46,7 +57,7 @@ class TargetProof(Value):
     missing: str = ""
     #: A file of the project that could not be imported without the change.
     broken: str = ""
-    #: In RED the code that it asks for was missing: it has never failed by its own check.
+    #: Without the change it fails, but not by its own check: the code that it asks for is missing, or raises.
     is_structural: bool = False
     #: The functions could be emptied, so that nothing noticed means something.
     was_tried: bool = False

@@ -5,7 +5,9 @@ A test that looks at it fails by its own check, not by an accident in between. L
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import enum
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -73,3 +75,29 @@ class Nothing:
 
 #: As a condition, the one is false and the other true: `assert not f()` notices only the second.
 FALSE, TRUE = Nothing(), Nothing(is_true=True)
+
+
+def spoil(given: Mapping[str, Any]) -> Any:
+    """Do what no function should: change whatever was given, as far as that can be. It answers nothing."""
+    for value in given.values():
+        # What can't be changed so is something else, or refuses.
+        with contextlib.suppress(Exception):
+            match value:
+                case list():
+                    value.append(TRUE)
+                case dict():
+                    value["spoiled"] = TRUE
+                case set():
+                    value.add("spoiled")
+                case bytearray():
+                    value += b"spoiled"
+                case _:
+                    for name in list(vars(value)):
+                        setattr(value, name, TRUE)
+    return FALSE
+
+
+def can_stand_in_for(value: object) -> bool:
+    """Tell whether a value is there for what it does: not a constant, and not a type that others ask about."""
+    is_kind = isinstance(value, type) and issubclass(value, (BaseException, enum.Enum))
+    return callable(value) and not is_kind

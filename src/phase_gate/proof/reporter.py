@@ -6,18 +6,20 @@ Only that: no state, no judgement. It speaks through a socket that was opened fo
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import sys
 import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any
 
 import pytest
 from _pytest.config import ConftestImportFailure
 
 from phase_gate.gate.inventory import bare_id
+from phase_gate.proof import nothing
 from phase_gate.proof.line import Line
 from phase_gate.recording.modules import missing_module
 from phase_gate.storage.ownership import is_in_environment
@@ -95,6 +97,9 @@ class SandboxReporter:
         if self._wanted:
             _set_options(config, _FOR_TARGETS)
         self._is_traced = bool(order["traced"])
+        #: Test -> what stands in for a name that it calls.
+        self._stand_ins: dict[str, dict[str, str]] = order["stand_ins"]
+        self._changed = frozenset(order["changed"])
         self._watch = _Watch(order["watched"], str(self._root)) if order["watched"] else None
 
     def tell_broken(self, conftest: Path) -> None:
@@ -122,11 +127,18 @@ class SandboxReporter:
         self._send("collected", items=[self._describe(item) for item in session.items])
 
     def _describe(self, item: pytest.Item) -> dict[str, object]:
-        """Return what a test is called, where its function begins, and which row of each parameter it has."""
-        code = _code_of(item)
-        rows = getattr(getattr(item, "callspec", None), "indices", {})
+        """Return what a test is called, where its function begins, and of each parameter its row and its value."""
+        code, row = _code_of(item), getattr(item, "callspec", None)
         place = {} if code is None else {"file": relative_id(Path(code.co_filename), self._root)}
-        return {"id": self._test_id(item.nodeid), "line": code.co_firstlineno if code else 0, "rows": rows, **place}
+        values = {name: _spell_plain(value) for name, value in getattr(row, "params", {}).items()}
+        return {
+            "id": self._test_id(item.nodeid),
+            "line": code.co_firstlineno if code else 0,
+            "rows": getattr(row, "indices", {}),
+            # A copied sandbox lies elsewhere.
+            "values": {name: text.replace(str(self._root), "<root>") for name, text in values.items() if text},
+            **place,
+        }
 
     def _bare_id(self, item: pytest.Item) -> str:
         return bare_id(self._test_id(item.nodeid))
@@ -165,14 +177,42 @@ class SandboxReporter:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        with self._traced(item), contextlib.ExitStack() as stack:
+            wanted = self._stand_ins.get(self._bare_id(item))
+            if wanted is not None and not self._stand_in(stack, wanted, getattr(item, "module", None)):
+                self._send("left alone", id=self._test_id(item.nodeid))
+            return (yield)
+
+    @contextlib.contextmanager
+    def _traced(self, item: pytest.Item) -> Iterator[None]:
         code = _code_of(item)
         if not self._is_traced or code is None:
-            return (yield)
+            yield
+            return
         try:
             with _trace_lines(code.co_filename) as lines:
-                return (yield)
+                yield
         finally:
             self._send("lines", id=self._test_id(item.nodeid), lines=sorted(lines))
+
+    def _stand_in(self, stack: contextlib.ExitStack, wanted: dict[str, str], test: ModuleType | None) -> bool:
+        """Put something into the place of what a test calls, as long as it runs; False where it is left alone."""
+        try:
+            module = importlib.import_module(wanted["module"], getattr(test, "__package__", None))
+            value = getattr(module, wanted["name"])
+        except (ImportError, AttributeError, TypeError):
+            return False
+        homes = (module, sys.modules.get(str(getattr(value, "__module__", ""))))
+        files = {relative_id(Path(file), self._root) for each in homes if (file := getattr(each, "__file__", None))}
+        if not files & self._changed or not nothing.can_stand_in_for(value):
+            return False
+        stands = nothing.TRUE if wanted["stub"] == "true" else nothing.FALSE
+        for place in (module, test):
+            name = wanted["name"] if place is module else wanted["alias"]
+            if name and getattr(place, name, None) is value:
+                stack.callback(setattr, place, name, value)
+                setattr(place, name, stands)
+        return True
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(
@@ -183,6 +223,7 @@ class SandboxReporter:
             place = self._place_of(item, call.excinfo)
             report.phase_gate_place = place  # type: ignore[attr-defined]
             report.phase_gate_missing = missing_module(call.excinfo.value)  # type: ignore[attr-defined]
+            report.phase_gate_check = _is_check(call.excinfo.value)  # type: ignore[attr-defined]
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -195,6 +236,7 @@ class SandboxReporter:
                 expected=hasattr(report, "wasxfail"),
                 place=getattr(report, "phase_gate_place", ""),
                 missing=getattr(report, "phase_gate_missing", ""),
+                check=getattr(report, "phase_gate_check", False),
                 message=_last_line(report),
             )
 
@@ -225,6 +267,26 @@ class SandboxReporter:
         files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
         # Behind links, and as long as the sandbox is there.
         self._send("ended", status=int(exitstatus), modules=sorted(map(os.path.realpath, files - {""})))
+
+
+def _spell_plain(value: object) -> str:
+    """Return a value of Python's own types, as text; empty for what holds anything else."""
+    if value is None or type(value) in (bool, int, float, complex, str, bytes):
+        return repr(value)
+    if not isinstance(value, (dict, list, tuple, set, frozenset)):
+        return ""
+    parts = list(value.items()) if isinstance(value, dict) else list(value)
+    texts = list(map(_spell_plain, parts))
+    order = sorted if isinstance(value, (set, frozenset)) else list
+    return f"{type(value).__name__}({', '.join(order(texts))})" if all(texts) else ""
+
+
+def _is_check(error: BaseException) -> bool:
+    """Tell whether a check failed, and not code that went wrong: an assertion, `raises`, `fail`, an example."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_is_check, error.exceptions))
+    is_example = type(error).__name__ in ("DocTestFailure", "MultipleDoctestFailures")
+    return is_example or isinstance(error, (AssertionError, pytest.fail.Exception))
 
 
 def _last_line(report: pytest.TestReport) -> str:

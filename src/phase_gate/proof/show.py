@@ -20,6 +20,7 @@ _SIGNS: dict[Verdict, str] = {
     "fails-with": "-",
     "checks-nothing": "!",
     "no-change": "=",
+    "nothing-raised": "?",
     "flaky": "?",
     "skipped": "?",
     "unknown": "?",

@@ -19,7 +19,7 @@ from phase_gate.proof.arguments import parse_options, words_of_red
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.making import make_proof
-from phase_gate.proof.model import MEANINGS, Proof, TargetProof
+from phase_gate.proof.model import MEANINGS, UNPROVEN, Proof, TargetProof
 from phase_gate.proof.trial import Trial
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.keeping import Kept, hidden_sources
@@ -106,7 +106,7 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         frozen=frozenset(paths),
         test_folders=find_test_folders(paths),
         red_rows=frozenset(red.get("bodies", ())),
-        structural=frozenset(bare_id(each) for each in red.get("structural", ())) - _old_tests(task, frozen, targets),
+        old=_old_tests(task, frozen, targets),
         options=parse_options(frozen.settings),
         words=words_of_red(task),
         sources_with_tests=frozenset(sources),
@@ -197,7 +197,7 @@ def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
         "targets_proven": proof.count("proven"),
         "targets_disproven": sum(each.is_disproven for each in proof.targets),
         "targets_vacuous": proof.count("checks-nothing"),
-        "targets_unproven": proof.count("unknown", "flaky"),
+        "targets_unproven": proof.count(*UNPROVEN),
         "functions_changed": sum(not each.left_out for each in proof.functions),
         "functions_unnoticed": len(proof.unnoticed),
         "proof_has_control": proof.has_control,

@@ -27,6 +27,8 @@ class Item(Value):
     line: int = 0
     #: Parameter -> row, as their tables count them: unlike the id, they stay what they are when values change.
     rows: Mapping[str, int] = field(default_factory=dict)
+    #: Parameter -> its value, where that is made of Python's own types.
+    values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, tuple[tuple[str, int], ...]]:
@@ -44,6 +46,8 @@ class Report(Value):
     message: str = ""
     #: A module that could not be found.
     missing: str = ""
+    #: An assertion failed, and not code that went wrong.
+    is_check: bool = False
     #: A file of the project that can't be imported, where the test's own file can't be collected for that.
     broken: str = ""
 
@@ -77,6 +81,8 @@ class SandboxRun(Value):
     reached: Mapping[str, frozenset[str]] = field(default_factory=dict)
     #: Watched functions that were called while modules were imported: decorators, say.
     called_by_import: frozenset[str] = frozenset()
+    #: Tests for whose names nothing could stand in.
+    left_alone: frozenset[str] = frozenset()
     #: Why it says nothing; empty if it ended as it should.
     problem: str = ""
     #: Files that were imported.
@@ -99,6 +105,8 @@ def run_in_sandbox(
     watched: Mapping[str, Mapping[str, str]] | None = None,
     is_traced: bool = False,
     silence: float = math.inf,
+    stand_ins: Mapping[str, Mapping[str, str]] | None = None,
+    changed: Iterable[str] = (),
     kind: Kind | None = None,
 ) -> SandboxRun:
     """Run tests in the sandbox, and say how each ended. Raises NoSandboxError where none can be made.
@@ -107,6 +115,8 @@ def run_in_sandbox(
     :param watched: file -> first line -> name, of functions to watch.
     :param is_traced: it is to be told which lines of its own file each test runs.
     :param silence: seconds without a word after which its time is over, too: a test does not end.
+    :param stand_ins: test -> the name that something stands in for while it runs: `module`, `name`, `alias`, `stub`.
+    :param changed: the files whose code may be stood in for.
     :param kind: insists on one kind of sandbox; where left out, one at the same path is tried first.
     """
     visit = Visit(
@@ -116,6 +126,8 @@ def run_in_sandbox(
             "watched": {path: dict(names) for path, names in (watched or {}).items()},
             "wanted": sorted(wanted),
             "traced": is_traced,
+            "stand_ins": {test: dict(name) for test, name in (stand_ins or {}).items()},
+            "changed": sorted(changed),
         },
         variable=VARIABLE,
         environment={name: text for name, text in os.environ.items() if not name.startswith(_OURS)},
@@ -148,6 +160,7 @@ def _read_answers(visited: Visited) -> SandboxRun:
     items: tuple[Item, ...] = ()
     at_work = ""
     lines: dict[str, frozenset[int]] = {}
+    left_alone: set[str] = set()
     modules: tuple[str, ...] = ()
     has_ended, problem = False, ""
     for answer in heard.answers:
@@ -161,6 +174,8 @@ def _read_answers(visited: Visited) -> SandboxRun:
             lines[answer["id"]] = frozenset(answer["lines"])
         elif answer["kind"] == "imported":
             imported |= set(answer["names"])
+        elif answer["kind"] == "left alone":
+            left_alone.add(bare_id(answer["id"]))
         elif answer["kind"] == "ended":
             modules, has_ended = tuple(answer["modules"]), True
         elif answer["kind"] == "broken":
@@ -187,6 +202,7 @@ def _read_answers(visited: Visited) -> SandboxRun:
         lines=lines,
         reached=reached,
         called_by_import=frozenset(imported),
+        left_alone=frozenset(left_alone),
         modules=modules,
         problem=problem,
         output=heard.output,
@@ -223,4 +239,5 @@ def _add_report(reports: dict[str, Report], answer: Mapping[str, Any]) -> None:
         place="" if has_passed else answer["place"],
         message="" if has_passed else answer["message"],
         missing="" if has_passed else answer["missing"],
+        is_check=not has_passed and answer["check"],
     )

@@ -31,8 +31,8 @@ class Trial(Value):
     test_folders: tuple[str, ...] = ()
     #: Ids of rows that failed in RED.
     red_rows: frozenset[str] = frozenset()
-    #: Targets whose code was missing in RED.
-    structural: frozenset[str] = frozenset()
+    #: Targets that are as they were before the cycle: red by what is around them.
+    old: frozenset[str] = frozenset()
     #: What pytest was called with in RED, as far as it changes what tests mean.
     options: tuple[str, ...] = ()
     #: What else was typed in RED: plugins, and options of plugins and of the project.

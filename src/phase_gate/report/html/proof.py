@@ -23,6 +23,7 @@ _VERDICTS = {
     "passes-without": ("✗", "bad"),
     "fails-with": ("✗", "bad"),
     "checks-nothing": ("!", "odd"),
+    "nothing-raised": ("!", "odd"),
 }
 
 
