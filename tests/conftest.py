@@ -25,7 +25,7 @@ import yaml  # noqa: F401
 
 from phase_gate.evidence import gathering
 from phase_gate.workflow.settings import ProofSettings
-from tests.integrity.bench import Workbench
+from tests.integrity.bench import ProvingBench, Workbench
 from tests.support import Sample
 from tests.sweeps import IS_WHOLE, keep_sample
 from tests.warm import WITH_PROOF, WITHOUT_EXTRAS, WarmServer
@@ -154,6 +154,13 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
     """A bench with an honest RED, one a process that runs tests: making it takes a second, copying it nothing."""
     with contextlib.closing(Workbench(tmp_path_factory.mktemp("bench"))) as bench:
+        yield bench
+
+
+@pytest.fixture(scope="session")
+def proving_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProvingBench]:
+    """The same with proofs."""
+    with contextlib.closing(ProvingBench(tmp_path_factory.mktemp("proving-bench"))) as bench:
         yield bench
 
 

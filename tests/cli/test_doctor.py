@@ -60,7 +60,6 @@ def test_all_is_well(begin: Begin) -> None:
         "state folder": "good",
         "lock": "good",
         "ledger": "good",
-        "pytest hooks": "good",
         "file system": looks["file system"][0],  # whatever the machine has
         "git": "good",
         "git hooks": "note",
@@ -165,20 +164,6 @@ def test_a_lock_that_is_held(begin: Begin) -> None:
         looks = look(desk)
     assert looks["lock"] == ("note", "held by a run or command right now: look again later")
     assert "ledger" not in looks, "somebody may be writing it"
-
-
-# --- hooks of the project's
-
-
-@pytest.mark.usefixtures("unasked")
-def test_a_hook_that_could_change_results_is_named(begin: Begin) -> None:
-    desk = begin("")
-    desk.sample.write({"pytest.ini": "[pytest]\n"}, conftest=HOOK, test_ok="def test_ok():\n    pass\n")
-    assert look(desk)["pytest hooks"][1].startswith("no run yet: ")
-    desk.sample.pytest("--phase=green")
-    mark, says = look(desk)["pytest hooks"]
-    assert mark == "note", "it is not wrong to have one"
-    assert says.endswith(": conftest.py: pytest_runtest_makereport")
 
 
 # --- git

@@ -5,15 +5,18 @@ Each cheat must be refused and named, each twin must open without a warning.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from phase_gate.values import Value
 from tests.integrity.forks import Forks
 from tests.integrity.rows import PRICE, SIGNAL, TEST_FILE, Attempt, Base, Command, Row
+from tests.warm import WITH_PROOF
 
 
 class Tried(Value, kw_only=False):
@@ -161,6 +164,27 @@ class Workbench:
             text=True,
             check=False,
         )
+
+
+class ProvingBench(Workbench):
+    """A bench whose runs and commands make proofs."""
+
+    def environment(self, more: dict[str, str]) -> dict[str, str]:
+        return {**super().environment(more), WITH_PROOF: "yes"}
+
+    def signal(self, attempt: Attempt) -> tuple[int, dict[str, Any]]:
+        """Say that the last attempt is done."""
+        root, environment = self._folder / f"attempt-{self._count}", dict(attempt.base.environment)
+        said = self._run(root, ["-m", "phase_gate.cli", "signal", "--reason", "done", "--json"], environment)
+        return said.returncode, json.loads(said.stdout)
+
+    def check_disproven(self, row: Row) -> None:
+        """Gate 1 opens, and the experiment keeps the phase from ending."""
+        tried = self.attempt(row.cheat)
+        assert tried.is_open, tried.output
+        code, verdict = self.signal(row.cheat)
+        assert code == 10, verdict
+        assert row.told_by in verdict["reason"]
 
 
 def _write(path: Path, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.integrity.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row, edit
-from tests.integrity.shared import NOTHING_TEST, Table, cheat
+from tests.integrity.shared import DISPROVEN, NOTHING_TEST, Table, cheat
 from tests.integrity.wide import WIDE, change, change_file
 
 _LARGE = """\
@@ -228,7 +228,7 @@ _MOVED: tuple[Row, ...] = (
                 ("easy.py", GOOD),
             ),
         ),
-        _NOTHING,
+        DISPROVEN,
         twin_name="a file moves into a folder",
         twin=Attempt(removes=(TEST_FILE,), writes=(("tests/unit/test_price.py", TESTS),)),
     ),
@@ -240,7 +240,7 @@ _MOVED: tuple[Row, ...] = (
             removes=(TEST_FILE,),
             writes=(("tests/test_cost.py", _LIMIT.replace("= 0", "= None")),),
         ),
-        f"{TEST_FILE}::test_nothing",
+        DISPROVEN,
     ),
     cheat(
         "a test moves below a conftest that was not there",

@@ -275,14 +275,14 @@ TABLE: tuple[Row, ...] = (
     Row(
         name="a conftest patches pytest's reports",
         cheat=conftest(_PATCHES_REPORTS),
-        told_by="is not its own any more",
+        told_by="reported as passed",
         twin_name="a quiet run",
         twin=Attempt(arguments=("-q",)),
     ),
     Row(
         name="a conftest never calls the tests",
         cheat=conftest(_NEVER_CALLS),
-        told_by="its code never ran",
+        told_by="a new conftest.py above frozen tests",
         twin_name="the durations are shown",
         twin=Attempt(arguments=("--durations=3",)),
     ),
@@ -296,7 +296,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         name="a conftest swaps the test's function",
         cheat=conftest(_SWAPS_FUNCTION),
-        told_by="runs other code than its module defines",
+        told_by="a new conftest.py above frozen tests",
         twin_name="tracebacks are short",
         twin=Attempt(arguments=("--tb=short",)),
     ),

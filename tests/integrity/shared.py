@@ -13,6 +13,8 @@ from tests.integrity.rows import BAD, Attempt, Row
 Table = Mapping[int, tuple[Row, ...]]
 
 MENDED = "the code is mended"
+#: Told by the experiment only, once Gate 1 is open.
+DISPROVEN = "targets-proven"
 
 NOTHING_ASSERT = "    assert total([]) == 0\n"
 NOTHING_TEST = f"def test_total_of_nothing():\n{NOTHING_ASSERT}"
@@ -31,13 +33,17 @@ def rows_of(*tables: Table) -> tuple[Row, ...]:
     return tuple(row for table in tables for rows in table.values() for row in rows)
 
 
-def numbered(*tables: Table) -> list[ParameterSet]:
-    """Return the rows as parameters that say which false green they are, so that no sample loses one."""
+def numbered(*tables: Table, disproven: bool = False) -> list[ParameterSet]:
+    """Return the rows as parameters that say which false green they are, so that no sample loses one.
+
+    :param disproven: those that only the experiment tells, or the others.
+    """
     return [
         pytest.param(row, id=row.name, marks=pytest.mark.cheats(number))
         for table in tables
         for number, rows in table.items()
         for row in rows
+        if (row.told_by == DISPROVEN) is disproven
     ]
 
 

@@ -6,7 +6,16 @@ import pytest
 
 from phase_gate.values import replace
 from tests.integrity.bench import Workbench
-from tests.integrity.cheats_genuine import COUNTED, NAMED_PLUGIN, NOT_IN_WORKERS, REFUSED, WORKERS
+from tests.integrity.cheats_genuine import (
+    BY_FREEZE,
+    BY_GUARD,
+    COUNTED,
+    NAMED_PLUGIN,
+    NOT_IN_WORKERS,
+    REFUSED,
+    TOLD_ON_WORKERS,
+    WORKERS,
+)
 from tests.integrity.lax import GUARDED, UNGUARDED, under
 from tests.integrity.rows import GOOD, Attempt, Row, conftest
 from tests.integrity.shared import numbered, rows_of
@@ -20,24 +29,31 @@ def in_lax(row: Row) -> Row:
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("row", numbered(REFUSED, COUNTED))
+@pytest.mark.parametrize("row", numbered(BY_GUARD, COUNTED))
 def test_refused(bench: Workbench, row: Row) -> None:
     bench.check_cheat(in_lax(row))
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("row", BY_FREEZE, ids=lambda row: row.name)
+def test_refused_by_the_freeze(bench: Workbench, row: Row) -> None:
+    bench.check_cheat(row)
 
 
 @pytest.mark.cheats(22)
 @pytest.mark.sampled(5)  # with workers, a run takes as long as three without
 @pytest.mark.parametrize(
     "row",
-    [*WORKERS, *(row for row in rows_of(REFUSED, COUNTED) if row.name not in NOT_IN_WORKERS)],
+    [*WORKERS, *(row for row in rows_of(BY_GUARD, COUNTED) if row.name not in NOT_IN_WORKERS)],
     ids=lambda row: row.name,
 )
 def test_refused_with_workers(bench: Workbench, row: Row) -> None:
-    bench.check_cheat(in_lax(row), *_TWO_WORKERS)
+    told_by = TOLD_ON_WORKERS.get(row.name, row.told_by)
+    bench.check_cheat(replace(in_lax(row), told_by=told_by), *_TWO_WORKERS)
 
 
 @pytest.mark.sampled(9)
-@pytest.mark.parametrize("row", [row for row in rows_of(REFUSED) if row is not NAMED_PLUGIN], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in rows_of(BY_GUARD) if row is not NAMED_PLUGIN], ids=lambda row: row.name)
 def test_it_is_the_guard_that_refuses(bench: Workbench, row: Row) -> None:
     tried = bench.attempt(under(UNGUARDED, row.cheat))
     assert tried.is_open, tried.output

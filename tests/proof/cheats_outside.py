@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.integrity.cheats_bytecode import FORGE
 from tests.proof.cheat import (
+    FAILS_WITH,
     HOOK,
     LOOSE,
     MENDS,
@@ -169,16 +170,16 @@ CHEATS_OUTSIDE: tuple[Cheat, ...] = (
     Cheat(
         row=50,
         name="the unit has bytecode of other code",
-        by="recognition",
-        told_by="its bytecode is not what its source gives",
+        by="experiment",
+        told_by=FAILS_WITH,
         green={"calc.py": WRONG + TOUCHED},
         green_commands=(forge("time", ADD),),
     ),
     Cheat(
         row=50,
         name="the unit has bytecode of other code that is never compared, in a folder for bytecode elsewhere",
-        by="recognition",
-        told_by="its bytecode is not what its source gives",
+        by="experiment",
+        told_by=FAILS_WITH,
         green={"calc.py": WRONG + TOUCHED},
         green_environment={"PYTHONPYCACHEPREFIX": "{outside}/cache"},
         green_commands=(forge("hash", ADD),),
@@ -186,8 +187,8 @@ CHEATS_OUTSIDE: tuple[Cheat, ...] = (
     Cheat(
         row=50,
         name="the unit is there as bytecode only",
-        by="recognition",
-        told_by="imported from bytecode, and there is no source",
+        by="experiment",
+        told_by=FAILS_WITH,
         green={"calc.py": ADD},
         green_commands=(("{python}", "-m", "compileall", "-q", "-b", "calc.py"), ("rm", "calc.py")),
     ),

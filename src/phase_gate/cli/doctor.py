@@ -151,33 +151,10 @@ def check_state(store: TaskStore) -> Iterator[Diagnosis]:
     yield Diagnosis(what="lock", mark="good", says="free")
     try:
         opened = store.look()
-        hooks = _last_hooks(store)
     except PhaseGateError as error:
         yield Diagnosis(what="ledger", mark="bad", says=f"{error.problem}; try: {error.remedy}")
         return
     yield Diagnosis(what="ledger", mark="good", says=f"{opened.serial} events, intact")
-    yield _check_hooks(hooks)
-
-
-def _check_hooks(hooks: list[str] | None) -> Diagnosis:
-    if hooks is None:
-        return Diagnosis(
-            what="pytest hooks", mark="note", says="no run yet: the first one looks for hooks of the project's"
-        )
-    if not hooks:
-        return Diagnosis(what="pytest hooks", mark="good", says="the project has none that could change a result")
-    more = f" and {len(hooks) - _NAMED} more" if len(hooks) > _NAMED else ""
-    says = f"the project's own could change a result, so each is watched: {', '.join(hooks[:_NAMED])}{more}"
-    return Diagnosis(what="pytest hooks", mark="note", says=says)
-
-
-def _last_hooks(store: TaskStore) -> list[str] | None:
-    """Return what the last run that ended saw, as `file: hook`; None if none has ended."""
-    found: list[str] | None = None
-    for line in store.lines():
-        if line.event.kind == "run-ended" and line.event.data["kind"] not in ("void", "nested"):
-            found = list(line.event.data["foreign_hooks"])
-    return found
 
 
 def check_file_system(project: Project) -> Diagnosis:

@@ -33,18 +33,10 @@ class TestFile(Value):
     hidden: tuple[str, ...] = ()
     #: Hashes of what is around the tests: imports, constants, helpers, fixtures.
     statements: tuple[str, ...] = ()
-    #: Which of these bind a name, by their places in the row.
-    binds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    #: Which of these act by themselves, on tests that name nothing of them: `pytestmark`, an autouse fixture.
-    acts: tuple[int, ...] = ()
     #: Fixtures that its tests and fixtures ask for.
     requests: tuple[str, ...] = ()
     #: Data in other modules that rows of its parameters come from, as `module:name`.
     rows_from: tuple[str, ...] = ()
-
-    def binding(self, name: str) -> tuple[str, ...]:
-        """Return the hashes of the statements that bind a name, in order."""
-        return tuple(self.statements[place] for place in self.binds.get(name, ()))
 
 
 def spell_ids(path: str, file: TestFile) -> list[str]:
@@ -108,8 +100,6 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
             is_source=file.is_source,
             hidden=file.hidden,
             statements=file.statements,
-            binds=file.binds,
-            acts=file.acts,
             requests=file.requests,
             rows_from=file.rows_from,
         )

@@ -1,7 +1,8 @@
 """Tests that stand elsewhere by now: moved with their file, moved to another file, or renamed.
 
-Pure. A test is known by its body, which has no name in it, and by what gives the body its meaning. It has moved if
-there is one place that it can be at, and one test that can be there; in doubt it is gone.
+Pure. A test is known by its body, which has no name in it, then by its name, and by its parameters. It has moved if
+there is one place that it can be at, and one test that can be there; in doubt it is gone. What stands around it there
+is not asked: the experiment runs each frozen test of the step where it stood, with what stood around it.
 """
 
 from __future__ import annotations
@@ -9,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
 from phase_gate.gate.freeze import Frozen, SupportFile
-from phase_gate.gate.inventory import Inventory, TestFile, bare_id, bare_name, join_id, split_id
-from phase_gate.gate.outcomes import FAILING, Outcomes, Past, References
+from phase_gate.gate.inventory import Inventory, TestFile, bare_id, bare_name, split_id
+from phase_gate.gate.outcomes import Past, References
 from phase_gate.gate.record import RunRecord
-from phase_gate.values import TYPE_CHECKING, Value, replace
-
-if TYPE_CHECKING:
-    from phase_gate.source.module_code import Reach
+from phase_gate.values import Value, replace
 
 #: Old bare ids with the new ones.
 Moves = Mapping[str, str]
@@ -50,70 +48,44 @@ def follow_moves(past: References, record: RunRecord, *, in_first_phase: bool) -
 
 
 def _moves_since(frozen: Frozen, record: RunRecord) -> Moves:
-    support = record.meaning.support
-    place = Place(
-        before=frozen.inventory,
-        now=record.inventory,
-        reach=record.reach,
-        support_before=frozen.support,
-        support=support,
-    )
-    gone = _bare(record.audit.missing)
-    moves = find_moves(frozen.inventory, record.inventory, gone, place.means_the_same)
-    if not moves:
-        return moves
+    moves = find_moves(frozen.inventory, record.inventory, _bare(record.audit.missing))
     # Other tests may use the code of a file that has no tests of its own any more, so its changes are looked at.
-    left = {path for path in record.sources.files if path not in record.inventory.files and path not in support}
-    return {old: new for old, new in moves.items() if split_id(old)[0] not in left}
+    stay = {*record.sources.files} - {*record.inventory.files} - {*record.meaning.support} if moves else set()
+    return {old: new for old, new in moves.items() if split_id(old)[0] not in stay}
 
 
 def _moves_of_baseline(baseline: Past, past: References, record: RunRecord, gone: Collection[str]) -> Moves:
-    """Return the old tests that stand elsewhere. They are old if they mean what they meant, or end as they did."""
-    support, outcomes = record.meaning.support, record.session.outcomes
-    place = Place(
-        before=baseline.inventory, now=record.inventory, reach=record.reach, support_before=support, support=support
-    )
-
-    def is_same(old: str, new: str) -> bool:
-        return _ends(old, baseline.inventory, baseline.outcomes) == _ends(
-            new, record.inventory, outcomes
-        ) or place.means_the_same(old, new)
-
-    moves = find_moves(baseline.inventory, record.inventory, gone, is_same)
-    # What RED has taken for a test of this step is none of an earlier one.
+    """Return the old tests that stand elsewhere. What RED has taken for a test of this step is none of them."""
     targets = _bare(past.targets or ())
+    moves = find_moves(baseline.inventory, record.inventory, gone)
     return {old: new for old, new in moves.items() if new not in targets}
 
 
-def _ends(test_id: str, inventory: Inventory, outcomes: Outcomes) -> set[bool]:
-    """Return whether the test failed: both, where only some of its rows did."""
-    path, name = split_id(test_id)
-    rows = (join_id(path, each) for each in inventory.files[path].ids if bare_name(each) == name)
-    return {outcomes.get(each) in FAILING for each in rows}
-
-
-def find_moves(
-    before: Inventory,
-    now: Inventory,
-    gone: Collection[str],
-    is_same: Callable[[str, str], bool] = lambda old, new: True,
-) -> Moves:
+def find_moves(before: Inventory, now: Inventory, gone: Collection[str]) -> Moves:
     """Return where tests went that are not at their places any more.
 
     :param gone: bare ids of tests that the sources do not have where they were.
-    :param is_same: whether a test of the same body is the same test.
     """
     if not gone:
         return {}
     here, there = _bare(now.ids()), _bare(before.ids())
     old, new = set(gone) & there - here, here - there
-    if not old or not new:
-        return {}
     moves: dict[str, str] = {}
     for likeness in (_body_and_name, _body):
         pairs = _pair(old - moves.keys(), before, new - set(moves.values()), now, likeness)
-        moves |= {one: other for one, other in pairs if is_same(one, other)}
+        moves |= {one: other for one, other in pairs if _has_the_same_rows(one, before, other, now)}
     return moves
+
+
+def _has_the_same_rows(old: str, before: Inventory, new: str, now: Inventory) -> bool:
+    (path, name), (new_path, new_name) = split_id(old), split_id(new)
+    rows = _rows(before.files[path], name)
+    return rows in ({""}, _rows(now.files[new_path], new_name))
+
+
+def _rows(file: TestFile, name: str) -> set[str]:
+    """Return the parameters of a test as its ids have them; none while its module could not be imported."""
+    return {each[len(name) :] for each in file.ids if bare_name(each) == name}
 
 
 def _body_and_name(test_id: str, inventory: Inventory) -> Hashable:
@@ -147,77 +119,6 @@ def _pair(
     for ones, others in alike.values():
         if len(ones) == len(others) == 1:
             yield ones[0], others[0]
-
-
-class Place(Value):
-    """What decides whether a test means the same at another place."""
-
-    before: Inventory
-    now: Inventory
-    #: What new tests reach, by bare id.
-    reach: Mapping[str, Reach]
-    #: Files that tests use, then and now.
-    support_before: Collection[str]
-    support: Collection[str]
-
-    def means_the_same(self, old: str, new: str) -> bool:
-        """Tell whether a test of the same body is the same test."""
-        (path, name), (new_path, new_name) = split_id(old), split_id(new)
-        then, now = self.before.files[path], self.now.files[new_path]
-        if _rows(then, name) not in ({""}, _rows(now, new_name)):
-            return False
-        if "::" in name + new_name and then.binding(_outer(name)) != now.binding(_outer(new_name)):
-            return False
-        if path == new_path:
-            return True  # whether the code around it is what it was is asked of the file as a whole
-        return self._stands_alike(path, new_path, self.reach.get(new)) and (
-            then.content == now.content or _uses_the_same(then, now, self.reach.get(new))
-        )
-
-    def _stands_alike(self, path: str, new_path: str, reach: Reach | None) -> bool:
-        """Do both places have the same conftest files above them, and nothing beside them that the test imports?"""
-        folder, new_folder = path.rpartition("/")[0], new_path.rpartition("/")[0]
-        if folder == new_folder:
-            return True
-        if _conftests(folder, self.support_before) != _conftests(new_folder, self.support):
-            return False
-        if reach is None:
-            return not path.endswith(".py")
-        from phase_gate.source.module_code import NEIGHBOUR
-
-        beside = {NEIGHBOUR, *self._modules_in(folder), *self._modules_in(new_folder)}
-        return reach.modules.isdisjoint(beside)
-
-    def _modules_in(self, folder: str) -> Iterable[str]:
-        inside = f"{folder}/" if folder else ""
-        for path in (*self.support_before, *self.support, *self.before.files, *self.now.files):
-            if path.startswith(inside):
-                yield path[len(inside) :].partition("/")[0].removesuffix(".py")
-
-
-def _uses_the_same(then: TestFile, now: TestFile, reach: Reach | None) -> bool:
-    if reach is None or (then.statements and not then.binds):
-        return False  # an inventory of an earlier version does not say
-    return [then.statements[place] for place in then.acts] == [now.statements[place] for place in now.acts] and all(
-        then.binding(name) == now.binding(name) and then.bodies.get(name) == now.bodies.get(name)
-        for name in reach.names
-    )
-
-
-def _rows(file: TestFile, name: str) -> set[str]:
-    """Return the parameters of a test as its ids have them; none while its module could not be imported."""
-    return {each[len(name) :] for each in file.ids if bare_name(each) == name}
-
-
-def _outer(name: str) -> str:
-    return name.partition("::")[0] if "::" in name else ""
-
-
-def _conftests(folder: str, paths: Collection[str]) -> set[str]:
-    """Return the conftest files that reach a folder."""
-    parts = folder.split("/") if folder else []
-    above = ("/".join((*parts[:length], "conftest.py")) for length in range(len(parts) + 1))
-    return {path for path in above if path in paths}
 
 
 def _bare(ids: Iterable[str]) -> set[str]:

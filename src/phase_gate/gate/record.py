@@ -13,11 +13,8 @@ from phase_gate.gate.measured import Measured
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.support_code import Parts
-from phase_gate.values import TYPE_CHECKING, Value, field
+from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
-
-if TYPE_CHECKING:
-    from phase_gate.source.module_code import Reach
 
 
 class SessionFacts(Value):
@@ -61,8 +58,6 @@ class SessionFacts(Value):
     imported: tuple[str, ...] = ()
     #: What makes the outcomes doubtful.
     doubts: tuple[Finding, ...] = ()
-    #: The project's own implementations of hooks that can change a result.
-    foreign_hooks: tuple[str, ...] = ()
     #: What plugins measured, and what has to be said about it.
     measured: Mapping[str, MetricValue] = field(default_factory=dict)
     complaints: tuple[str, ...] = ()
@@ -102,8 +97,6 @@ class RunRecord(Value):
     links: Links = field(default_factory=Links)
     #: What gives the tests their meaning; compared with the freeze, or frozen.
     meaning: Meaning = field(default_factory=Meaning)
-    #: What tests use that were not known before, by bare id; only where others are gone.
-    reach: Mapping[str, Reach] = field(default_factory=dict)
     #: In the first phase: tests of the baseline that the sources do not have any more.
     missing_since: tuple[str, ...] = ()
     #: What is not as another task of the same root froze it.

@@ -156,7 +156,6 @@ def _end_data(judged: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str
         "tally": dict(session.tally),
         "metrics": dict(metrics),
         "narrowed_by": list(session.narrowed_by),
-        "foreign_hooks": list(session.foreign_hooks),
         "duration_s": round(session.duration_s, 3),
         "changed": None if sources.changed_since is None else list(sources.changed_since),
     }

@@ -30,10 +30,9 @@ def look_ahead(config: pytest.Config) -> None:
     config.add_cleanup(load_ahead("worker" if is_worker else "controller"))
     from phase_gate.recording.early import early_signal, take_start_snapshot
 
-    snapshot = take_start_snapshot(config)
+    take_start_snapshot(config)
     if not is_worker:
         early_signal(config)
-    snapshot.patches.keep_own()
 
 
 def _refuse_interpreter() -> None:

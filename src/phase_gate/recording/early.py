@@ -1,4 +1,4 @@
-"""Snapshot taken before project code is imported: pytest's parts, Python's, the signal, the time."""
+"""Snapshot taken before project code is imported: Python's parts, the signal, the time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from phase_gate.errors import PhaseGateError
 from phase_gate.recording.origin import Origin
 from phase_gate.recording.tamper.own_work import OwnWork
-from phase_gate.recording.tamper.patches import Patches
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 class StartSnapshot(Value, kw_only=False):
     """Taken once a process, before any conftest is loaded."""
 
-    patches: Patches
     at: float
     origin: Origin
     own_work: OwnWork
@@ -36,7 +34,7 @@ _signal_key: pytest.StashKey[SignalFile | None] = pytest.StashKey()
 
 def take_start_snapshot(config: pytest.Config) -> StartSnapshot:
     """Take the snapshot, and keep it with the configuration."""
-    snapshot = config.stash[_key] = StartSnapshot(Patches(), time.time(), Origin(), OwnWork())
+    snapshot = config.stash[_key] = StartSnapshot(time.time(), Origin(), OwnWork())
     return snapshot
 
 

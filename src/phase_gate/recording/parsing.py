@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
-from phase_gate.gate.inventory import Inventory, TestFile, bare_name, join_id
-from phase_gate.recording.inventory import read_source
+from phase_gate.gate.inventory import TestFile, bare_name
 from phase_gate.source.doctests import are_doctests, find_doctests, hash_examples
 from phase_gate.source.fixtures import requested_names
 from phase_gate.source.imported import ImportedNames
-from phase_gate.source.module_code import ModuleStatement, Reach, find_reach, module_code
+from phase_gate.source.module_code import module_code
 from phase_gate.source.tests import duplicate_names, find_tests, parse_source
 
 
@@ -45,8 +42,6 @@ def read_tests(path: str, names: Sequence[str], ids: tuple[str, ...], content: s
         bodies=bodies,
         hidden=tuple(name for name in duplicate_names(tree, functions=("*",), classes=("*",)) if name in wanted),
         statements=tuple(row.hash for row in rows),
-        binds=_places(rows),
-        acts=tuple(place for place, row in enumerate(rows) if not row.is_harmless),
         requests=tuple(sorted(requested_names(tree, tests=wanted))),
         rows_from=tuple(sorted(set(ImportedNames(tree).rows(wanted)))),
     )
@@ -60,27 +55,3 @@ def _examples_in_text(path: str, names: Collection[str], source: bytes) -> dict[
     # With the line ends that pytest reads: checkouts on other systems have others.
     body = hash_examples(source.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
     return {name: body} if body else {}
-
-
-def take_reach(inventory: Inventory, before: Inventory | None, *, root: Path) -> dict[str, Reach]:
-    """Return what tests reach that stand where none did before, by bare id."""
-    found: dict[str, Reach] = {}
-    for path, file in inventory.files.items():
-        then = None if before is None else before.files.get(path)
-        names = {bare_name(name) for name in file.ids}
-        names -= {bare_name(name) for name in (() if then is None else then.ids)}
-        if not names or not path.endswith(".py"):
-            continue
-        with contextlib.suppress(SyntaxError):
-            reach = find_reach(parse_source(read_source(root / path)), names)
-            found |= {join_id(path, name): each for name, each in reach.items()}
-    return found
-
-
-def _places(rows: Sequence[ModuleStatement]) -> dict[str, tuple[int, ...]]:
-    """Return which statements bind a name, as Python or as a fixture."""
-    places: dict[str, tuple[int, ...]] = {}
-    for place, row in enumerate(rows):
-        for name in sorted(row.binds | ({row.provides} - {""})):
-            places[name] = (*places.get(name, ()), place)
-    return places

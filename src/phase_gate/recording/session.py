@@ -14,8 +14,7 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.context import RunCoverage, say_nothing
 from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
-from phase_gate.gate.findings import Finding
-from phase_gate.gate.inventory import Inventory, merge_inventories, split_id
+from phase_gate.gate.inventory import merge_inventories
 from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
 from phase_gate.gate.record import RunRecord, SessionFacts, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
@@ -23,7 +22,6 @@ from phase_gate.gate.state import State
 from phase_gate.gate.support_code import merge_parts
 from phase_gate.project import Project
 from phase_gate.recording.collection import doctests_in_source, names_in_source
-from phase_gate.recording.early import start_snapshot
 from phase_gate.recording.extensions import gather_metrics
 from phase_gate.recording.frozen.meaning import take_meaning
 from phase_gate.recording.inventory import take_inventory
@@ -44,7 +42,6 @@ from phase_gate.task import Task
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
     from phase_gate.recording.frozen.parts import PartsWitness
-    from phase_gate.source.module_code import Reach
 
 
 def gather_facts(
@@ -106,33 +103,12 @@ def gather_facts(
         testpaths=take_testpaths(config, root),
         modules={**found_modules(modules, str(root)), **witness.modules},
         imported=imported,
-        doubts=(
-            *outcome_witness.doubts(),
-            *witness.doubts(),
-            *origin.doubts(),
-            *_look_at_bytecode(config, run, imported, failures),
-        ),
-        foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
+        doubts=(*outcome_witness.doubts(), *witness.doubts(), *origin.doubts()),
         measured=measured,
         complaints=complaints,
         surroundings=run.surroundings,
         notes=(f"{describe_left(left)}; the run is recorded with the real one{'s' * (len(left) > 1)}",) if left else (),
     )
-
-
-def _look_at_bytecode(
-    config: pytest.Config, run: RecordedRun, imported: Iterable[str], failing: Iterable[str]
-) -> list[Finding]:
-    from phase_gate.recording.tamper.bytecode import BytecodeWitness
-
-    folder = run.project.state_folder
-    memory = folder / "cache" / "bytecode.json"
-    witness = BytecodeWitness(config, run.project.root, began=start_snapshot(config).at, memory=memory)
-    # A first run has nothing to be held to, and would have to compare everything: the tests that it is about will do.
-    trusts_but = {split_id(test_id)[0] for test_id in failing} if run.is_first and not memory.exists() else None
-    found = list(witness.look(imported, trusts_but=trusts_but))
-    witness.save(folder)
-    return found
 
 
 def make_record(
@@ -183,7 +159,6 @@ def make_record(
     lay_there = (path for path in unseen if changed_before(str(root), path, began))
     after = run.tree_left = add_beside(after, root, {*looked.beside, *lay_there})
     missing_since: tuple[str, ...] = ()
-    before = None if frozen is None else frozen.inventory
     if in_first_phase and looked.snapshots.baseline is not None:
         before = run.store.objects.load_inventory(looked.snapshots.baseline.inventory)
         missing_since = audit_selection(before, outcomes, selection, names_in).missing
@@ -220,19 +195,12 @@ def make_record(
             outputs=frozenset() if looked.outputs is None else frozenset(run.store.objects.load(looked.outputs)),
         ),
         missing_since=missing_since,
-        reach=_take_reach(inventory, before, root=root) if audit.missing or missing_since else {},
         altered_elsewhere=run.find_altered_elsewhere(inventory, after, facts, is_output),
         resolved={name: facts.modules[name] for name in missing if name in facts.modules},
         evidence=measured,
         start_warnings=tuple(run.warnings),
         start_notes=tuple(run.notes),
     )
-
-
-def _take_reach(inventory: Inventory, before: Inventory | None, *, root: Path) -> Mapping[str, Reach]:
-    from phase_gate.recording.parsing import take_reach
-
-    return take_reach(inventory, before, root=root)
 
 
 def _take_links(criteria: Criteria, facts: SessionFacts, *, root: Path, in_first_phase: bool) -> Links:

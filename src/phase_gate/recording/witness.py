@@ -27,11 +27,9 @@ class SessionWitness:
         origin.name_test = self.collection.test_id
         #: Why the session ended before its time; empty if it did not.
         self.interrupted = ""
-        #: What workers found doubtful, which hooks the project implements there, which names its tests left patched,
-        #: and where they found modules.
+        #: What workers found doubtful, which names their tests left patched, and where they found modules.
         self._worker_doubts: list[Finding] = []
         self._failed_on_workers: set[str] = set()
-        self.foreign_hooks: set[str] = set()
         self.left_patched: set[str] = set()
         self.modules: dict[str, str] = {}
         #: Files of the project that workers have imported.
@@ -77,7 +75,6 @@ class SessionWitness:
             self.collection.see_worker_output(seen)
             self._worker_doubts += each_from_json(Finding, seen["doubts"])
             self._failed_on_workers |= set(seen["failed"])
-            self.foreign_hooks |= set(seen["foreign_hooks"])
             self.left_patched |= set(seen["left_patched"])
             self.modules |= seen["modules"]
             self.imported |= set(seen["imported"])

@@ -107,7 +107,6 @@ class WorkerWitness:
             "failed": sorted(self._failed),
             "criteria": {} if self._marks is None else {node: list(ids) for node, ids in self._marks.by_node.items()},
             "guarding": self._guarding(),
-            "foreign_hooks": list(self._outcomes.foreign_hooks),
             "left_patched": self._outcomes.left_patched(),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
             "imported": imported_files(self._outcomes.ownership),

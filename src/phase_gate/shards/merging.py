@@ -229,7 +229,6 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Sess
         modules=_merge_modules(facts),
         imported=tuple(sorted({path for each in facts for path in each.imported})),
         doubts=tuple(dict.fromkeys(doubt for each in facts for doubt in each.doubts)),
-        foreign_hooks=tuple(sorted({hook for each in facts for hook in each.foreign_hooks})),
         measured=measured,
         complaints=complaints,
         surroundings=", ".join(sorted({each.surroundings for each in facts})),

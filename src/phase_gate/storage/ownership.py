@@ -212,10 +212,6 @@ class Ownership:
         """Tell, without asking the disk, whether the file may lie below the root."""
         return file.startswith(self._spellings)
 
-    @staticmethod
-    def is_same_file(one: str, other: str) -> bool:
-        return one == other or os.path.realpath(one) == os.path.realpath(other)
-
     def is_projects(self, file: str) -> bool:
         """Tell whether the file lies in the project, outside of environments, and is not part of this plugin."""
         known = self._is_projects.get(file)

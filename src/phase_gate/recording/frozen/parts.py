@@ -18,7 +18,6 @@ from phase_gate.gate.pieces import SETUPS, outer_name
 from phase_gate.gate.support_code import Parts
 from phase_gate.recording.early import own_work
 from phase_gate.recording.settings import announced_packages
-from phase_gate.recording.tamper.definitions import code_of
 from phase_gate.storage.ownership import Ownership
 
 
@@ -132,6 +131,11 @@ def _flat(definitions: Mapping[object, Iterable[object]] | Iterable[object]) -> 
         yield from (each for some in definitions.values() for each in some)
     else:
         yield from definitions
+
+
+def code_of(function: object) -> CodeType | None:
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def _unwrap(function: object) -> list[object]:

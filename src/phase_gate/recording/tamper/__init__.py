@@ -1,4 +1,4 @@
-"""Whether what pytest reports is what the tests did: patched internals, replaced results, code that never ran.
+"""What other code in the process can do to a run: outcomes that are not the tests' own, names that tests left patched.
 
-Costly watches only where a foreign hook makes them necessary. Begin with `outcomes`.
+Nothing here traces or profiles. Begin with `outcomes`.
 """

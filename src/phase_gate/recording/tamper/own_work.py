@@ -55,11 +55,6 @@ class OwnWork:
         self._replaced = []
 
     @property
-    def fakes(self) -> Mapping[str, object]:
-        """What stood under names of our modules that is not what we loaded, by name; None where nothing stood there."""
-        return self._fakes
-
-    @property
     def left(self) -> Mapping[str, object]:
         """What replaced names had when our work began, by dotted name."""
         return {each.path: each.left for each in self._replaced}
