@@ -27,6 +27,10 @@ from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
 
 
+#: Seconds for the tests of a change, unless a user says otherwise: a busy machine must not decide about them.
+_LEAST_SECONDS = 300.0
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", metavar="REV", help="compare with this git revision; needs no phases")
     parser.add_argument(
@@ -34,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--exclude", metavar="GLOB", action="append", default=[], help="leave these test files out")
     parser.add_argument("--strict", action="store_true", help="with --base: exit 10 unless every test needs the change")
-    parser.add_argument("--seconds", metavar="N", type=float, help="how long it may take; 30 unless set")
+    parser.add_argument(
+        "--seconds", metavar="N", type=float, help="how long it may take; 30 unless set, 300 with --base"
+    )
     parser.add_argument("--markdown", action="store_true", help="print Markdown, for the summary of a CI job")
     parser.add_argument("--keep-sandbox", metavar="DIR", help="copy both sandboxes there, and leave them")
 
@@ -57,7 +63,7 @@ def _prove_change(call: Call) -> Answer:
         change,
         present,
         before,
-        seconds=given.seconds or project.configuration.proof.seconds,
+        seconds=given.seconds or max(_LEAST_SECONDS, project.configuration.proof.seconds),
         at=now(),
         show=say_progress,
         keep_in=_keep_in(call),
