@@ -153,7 +153,10 @@ def test_a_conftest_that_needs_the_change_is_named(tmp_path: Path) -> None:
         },
     )
     assert answers(prove(tmp_path)) == {
-        "tests/test_calc.py::test_add": ("unknown", "without the change: tests/conftest.py can't be imported")
+        "tests/test_calc.py::test_add": (
+            "unknown",
+            "without the change: tests/conftest.py can't be imported: no module named 'calc'",
+        )
     }
 
 
@@ -292,6 +295,10 @@ def test_a_project_that_is_not_installed_is_to_be_installed_first(tmp_path: Path
     write(tmp_path, {"tests/test_more.py": TEST_ADD.replace("test_add", "test_more")})
     problem = prove(tmp_path).problem
     assert problem.startswith("no module named 'calc': install the project first (pip install -e .), or name")
+    # So it is where a conftest.py already keeps pytest from starting.
+    write(tmp_path, {"tests/conftest.py": "import calc\n"})
+    assert prove(tmp_path).problem == problem
+    write(tmp_path, {"tests/conftest.py": None})
     # Another module of the project is missing: that is the change's own fault.
     write(
         tmp_path, {"tests/test_calc.py": TEST_ADD.replace("calc", "json.calc"), "tests/test_more.py": "import calx\n"}

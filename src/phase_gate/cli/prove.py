@@ -26,7 +26,6 @@ from phase_gate.storage.references import blobs_of, find_commit
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
 
-
 #: Seconds for the tests of a change, unless a user says otherwise: a busy machine must not decide about them.
 _LEAST_SECONDS = 300.0
 

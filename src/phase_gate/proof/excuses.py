@@ -89,7 +89,7 @@ def find_uninstalled(proof: Proof, modules: Collection[str]) -> str:
 
     :param modules: the top-level modules that the project has or had.
     """
-    missing = {each.missing if each.verdict == "fails-with" else "" for each in proof.targets}
+    missing = {each.missing if each.treatment in ("fails", "unknown") else "" for each in proof.targets}
     return min(missing) if missing and missing <= {*modules} else ""
 
 

@@ -102,15 +102,16 @@ def judge_target(
     if verdict in DISPROVEN and any(run.is_late for run in (*controls, *treatments)):
         verdict = "unknown"  # a run that did not end speaks against nothing
         why = _why_unknown(controls, treatments)
-    failing = treatments if verdict == "fails-with" else controls
+    failing = controls if treatment in ("passes", "skipped") else treatments
     failure = first_failure(target, failing[0]) if failing else None
+    unfound = failing[0].missing if failing else ""
     return TargetProof(
         id=target,
         verdict=verdict,
         control="unknown" if control == "flaky" else control,
         treatment="unknown" if treatment == "flaky" else treatment,
         why=why,
-        missing="" if failure is None else failure.missing,
+        missing=unfound if failure is None else failure.missing,
         broken="" if failure is None else failure.broken,
         is_structural=is_structural,
     )

@@ -53,7 +53,7 @@ class TargetProof(Value):
     #: Changed functions that it calls, and those whose emptying made it fail by its own check.
     reaches: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
-    #: A module that it could not find without the change; with it, where it fails with it.
+    #: A module that it could not find without the change; with it, where it does not pass with it.
     missing: str = ""
     #: A file of the project that could not be imported without the change.
     broken: str = ""

@@ -77,7 +77,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     except ConftestImportFailure as failure:
         # pytest ends here, before anything is configured.
         if line := Line.take(VARIABLE):
-            SandboxReporter(early_config, line).tell_broken(failure.path)
+            SandboxReporter(early_config, line).tell_broken(failure.path, failure.cause)
         raise
 
 
@@ -102,8 +102,8 @@ class SandboxReporter:
         self._changed = frozenset(order["changed"])
         self._watch = _Watch(order["watched"], str(self._root)) if order["watched"] else None
 
-    def tell_broken(self, conftest: Path) -> None:
-        self._send("broken", file=relative_id(conftest, self._root))
+    def tell_broken(self, conftest: Path, error: BaseException) -> None:
+        self._send("broken", file=relative_id(conftest, self._root), missing=missing_module(error))
 
     def _test_id(self, node: str) -> str:
         part, _, name = node.partition("::")

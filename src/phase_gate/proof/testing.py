@@ -85,6 +85,8 @@ class SandboxRun(Value):
     left_alone: frozenset[str] = frozenset()
     #: Why it says nothing; empty if it ended as it should.
     problem: str = ""
+    #: A module that a conftest.py did not find, where that is why.
+    missing: str = ""
     #: Files that were imported.
     modules: tuple[str, ...] = ()
     #: Those of them that were compiled, and lie in the project; from its root.
@@ -162,7 +164,7 @@ def _read_answers(visited: Visited) -> SandboxRun:
     lines: dict[str, frozenset[int]] = {}
     left_alone: set[str] = set()
     modules: tuple[str, ...] = ()
-    has_ended, problem = False, ""
+    has_ended, problem, missing = False, "", ""
     for answer in heard.answers:
         if answer["kind"] == "reached":
             reached[answer["id"]] = frozenset(answer["names"])
@@ -179,7 +181,8 @@ def _read_answers(visited: Visited) -> SandboxRun:
         elif answer["kind"] == "ended":
             modules, has_ended = tuple(answer["modules"]), True
         elif answer["kind"] == "broken":
-            problem = f"{answer['file']} can't be imported"
+            missing = answer["missing"]
+            problem = f"{answer['file']} can't be imported" + (f": no module named {missing!r}" if missing else "")
         elif answer["kind"] == "uncollectable":
             reports[answer["id"]] = Report(
                 has_passed=False, message=answer["message"], missing=answer["missing"], broken=answer["broken"]
@@ -205,6 +208,7 @@ def _read_answers(visited: Visited) -> SandboxRun:
         left_alone=frozenset(left_alone),
         modules=modules,
         problem=problem,
+        missing=missing,
         output=heard.output,
         is_silent=not has_ended and not heard.is_late and not reports,
         is_late=heard.is_late,
