@@ -21,13 +21,13 @@ from bench.honesty.results import read as read_results
 from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli import COMMANDS
 from phase_gate.cli._parser import build_full_parser
+from phase_gate.config.compiled import COMPILED_FOLDER, compile_shipped
+from phase_gate.config.files import load_shipped_guards, load_shipped_workflow, shipped_workflow_names
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.breaker import TRANSITIONS
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.recording.loading import LISTED
 from phase_gate.report.mermaid import render_mermaid
-from phase_gate.rules.compiled import COMPILED_FOLDER, compile_shipped
-from phase_gate.rules.files import load_shipped_guards, load_shipped_workflow, shipped_workflow_names
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 from phase_gate.values import fields
 from phase_gate.verification.lint import RULES

@@ -17,9 +17,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from phase_gate.config.compiled import load_compiled
 from phase_gate.drive.happenings import Happening, Kind, Progress
 from phase_gate.drive.view import Board, render_line, render_screen
-from phase_gate.rules.compiled import load_compiled
 from phase_gate.workflow.model import Phase
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"

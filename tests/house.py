@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "__init__",
     ),
     ("gate",),
-    ("project", "task", "storage", "stores", "rules", "hookspecs"),
+    ("project", "task", "storage", "stores", "config", "hookspecs"),
     ("recording", "evidence", "report"),
     (
         "verification",

@@ -22,7 +22,7 @@ _PROSE = re.compile(r"[A-Za-z]{2,} [A-Za-z]|[a-z]{2,}: ?$|\n\s+[a-z]+:")
 REVIEWED = {
     ("agents/tools.py", "*** Begin Patch"): "how a patch begins that an agent gives to its tool",
     ("cli/doctor.py", "phase-gate: "): "what a hook that was run as a process prints for VS Code",
-    ("rules/yaml.py", "mapping values"): "a message of PyYAML",
+    ("config/yaml.py", "mapping values"): "a message of PyYAML",
     ("storage/tree/fingerprint.py", "git:"): "the prefix of a digest",
     ("storage/tree/git.py", "gitdir:"): "a file of git's",
     ("proof/testing.py", "error: "): "what pytest says of its options, for people",

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from phase_gate.values import Value, as_dict, field, fields, replace
+from phase_gate.values import Value, as_dict, field, fields, replace, told_about
 
 
 class Point(Value):
@@ -84,3 +84,23 @@ def test_replaces_copies_and_travels() -> None:
     point = Point(x=1, names=["a"])
     assert replace(point, x=2) == Point(x=2, names=["a"])
     assert copy.copy(point) == copy.deepcopy(point) == pickle.loads(pickle.dumps(point)) == point
+
+
+class Bounded(Point):
+    w: int = field(default=2, minimum=1)
+    more: list[str] = field(default_factory=list, or_one=True)
+
+
+class MoreBounded(Bounded):
+    v: int = 0
+
+
+def test_a_field_may_be_told_more_than_its_default() -> None:
+    made = MoreBounded(x=1)
+    assert (made.w, made.more, made.more is Bounded(x=1).more) == (2, [], False)
+    assert [told_about(MoreBounded, name) for name in ("w", "more", "v", "x")] == [
+        {"minimum": 1},
+        {"or_one": True},
+        {},
+        {},
+    ]

@@ -153,13 +153,12 @@ class Project(Value):
         """Return the workflow with what the project's file lays over it."""
         wanted = name or self.configuration.workflow
         if not extra_guards and not extra_workflows and self.configuration.overlay == Overlay():
-            from phase_gate.rules.compiled import load_compiled
+            from phase_gate.config.compiled import load_compiled
 
             compiled = load_compiled(wanted)
             if compiled is not None:
                 return compiled
-        from phase_gate.rules.files import load_workflow, shipped_workflow_names
-        from phase_gate.rules.overlay import apply_overlay
+        from phase_gate.config.files import apply_overlay, load_workflow, shipped_workflow_names
 
         taken = sorted({*shipped_workflow_names()} & {*(extra_workflows or {})})
         if taken:
@@ -250,7 +249,7 @@ class Look:
 def _configuration(root: Path) -> Configuration:
     if not any(os.path.lexists(root / name) for name in (FILE_NAME, FILE_NAME.replace(".yaml", ".yml"))):
         return Configuration()  # nothing to read: the parser is not even imported
-    from phase_gate.rules.configuration import load_configuration
+    from phase_gate.config.configuration import load_configuration
 
     return load_configuration(root)
 

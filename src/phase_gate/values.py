@@ -37,9 +37,22 @@ class _Factory:
         self.make = make
 
 
-def field(*, default_factory: Callable[[], Any]) -> Any:
-    """Give a field a default that is made anew for each value."""
-    return _Factory(default_factory)
+class _Told:
+    """A default, and what else is said about its field."""
+
+    __slots__ = ("default", "told")
+
+    def __init__(self, default: object, told: dict[str, Any]) -> None:
+        self.default, self.told = default, told
+
+
+def field(*, default: Any = None, default_factory: Callable[[], Any] | None = None, **told: Any) -> Any:
+    """Give a field a default, made anew for each value by a factory.
+
+    :param told: what a reader of documents should know, such as `minimum=1`.
+    """
+    held = default if default_factory is None else _Factory(default_factory)
+    return _Told(held, told) if told else held
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -53,16 +66,21 @@ class _ValueType(type):
         before, inherited = (bases[0]._fields, bases[0]._defaults) if bases else ((), {})
         own = dict(namespace)
         defaults = {each: own.pop(each) for each in names if each in own}
+        told = {each: held for each, held in defaults.items() if type(held) is _Told}
+        defaults |= {each: held.default for each, held in told.items()}
         fields = (*before, *names)
         # All at once: each attribute that a class gets later takes as long as a slot.
         own["__slots__"] = names
         own["_fields"] = fields
         own["_defaults"] = {**inherited, **defaults} if inherited else defaults
+        own["_told"] = {**(bases[0]._told if bases else {}), **{each: held.told for each, held in told.items()}}
         own["_by_place"] = () if kw_only else fields
         return super().__new__(mcls, name, bases, own)
 
     _fields: tuple[str, ...]
     _defaults: dict[str, Any]
+    #: What is said about fields, beside their defaults.
+    _told: dict[str, dict[str, Any]]
     #: The fields that may be given without their names.
     _by_place: tuple[str, ...]
 
@@ -136,6 +154,11 @@ def annotation_of(kind: type[Value], name: str) -> tuple[str, str]:
         if text is not None:
             return text, each.__module__
     raise KeyError(name)
+
+
+def told_about(kind: type[Value], name: str) -> dict[str, Any]:
+    """Return what `field` was told beside the default."""
+    return kind._told.get(name, {})
 
 
 def as_dict(value: Value) -> dict[str, Any]:

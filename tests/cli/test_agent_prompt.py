@@ -7,8 +7,8 @@ import pytest
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import DEFAULT_PATTERNS, find_patterns
 from phase_gate.claims.text import read_claim_text, sentences
+from phase_gate.config.files import load_shipped_workflow, shipped_workflow_names
 from phase_gate.report.prompt import STYLES
-from phase_gate.rules.files import load_shipped_workflow, shipped_workflow_names
 from tests.cli.conftest import Begin
 
 PHASES = [(name, phase.name) for name in shipped_workflow_names() for phase in load_shipped_workflow(name).phases]

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from phase_gate.cli.workflow_schema import read_schema
+from phase_gate.config.criteria import read_criteria
 from phase_gate.errors import CriteriaError
-from phase_gate.rules.criteria import read_criteria
 
 RIGHT = {
     "a-mapping": "AC-1: It adds up\nAC-2: Nothing is 0\n",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.rules.criteria import read_criteria
+from phase_gate.config.criteria import read_criteria
 from tests.clause_report import CRITERIA, find_unknown, load_criteria, render_table
 from tests.conftest import ROOT
 from tests.support import Sample

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.claims.test_blocks import DOYAKEN, EXIT
+from tests.config.test_claim_settings import DOCUMENT
 from tests.conformance.stories import command, ledger, status
-from tests.rules.test_claim_settings import DOCUMENT
 from tests.storage.stores import contents
 from tests.support import OURS, Ran, Sample
 

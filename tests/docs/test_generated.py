@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate.config.compiled import COMPILED_FOLDER
+from phase_gate.config.files import shipped_workflow_names
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.events import EVENT_KINDS
-from phase_gate.rules.compiled import COMPILED_FOLDER
-from phase_gate.rules.files import shipped_workflow_names
 from scripts import generate
 
 #: Classes that others derive from; nobody raises these.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.workflow.durations import parse_duration, show_duration
+from phase_gate.workflow.names import parse_duration, show_duration
 
 
 @pytest.mark.parametrize(

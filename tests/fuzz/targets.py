@@ -22,14 +22,13 @@ from phase_gate.claims.show import decision_to_json
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.claims.transcripts import read_transcript
 from phase_gate.cli.history import _event_rows, _rows, _set_aside, collect_runs
+from phase_gate.config.configuration import parse_configuration
+from phase_gate.config.criteria import read_criteria
+from phase_gate.config.files import apply_overlay, load_shipped_guards, load_shipped_workflow
+from phase_gate.config.workflow import parse_guards, parse_workflow
 from phase_gate.errors import PhaseGateError, TamperedError
 from phase_gate.gate.standing import assess
 from phase_gate.gate.state import Event
-from phase_gate.rules.configuration import parse_configuration
-from phase_gate.rules.criteria import read_criteria
-from phase_gate.rules.files import load_shipped_guards, load_shipped_workflow
-from phase_gate.rules.overlay import apply_overlay
-from phase_gate.rules.workflow import parse_guards, parse_workflow
 from phase_gate.storage.files import REAL
 from phase_gate.storage.ledger import GENESIS, encode_transaction, parse_line
 from phase_gate.storage.lock import hold_lock, holder_file

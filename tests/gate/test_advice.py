@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
+from phase_gate.config.files import load_shipped_workflow
 from phase_gate.gate import status
 from phase_gate.gate.advice import Advice
 from phase_gate.gate.breaker import Breaker, Status
@@ -14,7 +15,6 @@ from phase_gate.gate.findings import ALREADY_PASSING, cap_findings, name_tests
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Answer, Reading
 from phase_gate.gate.status import show_next, show_verdict
-from phase_gate.rules.files import load_shipped_workflow
 from phase_gate.values import replace
 from phase_gate.verification.judging import advise_task
 from phase_gate.verification.model import FailureType

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from phase_gate.config.files import load_shipped_workflow
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.events import apply
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events, what_is_missing, what_to_do
 from phase_gate.gate.state import NEW_STATE, Aim, Event, Overrides, Snapshot, Snapshots, State, Streak
-from phase_gate.rules.files import load_shipped_workflow
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE

@@ -24,7 +24,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import NoReturn
 
-from phase_gate.rules.files import load_shipped_guards
+from phase_gate.config.files import load_shipped_guards
 from tests.integrity.scenarios import LIMIT, OPENS, STREAK, Stage, play_scenario, scenarios
 from tests.warm import WITH_PROOF, WITHOUT_EXTRAS
 

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from phase_gate.codec import from_json, to_json
+from phase_gate.config.files import load_shipped_workflow
 from phase_gate.errors import DocumentError, VoteError
 from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
 from phase_gate.pipeline.model import Failure, Pipeline, PipelineFiles, Request, Vote, count_votes
@@ -17,7 +18,6 @@ from phase_gate.pipeline.recovery import measure_drift, problem_of_record
 from phase_gate.pipeline.seen import Drifted, SeenArtifact, SeenProject, fault_of
 from phase_gate.pipeline.verdict import why_stuck
 from phase_gate.pipeline.votes import parse_vote
-from phase_gate.rules.files import load_shipped_workflow
 from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS
 from phase_gate.workflow.model import Artifact
 from tests.conftest import ROOT

@@ -14,6 +14,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from phase_gate.config.files import load_shipped_guards
+from phase_gate.config.workflow import parse_workflow
 from phase_gate.errors import PhaseGateError
 from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import apply
@@ -28,8 +30,6 @@ from phase_gate.pipeline.model import Failure, Pipeline, PipelineFiles, Request,
 from phase_gate.pipeline.order import budget, entry_data, main_line
 from phase_gate.pipeline.seen import SeenArtifact, SeenProject
 from phase_gate.pipeline.verdict import Plan, decided, failure_events, made
-from phase_gate.rules.files import load_shipped_guards
-from phase_gate.rules.workflow import parse_workflow
 from phase_gate.values import replace
 from phase_gate.workflow.model import ROOT_CAUSE, Workflow
 from phase_gate.workflow.names import DONE, STUCK

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from phase_gate.config.files import load_shipped_guards, load_shipped_workflow
+from phase_gate.config.workflow import parse_workflow
 from phase_gate.gate.state import State
 from phase_gate.pipeline.model import Pipeline, Step
 from phase_gate.pipeline.route import MAX_TURNS, WIDTH, Mark, Route, Stop, Turn, find_route, render_route, route_to_json
-from phase_gate.rules.files import load_shipped_guards, load_shipped_workflow
-from phase_gate.rules.workflow import parse_workflow
 from phase_gate.workflow.model import Workflow
 
 TDD = load_shipped_workflow("tdd")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from phase_gate.codec import spell_out, to_json
+from phase_gate.config.compiled import load_compiled
 from phase_gate.gate.breaker import reset
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.evaluation import Evaluation
@@ -33,7 +34,6 @@ from phase_gate.proof.model import Proof
 from phase_gate.recording.closing import store_objects
 from phase_gate.report.story.builder import StoryBuilder
 from phase_gate.report.story.model import LedgerCheck, Story
-from phase_gate.rules.compiled import load_compiled
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model_json import workflow_to_json

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate.config.compiled import load_compiled
 from phase_gate.errors import ForeignStateError, StorageError
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.state import Event
-from phase_gate.rules.compiled import load_compiled
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.repair import repair

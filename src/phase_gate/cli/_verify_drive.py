@@ -13,7 +13,7 @@ from phase_gate.errors import UsageError
 from phase_gate.values import replace
 from phase_gate.verification.model import Status
 from phase_gate.verification.prompt import write_executor_prompt
-from phase_gate.workflow.durations import FORM, parse_duration
+from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.settings import DriveSettings
 
 
@@ -47,7 +47,7 @@ def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
     if given.time is not None:
         seconds = parse_duration(given.time)
         if not seconds:
-            raise UsageError(f"--time can't be {given.time[:40]!r}", remedy=FORM)
+            raise UsageError(f"--time can't be {given.time[:40]!r}", remedy=SPAN_FORM)
         budget = replace(budget, seconds=seconds)
     return replace(
         settings,

@@ -20,7 +20,7 @@ from phase_gate.verification.judging import advise_task
 from phase_gate.verification.model import IN_PROGRESS, NOT_PASSED, Status
 from phase_gate.verification.show import step_rows
 from phase_gate.visible import show_rows
-from phase_gate.workflow.durations import FORM, parse_duration
+from phase_gate.workflow.names import SPAN_FORM, parse_duration
 
 if TYPE_CHECKING:
     from phase_gate.verification.start import TakenTask
@@ -87,7 +87,7 @@ def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Answer:
     span = getattr(call.arguments, "wait", None)
     seconds = 0.0 if span is None else parse_duration(span)
     if seconds is None:
-        raise UsageError(f"--wait={span}: that is no span of time", remedy=FORM)
+        raise UsageError(f"--wait={span}: that is no span of time", remedy=SPAN_FORM)
     found = hand_out(board, NextOptions(by=by, wave=call.arguments.wave, wait=seconds, show=say_aside))
     if not isinstance(found, Nothing):
         return _answer_taken([TakenTask(status=found, is_new=False)])

@@ -13,7 +13,7 @@ from phase_gate.errors import UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
 from phase_gate.shards.files import FOLDER, find_missing, read_shards
 from phase_gate.storage.root import relative_id
-from phase_gate.workflow.durations import FORM, parse_duration
+from phase_gate.workflow.names import SPAN_FORM, parse_duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _read(call: Call, project: Project, store: TaskStore, folder: Path) -> list[
     span = call.arguments.wait
     seconds = 0.0 if span is None else parse_duration(span)
     if seconds is None:
-        raise UsageError(f"--wait={span}: that is no span of time", remedy=FORM)
+        raise UsageError(f"--wait={span}: that is no span of time", remedy=SPAN_FORM)
     until, told = time.monotonic() + seconds, set[str]()
 
     def wait(missing: Collection[str]) -> float:

@@ -14,7 +14,7 @@ from phase_gate.drive.session import Watchers
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.task import Task
 from phase_gate.values import replace
-from phase_gate.workflow.durations import FORM, parse_duration
+from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.settings import DriveSettings
 
 #: Bytes: a goal is a page, not a book.
@@ -95,7 +95,7 @@ def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
 def _read_span(option: str, text: str) -> float:
     seconds = parse_duration(text)
     if not seconds:
-        raise UsageError(f"{option} can't be {text[:40]!r}", remedy=FORM)
+        raise UsageError(f"{option} can't be {text[:40]!r}", remedy=SPAN_FORM)
     return seconds
 
 

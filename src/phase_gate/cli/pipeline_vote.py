@@ -7,11 +7,11 @@ import argparse
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import read_input
+from phase_gate.config.yaml import read_bytes
 from phase_gate.errors import VoteError
 from phase_gate.pipeline.begin import require_pipeline
 from phase_gate.pipeline.show import vote_rows, votes_to_json
 from phase_gate.pipeline.votes import MAX_BYTES, Ballot, cast_vote, parse_vote, show_votes
-from phase_gate.rules.yaml import read_bytes
 from phase_gate.visible import show_rows
 
 

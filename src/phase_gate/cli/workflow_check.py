@@ -14,8 +14,8 @@ from phase_gate.values import as_dict
 from phase_gate.visible import show_rows
 
 if TYPE_CHECKING:
+    from phase_gate.config.check import Checked
     from phase_gate.project import Project
-    from phase_gate.rules.check import Checked
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,12 +51,12 @@ def run(call: Call) -> Answer:
 
 
 def _check(name: str, folder: Path, project: Project) -> Checked:
+    from phase_gate.config.check import Checked, check_workflow
+    from phase_gate.config.faults import Fault
+    from phase_gate.config.files import find_workflow, load_shipped_guards
+    from phase_gate.config.vocabulary import MAX_BYTES
+    from phase_gate.config.yaml import read_bytes
     from phase_gate.evidence.plugins import Plugins
-    from phase_gate.rules.check import Checked, check_workflow
-    from phase_gate.rules.faults import Fault
-    from phase_gate.rules.files import find_workflow, load_shipped_guards
-    from phase_gate.rules.vocabulary import MAX_BYTES
-    from phase_gate.rules.yaml import read_bytes
 
     path = find_workflow(name, root=folder)
     try:
@@ -78,7 +78,7 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
 
 def _is_own(path: Path, project: Project) -> bool:
     """Tell whether the project works with this file."""
-    from phase_gate.rules.files import find_workflow
+    from phase_gate.config.files import find_workflow
 
     try:
         return path.resolve() == find_workflow(project.configuration.workflow, root=project.root).resolve()

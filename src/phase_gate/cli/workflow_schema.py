@@ -41,9 +41,9 @@ def run(call: Call) -> Answer:
 
 
 def _draw(call: Call) -> Answer:
+    from phase_gate.config.compiled import load_compiled
+    from phase_gate.config.files import load_workflow
     from phase_gate.report.mermaid import render_mermaid
-    from phase_gate.rules.compiled import load_compiled
-    from phase_gate.rules.files import load_workflow
 
     name = call.arguments.name
     workflow = None if name is None else load_compiled(name)

@@ -14,7 +14,7 @@ from phase_gate.claims.decision import Outcome as ClaimOutcome
 from phase_gate.gate.status import Status
 from phase_gate.values import Value
 from phase_gate.visible import count
-from phase_gate.workflow.durations import show_duration
+from phase_gate.workflow.names import show_duration
 from phase_gate.workflow.settings import DriveBudget, DriveSignal
 
 

@@ -14,11 +14,11 @@ from phase_gate.agents.events import describe_event
 from phase_gate.claims.transcripts import read_transcript
 from phase_gate.errors import UsageError
 from phase_gate.project import STORE_VARIABLE, Project
-from phase_gate.rules.sections import WITHHELD
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.choosing import WITHHELD as WITHHELD_STORE
 from phase_gate.stores.choosing import find_address
 from phase_gate.values import Value
+from phase_gate.workflow.settings import WITHHELD
 
 #: What stands in a command line for the file with the prompt, and for the prompt itself.
 FILE, TEXT = "{prompt}", "{text}"

@@ -23,8 +23,7 @@ from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.task import Task
 from phase_gate.values import replace
-from phase_gate.workflow.durations import show_duration
-from phase_gate.workflow.names import DONE
+from phase_gate.workflow.names import DONE, show_duration
 
 
 def run_iteration(session: DriveSession) -> Decision:

@@ -10,7 +10,7 @@ from phase_gate.drive.view import cut_row
 from phase_gate.values import Value, replace
 from phase_gate.verification.model import Status
 from phase_gate.visible import count, show_line, show_rows
-from phase_gate.workflow.durations import show_duration
+from phase_gate.workflow.names import show_duration
 
 _DOING = {
     "executor": "executor works",

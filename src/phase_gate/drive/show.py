@@ -5,7 +5,7 @@ from __future__ import annotations
 from phase_gate.drive.model import DriveState, Iteration
 from phase_gate.gate.measured import Section, Stretch, Table, TimeLanes
 from phase_gate.visible import count
-from phase_gate.workflow.durations import show_duration
+from phase_gate.workflow.names import show_duration
 
 #: In the order of an iteration; the last is for a client that is busy, and for votes.
 _LANES = ("agent", "tests", "waits")

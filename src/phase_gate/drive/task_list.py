@@ -22,7 +22,7 @@ from phase_gate.verification.model import FINISHED, Status
 from phase_gate.verification.override import resume_task, skip_task
 from phase_gate.verification.rules import escalate, resume_command
 from phase_gate.verification.stats import Overview, TaskRow
-from phase_gate.workflow.durations import show_duration
+from phase_gate.workflow.names import show_duration
 
 
 class ListEnded(Value):

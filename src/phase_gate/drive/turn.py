@@ -26,8 +26,7 @@ from phase_gate.gate.state import Event
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
 from phase_gate.values import Value
-from phase_gate.workflow.durations import show_duration
-from phase_gate.workflow.names import NONCE_VARIABLE
+from phase_gate.workflow.names import NONCE_VARIABLE, show_duration
 
 #: Lines of the agent's output that a view is given.
 _SHOWN = 8

@@ -11,7 +11,7 @@ from typing import Any
 from phase_gate.drive.happenings import Happening, Progress
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, show_line
-from phase_gate.workflow.durations import show_duration
+from phase_gate.workflow.names import show_duration
 
 _DOING = {"agent": "agent works", "tests": "tests run", "waits": "client is busy: waits"}
 

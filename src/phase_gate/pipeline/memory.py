@@ -18,8 +18,7 @@ from phase_gate.pipeline.provider import PipelineProvider, PipelineView, commit_
 from phase_gate.pipeline.recovery import record_name
 from phase_gate.pipeline.show import missing_commands
 from phase_gate.values import replace
-from phase_gate.workflow.decisive import name_rules
-from phase_gate.workflow.model import ROOT_CAUSE, PipelineRules, requires_of
+from phase_gate.workflow.model import ROOT_CAUSE, PipelineRules, name_rules, requires_of
 from phase_gate.workflow.model_json import workflow_to_json
 from phase_gate.workflow.names import run_command
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from phase_gate.config.fields import Fields
+from phase_gate.config.yaml import read_document
 from phase_gate.errors import NotAllowedError, VoteError
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.artifacts import look_at
@@ -16,8 +18,6 @@ from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import tree_of
 from phase_gate.pipeline.seen import fault_of, fingerprint
 from phase_gate.pipeline.skeletons import vote_file
-from phase_gate.rules.fields import Fields
-from phase_gate.rules.yaml import read_document
 from phase_gate.storage.again import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value

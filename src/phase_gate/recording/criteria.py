@@ -10,11 +10,11 @@ from typing import TypeVar
 
 import pytest
 
+from phase_gate.config.criteria import read_criteria
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.inventory import bare_name, split_id
 from phase_gate.gate.outcomes import Bucket, Outcomes
 from phase_gate.recording.run import RecordedRun
-from phase_gate.rules.criteria import read_criteria
 from phase_gate.source.criteria import PASSES_ALREADY, criteria_in_source, likeness_in_source
 from phase_gate.source.tests import parse_source
 

@@ -11,8 +11,7 @@ import pytest
 from phase_gate.project import Project
 from phase_gate.storage.ownership import is_in_environment, real_path
 from phase_gate.storage.root import relative_id
-from phase_gate.workflow.decisive import name_rules
-from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.model import Workflow, name_rules
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate, ProofSettings, QualitySettings
 
 #: Options that change what a test means, and how each is typed.

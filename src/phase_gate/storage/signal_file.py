@@ -16,7 +16,7 @@ from phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, writ
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
-    from phase_gate.rules.fields import Fields
+    from phase_gate.config.fields import Fields
 
 #: No honest answer is longer; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
@@ -91,14 +91,14 @@ class ContradictionError(SignalError):
 
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:
     """Return the signal in this text. Raises SignalError (or DocumentError) if it is none."""
-    from phase_gate.rules.fields import Fields
-    from phase_gate.rules.yaml import read_document
+    from phase_gate.config.fields import Fields
+    from phase_gate.config.yaml import read_document
 
     return _read_signal(Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=SignalError))
 
 
 def _read_signal(fields: Fields) -> Signal:
-    from phase_gate.rules.yaml import YamlScalar
+    from phase_gate.config.yaml import YamlScalar
 
     node = fields.node_of("exit_signal")
     # Truthy is not true: `yes`, `True`, `1` and `"true"` are what people write who were not asked exactly.
@@ -178,8 +178,8 @@ def read_answer(path: Path) -> tuple[Signal, str] | None:
 
 
 def parse_answer(text: str | bytes, *, name: str = "answer.yaml") -> tuple[Signal, str]:
-    from phase_gate.rules.fields import Fields
-    from phase_gate.rules.yaml import read_document
+    from phase_gate.config.fields import Fields
+    from phase_gate.config.yaml import read_document
 
     fields = Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=SignalError)
     nonce = fields.text("nonce")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import get_args
 
+from phase_gate.config.fields import Fields, is_null, shorten
+from phase_gate.config.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_document
 from phase_gate.errors import DocumentError, MalformedResultError
-from phase_gate.rules.fields import Fields, is_null, shorten
-from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_document
 from phase_gate.values import replace
 from phase_gate.verification.spec import (
     Answer,

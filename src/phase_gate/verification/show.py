@@ -16,7 +16,7 @@ from phase_gate.verification.result import architect_status, executor_status, ve
 from phase_gate.verification.rules import Escalation, resume_command
 from phase_gate.verification.stats import RECENT, Overview, TaskRow
 from phase_gate.visible import count
-from phase_gate.workflow.durations import show_duration
+from phase_gate.workflow.names import show_duration
 
 _CELLS = 8
 #: The words of a step that is over, well or not, and of one that goes on.

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from phase_gate.errors import DocumentError, TaskFileError
-from phase_gate.rules.fields import Fields, is_null, shorten
-from phase_gate.rules.vocabulary import MAX_BYTES
-from phase_gate.rules.yaml import (
+from phase_gate.config.fields import Fields, is_null, shorten
+from phase_gate.config.vocabulary import MAX_BYTES
+from phase_gate.config.yaml import (
     YamlMapping,
     YamlNode,
     YamlScalar,
@@ -20,6 +19,7 @@ from phase_gate.rules.yaml import (
     read_bytes,
     read_document,
 )
+from phase_gate.errors import DocumentError, TaskFileError
 from phase_gate.values import Value
 from phase_gate.verification.commands import MAX_LENGTH
 from phase_gate.verification.spec import TaskSpec

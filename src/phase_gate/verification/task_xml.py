@@ -1,6 +1,6 @@
 """Read XML as text with places, and nothing more: no document type, no entities of its own, no names behind colons.
 
-The result is what `rules.yaml_text` gives for YAML, so that one reader serves both forms.
+The result is what `config.yaml` gives for YAML, so that one reader serves both forms.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import textwrap
 from collections.abc import Callable
 from typing import NoReturn
 
+from phase_gate.config.yaml import MAX_DEPTH, YamlScalar, find_odd_character
 from phase_gate.errors import TaskFileError
-from phase_gate.rules.yaml import MAX_DEPTH, YamlScalar, find_odd_character
 from phase_gate.values import Value
 
 #: Around a text that has no root of its own; nothing in a file is called so.

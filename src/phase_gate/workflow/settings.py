@@ -1,6 +1,8 @@
 """What a project may set, as values; without a file, the defaults.
 
-Light on purpose: commands that only look need the defaults and never the parser.
+Light on purpose: commands that only look need the defaults and never the parser. What a field is told beside its
+default is for the reader of the file: `minimum`; `span`, a span of time; `or_one`, a text may stand for a list of one;
+`below_root`, a path in the project, and how to name another one; `phrases`, patterns; `key`, its name in the file.
 """
 
 from __future__ import annotations
@@ -72,6 +74,10 @@ MAX_TIMEOUTS: Mapping[str, float] = {"executor": 900.0, "verify": 300.0, "review
 GATE_TIMEOUT = 1800.0
 
 
+#: Variables that no agent is ever given.
+WITHHELD = ("PHASE_GATE_KEY", "PHASE_GATE_STORE*")
+
+
 class PhaseOverlay(Value):
     """What a project does to one phase: one more condition (or another one), more guards."""
 
@@ -107,8 +113,8 @@ class RunDefaults(Value):
     confirm: bool = False
     #: A number, or the path of a file with ids.
     criteria: int | str | None = None
-    report: tuple[str, ...] = ()
-    dir: str | None = None
+    report: tuple[str, ...] = field(default=(), or_one=True, below_root="give --phase-report with the call")
+    dir: str | None = field(default=None, below_root="name it with --phase-dir, --dir or PHASE_GATE_DIR")
     #: Whether to tell the CI system that we run in: summary, outputs, annotations.
     ci: CiReports = "auto"
 
@@ -119,7 +125,7 @@ class EvidenceCommand(Value):
     name: str
     #: As written; split into words unless it is for a shell.
     run: str
-    timeout: float = 120.0
+    timeout: float = field(default=120.0, minimum=0)
     shell: bool = False
 
     @property
@@ -170,15 +176,15 @@ class ExitGate(Value):
     """When a claim of completion passes."""
 
     enabled: bool = True
-    indicator_threshold: int = 2
+    indicator_threshold: int = field(default=2, minimum=1)
     require_explicit_signal: bool = True
     evidence_checks: EvidenceChecks = field(default_factory=EvidenceChecks)
     #: None: the six of the source document.
-    patterns: tuple[str, ...] | None = None
+    patterns: tuple[str, ...] | None = field(default=None, phrases=True)
     #: A file whose boxes are all ticked is a sign, too.
     plan_file: str | None = None
     #: Thresholds by kind of task.
-    thresholds: Mapping[str, int] = field(default_factory=dict)
+    thresholds: Mapping[str, int] = field(default_factory=dict, minimum=1)
     #: Whether a claim may ask to leave the threshold out.
     honour_override: bool = False
     #: Whether a claim may be taken for the signal of Gate 2.
@@ -188,11 +194,11 @@ class ExitGate(Value):
 class ConfidenceRules(Value):
     enabled: bool = True
     #: From here on it is a confident completion; below `low` it is none at all.
-    threshold: int = 70
-    low: int = 50
+    threshold: int = field(default=70, minimum=1)
+    low: int = field(default=50, minimum=0)
     #: So many claims with little behind them, and a person is asked.
-    repeated: int = 3
-    keywords: tuple[str, ...] = ("complete", "done", "finished", "all.*pass")
+    repeated: int = field(default=3, minimum=1)
+    keywords: tuple[str, ...] = field(default=("complete", "done", "finished", "all.*pass"), phrases=True)
     #: Moved into the folder when its work is done.
     task_file: str | None = None
     done_folder: str = "done"
@@ -204,10 +210,10 @@ class DocumentRules(Value):
     #: None: the project's `docs`, as far as they are texts.
     include: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = DEFAULT_NO_DOCUMENTS
-    minimum_words: int = DEFAULT_MINIMUM_WORDS
+    minimum_words: int = field(default=DEFAULT_MINIMUM_WORDS, minimum=1)
     decisions: tuple[str, ...] = DEFAULT_DECISIONS
     #: Seconds that PlantUML may take, for all diagrams together.
-    timeout: float = 120.0
+    timeout: float = field(default=120.0, minimum=0)
 
     @property
     def rules(self) -> dict[str, str]:
@@ -225,7 +231,7 @@ class ProofSettings(Value):
 
     #: `on`: what it disproves closes the gate, what it can't try is shown; `required`: that closes it, too.
     mode: ProofMode = "on"
-    seconds: float = 30.0
+    seconds: float = field(default=30.0, minimum=1)
     #: A git revision to compare with where RED was never seen; empty: then there is no proof.
     base: str = ""
 
@@ -241,7 +247,7 @@ class AgentSettings(Value):
     #: How far an agent has to come before it may stop.
     until: Until = "cycle"
     #: How often in a row the stop hook holds an agent up while nothing is run and no file changes.
-    stop_blocks: int = 3
+    stop_blocks: int = field(default=3, minimum=1)
 
 
 class VerificationSettings(Value):
@@ -252,43 +258,43 @@ class VerificationSettings(Value):
     #: Executor and reviewer are people: no time limit for them.
     untimed: bool = False
     #: Where the state of all tasks is written for people, from the root; None: into the state folder.
-    state_file: str | None = None
+    state_file: str | None = field(default=None, below_root="")
 
 
 class DriveBudget(Value):
     """How much a drive may use before it ends."""
 
-    iterations: int = 30
-    seconds: float = 4 * 3600.0
+    iterations: int = field(default=30, minimum=1)
+    seconds: float = field(default=4 * 3600.0, key="time", span=True, minimum=1)
 
 
 class DriveSettings(Value):
     """How an agent is driven through the workflow."""
 
     #: The name of a client, or the words of a command line; none: the call has to give one.
-    agent: tuple[str, ...] = ()
+    agent: tuple[str, ...] = field(default=(), or_one=True)
     #: Seconds that the agent has in one iteration, and that our own run of the tests has.
-    time_limit: float = 20 * 60.0
-    test_time_limit: float = 60 * 60.0
+    time_limit: float = field(default=20 * 60.0, span=True, minimum=1)
+    test_time_limit: float = field(default=60 * 60.0, span=True, minimum=1)
     budget: DriveBudget = field(default_factory=DriveBudget)
     signal: DriveSignal = "ask"
     #: Words of a command that calls a person; `{reason}` stands for the reason.
-    on_person_needed: tuple[str, ...] = ()
+    on_person_needed: tuple[str, ...] = field(default=(), or_one=True)
     #: Names, or globs of names, of the variables that the agent gets; None: all but keys of ours.
     env: tuple[str, ...] | None = None
     #: Further arguments of our own runs of pytest.
     pytest: tuple[str, ...] = ()
     #: A file that says what is to be built, from the root.
-    goal_file: str = ""
+    goal_file: str = field(default="", below_root="")
     #: The phase whose exit ends the drive; empty: the end of the cycle.
     until: str = ""
     #: Iterations in a row in which the agent changes nothing, and the drive ends.
-    idle_limit: int = 5
+    idle_limit: int = field(default=5, minimum=1)
     #: Seconds to wait where a client is busy; twice as long each time in a row.
-    retry_wait: float = 30.0
+    retry_wait: float = field(default=30.0, span=True, minimum=0)
     #: Who works on verify tasks, and who reviews them: each like `agent`, and never the same command.
-    executor: tuple[str, ...] = ()
-    reviewer: tuple[str, ...] = ()
+    executor: tuple[str, ...] = field(default=(), or_one=True)
+    reviewer: tuple[str, ...] = field(default=(), or_one=True)
     #: Commit a verify task when it is approved.
     commit: bool = False
     #: Who works in a pipeline, by role or phase, each like `agent`; and the commands that vote.
@@ -303,11 +309,11 @@ class Configuration(Value):
     run: RunDefaults = field(default_factory=RunDefaults)
     overlay: Overlay = field(default_factory=Overlay)
     #: Seconds to wait for another process's lock.
-    lock_timeout: float = DEFAULT_LOCK_TIMEOUT
+    lock_timeout: float = field(default=DEFAULT_LOCK_TIMEOUT, minimum=0)
     #: Hours after which machines that share a store take a run for lost.
-    run_limit: float = DEFAULT_RUN_LIMIT
+    run_limit: float = field(default=DEFAULT_RUN_LIMIT, minimum=0)
     #: Days after which stored objects that only earlier cycles name are removed; 0: never.
-    keep_objects: float = DEFAULT_KEEP_OBJECTS
+    keep_objects: float = field(default=DEFAULT_KEEP_OBJECTS, minimum=0)
     docs: tuple[str, ...] = DEFAULT_DOCS
     freeze: tuple[str, ...] = ()
     #: What we run ourselves, for evidence.

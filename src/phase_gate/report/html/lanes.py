@@ -9,7 +9,7 @@ from phase_gate.gate.measured import Stretch, TimeLanes
 from phase_gate.report.html.markup import Html, tag
 from phase_gate.report.labels import phase_class
 from phase_gate.visible import count
-from phase_gate.workflow.durations import show_duration
+from phase_gate.workflow.names import show_duration
 
 _WIDTH, _LEFT, _RIGHT = 1060, 64, 10
 #: From above: groups, then the lanes, then what the clock says.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from phase_gate.config.configuration import parse_configuration
 from phase_gate.errors import ConfigurationError
-from phase_gate.rules.configuration import parse_configuration
 from phase_gate.workflow.settings import ConfidenceRules, EvidenceChecks, ExitGate
 
 #: The source document's block, as it stands there.

@@ -24,8 +24,7 @@ def load_compiled(name: str) -> Workflow | None:
 
 def compile_shipped(name: str) -> str:
     """Return what has to stand in the file of a workflow."""
-    from phase_gate.rules.files import load_shipped_workflow
-    from phase_gate.rules.overlay import apply_overlay
+    from phase_gate.config.files import apply_overlay, load_shipped_workflow
     from phase_gate.workflow.settings import Overlay
 
     workflow = apply_overlay(load_shipped_workflow(name), Overlay())

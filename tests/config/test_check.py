@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phase_gate
+from phase_gate.config.check import check_workflow
+from phase_gate.config.faults import MAX_FAULTS
+from phase_gate.config.files import load_shipped_guards, shipped_workflow_names
+from phase_gate.config.workflow import parse_workflow
 from phase_gate.errors import PhaseGateError
-from phase_gate.rules.check import check_workflow
-from phase_gate.rules.faults import MAX_FAULTS
-from phase_gate.rules.files import load_shipped_guards, shipped_workflow_names
-from phase_gate.rules.workflow import parse_workflow
 
 ROOT = Path(__file__).parent.parent.parent
 SHIPPED = Path(phase_gate.__file__).parent / "workflows"

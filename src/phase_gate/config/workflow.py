@@ -11,11 +11,10 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, get_args
 
-from phase_gate.errors import WorkflowError
-from phase_gate.rules import pipeline as pipeline_text
-from phase_gate.rules.faults import Faults
-from phase_gate.rules.fields import Fields, closest_first, find_meant, shorten
-from phase_gate.rules.vocabulary import (
+from phase_gate.config import pipeline as pipeline_text
+from phase_gate.config.faults import Faults
+from phase_gate.config.fields import Fields, closest_first, find_meant, shorten
+from phase_gate.config.vocabulary import (
     MAX_BYTES,
     RESERVED_NAMES,
     Vocabulary,
@@ -26,12 +25,13 @@ from phase_gate.rules.vocabulary import (
     name_types,
     read_condition,
     read_guards,
-    read_limits,
     read_parameters,
     read_prose,
+    read_settings,
     read_types,
 )
-from phase_gate.rules.yaml import YamlMapping, YamlNode, read_document, read_documents
+from phase_gate.config.yaml import YamlMapping, YamlNode, read_document, read_documents
+from phase_gate.errors import WorkflowError
 from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
@@ -146,7 +146,7 @@ def _parse_workflow(fields: Fields, known: Vocabulary) -> Workflow:
             for name, guard in read_guards(section).items()
         }
     guards = {**guards, **own_guards}
-    limits = read_limits(fields.mapping("breaker", None), Limits())
+    limits = read_settings(fields.mapping("breaker", None), Limits())
     phases = _read_phases(fields.mapping("phases"), replace(vocabulary, guards=guards), limits, parameters, pipeline)
     if pipeline is not None:
         main = [phase.name for phase in phases if not phase.recovers]
@@ -204,7 +204,7 @@ def _read_phases(
             tests=fields.choice("tests", _TESTS, "passing"),
             scope=fields.choice("scope", _SCOPES, "suite"),
             may_end_cycle=fields.boolean("may_end_cycle", False),
-            breaker=read_limits(fields.mapping("breaker", None), limits),
+            breaker=read_settings(fields.mapping("breaker", None), limits),
             gate_1=_read_gate_1(fields.mapping("gate_1"), vocabulary),
             next=target,
             **given,
@@ -219,7 +219,7 @@ def _read_phases(
 
 def _parse_gate_documents(documents: list[Fields], known: Vocabulary, *, name: str) -> Workflow:
     """Return a workflow from one document a phase; what they leave open comes from the shipped `tdd`."""
-    from phase_gate.rules.files import load_shipped_workflow  # here, not above: it needs us in turn
+    from phase_gate.config.files import load_shipped_workflow  # here, not above: it needs us in turn
 
     shipped = load_shipped_workflow(_MODEL)
     workflow = replace(

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phase_gate
-from phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
-from phase_gate.rules.fields import scalar_value
-from phase_gate.rules.files import (
+from phase_gate.config.fields import scalar_value
+from phase_gate.config.files import (
+    apply_overlay,
     load_shipped_guards,
     load_shipped_workflow,
     load_workflow,
     shipped_workflow_names,
 )
-from phase_gate.rules.overlay import apply_overlay
-from phase_gate.rules.vocabulary import MAX_BYTES, name_types
-from phase_gate.rules.workflow import parse_guards, parse_workflow
-from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlSequence, read_documents
+from phase_gate.config.vocabulary import MAX_BYTES, name_types
+from phase_gate.config.workflow import parse_guards, parse_workflow
+from phase_gate.config.yaml import YamlMapping, YamlNode, YamlSequence, read_documents
+from phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
 from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricType

@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from enum import IntEnum
 from pathlib import Path
 
-from phase_gate.errors import CriteriaError, DocumentError
-from phase_gate.gate.criteria import Criteria, Criterion, LeftOut
-from phase_gate.gate.order import shorten
-from phase_gate.rules.vocabulary import MAX_BYTES
-from phase_gate.rules.yaml import (
+from phase_gate.config.vocabulary import MAX_BYTES
+from phase_gate.config.yaml import (
     YamlMapping,
     YamlNode,
     YamlScalar,
@@ -20,6 +17,9 @@ from phase_gate.rules.yaml import (
     read_bytes,
     read_document,
 )
+from phase_gate.errors import CriteriaError, DocumentError
+from phase_gate.gate.criteria import Criteria, Criterion, LeftOut
+from phase_gate.gate.order import shorten
 from phase_gate.storage.root import relative_id
 from phase_gate.values import Value
 

@@ -7,19 +7,17 @@ import json
 import jsonschema
 import pytest
 
+from phase_gate.config.configuration import parse_configuration
+from phase_gate.config.files import apply_overlay, load_shipped_guards, load_shipped_workflow
+from phase_gate.config.vocabulary import MAX_BYTES
+from phase_gate.config.workflow import parse_workflow
+from phase_gate.config.yaml import read_documents
 from phase_gate.errors import ConfigurationError, WorkflowError
-from phase_gate.rules.configuration import parse_configuration
-from phase_gate.rules.files import load_shipped_guards, load_shipped_workflow
-from phase_gate.rules.overlay import apply_overlay
-from phase_gate.rules.vocabulary import MAX_BYTES
-from phase_gate.rules.workflow import parse_workflow
-from phase_gate.rules.yaml import read_documents
-from phase_gate.workflow.decisive import name_rules
-from phase_gate.workflow.model import Consensus, Workflow
+from phase_gate.workflow.model import Consensus, Workflow, name_rules
 from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json
 from phase_gate.workflow.settings import Overlay
+from tests.config.test_workflow import as_json
 from tests.conftest import ROOT
-from tests.rules.test_workflow import as_json
 
 GUARDS = load_shipped_guards()
 SCHEMA = json.loads((ROOT / "src/phase_gate/schemas/workflow.schema.json").read_text(encoding="utf-8"))

@@ -9,9 +9,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
-from phase_gate.rules.fields import Fields, closest_first, find_meant, shorten
-from phase_gate.rules.vocabulary import check_path
-from phase_gate.rules.yaml import YamlScalar
+from phase_gate.config.fields import Fields, closest_first, find_meant, shorten
+from phase_gate.config.vocabulary import check_path
+from phase_gate.config.yaml import YamlScalar
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricValue
 from phase_gate.workflow.model import (

@@ -8,18 +8,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import get_args
+from typing import Any, TypeVar, get_args
 
+from phase_gate.config.faults import Faults
+from phase_gate.config.fields import Fields, closest_first, shorten
 from phase_gate.errors import ConditionError
-from phase_gate.rules.faults import Faults
-from phase_gate.rules.fields import Fields, closest_first, shorten
-from phase_gate.values import Value, replace
+from phase_gate.values import Value, annotation_of, replace, told_about
+from phase_gate.values import fields as names_of
 from phase_gate.workflow.conditions import Condition, parse_condition
-from phase_gate.workflow.decisive import decisive_rules
 from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
-from phase_gate.workflow.model import Guard, Limits, Workflow
+from phase_gate.workflow.model import Guard, Workflow, decisive_rules
+from phase_gate.workflow.phrases import PatternError, check_pattern
+
+T = TypeVar("T", bound=Value)
 
 #: Far more than any set of rules that a person can still read.
 MAX_BYTES = 1024 * 1024
@@ -143,20 +147,6 @@ def read_values(fields: Fields | None) -> dict[str, MetricValue]:
     return values
 
 
-def read_limits(fields: Fields | None, usual: Limits) -> Limits:
-    """Return the breaker's limits, as far as they are given; the others are the usual ones."""
-    if fields is None:
-        return usual
-    limits = Limits(
-        no_progress=fields.integer("no_progress", usual.no_progress, minimum=0),
-        same_error=fields.integer("same_error", usual.same_error, minimum=0),
-        exit_blocked=fields.integer("exit_blocked", usual.exit_blocked, minimum=0),
-        cool_down=float(fields.number("cool_down", usual.cool_down, minimum=0)),
-    )
-    fields.finish()
-    return limits
-
-
 def read_prose(fields: Fields, key: str, *, required: bool = False) -> str:
     """Return the text in one line, however it was wrapped in the file: it is shown in one."""
     return " ".join((fields.text(key) if required else fields.text(key, "")).split())
@@ -253,3 +243,62 @@ def check_path(path: str, place: str, fields: Fields, *, otherwise: str = "") ->
     if is_absolute or ".." in path.split("/") or "\\" in path or "\0" in path:
         remedy = f"write it from the root, with `/`{otherwise and f'; or {otherwise}'}"
         fields.faults.report(place, f"{shorten(path)} is no path below the root", remedy)
+
+
+# --- a section as the annotations of its settings say
+
+
+def read_settings(fields: Fields | None, usual: T, **read: Any) -> T:
+    """Return a value with what stands in a section, and the rest as usual.
+
+    :param read: what the caller has read of it, by its name in the value.
+    """
+    if fields is None:
+        return usual
+    kind = type(usual)
+    for name in names_of(kind):
+        if name not in read:
+            read[name] = _read_setting(fields, kind, name, getattr(usual, name))
+    fields.finish()
+    return kind(**read)
+
+
+def _read_setting(fields: Fields, kind: type[Value], name: str, usual: Any) -> Any:
+    told = told_about(kind, name)
+    key, minimum = told.get("key", name), told.get("minimum")
+    annotation, module = annotation_of(kind, name)
+    if "span" in told:
+        return fields.duration(key, usual, minimum=told["minimum"])
+    match annotation.removesuffix(" | None"):
+        case "bool":
+            return fields.boolean(key, usual)
+        case "int":
+            return fields.integer(key, usual, minimum=minimum)
+        case "float":
+            return fields.number(key, usual, minimum=minimum)
+        case "str":
+            return _checked(fields, key, told, fields.text(key, usual))
+        case "tuple[str, ...]":
+            return _checked(fields, key, told, fields.text_list(key, usual, or_one=told.get("or_one", False)))
+        case "Mapping[str, int]":
+            section = fields.mapping(key, None)
+            return usual if section is None else {each: section.integer(each, minimum=minimum) for each in section}
+    found = vars(sys.modules[module])[annotation]
+    if isinstance(found, type) and issubclass(found, Value):
+        return read_settings(fields.mapping(key, None), usual)
+    return fields.choice(key, found.__args__, usual)
+
+
+def _checked(fields: Fields, key: str, told: Mapping[str, Any], value: Any) -> Any:
+    """Return a text, or several, that are paths or phrases where the settings say so."""
+    texts = ((value,) if isinstance(value, str) else value) if key in fields else ()
+    for number, text in enumerate(texts):
+        if "below_root" in told:
+            check_path(text, fields.item_place(key, number), fields, otherwise=told["below_root"])
+        if "phrases" in told:
+            try:
+                check_pattern(text)
+            except PatternError as error:
+                problem, remedy = f"{fields.dotted(key)}: {error}", "write a simple phrase, with `.*` at most"
+                fields.faults.stop(fields.item_place(key, number), problem, remedy)
+    return value

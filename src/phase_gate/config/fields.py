@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import wraps
 from typing import Any, NoReturn, TypeVar, cast, overload
 
+from phase_gate.config.faults import Faults, FaultyError, Place
+from phase_gate.config.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from phase_gate.errors import PhaseGateError
 from phase_gate.names import find_name_fault
-from phase_gate.rules.faults import Faults, FaultyError, Place
-from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from phase_gate.visible import cut
-from phase_gate.workflow.durations import FORM, parse_duration
+from phase_gate.workflow.names import SPAN_FORM, parse_duration
 
 Value = int | float | str | bool | None
 
@@ -222,7 +222,7 @@ class Fields:
             return default
         seconds = parse_duration(self._text(node, self.dotted(key)))
         if seconds is None:
-            self._refuse_at(node, f"{self.dotted(key)} has to be a span of time, not {_kind(node)}", FORM)
+            self._refuse_at(node, f"{self.dotted(key)} has to be a span of time, not {_kind(node)}", SPAN_FORM)
         self._check_minimum(node, key, seconds, minimum)
         return seconds
 

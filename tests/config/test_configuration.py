@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phase_gate
+from phase_gate.config.configuration import load_configuration, parse_configuration
+from phase_gate.config.fields import scalar_value
+from phase_gate.config.files import apply_overlay, load_shipped_workflow
+from phase_gate.config.vocabulary import MAX_BYTES
+from phase_gate.config.yaml import YamlMapping, YamlNode, YamlSequence, read_document
 from phase_gate.errors import ConfigurationError, DocumentError
-from phase_gate.rules.configuration import load_configuration, parse_configuration
-from phase_gate.rules.fields import scalar_value
-from phase_gate.rules.files import load_shipped_workflow
-from phase_gate.rules.overlay import apply_overlay
-from phase_gate.rules.vocabulary import MAX_BYTES
-from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlSequence, read_document
+from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.model import Guard
 from phase_gate.workflow.settings import (
@@ -470,7 +471,7 @@ def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
 @pytest.mark.processes
 def test_without_a_file_no_yaml_is_imported(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from phase_gate.rules.configuration import load_configuration;"
+        "import sys, pathlib; from phase_gate.config.configuration import load_configuration;"
         "load_configuration(pathlib.Path.cwd()); assert 'yaml' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
@@ -570,3 +571,93 @@ def test_only_our_errors_escape(text: str | bytes) -> None:
     except (ConfigurationError, DocumentError) as error:
         problem = error.problem
     assert problem.startswith("phase-gate.yaml:")
+
+
+# --- a mapping that another parser made
+
+
+TOML = """\
+workflow = "tdd"
+lock_timeout = 2.5
+docs = ["notes/**"]
+run = {criteria = 3, confirm = true, task = "7"}
+drive = {agent = "claude", time_limit = "20m", budget = {iterations = 3, time = 90}}
+parameters = {max_refactor_iterations = 4}
+phases.RED = {condition = "tests_total >= 2", breaker = {no_progress = 0}}
+"""
+YAML = """\
+workflow: tdd
+lock_timeout: 2.5
+docs: [notes/**]
+run: {criteria: 3, confirm: true, task: "7"}
+drive: {agent: claude, time_limit: 20m, budget: {iterations: 3, time: 90}}
+parameters: {max_refactor_iterations: 4}
+phases: {RED: {condition: tests_total >= 2, breaker: {no_progress: 0}}}
+"""
+
+
+def test_what_tomllib_reads_means_what_yaml_means() -> None:
+    from_toml, from_yaml = parse_configuration(tomllib.loads(TOML), "pyproject.toml"), parse_configuration(YAML)
+    assert replace(from_toml, overlay=replace(from_toml.overlay, places={})) == replace(
+        from_yaml, overlay=replace(from_yaml.overlay, places={})
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("lock_timeout = '2'", "lock_timeout has to be a number, not '2'", id="a-text-is-no-number"),
+        pytest.param("docs = 1", "docs has to be a list, not '1'", id="a-number-is-no-list"),
+        pytest.param("drive.idle_limit = 0", "drive.idle_limit can't be 0", id="bounds-hold"),
+        pytest.param("drives = {}", "unknown key 'drives'", id="keys-are-checked"),
+    ],
+)
+def test_what_tomllib_reads_is_checked_as_strictly(text: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(tomllib.loads(text), "pyproject.toml")
+    assert caught.value.problem == f"pyproject.toml:1:1: {problem}"
+
+
+# --- bounds
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "least"),
+    [
+        pytest.param("", "lock_timeout", 0, id="lock_timeout"),
+        pytest.param("", "run_limit", 0, id="run_limit"),
+        pytest.param("", "keep_objects", 0, id="keep_objects"),
+        pytest.param("exit_gate", "indicator_threshold", 1, id="indicator_threshold"),
+        pytest.param("exit_gate.thresholds", "docs", 1, id="thresholds"),
+        pytest.param("confidence", "threshold", 1, id="threshold"),
+        pytest.param("confidence", "low", 0, id="low"),
+        pytest.param("confidence", "repeated", 1, id="repeated"),
+        pytest.param("evidence.documents", "minimum_words", 1, id="minimum_words"),
+        pytest.param("evidence.documents", "timeout", 0, id="timeout-of-documents"),
+        pytest.param("proof", "seconds", 1, id="seconds-of-a-proof"),
+        pytest.param("agents", "stop_blocks", 1, id="stop_blocks"),
+        pytest.param("verification.timeouts", "verify", 1, id="timeouts"),
+        pytest.param("drive", "time_limit", 1, id="time_limit"),
+        pytest.param("drive", "test_time_limit", 1, id="test_time_limit"),
+        pytest.param("drive", "idle_limit", 1, id="idle_limit"),
+        pytest.param("drive", "retry_wait", 0, id="retry_wait"),
+        pytest.param("drive.budget", "iterations", 1, id="iterations"),
+        pytest.param("drive.budget", "time", 1, id="time"),
+        pytest.param("phases.RED.breaker", "no_progress", 0, id="no_progress"),
+        pytest.param("phases.RED.breaker", "same_error", 0, id="same_error"),
+        pytest.param("phases.RED.breaker", "exit_blocked", 0, id="exit_blocked"),
+        pytest.param("phases.RED.breaker", "cool_down", 0, id="cool_down"),
+    ],
+)
+def test_no_number_is_below_its_bound(section: str, key: str, least: int) -> None:
+    def read(value: int) -> Configuration:
+        text = f"{key}: {value}"
+        for name in reversed(section.split(".") if section else []):
+            text = f"{name}: {{{text}}}"
+        return parse_configuration(text)
+
+    read(60)
+    with pytest.raises(ConfigurationError) as caught:
+        read(least - 1)
+    # A span of time has no sign.
+    assert caught.value.remedy == f"write {least} or more" or key == "retry_wait"

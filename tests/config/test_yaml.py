@@ -14,17 +14,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phase_gate.errors import (
-    ConfigurationError,
-    CriteriaError,
-    DocumentError,
-    PhaseGateError,
-    SignalError,
-    WorkflowError,
-)
-from phase_gate.rules import yaml as yaml_text
-from phase_gate.rules.fields import Fields, closest_first, scalar_value, shorten
-from phase_gate.rules.yaml import (
+from phase_gate.config import yaml as yaml_text
+from phase_gate.config.fields import Fields, closest_first, scalar_value, shorten
+from phase_gate.config.yaml import (
     MAX_DEPTH,
     YamlMapping,
     YamlNode,
@@ -34,6 +26,14 @@ from phase_gate.rules.yaml import (
     read_bytes,
     read_document,
     read_documents,
+)
+from phase_gate.errors import (
+    ConfigurationError,
+    CriteriaError,
+    DocumentError,
+    PhaseGateError,
+    SignalError,
+    WorkflowError,
 )
 
 LIMIT = 1024 * 1024
@@ -245,8 +245,8 @@ def test_without_libyaml_the_pure_parser_is_taken(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.processes
 def test_yaml_is_imported_by_the_first_reader_only() -> None:
     code = (
-        "import sys; from phase_gate.rules import configuration, overlay, sections, workflow;"
-        "from phase_gate.rules import yaml as yaml_text;"
+        "import sys; from phase_gate.config import configuration, files, workflow;"
+        "from phase_gate.config import yaml as yaml_text;"
         "assert 'yaml' not in sys.modules, 'too early';"
         "yaml_text.read_document('a: b', name='n', limit=9); assert 'yaml' in sys.modules"
     )
