@@ -109,7 +109,7 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         old=_old_tests(task, frozen, targets),
         options=parse_options(frozen.settings),
         words=words_of_red(task),
-        sources_with_tests=frozenset(sources),
+        sources_with_tests=frozenset({*sources, *frozen.pieces}),
         as_now=frozenset(finding.file for finding in waived if finding.file),
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
         has_control=phase.name in _follows_red(task),

@@ -37,7 +37,7 @@ class Trial(Value):
     options: tuple[str, ...] = ()
     #: What else was typed in RED: plugins, and options of plugins and of the project.
     words: tuple[str, ...] = ()
-    #: Sources with examples in them: what fails there fails by its own check.
+    #: Sources with parts of tests in them (examples, inherited tests, assert helpers): what fails there is their check.
     sources_with_tests: frozenset[str] = frozenset()
     seconds: float = DEFAULT_SECONDS
     #: Whether they are to be tried without the change, too: in REFACTOR they pass without it as well.
