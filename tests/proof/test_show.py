@@ -82,6 +82,15 @@ def test_names_the_file_and_line_of_a_function_and_what_to_do() -> None:
     assert "- note: laid in: x.csv\n" in markdown
 
 
+def test_says_what_to_do_about_a_check_that_holds_for_any_answer() -> None:
+    idle = replace(PROVEN, verdict="checks-nothing", notices=())
+    text = proof_text(Proof(targets=(idle,)), CHANGE)
+    assert "! t.py::a\n    passes whatever the new code does: its check holds for any answer, so compare the" in text
+    assert last(text) == "1 of 1 test needs the change"
+    silent = replace(idle, verdict="nothing-raised")
+    assert last(proof_text(Proof(targets=(silent,)), CHANGE)) == "1 of 1 test needs the change"
+
+
 def test_a_ci_system_is_shown_the_lines_of_tests() -> None:
     proof = Proof(targets=(PROVEN, GUARD, REWORDED, UNKNOWN))
     warnings = [*proof_places(proof, CHANGE, strict=False)]

@@ -221,7 +221,7 @@ def prove_against(
     before = blobs_of(root, commit)
     change = find_change(root, revision, commit, files, before)
     proof = prove_change(root, change, files, before, seconds=seconds, at=at, show=show, keep_in=keep_in)
-    if proof.targets and proof.count("proven", "checks-nothing") == len(proof.targets):
+    if proof.targets and proof.count(*_NEEDING) == len(proof.targets):
         return proof
     return replace(proof, notes=(*proof.notes, sum_up(proof, change)))
 
@@ -316,7 +316,7 @@ def sum_up(proof: Proof, change: Change) -> str:
         compared = "it" if passing == 1 else "them"
         them = f"{passing} pass{'es' if passing == 1 else ''}, and there is nothing to compare {compared} with"
         return f"only tests changed since {change.base}: {them}"
-    all_of_them, needing = len(proof.targets), proof.count("proven", "checks-nothing")
+    all_of_them, needing = len(proof.targets), proof.count(*_NEEDING)
     said = [
         f"{needing} of {count(all_of_them, 'test')} {'needs' if 1 in (needing, all_of_them) else 'need'} the change"
     ]
@@ -328,6 +328,8 @@ def sum_up(proof: Proof, change: Change) -> str:
     return "; ".join(said)
 
 
+#: It fails without the change and passes with it, whatever that shows.
+_NEEDING: tuple[Verdict, ...] = ("proven", "checks-nothing", "nothing-raised")
 #: What is said of one test that does not need the change, and of several.
 _OTHERS: Mapping[Verdict, tuple[str, str]] = {
     "fails-with": ("fails with it", "fail with it"),

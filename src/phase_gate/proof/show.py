@@ -25,6 +25,10 @@ _SIGNS: dict[Verdict, str] = {
     "skipped": "?",
     "unknown": "?",
 }
+#: What to do about a verdict that says no more by itself.
+_REMEDIES: dict[Verdict, str] = {
+    "checks-nothing": "its check holds for any answer, so compare the answer with a value",
+}
 #: Rows of what a reader has to look at come first.
 _ORDER = "-?!=+"
 
@@ -86,7 +90,8 @@ def _say(proof: Proof, target: TargetProof, change: Change | None) -> str:
     meaning = MEANINGS[target.verdict]
     if change is not None and target.verdict == "fails-with":
         meaning = "fails with the change"  # nothing is frozen: all is there as it lies in the project
-    said = f"{meaning}: {target.why}" if target.why else meaning
+    why = target.why or _REMEDIES.get(target.verdict, "")
+    said = f"{meaning}: {why}" if why else meaning
     places = {f"{each.file}::{each.name}": place_of(each) for each in proof.functions}
     noticed = name_first(places.get(name, name) for name in target.notices)
     return f"{said}; notices {noticed}" if noticed and target.verdict == "proven" else said
