@@ -108,9 +108,6 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("prove",),
     ("ci", "combine"),
     ("store", "status"),
-    ("store", "push"),
-    ("store", "copy", "folder", "folder"),
-    ("store", "export", "out"),
 )
 #: They read no ledger, or begin one.
 NOT_ASKED = {"demo", "init", "agent uninstall", "baseline", "workflow schema", "doctor", "completion"} | {

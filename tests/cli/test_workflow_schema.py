@@ -50,7 +50,7 @@ ROOT = Path(__file__).parents[2]
 #: The files that people write, with their schemas: examples of each in this very project.
 WRITTEN = {
     "configuration": ("examples/*/phase-gate.yaml",),
-    "criteria-file": ("criteria.yaml",),
+    "criteria-file": ("tests/criteria.yaml",),
     "workflow": ("src/phase_gate/workflows/*.yaml", "examples/*/rules/*.yaml"),
 }
 #: They have a form of their own, and are not for people.

@@ -481,7 +481,7 @@ REFUSED: Table = {11: REPORTS, 12: (*PATCHES, *SOURCES), 13: CALLS, 15: ITEMS}
 BY_GUARD: Table = {
     number: tuple(row for row in rows if row.told_by not in (_FROZEN, DISPROVEN)) for number, rows in REFUSED.items()
 }
-BY_FREEZE: tuple[Row, ...] = tuple(row for rows in REFUSED.values() for row in rows if row.told_by == _FROZEN)
+BY_FREEZE: Table = {number: tuple(row for row in rows if row.told_by == _FROZEN) for number, rows in REFUSED.items()}
 
 #: Told by something else: what did not run, or what failed.
 _NOT_RUN = (

@@ -35,7 +35,7 @@ def test_refused(bench: Workbench, row: Row) -> None:
 
 
 @pytest.mark.sampled(9)
-@pytest.mark.parametrize("row", BY_FREEZE, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", numbered(BY_FREEZE))
 def test_refused_by_the_freeze(bench: Workbench, row: Row) -> None:
     bench.check_cheat(row)
 

@@ -76,13 +76,14 @@ def test_more():
 
 
 @pytest.mark.cheats(30)
+@pytest.mark.usefixtures("with_proof")
 def test_the_code_is_exchanged_while_it_is_imported(bench: Workbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD)
     door.write("tests/test_a.py", _EXCHANGES)
     for _ in range(2):
-        code, said = door.pytest("--phase=green")
-        assert code == CLOSED, said
-    assert "price.py the code that ran is not the code that lies there" in said
+        door.pytest("--phase=green")
+    code, said = door.gate("signal", "--reason", "done")
+    assert (code, "fails with the change" in said) == (CLOSED, True), said
     assert door.check()[0] == CLOSED
 
 
