@@ -151,17 +151,6 @@ def test_the_action_gates(machine: Callable[..., Machine]) -> None:
     assert "::error title=Gate 2 is closed" in both.out
 
 
-@pytest.mark.sweep
-def test_the_action_confirms_in_the_room(machine: Callable[..., Machine]) -> None:
-    host = machine("ci-gate")
-    folder = host.clone()
-    # A fresh clone has no RED on record, so there is no room: the run is an ordinary one, and says so.
-    step = act(host, folder, confirm="room")
-    assert step.code == 0, step.out
-    assert "not in a room: RED was never seen in this cycle" in step.out
-    assert (step.outputs["gate1"], step.outputs["streak"]) == ("true", "2")
-
-
 def test_the_action_shards_and_combines(machine: Callable[..., Machine]) -> None:
     host = machine("ci-gate")
     folder = host.clone()
