@@ -227,11 +227,14 @@ def _measure(files: Iterable[Path]) -> Size:
 def _code_rows(text: str) -> Iterator[int]:
     """Yield the row of each token that is code."""
     found = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    begins = True
+    begins, depth = True, 0
     for token, after in zip(found, [*found[1:], found[-1]], strict=True):
         is_docstring = begins and token.type == tokenize.STRING and after.type == tokenize.NEWLINE
-        if token.type not in _LAYOUT and not is_docstring:
+        if token.type not in _LAYOUT and not is_docstring and not depth:
             yield token.start[0]
+        # Since 3.12 an f-string is many tokens; before, and so here, it is one.
+        kind = tokenize.tok_name[token.type]
+        depth += (kind == "FSTRING_START") - (kind == "FSTRING_END")
         begins = token.type in _LAYOUT
 
 
