@@ -79,7 +79,7 @@ def find_vacuous(
     tests = {each.id: _SourceTest(each.id, read) for each in proven}
     control = _NegativeControl(code, treatment, sandbox, enter, checked, tests)
     control.run([each.id for each in proven])
-    # What has failed by its own check without the change needs nobody's stand-in.
+    # A target that failed by its own check without the change needs no stand-in.
     control.stand_in([each.id for each in proven if each.is_structural and tests[each.id].has_check])
     judged = tuple(control.judge(each) for each in targets)
     able = control.find_able([each.id for each in judged if each.verdict == "checks-nothing" and each.is_structural])

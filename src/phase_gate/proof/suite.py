@@ -26,7 +26,7 @@ Show = Callable[[str], None]
 
 #: Seconds that a test may take that expects something else, unless the whole suite takes longer.
 _LEAST_SECONDS = 30.0
-#: Short tracebacks: nobody reads them, and there is one for almost every test.
+#: Short tracebacks: almost every altered test has one, and none is shown.
 _QUIETLY = ("-q", "--tb=line", "-p", "no:cacheprovider")
 
 
