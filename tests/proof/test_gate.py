@@ -51,11 +51,13 @@ def test_a_signal_has_the_targets_proven_and_the_ledger_keeps_it(sample: Sample)
     }
     assert events(sample).count("proved") == 1
     assert sample.gate("check").code == 0
-    assert sample.gate("explain", "targets-proven").has("fails    passes   noticed      test_calc.py::test_add")
+    assert sample.gate("explain", "targets-proven").has(
+        "fails    passes   fails        noticed      test_calc.py::test_add"
+    )
     sample.gate("report").has(
         "Proof: 2 of 2 targets: fail without the change, pass with it, notice 2 of 2 functions",
         "### Proof",
-        "| test_calc.py::test_add | fails | passes | noticed | proven |",
+        "| test_calc.py::test_add | fails | passes | fails | noticed | proven |",
     )
     assert sample.gate("report", "--output", "story.html").code == 0
     page = (sample.root / "story.html").read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ def test_an_honest_step_is_proven_and_names_what_it_notices(tmp_path: Path) -> N
     assert verdicts(proof) == {"test_add": "proven"}
     assert proof.targets[0].notices == ("calc.py::add",)
     assert [each.name for each in proof.unnoticed] == ["unused"]
-    assert proof.starts == 4, "without the change, with it, without it again; then once with functions emptied"
+    assert proof.starts == 5, "without the change, with it, without it again; expecting something else; emptied"
 
 
 #: What was red, what came then, and what the proof says.

@@ -40,6 +40,7 @@ def test_the_runs_of_each_target_stand_side_by_side() -> None:
                 treatment="passes",
                 notices=("a.py::f",),
                 was_tried=True,
+                altered="fails",
             ),
             TargetProof(id="test_a.py::test_b", verdict="unknown", why="it did not run in the sandbox"),
         ),
@@ -49,8 +50,8 @@ def test_the_runs_of_each_target_stand_side_by_side() -> None:
     assert section is not None
     assert section.lines == ("GREEN: no target notices when g does nothing (a.py:4)",)
     assert section.tables[0].rows == (
-        ("test_a.py::test_a", "fails", "passes", "noticed", "proven"),
-        ("test_a.py::test_b", "unknown", "unknown", "not tried", "unknown: it did not run in the sandbox"),
+        ("test_a.py::test_a", "fails", "passes", "fails", "noticed", "proven"),
+        ("test_a.py::test_b", "unknown", "unknown", "-", "not tried", "unknown: it did not run in the sandbox"),
     )
 
 

@@ -18,7 +18,7 @@ UNSHOWN = "nothing shows that the targets need the change, or that their checks 
 #: What every verdict of a phase that wants a proof says where the project has switched it off.
 OFF = f"proof is off: {UNSHOWN}"
 #: What a proof finds. A later proof replaces what an earlier one has found.
-PROOF_SLUGS = frozenset({GUARD, "checks-nothing", "function-unnoticed"})
+PROOF_SLUGS = frozenset({GUARD, "checks-nothing", "check-never-fails", "function-unnoticed"})
 
 
 def current_proof(state: State, tree: str) -> ProofRecord | None:

@@ -333,6 +333,7 @@ _NEEDING: tuple[Verdict, ...] = ("proven", "checks-nothing", "nothing-raised")
 #: What is said of one test that does not need the change, and of several.
 _OTHERS: Mapping[Verdict, tuple[str, str]] = {
     "fails-with": ("fails with it", "fail with it"),
+    "cannot-fail": ("can't fail", "can't fail"),
     "no-change": ("passes", "pass"),
     "passes-without": ("passes without it", "pass without it"),
     "flaky": ("is flaky", "are flaky"),

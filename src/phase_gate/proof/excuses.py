@@ -98,7 +98,9 @@ def compare_with_nothing(proof: Proof) -> Proof:
     return replace(
         proof,
         targets=tuple(
-            replace(each, verdict="no-change", control=each.treatment) if each.treatment == "passes" else each
+            replace(each, verdict="no-change", control=each.treatment)
+            if each.treatment == "passes" and each.verdict != "cannot-fail"
+            else each
             for each in proof.targets
         ),
     )

@@ -24,6 +24,7 @@ from phase_gate.proof.negative import ChangedCode, find_vacuous
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox, keep_sandbox
 from phase_gate.proof.testing import SandboxRun, run_in_sandbox
 from phase_gate.proof.trial import Sandboxes, Trial, name_laid_in
+from phase_gate.proof.unfailing import find_unfailing
 from phase_gate.source.functions import Function, find_changed
 from phase_gate.storage.keeping import LostError
 from phase_gate.values import replace
@@ -112,6 +113,7 @@ class Experiment:
         targets: Iterable[str],
         *,
         is_watched: bool = False,
+        is_traced: bool = False,
         limit: float = math.inf,
         stand_ins: Mapping[str, Mapping[str, str]] | None = None,
     ) -> SandboxRun:
@@ -137,6 +139,7 @@ class Experiment:
             watched=watched if is_watched else None,
             stand_ins=stand_ins,
             changed=self._texts,
+            is_traced=is_traced,
         )
         self._starts += 1
         self._kind = run.kind
@@ -144,7 +147,9 @@ class Experiment:
             # A plugin that RED had is not there any more, say.
             self._notes.append(f"pytest does not start with what was typed in RED: {' '.join(self._words)}")
             self._words = ()
-            return self.enter(sandbox, wanted, is_watched=is_watched, limit=limit, stand_ins=stand_ins)
+            return self.enter(
+                sandbox, wanted, is_watched=is_watched, is_traced=is_traced, limit=limit, stand_ins=stand_ins
+            )
         return run
 
     # --- the three runs
@@ -178,6 +183,8 @@ class Experiment:
         functions: tuple[FunctionProof, ...] = ()
         # A gate that is closed already needs no further runs; a pull request is told everything at once.
         if trial.has_present_tests or not any(each.is_disproven for each in targets):
+            with self._told("proof: the targets expecting something else"):
+                targets = find_unfailing(targets, treatments[0], sandbox, self.enter)
             code = ChangedCode(texts=self._texts, before=self._before, functions=self._functions)
             with self._told("proof: the targets with emptied functions"):
                 targets, functions = find_vacuous(

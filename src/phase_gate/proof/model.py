@@ -11,6 +11,7 @@ Verdict = Literal[
     "proven",
     "passes-without",
     "fails-with",
+    "cannot-fail",
     "checks-nothing",
     "nothing-raised",
     "no-change",
@@ -24,6 +25,7 @@ MEANINGS: Mapping[Verdict, str] = {
     "proven": "fails without the change, passes with it",
     "passes-without": "passes without the change",
     "fails-with": "fails with the change, when only the frozen tests and the sources are there",
+    "cannot-fail": "passes whatever it expects",
     "checks-nothing": "passes whatever the new code does",
     "no-change": "passes",
     "nothing-raised": "shows only that nothing is raised",
@@ -31,13 +33,18 @@ MEANINGS: Mapping[Verdict, str] = {
     "skipped": "is skipped, or expected to fail, with the change and without",
     "unknown": "could not be tried",
 }
-#: Those that refute a target, whatever is configured.
+#: Those that refute a target, whatever is configured. "cannot-fail" joins them once the replayed commits of real
+#: projects show no honest target that passes whatever it expects: until then it is advice.
 DISPROVEN: frozenset[Verdict] = frozenset({"passes-without", "fails-with"})
 #: Those that leave open whether a target shows what it is for.
 UNPROVEN: frozenset[Verdict] = frozenset({"nothing-raised", "unknown", "flaky"})
 
 Outcome = Literal["passes", "fails", "skipped", "unknown"]
 OldOutcome = Literal["", "passes", "fails", "skipped", "unknown"]
+
+#: What a test shows when it expects something else. Only "still-passes" refutes it: some rows that pass, and asserts
+#: behind a line that raises, are advice. "nothing": it has nothing to alter.
+Shown = Literal["nothing", "fails", "still-passes", "some-rows", "dead-assert", "not-tried"]
 
 
 class TargetProof(Value):
@@ -65,6 +72,10 @@ class TargetProof(Value):
     is_tolerated: bool = False
     #: Of an old test that passes with the change and without it: how its version at the base ends with the change.
     old_version: OldOutcome = ""
+    #: What it shows when it expects something else; and advice about that, with the line of the check.
+    altered: Shown = "nothing"
+    advice: str = ""
+    line: int = 0
 
     @property
     def is_disproven(self) -> bool:

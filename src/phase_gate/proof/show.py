@@ -9,7 +9,7 @@ from phase_gate.proof.base import Change, sum_up
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.model import MEANINGS, FunctionProof, Proof, TargetProof, Verdict
 from phase_gate.report.ci import Place
-from phase_gate.report.proof import say_emptied
+from phase_gate.report.proof import ALTERED, say_emptied
 from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.visible import count, name_first, show_rows
 
@@ -18,6 +18,7 @@ _SIGNS: dict[Verdict, str] = {
     "proven": "+",
     "passes-without": "-",
     "fails-with": "-",
+    "cannot-fail": "-",
     "checks-nothing": "!",
     "no-change": "=",
     "nothing-raised": "?",
@@ -64,6 +65,8 @@ def _rows(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]
     for sign, target in _in_order(proof, strict=strict):
         yield f"{sign} {target.id}"
         yield f"    {_say(proof, target, change)}"
+        if target.advice:
+            yield f"    {target.advice}"
     for function in proof.unnoticed:
         yield f"! {place_of(function)}"
         yield f"    {_say_unnoticed(proof, function)}"
@@ -119,13 +122,16 @@ def _sum_up(proof: Proof, change: Change | None) -> str:
 
 
 def runs_text(proof: Proof) -> str:
-    """Return the three runs of each target side by side."""
-    rows = [f"  {'without':8} {'with':8} {'emptied':12} target"]
+    """Return the runs of each target side by side."""
+    rows = [f"  {'without':8} {'with':8} {'altered':12} {'emptied':12} target"]
     for target in proof.targets:
         emptied = say_emptied(target.notices, was_tried=target.was_tried)
-        rows.append(f"  {target.control:8} {target.treatment:8} {emptied:12} {target.id}")
+        altered = ALTERED[target.altered]
+        rows.append(f"  {target.control:8} {target.treatment:8} {altered:12} {emptied:12} {target.id}")
         if target.verdict != "proven":
             rows.append(f"      {_say(proof, target, None)}")
+        if target.advice:
+            rows.append(f"      {target.advice}")
     return show_rows([*rows, f"  {_sum_up(proof, None)}"])
 
 
@@ -135,11 +141,12 @@ def proof_markdown(proof: Proof, change: Change | None = None, *, strict: bool =
     for text in _next(proof, change, strict=strict):
         rows += [text, ""]
     if proof.targets:
-        rows += ["| test | without the change | with it | verdict |", "| --- | --- | --- | --- |"]
-        rows += [
-            f"| `{_cell(each.id)}` | {each.control} | {each.treatment} | {_cell(_say(proof, each, change))} |"
-            for _, each in _in_order(proof, strict=strict)
-        ]
+        rows += ["| test | without the change | with it | expecting something else | verdict |"]
+        rows += ["| --- | --- | --- | --- | --- |"]
+        for _, each in _in_order(proof, strict=strict):
+            said = _cell(_say(proof, each, change))
+            cells = (f"`{_cell(each.id)}`", each.control, each.treatment, ALTERED[each.altered], said)
+            rows.append(f"| {' | '.join(cells)} |")
         rows.append("")
     if proof.unnoticed:
         rows += [f"- `{_cell(place_of(each))}`: {_say_unnoticed(proof, each)}" for each in proof.unnoticed]

@@ -9,15 +9,17 @@ import math
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from phase_gate.codec import spell_out
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.base import settings_of_root
+from phase_gate.proof.model import Shown
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox
 from phase_gate.proof.testing import SandboxRun, run_in_sandbox
-from phase_gate.proof.unfailing import AlteredProof, Shown, try_altered
+from phase_gate.proof.unfailing import AlteredProof, passing_items, read_inside, try_altered
 from phase_gate.report.ci import Place
 from phase_gate.values import Value
 from phase_gate.visible import count, show_rows
@@ -92,17 +94,16 @@ class _Suite:
         run = self._enter({}, self._paths)
         if not run.items:
             return SuiteProof(problem=run.problem or "pytest collected no test")
-        passing = [item for item in run.items if item.id in run.reports and run.reports[item.id].has_passed]
+        passing = passing_items(run)
+        if not passing:
+            messages = [report.message for report in run.reports.values() if report.message]
+            return SuiteProof(problem=f"no test passes as it is: {messages[0] if messages else run.problem}")
         self._silence = max(_LEAST_SECONDS, run.seconds)
         return SuiteProof(
             tests=len({bare_id(item.id) for item in run.items}),
             passing=len({bare_id(item.id) for item in passing}),
-            altered=try_altered(passing, self._read, self._try),
+            altered=try_altered(passing, partial(read_inside, self._root), self._try),
         )
-
-    def _read(self, file: str) -> bytes | None:
-        is_inside = file and not file.startswith("../") and not os.path.isabs(file)
-        return (self._root / file).read_bytes() if is_inside and (self._root / file).is_file() else None
 
     def _try(self, contents: Mapping[str, bytes], wanted: Collection[str], *, is_alone: bool) -> SandboxRun:
         if not is_alone:

@@ -209,6 +209,18 @@ def findings_of(proof: Proof, *, required: bool) -> list[Finding]:
     findings = [_finding(each, required=required) for each in proof.targets if each.verdict not in _UNSAID]
     findings += [
         Finding(
+            slug="check-never-fails",
+            tier="advisory",
+            id=each.id,
+            file=split_id(each.id)[0],
+            line=each.line,
+            detail=each.advice,
+        )
+        for each in proof.targets
+        if each.advice
+    ]
+    findings += [
+        Finding(
             slug="function-unnoticed",
             tier="advisory",
             file=each.file,
@@ -231,6 +243,7 @@ def _finding(target: TargetProof, *, required: bool) -> Finding:
         tier="hard" if closes else "advisory",
         id=target.id,
         file=split_id(target.id)[0],
+        line=target.line if target.verdict == "cannot-fail" else None,
         detail=f"{MEANINGS[target.verdict]}{said}",
     )
 

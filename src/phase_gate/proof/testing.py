@@ -31,8 +31,9 @@ class Item(Value):
     values: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def key(self) -> tuple[str, tuple[tuple[str, int], ...]]:
-        return bare_id(self.id), tuple(sorted(self.rows.items()))
+    def key(self) -> tuple[object, ...]:
+        """What it is called while values change, and where its function is from."""
+        return bare_id(self.id), tuple(sorted(self.rows.items())), self.file, self.line
 
 
 class Report(Value):

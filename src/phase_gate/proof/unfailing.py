@@ -7,22 +7,24 @@ check hides a dead one beside it, because all that a test expects is altered at 
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import Protocol
 
 from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.altering import AlteredTest, alter
 from phase_gate.proof.expected import Site
+from phase_gate.proof.model import DISPROVEN, Shown, TargetProof
+from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.testing import Item, SandboxRun
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 from phase_gate.visible import count
-
-#: What a test shows when it expects something else. Only the second refutes it; some rows that pass, and asserts
-#: behind a line that raises, are advice.
-Shown = Literal["fails", "still-passes", "some-rows", "dead-assert", "not-tried"]
 
 #: How often pytest is started again behind a test that kills it, or never ends.
 _STARTS = 20
+#: What a run may take: so many seconds, or so many times as long as with what the tests really expect.
+_LEAST_SECONDS, _TIMES = 30.0, 10.0
 #: Characters of a value in a message.
 _LONGEST = 40
 
@@ -55,6 +57,56 @@ class _Function(Value):
     @property
     def ids(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(bare_id(row.id) for row in self.rows))
+
+
+class EnterTargets(Protocol):
+    """Runs targets in a sandbox."""
+
+    def __call__(self, sandbox: Sandbox, targets: Collection[str], *, limit: float, is_traced: bool) -> SandboxRun: ...
+
+
+def find_unfailing(
+    targets: tuple[TargetProof, ...], treatment: SandboxRun, sandbox: Sandbox, enter: EnterTargets
+) -> tuple[TargetProof, ...]:
+    """Return the targets with what they show when they expect something else.
+
+    :param treatment: the run with the change, in that sandbox.
+    """
+    tried = {each.id for each in targets if each.treatment == "passes"}
+    passing = [item for item in passing_items(treatment) if bare_id(item.id) in tried]
+    limit = max(_LEAST_SECONDS, _TIMES * treatment.seconds)
+
+    def read(file: str) -> bytes | None:
+        return sandbox.contents.get(file) or read_inside(sandbox.root, file)
+
+    def run(contents: Mapping[str, bytes], wanted: Collection[str], *, is_alone: bool) -> SandboxRun:
+        altered = replace(
+            sandbox,
+            contents={**sandbox.contents, **contents},
+            folders=sandbox.folders | set(map(os.path.dirname, contents)),
+        )
+        return enter(altered, wanted, limit=limit, is_traced=is_alone)
+
+    shown = {test_id: proof for proof in try_altered(passing, read, run) for test_id in proof.ids}
+    return tuple(_judge_target(each, shown[each.id]) if each.id in shown else each for each in targets)
+
+
+def _judge_target(target: TargetProof, proof: AlteredProof) -> TargetProof:
+    target = replace(target, altered=proof.shown, line=proof.line)
+    # Where it refutes nothing, what the other runs say stays the verdict.
+    if proof.shown == "still-passes" and "cannot-fail" in DISPROVEN:
+        return replace(target, verdict="cannot-fail", why=proof.text)
+    return replace(target, advice=proof.text)
+
+
+def passing_items(run: SandboxRun) -> list[Item]:
+    return [item for item in run.items if item.id in run.reports and run.reports[item.id].has_passed]
+
+
+def read_inside(root: Path, file: str) -> bytes | None:
+    """Return the content of a file of the project; None for any other, and for one that is not there."""
+    is_inside = file and not file.startswith("../") and not os.path.isabs(file)
+    return (root / file).read_bytes() if is_inside and (root / file).is_file() else None
 
 
 def try_altered(passing: Iterable[Item], read: Callable[[str], bytes | None], enter: Enter) -> tuple[AlteredProof, ...]:

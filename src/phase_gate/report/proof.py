@@ -37,11 +37,20 @@ def describe_proof(metrics: Mapping[str, MetricValue]) -> str:
 
 
 #: Of the table that shows the runs of each target side by side.
-COLUMNS = ("target", "without the change", "with it", "emptied", "verdict")
+COLUMNS = ("target", "without the change", "with it", "expecting something else", "emptied", "verdict")
+#: What became of a target that expected something else, in a word or two: it has to fail.
+ALTERED: Mapping[str, str] = {
+    "nothing": "-",
+    "fails": "fails",
+    "still-passes": "still passes",
+    "some-rows": "some pass",
+    "dead-assert": "never run",
+    "not-tried": "not tried",
+}
 
 
 def proof_section(proofs: Mapping[str, Mapping[str, Any]]) -> Section | None:
-    """Return the part of a report that shows the three runs of each target; None without a proof.
+    """Return the part of a report that shows the runs of each target; None without a proof.
 
     :param proofs: phase -> the proof's document, as it was stored.
     """
@@ -63,7 +72,8 @@ def proof_section(proofs: Mapping[str, Mapping[str, Any]]) -> Section | None:
 def _row(target: Mapping[str, Any]) -> tuple[str, ...]:
     said = f"{target['verdict']}: {target['why']}" if target["why"] else str(target["verdict"])
     emptied = say_emptied(target["notices"], was_tried=target["was_tried"])
-    return (target["id"], target["control"], target["treatment"], emptied, said)
+    altered = ALTERED[target["altered"]]
+    return (target["id"], target["control"], target["treatment"], altered, emptied, said)
 
 
 def say_emptied(notices: Any, *, was_tried: bool) -> str:

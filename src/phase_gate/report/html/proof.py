@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from phase_gate.report.html.markup import Html, tag
-from phase_gate.report.proof import COLUMNS, say_emptied
+from phase_gate.report.proof import ALTERED, COLUMNS, say_emptied
 from phase_gate.visible import count
 
 #: Rows of each kind that are listed; commands tell of the others.
@@ -17,11 +17,14 @@ _TARGETS, _LISTED = 100, 40
 
 #: How a run of a target ended: sign and tone. What fails without the change is as wanted, so failing is not bad here.
 _RUNS = {"passes": ("✓", "well"), "fails": ("✗", "ill"), "skipped": ("○", "none"), "unknown": ("?", "none")}
+#: Of what expects something else; any other word is a doubt.
+_ALTERED = {"fails": ("✓", "well"), "still passes": ("✗", "ill"), "-": ("–", "none")}
 _EMPTIED = {"noticed": ("✓", "well"), "not noticed": ("✗", "ill"), "not tried": ("–", "none")}
 _VERDICTS = {
     "proven": ("✓", "good"),
     "passes-without": ("✗", "bad"),
     "fails-with": ("✗", "bad"),
+    "cannot-fail": ("✗", "bad"),
     "checks-nothing": ("!", "odd"),
     "nothing-raised": ("!", "odd"),
 }
@@ -85,6 +88,8 @@ def _proof(phase: str, proof: Mapping[str, Any]) -> Iterator[Html]:
 
 def _target(target: Mapping[str, Any]) -> Html:
     emptied = say_emptied(target["notices"], was_tried=target["was_tried"])
+    altered = ALTERED[target["altered"]]
+    altered_sign, altered_tone = _ALTERED.get(altered, ("?", "none"))
     sign, tone = _VERDICTS.get(target["verdict"], ("?", "odd"))
     said = tag("small", target["why"]) if target["why"] else None
     without, with_it = (tag("td", _badge(*_run(target[name])), data_label=label) for name, label in _SIDES)
@@ -93,8 +98,9 @@ def _target(target: Mapping[str, Any]) -> Html:
         tag("th", target["id"], scope="row"),
         without,
         with_it,
-        tag("td", _badge(_EMPTIED[emptied][0], emptied, _EMPTIED[emptied][1]), data_label=COLUMNS[3]),
-        tag("td", tag("span", _badge(sign, target["verdict"], ""), class_=f"tone-{tone}"), said, data_label=COLUMNS[4]),
+        tag("td", _badge(altered_sign, altered, altered_tone), data_label=COLUMNS[3]),
+        tag("td", _badge(_EMPTIED[emptied][0], emptied, _EMPTIED[emptied][1]), data_label=COLUMNS[4]),
+        tag("td", tag("span", _badge(sign, target["verdict"], ""), class_=f"tone-{tone}"), said, data_label=COLUMNS[5]),
     )
 
 

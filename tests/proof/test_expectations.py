@@ -1,0 +1,96 @@
+"""Targets that expect something else, in a proof: which of them still pass, and what the gate makes of that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.stories import ADD, TEST_ADD, WRONG, prove, verdicts
+from tests.support import Sample
+
+pytestmark = pytest.mark.processes
+
+#: The most ordinary RED: it makes every test fail that merely calls the function.
+STUB = "def add(a, b):\n    raise NotImplementedError\n"
+
+HEAD = "import contextlib\n\nimport pytest\n\nfrom calc import add\n\n\ndef test_add():\n"
+CANNOT_FAIL = {
+    "or-true": "    assert add(1, 2) == 3 or True\n",
+    "tuple": "    assert (add(1, 2) == 3, 'three')\n",
+    "swallowed": "    n = add(1, 2)\n    try:\n        assert n == 4\n    except AssertionError:\n        pass\n",
+    "never-called": "    add(1, 2)\n\n    def check():\n        assert add(1, 2) == 4\n",
+    "nothing-to-loop-over": "    add(1, 2)\n    for n in []:\n        assert add(n, 2) == 4\n",
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("name", CANNOT_FAIL)
+def test_check_that_cannot_fail_is_named_after_a_stub(name: str, tmp_path: Path) -> None:
+    proof = prove(tmp_path, {"test_calc.py": HEAD + CANNOT_FAIL[name], "calc.py": STUB}, {"calc.py": ADD})
+    (target,) = proof.targets
+    assert target.altered == "still-passes"
+    assert target.advice.startswith(f"test_calc.py:{target.line} ")
+
+
+HONEST = {
+    "compares": (TEST_ADD, "fails"),
+    "nothing-to-alter": ("from calc import add\n\n\ndef test_add():\n    assert add(1, 2) > 2\n", "nothing"),
+    "waits-for-an-exception": (
+        HEAD + "    with pytest.raises(TypeError):\n        assert add(1, None) == 3\n    assert add(1, 2)\n",
+        "fails",
+    ),
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_target_is_proven(name: str, tmp_path: Path) -> None:
+    tests, shown = HONEST[name]
+    proof = prove(tmp_path, {"test_calc.py": tests, "calc.py": WRONG}, {"calc.py": ADD})
+    assert verdicts(proof) == {"test_add": "proven"}
+    assert (proof.targets[0].altered, proof.targets[0].advice) == (shown, "")
+
+
+def test_one_start_for_all_targets_and_advice_for_some(tmp_path: Path) -> None:
+    tests = (
+        f"{HEAD}    assert add(1, 2) == 3\n\n\ndef test_dead():\n    assert add(2, 2) > 3\n"
+        "    with pytest.raises(TypeError):\n        add(1)\n        assert add(1, 2) == 4\n\n\n"
+        "@pytest.mark.parametrize('a, expected', [(1, 3), (2, 4)])\ndef test_rows(a, expected):\n"
+        "    with contextlib.suppress(AssertionError if a == 1 else TypeError):\n"
+        "        assert add(a, 2) == expected\n\n\ndef test_kills():\n"
+        "    with Strict():\n        assert add(1, 2) == 3\n\n\n"
+        "class Strict:\n    def __enter__(self):\n        pass\n\n    def __exit__(self, kind, value, *rest):\n"
+        "        if '1000012' in str(value):\n            __import__('os')._exit(3)\n"
+    )
+    names = ("add", "dead", "rows", "kills")
+    proof = prove(
+        tmp_path,
+        {"test_calc.py": tests, "calc.py": WRONG},
+        {"calc.py": ADD},
+        [f"test_calc.py::test_{name}" for name in names],
+    )
+    assert verdicts(proof) == {f"test_{name}": "proven" for name in names}
+    assert [(each.altered, bool(each.advice)) for each in proof.targets] == [
+        ("fails", False),
+        ("dead-assert", True),
+        ("some-rows", True),
+        ("not-tried", False),
+    ]
+
+
+@pytest.mark.usefixtures("with_proof")
+def test_gate_names_the_check(sample: Sample) -> None:
+    sample.write(test_calc=HEAD + CANNOT_FAIL["or-true"], calc=STUB)
+    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
+    sample.write(calc=ADD)
+    sample.pytest("--phase=green")
+    sample.pytest("--phase=green")
+    ran = sample.gate("signal", "--reason", "done", "--json")
+    said = "test_calc.py:9 can't fail: expecting 1000012 instead of 3 passes as well"
+    (finding,) = [each for each in ran.document["findings"] if each["slug"] == "check-never-fails"]
+    assert (finding["tier"], finding["line"]) == ("advisory", 9)
+    assert said in finding["detail"]
+    explained = sample.gate("explain", "targets-proven")
+    explained.has("without  with     altered      emptied      target", said)
+    explained.has("fails    passes   still passes not noticed  test_calc.py::test_add")
