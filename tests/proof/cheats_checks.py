@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from tests.proof.cheat import CHECKS_NOTHING, INI, NOTHING_RAISED, TEST_FILE, UNTRIED, Cheat
-from tests.proof.stories import ADD
+from tests.proof.cheat import CHECKS_NOTHING, INI, NOTHING_RAISED, TEST, TEST_FILE, UNTRIED, Cheat
+from tests.proof.stories import ADD, WRONG
 
+#: What is said of a target that worked when the cycle began.
+_NEVER_MISSING = "RED broke what worked"
 _STUB = "def add(a, b):\n    raise NotImplementedError\n"
 _LAMBDA = "add = lambda a, b: a + b\n"
+#: What is committed, and put in its place before RED.
+_COMMITTED = {"pytest.ini": INI, TEST_FILE: TEST, "calc.py": ADD}
+_SUBTRACT = "\n\ndef subtract(a, b):\n    return {}\n"
+_TEST_BOTH = f"{TEST}\n\ndef test_subtract():\n    assert calc.subtract(3, 2) == 1\n"
+
+
+def _write(name: str, text: str) -> tuple[str, ...]:
+    """Return a command that writes a file."""
+    return ("{python}", "-c", f"open({name!r}, 'w').write({text!r})")
 
 
 def _red(*lines: str) -> dict[str, str]:
@@ -68,6 +79,42 @@ CHEATS_OF_CHECKS: tuple[Cheat, ...] = (
         red={**_red("assert callable(calc.add)"), "calc.py": ""},
         green={"calc.py": _LAMBDA},
     ),
+    Cheat(
+        row=57,
+        name="what the last commit has right is broken in RED, and put back",
+        by="named",
+        told_by=_NEVER_MISSING,
+        red={**_COMMITTED, TEST_FILE: "def test_nothing():\n    pass\n"},
+        red_commands=(_write(TEST_FILE, TEST), _write("calc.py", _STUB)),
+        green={"calc.py": ADD},
+        is_in_git=True,
+    ),
+    Cheat(
+        row=57,
+        name="what the cycle before made is broken in the next RED, and written anew",
+        by="named",
+        told_by=_NEVER_MISSING,
+        earlier=(
+            {"pytest.ini": INI, TEST_FILE: TEST, "calc.py": WRONG},
+            {"calc.py": ADD + _SUBTRACT.format("a - b")},
+        ),
+        red={TEST_FILE: _TEST_BOTH, "calc.py": ADD + _SUBTRACT.format("0")},
+        green={"calc.py": ADD + _SUBTRACT.format("-b + a")},
+    ),
+    Cheat(
+        row=57,
+        name="red by a flag file in the project",
+        by="named",
+        told_by=_NEVER_MISSING,
+        red={
+            **_COMMITTED,
+            TEST_FILE: "def test_nothing():\n    pass\n",
+            "calc.py": "import os\n\n\ndef add(a, b):\n    return 0 if os.path.exists('off') else a + b\n",
+        },
+        red_commands=(_write(TEST_FILE, TEST), _write("off", "")),
+        green={"off": None},
+        is_in_git=True,
+    ),
 )
 
 HONEST_CHECKS: tuple[Cheat, ...] = (
@@ -91,5 +138,25 @@ HONEST_CHECKS: tuple[Cheat, ...] = (
         by="honest",
         red=_red("assert calc.add(1, 2) == 3"),
         green={"calc.py": _LAMBDA},
+    ),
+    Cheat(
+        row=57,
+        name="a stub in RED beside code that is committed",
+        by="honest",
+        red=_COMMITTED,
+        red_commands=(
+            _write(TEST_FILE, _TEST_BOTH),
+            _write("calc.py", ADD + _SUBTRACT.format("NotImplemented")),
+        ),
+        green={"calc.py": ADD + _SUBTRACT.format("a - b")},
+        is_in_git=True,
+    ),
+    Cheat(
+        row=57,
+        name="another answer is asked for, and RED takes the old one out",
+        by="honest",
+        earlier=({"pytest.ini": INI, TEST_FILE: TEST, "calc.py": WRONG}, {"calc.py": ADD}),
+        red={TEST_FILE: TEST.replace("== 3", "== '3'"), "calc.py": _STUB},
+        green={"calc.py": ADD.replace("a + b", "str(a + b)")},
     ),
 )

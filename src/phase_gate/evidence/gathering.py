@@ -158,7 +158,8 @@ def context_of(
 ) -> EvidenceContext:
     """Return the task's project as providers see it."""
     project, store, state = task.project, task.store, task.state
-    remembered = {**state.memory.cycle, **state.memory.phase, **state.memory.run}
+    ended = {f"{name} at exit": digest for name, digest in state.memory.exit.items()}
+    remembered = {**state.memory.cycle, **state.memory.phase, **state.memory.run, **ended}
     known = state.snapshots.known
     return EvidenceContext(
         root=project.root,
@@ -196,7 +197,8 @@ def _with_claims(wanted: frozenset[str], configuration: Configuration) -> frozen
 _OWN = ("sources", "quality", "git", "documents", "commands", "new_code")
 #: Those of features that every task may have.
 _OF_FEATURES = {
-    "proof": "phase_gate.proof.provider",
+    "proof": "phase_gate.proof.provider:PROVIDER",
+    "beginning": "phase_gate.proof.provider:BEGINNING",
 }
 
 
@@ -216,9 +218,10 @@ def wanted_here(context: EvidenceContext) -> dict[str, Provider]:
 
 
 def _provider(name: str, context: EvidenceContext) -> Provider:
-    module = f"phase_gate.evidence.{name}" if name in _OWN else _OF_FEATURES.get(name)
-    if module is not None:
-        provider: Provider = import_module(module).PROVIDER
+    place = f"phase_gate.evidence.{name}:PROVIDER" if name in _OWN else _OF_FEATURES.get(name)
+    if place is not None:
+        module, _, variable = place.partition(":")
+        provider: Provider = getattr(import_module(module), variable)
         return provider
     return context.more.get(name) or _Absent(name)
 

@@ -51,6 +51,7 @@ PROVIDED: Mapping[str, frozenset[str]] = {
     "pipeline": LOOKED_AT,
     # Only remembers what a proof compares with: the proof itself is made where a phase would exit.
     "proof": PROOF_METRICS,
+    "beginning": PROOF_METRICS,
     "new_code": NEW_CODE_METRICS,
 }
 
@@ -61,6 +62,7 @@ SINCE: Mapping[str, Since] = {
     "quality": "phase",
     "documents": "cycle",
     "proof": "phase",
+    "beginning": "cycle",
     "new_code": "cycle",
 }
 

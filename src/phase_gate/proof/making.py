@@ -180,6 +180,7 @@ class Experiment:
             treatments = (*treatments, self.enter(sandbox, failing))
         controls = (*controls, *self._control_again(controls, is_doubted=any(each.is_disproven for each in targets)))
         targets = self._judge(controls, treatments)
+        targets = self._find_broken(targets)
         functions: tuple[FunctionProof, ...] = ()
         # A gate that is closed already needs no further runs; a pull request is told everything at once.
         if trial.has_present_tests or not any(each.is_disproven for each in targets):
@@ -200,6 +201,23 @@ class Experiment:
             starts=self._starts,
         )
         return excuse_built(proof, {path for run in controls for path in run.built}, self.sandboxes.changed)
+
+    def _find_broken(self, targets: tuple[TargetProof, ...]) -> tuple[TargetProof, ...]:
+        """Return the targets; those that pass with the files that the cycle began with ask for what was there."""
+        files = tuple(sorted(self.sandboxes.changed_twice))
+        if not files or any(each.is_disproven for each in targets):
+            return targets
+        try:
+            with self._told("proof: the targets with the files that the cycle began with"):
+                run = self.enter(self.sandboxes.beginning(), self._trial.targets)
+        except LostError:  # it would be advice only
+            return targets
+        return tuple(
+            replace(each, worked_with=files)
+            if each.verdict == "proven" and outcome_of(each.id, run) == "passes"
+            else each
+            for each in targets
+        )
 
     def _reader(self, sandbox: Sandbox) -> Callable[[str], bytes]:
         """Return what reads a file as it is in a sandbox."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from phase_gate.values import Value
+from phase_gate.visible import name_first
 
 Verdict = Literal[
     "proven",
@@ -68,6 +69,8 @@ class TargetProof(Value):
     is_structural: bool = False
     #: The functions could be emptied, so that nothing noticed means something.
     was_tried: bool = False
+    #: It passes with these files as they were when the cycle began: RED broke what worked.
+    worked_with: tuple[str, ...] = ()
     #: It passes without the change, and may: it guards what works already, or was there before.
     is_tolerated: bool = False
     #: Of an old test that passes with the change and without it: how its version at the base ends with the change.
@@ -80,6 +83,12 @@ class TargetProof(Value):
     @property
     def is_disproven(self) -> bool:
         return self.verdict in DISPROVEN and not self.is_tolerated
+
+
+def say_broken(target: TargetProof) -> str:
+    """Say of a target that it worked before RED."""
+    files = name_first(target.worked_with)
+    return f"passes on the files that the cycle began with ({files}): RED broke what worked; ask for what is missing"
 
 
 class FunctionProof(Value):

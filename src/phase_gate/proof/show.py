@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from phase_gate.gate.inventory import split_id
 from phase_gate.proof.base import Change, sum_up
 from phase_gate.proof.experiment import is_objection
-from phase_gate.proof.model import MEANINGS, FunctionProof, Proof, TargetProof, Verdict
+from phase_gate.proof.model import MEANINGS, FunctionProof, Proof, TargetProof, Verdict, say_broken
 from phase_gate.report.ci import Place
 from phase_gate.report.proof import ALTERED, say_emptied
 from phase_gate.source.criteria import PASSES_ALREADY
@@ -81,6 +81,8 @@ def _in_order(proof: Proof, *, strict: bool) -> list[tuple[str, TargetProof]]:
 def _sign(target: TargetProof, *, strict: bool) -> str:
     if target.is_tolerated and not strict:
         return "?" if target.old_version else "="
+    if target.worked_with:
+        return "!"
     return _SIGNS[target.verdict]
 
 
@@ -95,6 +97,8 @@ def _say(proof: Proof, target: TargetProof, change: Change | None) -> str:
         meaning = "fails with the change"  # nothing is frozen: all is there as it lies in the project
     why = target.why or _REMEDIES.get(target.verdict, "")
     said = f"{meaning}: {why}" if why else meaning
+    if target.worked_with:
+        said = f"{said}; {say_broken(target)}"
     places = {f"{each.file}::{each.name}": place_of(each) for each in proof.functions}
     noticed = name_first(places.get(name, name) for name in target.notices)
     return f"{said}; notices {noticed}" if noticed and target.verdict == "proven" else said

@@ -19,7 +19,8 @@ from phase_gate.proof.arguments import parse_options, words_of_red
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.making import make_proof
-from phase_gate.proof.model import MEANINGS, UNPROVEN, Proof, TargetProof
+from phase_gate.proof.model import MEANINGS, UNPROVEN, Proof, TargetProof, say_broken
+from phase_gate.proof.provider import files_at_beginning
 from phase_gate.proof.trial import Trial
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.keeping import Kept, hidden_sources
@@ -113,6 +114,7 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         as_now=frozenset(finding.file for finding in waived if finding.file),
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
         has_control=phase.name in _follows_red(task),
+        began=files_at_beginning(task),
     )
 
 
@@ -207,6 +209,11 @@ def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
 
 def findings_of(proof: Proof, *, required: bool) -> list[Finding]:
     findings = [_finding(each, required=required) for each in proof.targets if each.verdict not in _UNSAID]
+    findings += [
+        Finding(slug=GUARD, tier="advisory", id=each.id, file=split_id(each.id)[0], detail=say_broken(each))
+        for each in proof.targets
+        if each.worked_with
+    ]
     findings += [
         Finding(
             slug="check-never-fails",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.storage.keeping import Kept, read_kept
-from phase_gate.values import Value, field
+from phase_gate.values import Value, field, replace
 
 #: Seconds that a proof may take, unless the project says otherwise.
 DEFAULT_SECONDS = 30.0
@@ -44,6 +44,8 @@ class Trial(Value):
     has_control: bool = True
     #: Those of the frozen files that are in every sandbox as they are now: a person has let their changes pass.
     as_now: frozenset[str] = frozenset()
+    #: The project when the cycle began, before RED; None: that is not known.
+    began: Kept | None = None
     #: All tests are those that lie there now: there was no RED.
     has_present_tests: bool = False
     #: Changed sources outside of the root, in the same repository: real path -> how it is shown.
@@ -97,6 +99,31 @@ class Sandboxes:
         contents = {path: data for path, data in self.before.items() if path in stays}
         late = frozenset(path for path in trial.now if self.is_late(path)) - set(laid_in) - trial.as_now
         return Sandbox(root=trial.root, contents=contents, left_out=late, folders=self._folders)
+
+    @cached_property
+    def changed_twice(self) -> frozenset[str]:
+        """The files that RED had changed since the cycle began, and that changed again: it may have broken them.
+
+        None where all are modules that came with RED, with stubs perhaps: what they hold was missing before.
+        """
+        began, then = self._trial.began, self._trial.then
+        if began is None or not self._trial.has_control:
+            return frozenset()
+        touched = {path for path in {*self.changed, *self.before} - self._trial.frozen if not self.is_late(path)}
+        differing = frozenset(path for path in touched if began.files.get(path) != then.files.get(path))
+        is_new = all(path.endswith(".py") and path not in began.files for path in differing)
+        return frozenset() if is_new else differing
+
+    def beginning(self) -> Sandbox:
+        """Return the project as it was in RED, with these files as they were when the cycle began."""
+        began, control = self._trial.began or Kept(), self.control()
+        there = self.changed_twice & began.files.keys()
+        contents = {path: data for path, data in control.contents.items() if path not in self.changed_twice}
+        return replace(
+            control,
+            contents={**contents, **read_kept(began, self._trial.root, sorted(there))},
+            left_out=(control.left_out | self.changed_twice) - there,
+        )
 
     def needed(self, missing: Iterable[str]) -> list[str]:
         """Return the left-out files that failing tests may ask for: modules that are missing, else data.
