@@ -8,7 +8,12 @@
   run with an odd outcome does not extend the streak, and so the proof is not asked;
 - `without GUARD`: where one guard alone refuses it, what comes of it without that one.
 
-A change of the product that loses a refusal shows in the difference of that file.
+A change of the product that loses a refusal shows in the difference of that file. `net-before.txt` is the same table
+as it was at commit c19a020a, before the product was cut down; this tells what was lost and gained since, by scenario:
+
+    python -m tests.integrity.net --compare tests/integrity/net-before.txt
+
+Where one of the tables was played with `--short`, only what both of them know is compared.
 """
 
 from __future__ import annotations
@@ -38,18 +43,33 @@ _FOREIGN = ("CI", "COVERAGE_", "COV_", "GITHUB_", "GITLAB_", "PHASE_GATE_", "PYT
 Entry = Mapping[str, frozenset[str]]
 
 
-def try_scenario(name: str, stage: Stage) -> Entry:
-    """Play a scenario with all guards, with few, and without the only one that refuses it."""
-    shipped = frozenset(load_shipped_guards())
-    entry = {"all": play_scenario(name, stage)}
-    if entry["all"] == OPENS:
-        return entry
-    entry["proof"] = play_scenario(name, stage, without=shipped - KEPT)
-    if entry["proof"] == {STREAK}:
-        entry["proof, no streak"] = play_scenario(name, stage, without=(shipped - KEPT) | {STREAK})
-    if len(entry["all"]) == 1 and entry["all"] <= shipped:
-        entry[f"without {min(entry['all'])}"] = play_scenario(name, stage, without=entry["all"])
+def try_scenario(name: str, stage: Stage, entry: Entry, *, is_short: bool = False) -> Entry:
+    """Play what is left to play of a scenario: with all guards, with few, and without the only one that refuses it."""
+    while left := next_play(entry, is_short=is_short):
+        mode, without = left
+        entry = {**entry, mode: play_scenario(name, stage, without=without)}
     return entry
+
+
+def next_play(entry: Entry, *, is_short: bool = False) -> tuple[str, frozenset[str]] | None:
+    """Return what is played next, with the guards that are out then.
+
+    :param is_short: only with all guards.
+    """
+    shipped = frozenset(load_shipped_guards())
+    few = shipped - KEPT
+    if "all" not in entry:
+        return "all", OPENS
+    if is_short or entry["all"] == OPENS:
+        return None
+    if "proof" not in entry:
+        return "proof", few
+    if entry["proof"] == {STREAK} and "proof, no streak" not in entry:
+        return "proof, no streak", few | {STREAK}
+    alone = f"without {min(entry['all'])}"
+    if len(entry["all"]) == 1 and entry["all"] <= shipped and alone not in entry:
+        return alone, entry["all"]
+    return None
 
 
 # --- the table
@@ -74,16 +94,14 @@ def _parse_line(line: str) -> tuple[str, Entry]:
 
 
 def compare(before: Mapping[str, Entry], now: Mapping[str, Entry]) -> Iterator[str]:
-    """Yield a line for each scenario that is judged by other guards or clauses than before."""
+    """Yield a line for each scenario that is judged by other guards or clauses than before, where both tables know."""
     for name in sorted({*before, *now}):
         if name not in now or name not in before:
             yield f"{name}: {'gone' if name in before else 'new'}"
             continue
-        for mode in sorted({*before[name], *now[name]}):
-            was, has = before[name].get(mode), now[name].get(mode)
-            if was is None or has is None:
-                yield f"{name}: {mode}: {'no longer' if has is None else 'now'} tried"
-            elif was != has:
+        for mode in sorted(before[name].keys() & now[name].keys()):
+            was, has = before[name][mode], now[name][mode]
+            if was != has:
                 told = [f"lost {each}" for each in sorted(was - has)] + [f"gained {each}" for each in sorted(has - was)]
                 yield f"{name}: {mode}: {', '.join(told)}{'' if has else ': OPENS'}"
 
@@ -98,6 +116,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of them")
     parser.add_argument("--jobs", type=int, default=2, help="scenarios that are played at a time")
+    parser.add_argument("--short", action="store_true", help="only with all guards, which takes a third of the time")
     parser.add_argument("--resume", action="store_true", help="leave out what the table has already")
     parser.add_argument("--table", type=Path, default=FILE, metavar="FILE", help="default: %(default)s")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="play nothing; tell how the table differs from it")
@@ -110,18 +129,22 @@ def main(words: Sequence[str] | None = None) -> int:
     known = scenarios()
     lines = {name: render_line(name, entries.get(name, {})) for name in sorted(known)}
     chosen = [name for name, line in lines.items() if re.search(options.only, line)][:: options.every]
-    chosen = [name for name in chosen if not (options.resume and name in entries)]
     entries = {name: entry for name, entry in entries.items() if name in known}
+    begun = {name: entries.get(name, {}) if options.resume else {} for name in chosen}
     with (
         tempfile.TemporaryDirectory(prefix="net-") as folder,
         ProcessPoolExecutor(options.jobs, initializer=_begin, initargs=(Path(folder),)) as pool,
     ):
-        waiting = [pool.submit(_try_named, name) for name in chosen]
+        waiting = [
+            pool.submit(_try_named, name, entry, options.short)
+            for name, entry in begun.items()
+            if next_play(entry, is_short=options.short)
+        ]
         for number, done in enumerate(as_completed(waiting), 1):
             name, entry = done.result()
             entries[name] = entry
             options.table.write_text(render(entries), encoding="utf-8")  # at once: the whole of it takes long
-            print(f"[{number}/{len(chosen)}] {render_line(name, entry)}", flush=True)
+            print(f"[{number}/{len(waiting)}] {render_line(name, entry)}", flush=True)
     return 0
 
 
@@ -150,9 +173,9 @@ def _give_up(number: int, frame: object) -> NoReturn:
     raise ValueError(f"a scenario took longer than {LIMIT} seconds")
 
 
-def _try_named(name: str) -> tuple[str, Entry]:
+def _try_named(name: str, entry: Entry, is_short: bool) -> tuple[str, Entry]:
     signal.alarm(LIMIT)
-    entry = try_scenario(name, _stages[0])
+    entry = try_scenario(name, _stages[0], entry, is_short=is_short)
     signal.alarm(0)
     return name, entry
 

@@ -44,8 +44,7 @@ from tests.integrity.shared import rows_of
 from tests.integrity.test_cheats_documents import PASSING
 from tests.integrity.test_process import AT_THE_END, IN_THE_MIDDLE, IN_WORKERS
 from tests.proof.cheat import Cheat
-from tests.proof.honest import HONEST
-from tests.proof.table import ALL_CHEATS
+from tests.proof.table import ALL_CHEATS, ALL_HONEST
 from tests.proof.test_cheats import Told
 from tests.proof.test_integrity_twins import TWINS as INTEGRITY_TWINS
 from tests.proof.test_twins import take
@@ -222,7 +221,7 @@ def scenarios() -> dict[str, Player]:
         ),
         *((f"workers: {name}", partial(_play_attempt, each, _TWO_WORKERS)) for name, each in with_workers),
         *((f"documents: {row.name}", partial(_play_documents, row)) for row in documents),
-        *((f"proof {story.row}: {story.name}", partial(_play_story, story)) for story in (*ALL_CHEATS, *HONEST)),
+        *((f"proof {story.row}: {story.name}", partial(_play_story, story)) for story in (*ALL_CHEATS, *ALL_HONEST)),
         *((f"proof twins: {name}", partial(_play_twin, twin)) for name, twin in TWINS.items()),
         *((f"honesty: {case.name}", partial(_play_case, case)) for case in load_cases()),
     ]

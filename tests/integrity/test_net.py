@@ -7,21 +7,36 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integrity.net import FILE, compare, parse, render
-from tests.integrity.scenarios import OPENS, Stage, play_scenario, scenarios
+from tests.integrity.net import FILE, compare, next_play, parse, render
+from tests.integrity.scenarios import OPENS, STREAK, Stage, play_scenario, scenarios
 
-#: Some of each kind.
+#: Some of each kind; those that are refused without a proof cost least.
 SAMPLE = (
+    "bytecode: the code is there as bytecode only",
     "criteria: no marks",
     "documents: a C4 diagram without an element",
     "genuine: a report's outcome becomes a property",
     "honest: a test is added",
+    "honesty: criterion-without-test",
+    "honesty: stop-at-first",
     "known: the failing test is deleted",
     "known: the failing test is skipped",
+    "order: a signal instead of a green run",
+    "outcomes: an error in setup",
+    "outputs: helpers are weakened, and touched by a test",
+    "outside: an autouse fixture does something else",
+    "process: leaves as it is imported",
+    "proof 42: a test is loosened, and the run writes its file again",
+    "proof twins: subtests",
+    "red: a syntax error",
+    "removal: a function is commented out",
+    "selection: --noconftest",
+    "selection: PYTEST_ADDOPTS has -k",
+    "silence: a skip mark with a reason",
+    "unseen: an excluded source is edited between two runs",
+    "weakened: a tolerance is widened",
+    "workers: modifyitems gives the test another class",
 )
-#: An assert helper among the sources is laid out anew. The proof empties it with all else that changed, so its test
-#: passes whatever the code does.
-FALSE_ALARM = "honest: the same, the code missing in RED"
 TABLE = parse(FILE.read_text(encoding="utf-8"))
 
 
@@ -50,6 +65,14 @@ def test_a_guard_that_is_lost_shows(stage: Stage) -> None:
     ]
 
 
+def test_the_sample_has_every_kind_of_scenario() -> None:
+    assert {*map(_kind, SAMPLE)} == {*map(_kind, scenarios())}
+
+
+def _kind(name: str) -> str:
+    return name.partition(":")[0].rstrip("0123456789 ")
+
+
 def test_every_line_of_the_table_is_a_scenario() -> None:
     assert TABLE.keys() <= scenarios().keys()
 
@@ -57,7 +80,7 @@ def test_every_line_of_the_table_is_a_scenario() -> None:
 def test_cheats_are_refused_and_honest_work_is_not() -> None:
     ours = {name: entry for name, entry in TABLE.items() if not name.startswith(("documents", "honesty", "proof"))}
     is_refused = {name: entry["all"] != OPENS for name, entry in ours.items()}
-    assert is_refused == {name: not name.startswith("honest: ") or name == FALSE_ALARM for name in ours}
+    assert is_refused == {name: not name.startswith("honest: ") for name in ours}
 
 
 _BEFORE = {
@@ -72,6 +95,33 @@ def test_a_table_is_read_as_it_was_written() -> None:
     assert parse(text) == _BEFORE
 
 
+_ONE, _TWO = frozenset({"tests-kept"}), frozenset({"tests-kept", "no-new-skips"})
+
+
+@pytest.mark.parametrize(
+    ("entry", "mode"),
+    [
+        pytest.param({}, "all", id="nothing-yet"),
+        pytest.param({"all": OPENS}, None, id="opens"),
+        pytest.param({"all": _ONE}, "proof", id="refused"),
+        pytest.param({"all": _TWO, "proof": OPENS}, None, id="two-refuse"),
+        pytest.param({"all": _ONE, "proof": OPENS}, "without tests-kept", id="one-refuses"),
+        pytest.param({"all": frozenset({"tests_failing == 0"}), "proof": OPENS}, None, id="a-clause-refuses"),
+        pytest.param({"all": _TWO, "proof": frozenset({STREAK})}, "proof, no streak", id="only-the-streak-is-left"),
+        pytest.param({"all": _ONE, "proof": OPENS, "without tests-kept": OPENS}, None, id="all-played"),
+    ],
+)
+def test_what_is_played_next(entry: dict[str, frozenset[str]], mode: str | None) -> None:
+    left = next_play(entry)
+    assert (left and left[0]) == mode
+
+
+@pytest.mark.parametrize("entry", [{"all": _ONE}, {"all": OPENS}])
+def test_a_short_table_is_played_once(entry: dict[str, frozenset[str]]) -> None:
+    assert next_play({}, is_short=True) == ("all", OPENS)
+    assert next_play(entry, is_short=True) is None
+
+
 @pytest.mark.parametrize(
     ("now", "told"),
     [
@@ -83,7 +133,7 @@ def test_a_table_is_read_as_it_was_written() -> None:
         ),
         pytest.param(
             {**_BEFORE, "b: opens": {"all": frozenset({"tests-kept"}), "proof": OPENS}},
-            ["b: opens: all: gained tests-kept", "b: opens: proof: now tried"],
+            ["b: opens: all: gained tests-kept"],
             id="a-false-alarm",
         ),
         pytest.param(
