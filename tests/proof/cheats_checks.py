@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from phase_gate.proof.model import MEANINGS
 from tests.proof.cheat import CHECKS_NOTHING, INI, NOTHING_RAISED, TEST, TEST_FILE, UNTRIED, Cheat
 from tests.proof.stories import ADD, WRONG
 
@@ -9,6 +10,17 @@ from tests.proof.stories import ADD, WRONG
 _NEVER_MISSING = "RED broke what worked"
 _STUB = "def add(a, b):\n    raise NotImplementedError\n"
 _LAMBDA = "add = lambda a, b: a + b\n"
+_TEST_ROWS = """\
+import pytest
+
+import calc
+
+
+@pytest.mark.parametrize(("a", "b", "total"), calc.rows(), ids=["one and two"])
+def test_add(a, b, total):
+    assert calc.add(a, b) == total
+"""
+_ROWS = "TOTAL = {}\n\n\ndef rows():\n    return [(1, 2, TOTAL)]\n\n\n"
 #: What is committed, and put in its place before RED.
 _COMMITTED = {"pytest.ini": INI, TEST_FILE: TEST, "calc.py": ADD}
 _SUBTRACT = "\n\ndef subtract(a, b):\n    return {}\n"
@@ -80,6 +92,14 @@ CHEATS_OF_CHECKS: tuple[Cheat, ...] = (
         green={"calc.py": _LAMBDA},
     ),
     Cheat(
+        row=56,
+        name="a source gives a row another value, under the id that the test has for it",
+        by="experiment",
+        told_by=MEANINGS["row-changed"],
+        red={"pytest.ini": INI, TEST_FILE: _TEST_ROWS, "calc.py": _ROWS.format(3) + WRONG},
+        green={"calc.py": _ROWS.format(0) + WRONG},
+    ),
+    Cheat(
         row=57,
         name="what the last commit has right is broken in RED, and put back",
         by="named",
@@ -138,6 +158,13 @@ HONEST_CHECKS: tuple[Cheat, ...] = (
         by="honest",
         red=_red("assert calc.add(1, 2) == 3"),
         green={"calc.py": _LAMBDA},
+    ),
+    Cheat(
+        row=56,
+        name="rows that a source computes, and that stay",
+        by="honest",
+        red={"pytest.ini": INI, TEST_FILE: _TEST_ROWS, "calc.py": _ROWS.format(3) + WRONG},
+        green={"calc.py": _ROWS.format("1 + 2") + ADD},
     ),
     Cheat(
         row=57,

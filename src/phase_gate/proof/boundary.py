@@ -32,7 +32,7 @@ class Taken(Value):
 
 def find_taken(test: FunctionNode, tree: ast.Module) -> list[Taken]:
     """Return the imported names that a test calls, itself or in functions of its file, in the order of the calls."""
-    imports, types = _Imports(tree), _find_types(tree)
+    imports, types = Imports(tree), _find_types(tree)
     found: dict[Taken, None] = {}
     for call in _walk_calls(test, tree):
         if ast.unparse(call.func) not in types and (taken := imports.find(call.func)) is not None:
@@ -40,7 +40,9 @@ def find_taken(test: FunctionNode, tree: ast.Module) -> list[Taken]:
     return list(found)
 
 
-class _Imports:
+class Imports:
+    """What a file of tests imports."""
+
     def __init__(self, tree: ast.Module) -> None:
         #: By what they are called in the file: modules, and what is taken from them.
         self._modules: dict[str, str] = {}

@@ -21,11 +21,12 @@ from phase_gate.proof.excuses import excuse_built
 from phase_gate.proof.experiment import first_failure, has_failed_by_check, judge_target, outcome_of
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
 from phase_gate.proof.negative import ChangedCode, find_vacuous
+from phase_gate.proof.rows import judge_rows, name_references
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox, keep_sandbox
 from phase_gate.proof.testing import SandboxRun, run_in_sandbox
 from phase_gate.proof.trial import Sandboxes, Trial, name_laid_in
 from phase_gate.proof.unfailing import find_unfailing
-from phase_gate.source.functions import Function, find_changed
+from phase_gate.source.functions import Function, find_changed, find_functions
 from phase_gate.storage.keeping import LostError
 from phase_gate.values import replace
 
@@ -180,7 +181,9 @@ class Experiment:
             treatments = (*treatments, self.enter(sandbox, failing))
         controls = (*controls, *self._control_again(controls, is_doubted=any(each.is_disproven for each in targets)))
         targets = self._judge(controls, treatments)
-        targets = self._find_broken(targets)
+        if trial.has_control and not trial.has_present_tests:
+            targets, notes = judge_rows(targets, controls, treatments[0], self._reader(sandbox))
+            self._notes += notes
         functions: tuple[FunctionProof, ...] = ()
         # A gate that is closed already needs no further runs; a pull request is told everything at once.
         if trial.has_present_tests or not any(each.is_disproven for each in targets):
@@ -191,6 +194,8 @@ class Experiment:
                 targets, functions = find_vacuous(
                     targets, code, treatments[0], sandbox, self.enter, self._checked, self._reader(sandbox)
                 )
+            targets = self._find_broken(targets)
+            self._notes += name_references(targets, self._had_another_body(), self._reader(sandbox))
         proof = Proof(
             targets=targets,
             functions=functions,
@@ -202,10 +207,19 @@ class Experiment:
         )
         return excuse_built(proof, {path for run in controls for path in run.built}, self.sandboxes.changed)
 
+    def _had_another_body(self) -> dict[str, Function]:
+        """Return the functions that had a body in RED, and have another one now."""
+        found: dict[str, Function] = {}
+        for path, functions in self._functions.items():
+            known = find_functions(self._before[path]) if path in self._before else {}
+            here = (each for each in functions if each.name in known and not known[each.name].left_out)
+            found |= {f"{path}::{each.name}": each for each in here}
+        return found
+
     def _find_broken(self, targets: tuple[TargetProof, ...]) -> tuple[TargetProof, ...]:
         """Return the targets; those that pass with the files that the cycle began with ask for what was there."""
         files = tuple(sorted(self.sandboxes.changed_twice))
-        if not files or any(each.is_disproven for each in targets):
+        if not files:
             return targets
         try:
             with self._told("proof: the targets with the files that the cycle began with"):

@@ -12,6 +12,7 @@ Verdict = Literal[
     "proven",
     "passes-without",
     "fails-with",
+    "row-changed",
     "cannot-fail",
     "checks-nothing",
     "nothing-raised",
@@ -26,6 +27,7 @@ MEANINGS: Mapping[Verdict, str] = {
     "proven": "fails without the change, passes with it",
     "passes-without": "passes without the change",
     "fails-with": "fails with the change, when only the frozen tests and the sources are there",
+    "row-changed": "asks for something else with the change",
     "cannot-fail": "passes whatever it expects",
     "checks-nothing": "passes whatever the new code does",
     "no-change": "passes",
@@ -36,7 +38,7 @@ MEANINGS: Mapping[Verdict, str] = {
 }
 #: Those that refute a target, whatever is configured. "cannot-fail" joins them once the replayed commits of real
 #: projects show no honest target that passes whatever it expects: until then it is advice.
-DISPROVEN: frozenset[Verdict] = frozenset({"passes-without", "fails-with"})
+DISPROVEN: frozenset[Verdict] = frozenset({"passes-without", "fails-with", "row-changed"})
 #: Those that leave open whether a target shows what it is for.
 UNPROVEN: frozenset[Verdict] = frozenset({"nothing-raised", "unknown", "flaky"})
 

@@ -18,6 +18,7 @@ _SIGNS: dict[Verdict, str] = {
     "proven": "+",
     "passes-without": "-",
     "fails-with": "-",
+    "row-changed": "-",
     "cannot-fail": "-",
     "checks-nothing": "!",
     "no-change": "=",

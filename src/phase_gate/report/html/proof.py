@@ -24,6 +24,7 @@ _VERDICTS = {
     "proven": ("✓", "good"),
     "passes-without": ("✗", "bad"),
     "fails-with": ("✗", "bad"),
+    "row-changed": ("✗", "bad"),
     "cannot-fail": ("✗", "bad"),
     "checks-nothing": ("!", "odd"),
     "nothing-raised": ("!", "odd"),

@@ -1,0 +1,144 @@
+"""What a test expects may come out of the sources: values of its rows, and answers that it compares with.
+
+Pure. A source that changes such a value under the same id changes the test, and no file of tests shows it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from phase_gate.gate.inventory import bare_id, split_id
+from phase_gate.proof.boundary import Imports
+from phase_gate.proof.model import TargetProof
+from phase_gate.proof.testing import SandboxRun
+from phase_gate.source.checks import find_function
+from phase_gate.source.functions import Function, FunctionNode
+from phase_gate.source.tests import parse_source
+from phase_gate.values import Value, replace
+
+#: Characters of a value that are shown.
+_LONGEST = 60
+
+
+class ChangedRow(Value):
+    """A parameter that has another value with the change, under the same id."""
+
+    id: str
+    parameter: str
+    before: str
+    after: str
+
+    @property
+    def row(self) -> str:
+        return self.id.partition("[")[2].removesuffix("]")
+
+    def __str__(self) -> str:
+        return f"[{self.row}] {self.parameter} was {_shorten(self.before)} in RED, and is {_shorten(self.after)} now"
+
+
+def _find_changed(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> list[ChangedRow]:
+    """Return the plain values that follow the change: those that are the same in every control."""
+    values = [{item.id: item.values for item in run.items} for run in controls]
+    after = {item.id: item.values for item in treatment.items}
+    return [
+        ChangedRow(id=row, parameter=name, before=before, after=after[row][name])
+        for row, known in (values[0].items() if values else ())
+        for name, before in known.items()
+        if after.get(row, {}).get(name, before) != before
+        and all(others.get(row, {}).get(name) == before for others in values)
+    ]
+
+
+def judge_rows(
+    targets: tuple[TargetProof, ...],
+    controls: tuple[SandboxRun, ...],
+    treatment: SandboxRun,
+    read: Callable[[str], bytes],
+) -> tuple[tuple[TargetProof, ...], list[str]]:
+    """Return the targets, those refuted whose rows mean something else by now, and what is to be said of others.
+
+    Only a row whose id stands in a file of tests: others may well follow the sources, as those of a registry do.
+    """
+    refuted: dict[str, str] = {}
+    notes = []
+    for each in _find_changed(controls, treatment):
+        tree = parse_source(read(split_id(each.id)[0]))
+        # One control does not show that the value is the same every time; None in RED is a value that was missing.
+        if len(controls) > 1 and each.before != "None" and _has_written_id(tree, each):
+            refuted.setdefault(bare_id(each.id), f"{each}; write it into the test, or put it back")
+        else:
+            notes.append(f"a row has another value with the change: {bare_id(each.id)}{each}")
+    judged = (
+        replace(each, verdict="row-changed", why=refuted[each.id])
+        if each.id in refuted and each.verdict == "proven"
+        else each
+        for each in targets
+    )
+    return tuple(judged), notes
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
+
+
+def _has_written_id(tree: ast.Module, changed: ChangedRow) -> bool:
+    """Tell whether a file of tests writes out the id of a row: then that row has one meaning."""
+    written = {text for call in _tables(tree, changed.parameter) for text in _ids(call)}
+    return not written.isdisjoint({changed.row, *changed.row.split("-")})
+
+
+def _tables(tree: ast.Module, parameter: str) -> Iterator[ast.Call]:
+    """Yield what gives a parameter its values: `parametrize`, or the fixture of that name."""
+    for node in ast.walk(tree):
+        for call in getattr(node, "decorator_list", ()):
+            if isinstance(call, ast.Call):
+                texts = _texts(call.args[0]) if call.args else ()
+                names = {name.strip() for text in texts for name in text.split(",")}
+                if parameter in {*names, getattr(node, "name", "")}:
+                    yield call
+
+
+def _ids(call: ast.Call) -> Iterator[str]:
+    for keyword in ast.walk(call):
+        if isinstance(keyword, ast.keyword) and keyword.arg in ("id", "ids"):
+            yield from _texts(keyword.value)
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield each.value
+
+
+def name_references(
+    targets: Iterable[TargetProof], changed: Mapping[str, Function], read: Callable[[str], bytes]
+) -> Iterator[str]:
+    """Say which targets compare with what a source answers, where that answer may be another one since RED.
+
+    :param changed: `file::name` -> function, of those that had a body in RED, and have another one now.
+    """
+    for target in targets:
+        file, name = split_id(target.id)
+        called = {place: changed[place] for place in target.reaches if place in changed}
+        tree = parse_source(read(file)) if called else ast.Module([], [])
+        test = find_function(tree, name)
+        for line, references in _references(test, tree) if test is not None else ():
+            for place, function in called.items():
+                if function.name in references:
+                    source = f"{place.partition('::')[0]}:{function.line} {function.name}"
+                    yield f"{file}:{line} compares with what {source} answers, which has changed since RED"
+
+
+def _references(test: FunctionNode, tree: ast.Module) -> Iterator[tuple[int, set[str]]]:
+    """Yield lines, and the functions that are called on the right of `==`, where others are called on the left."""
+    imports = Imports(tree)
+
+    def called(side: ast.expr) -> set[str]:
+        found = (imports.find(call.func) for call in ast.walk(side) if isinstance(call, ast.Call))
+        return {taken.name for taken in found if taken is not None}
+
+    for node in ast.walk(test):
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]) if called(left):
+                yield node.lineno, called(right) - called(left)

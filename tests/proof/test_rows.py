@@ -1,0 +1,115 @@
+"""What a test expects may come out of the sources: rows under the same ids, and answers that it compares with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from phase_gate.proof.model import Proof
+from tests.proof.stories import prove, verdicts
+
+pytestmark = pytest.mark.processes
+
+_TEST = """\
+import time
+
+import pytest
+from calc import ROWS, double, reference
+
+
+@pytest.mark.parametrize(("number", "expected"), {rows})
+def test_double(number, expected):
+    assert {check}
+"""
+_CODE = """\
+ROWS = {rows}
+
+
+def double(number):
+    return {answer}
+
+
+def reference(number):
+    {reference}
+"""
+#: The rows of a source, with an id that stands in the test.
+_NAMED = "ROWS, ids=['one']"
+_SINGLE = "[pytest.param(*ROWS[0], id='one')]"
+_CHECK, _COMPARED = "double(number) == expected", "double(number) == reference(number)"
+_MENDED = {"rows": "[(1, 2)]", "answer": "2 * number"}
+
+
+def step(
+    folder: Path,
+    table: str,
+    check: str = _CHECK,
+    red_rows: str = "[(1, 2)]",
+    before: str = "return 2 * number",
+    **now: str,
+) -> Proof:
+    """Prove a step in which something changes: in RED `double` returns 0, and the reference is right."""
+    then = {"rows": red_rows, "answer": "0", "reference": before}
+    red = {"test_calc.py": _TEST.format(rows=table, check=check), "calc.py": _CODE.format(**then)}
+    return prove(folder, red, {"calc.py": _CODE.format(**{**then, **now})}, ["test_calc.py::test_double"])
+
+
+def test_a_registry_that_grows_is_no_other_test(tmp_path: Path) -> None:
+    proof = step(tmp_path, "ROWS", rows="[(1, 2), (3, 6)]", answer="2 * number")
+    assert (verdicts(proof), proof.notes) == ({"test_double": "proven"}, ())
+
+
+@pytest.mark.parametrize(
+    ("rows", "now"),
+    [
+        pytest.param(_NAMED, "[(1, 2)]", id="the-same-value"),
+        pytest.param("[(1, time.time())][:0] + ROWS, ids=['one']", "[(1, 2)]", id="computed"),
+    ],
+)
+def test_a_row_of_a_source_that_stays_is_no_other_test(tmp_path: Path, rows: str, now: str) -> None:
+    proof = step(tmp_path, rows, rows=now, answer="2 * number")
+    assert (verdicts(proof), proof.notes) == ({"test_double": "proven"}, ())
+
+
+def test_a_value_that_is_another_one_in_every_run_is_no_other_test(tmp_path: Path) -> None:
+    test = "[(1, (time.time_ns(), 2))], ids=['one']"
+    proof = step(tmp_path, test, "double(number) == expected[1]", rows="[(1, 2)]", answer="2 * number")
+    assert (verdicts(proof), proof.notes) == ({"test_double": "proven"}, ())
+
+
+def test_a_value_that_was_missing_in_red_is_named(tmp_path: Path) -> None:
+    proof = step(tmp_path, _NAMED, red_rows="[(1, None)]", **_MENDED)
+    assert verdicts(proof) == {"test_double": "proven"}
+    said = "test_calc.py::test_double[one] expected was None in RED, and is 2 now"
+    assert proof.notes == (f"a row has another value with the change: {said}",)
+
+
+@pytest.mark.parametrize("rows", [_NAMED, _SINGLE])
+def test_a_row_that_changes_its_value_under_its_written_id_is_refuted(tmp_path: Path, rows: str) -> None:
+    proof = step(tmp_path, rows, rows="[(1, 0)]")
+    assert verdicts(proof) == {"test_double": "row-changed"}
+    assert proof.targets[0].is_disproven
+    assert proof.targets[0].why == "[one] expected was 2 in RED, and is 0 now; write it into the test, or put it back"
+
+
+def test_a_row_that_changes_its_value_under_an_id_that_pytest_made_is_named(tmp_path: Path) -> None:
+    proof = step(tmp_path, "ROWS", "[double(number)] == expected", red_rows="[(1, [2])]", rows="[(1, [0])]")
+    assert verdicts(proof)["test_double"] != "row-changed"
+    assert proof.notes[0].startswith("a row has another value with the change: test_calc.py::test_double[1-expected0]")
+
+
+def test_a_reference_that_stays_is_not_named(tmp_path: Path) -> None:
+    proof = step(tmp_path, "[(1, 2)]", _COMPARED, answer="2 * number")
+    assert (verdicts(proof), proof.notes) == ({"test_double": "proven"}, ())
+
+
+def test_a_reference_that_was_a_stub_in_red_is_not_named(tmp_path: Path) -> None:
+    given = {"check": _COMPARED, "before": "raise NotImplementedError"}
+    proof = step(tmp_path, "[(1, 2)]", **given, answer="2 * number", reference="return 2 * number")
+    assert proof.notes == ()
+
+
+def test_a_reference_that_changes_is_named(tmp_path: Path) -> None:
+    proof = step(tmp_path, "[(1, 2)]", _COMPARED, reference="return 0")
+    said = "test_calc.py:9 compares with what calc.py:8 reference answers, which has changed since RED"
+    assert proof.notes == (said,)
