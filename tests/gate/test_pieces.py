@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
 from phase_gate.codec import from_json, spell_out
 from phase_gate.gate.freeze import PieceFile
-from phase_gate.gate.pieces import find_altered_pieces, hash_piece, lines_of, outer_name
+from phase_gate.gate.pieces import find_altered_pieces, hash_piece, is_under_test, lines_of
 from phase_gate.source.tests import parse_source
 
 SOURCE = """\
@@ -91,9 +93,19 @@ def test_lines(name: str, lines: set[int]) -> None:
     assert {line for each in lines_of(parse_source(SOURCE), name) for line in each} == lines
 
 
-def test_what_is_inside_a_function_is_part_of_it() -> None:
-    assert outer_name("retry.<locals>.wrapper.<locals>.again") == "retry"
-    assert outer_name("Base.test_total") == "Base.test_total"
+@pytest.mark.parametrize(
+    ("file", "raised", "expected"),
+    [
+        pytest.param("shop/testing.py", {5}, True, id="it-raised"),
+        pytest.param("shop/testing.py", {1, 7}, False, id="something-beside-it-raised"),
+        pytest.param("shop/calc.py", (), True, id="a-file-of-tests-is-named-after-it"),
+        pytest.param("calc/__init__.py", (), True, id="or-after-its-package"),
+        pytest.param("shop/calculator.py", (), False, id="another-name"),
+    ],
+)
+def test_what_may_be_under_test(file: str, raised: Collection[int], expected: bool) -> None:
+    lines = lines_of(parse_source(SOURCE), "helper")
+    assert is_under_test(file, lines, tests=["tests/test_calc.py"], raised=raised) is expected
 
 
 def test_findings_and_their_document() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from phase_gate.values import replace
 from tests.integrity.rows import GOOD, TEST_FILE, Attempt, Base, Row
 from tests.integrity.shared import cheat
 
@@ -174,10 +175,7 @@ _CHANGES = {
     "a fixture that conftest.py imports gives something else": (_FIXTURES, "return 100", "return 90", "amount is not"),
     "an autouse fixture does something else": (_FIXTURES, '"open"', '"closed"', "opened is not"),
     "an assert helper is emptied": (_TESTING, "    assert total(given) == expected", "    pass", "check_total is not"),
-    "a decorator does not call the test": (_TESTING, "        test()", "        pass", "quietly is not"),
-    "rows of parameters are another": (_DATA, '"expected": 180', '"expected": 200', "rows of CASES"),
-    "a row is another, behind a name": (_DATA, '"amount": 10,', '"amount": 0,', "rows of CASES"),
-    "a row is gone": (_DATA, "    SMALL,\n", "", "rows of CASES"),
+    "a row is gone": (_DATA, "    SMALL,\n", "", "tests/test_price.py::test_rows[small]"),
     "a local plugin gives something else": (_PLUGIN, "return 90", "return 91", _PLUGIN),
     "a helper is bound again": (_TESTING, "def shown", "check_total = print\n\n\ndef shown", "check_total is not"),
 }
@@ -185,12 +183,19 @@ _CHANGES = {
 OUTSIDE_ROWS: tuple[Row, ...] = tuple(
     cheat(name, _change(file, old, new), told_by) for name, (file, old, new, told_by) in _CHANGES.items()
 )
-#: What a RED without the code can show of it.
-MISSING_ROWS: tuple[Row, ...] = tuple(
-    cheat(f"{name}, the code missing in RED", _change(file, old, new, MISSING), told_by)
-    for name, (file, old, new, told_by) in _CHANGES.items()
-    if name in ("an inherited test is emptied", "an assert helper is emptied", "rows of parameters are another")
+#: Decorators are free to change: what one of them does to a test is the experiment's to show.
+JUDGED_ROWS: tuple[Row, ...] = (
+    cheat(
+        "a decorator does not call the test",
+        replace(_change(_TESTING, "        test()", "        pass"), runs=((), ())),
+        f"{TEST_FILE}::test_decorated",
+    ),
 )
+#: Where RED could not collect the tests, pytest has resolved nothing: `docs/explanation/limits.md` says so.
+OPEN_OUTSIDE: dict[str, Attempt] = {
+    f"{name}, the code missing in RED": replace(_change(*_CHANGES[name][:3], MISSING), runs=((), ()))
+    for name in ("an inherited test is emptied", "an assert helper is emptied")
+}
 
 _AROUND = (
     _TESTING_TEXT.replace("return str(number)", 'return f"{number}"')

@@ -29,10 +29,11 @@ from tests.integrity.bench import Workbench
 from tests.integrity.cheats_bytecode import BYTECODE
 from tests.integrity.cheats_criteria import CRITERIA_ROWS
 from tests.integrity.cheats_genuine import COUNTED, NOT_IN_WORKERS, REFUSED, WORKERS
+from tests.integrity.cheats_older import OLDER, OPEN
 from tests.integrity.cheats_order import ORDER
 from tests.integrity.cheats_outcomes import OUTCOMES
 from tests.integrity.cheats_outputs import OUTPUTS
-from tests.integrity.cheats_outside import MISSING_ROWS, OUTSIDE_ROWS, OUTSIDE_TWINS
+from tests.integrity.cheats_outside import JUDGED_ROWS, OPEN_OUTSIDE, OUTSIDE_ROWS, OUTSIDE_TWINS
 from tests.integrity.cheats_red import RED
 from tests.integrity.cheats_removal import REMOVAL
 from tests.integrity.cheats_selection import SELECTION
@@ -205,7 +206,9 @@ def scenarios() -> dict[str, Player]:
         "criteria": _cheats(CRITERIA_ROWS),
         "bytecode": _cheats(BYTECODE),
         "outputs": _cheats(OUTPUTS),
-        "outside": _cheats((*OUTSIDE_ROWS, *MISSING_ROWS)),
+        "outside": _cheats((*OUTSIDE_ROWS, *JUDGED_ROWS)),
+        "older": _cheats(OLDER),
+        "open": {**OPEN, **OPEN_OUTSIDE}.items(),
         "unseen": _cheats(UNSEEN),
         "process": _cheats((*IN_THE_MIDDLE, *AT_THE_END)),
         "genuine": _cheats(rows_of(REFUSED, COUNTED)),

@@ -185,6 +185,9 @@ _IGNORING = "import contextlib\n\n\n@contextlib.contextmanager\ndef ignoring(kin
 
 
 REAL_TWINS: dict[str, Attempt] = {
+    "the product decorates tests": Attempt(
+        base=_after(("clock.py", _FREEZES), (TEST_FILE, _DECORATED)), code=None, writes=(("clock.py", _FROZEN_TIME),)
+    ),
     "the product decorates tests, and is new": Attempt(
         base=_after((TEST_FILE, _DECORATED)),
         code=None,

@@ -5,7 +5,7 @@ Pure. From then on a test that is gone, altered, or means something else closes 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from phase_gate.codec import from_json, spell_out
 from phase_gate.gate.findings import Change, Finding
@@ -29,14 +29,33 @@ class SupportFile(Value):
     requests: tuple[str, ...] = ()
 
 
+class Parts(Value):
+    """Where the parts of a session's tests lie that are not in their files, as `file::name`."""
+
+    #: Functions of tests: inherited or imported.
+    tests: tuple[str, ...] = ()
+    #: Fixtures that tests get, classes that they inherit from, and methods that prepare them.
+    around: tuple[str, ...] = ()
+    #: Why they could not be looked at; empty where they were.
+    problem: str = ""
+
+
+def merge_parts(several: Iterable[Parts]) -> Parts:
+    """Return the parts that some process saw."""
+    several = tuple(several)
+    return Parts(
+        tests=tuple(sorted({place for each in several for place in each.tests})),
+        around=tuple(sorted({place for each in several for place in each.around})),
+        problem=next((each.problem for each in several if each.problem), ""),
+    )
+
+
 class PieceFile(Value):
     """One file of the sources: the id of its content, and hashes by qualified names."""
 
     content: str
     #: Functions and classes.
     names: Mapping[str, str] = field(default_factory=dict)
-    #: Data that rows of parameters come from: a hash a row.
-    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Meaning(Value):

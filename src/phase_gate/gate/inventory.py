@@ -35,8 +35,6 @@ class TestFile(Value):
     statements: tuple[str, ...] = ()
     #: Fixtures that its tests and fixtures ask for.
     requests: tuple[str, ...] = ()
-    #: Data in other modules that rows of its parameters come from, as `module:name`.
-    rows_from: tuple[str, ...] = ()
 
 
 def spell_ids(path: str, file: TestFile) -> list[str]:
@@ -101,7 +99,6 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
             hidden=file.hidden,
             statements=file.statements,
             requests=file.requests,
-            rows_from=file.rows_from,
         )
     return Inventory(files)
 

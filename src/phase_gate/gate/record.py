@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.failures import Failure
 from phase_gate.gate.findings import Finding
-from phase_gate.gate.freeze import Meaning
+from phase_gate.gate.freeze import Meaning, Parts
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.selection import Audit
-from phase_gate.gate.support_code import Parts
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from phase_gate.gate.inventory import TestFile, bare_name
 from phase_gate.source.doctests import are_doctests, find_doctests, hash_examples
 from phase_gate.source.fixtures import requested_names
-from phase_gate.source.imported import ImportedNames
 from phase_gate.source.module_code import module_code
 from phase_gate.source.tests import duplicate_names, find_tests, parse_source
 
@@ -43,7 +42,6 @@ def read_tests(path: str, names: Sequence[str], ids: tuple[str, ...], content: s
         hidden=tuple(name for name in duplicate_names(tree, functions=("*",), classes=("*",)) if name in wanted),
         statements=tuple(row.hash for row in rows),
         requests=tuple(sorted(requested_names(tree, tests=wanted))),
-        rows_from=tuple(sorted(set(ImportedNames(tree).rows(wanted)))),
     )
 
 

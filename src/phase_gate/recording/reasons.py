@@ -11,9 +11,9 @@ import os
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
-from types import FrameType, ModuleType, TracebackType
+from types import CodeType, FrameType, ModuleType, TracebackType
 
 import pluggy
 import pytest
@@ -26,10 +26,12 @@ from phase_gate.recording.buckets import FAILURE
 from phase_gate.recording.early import own_work
 from phase_gate.source.checks import (
     Position,
+    called_for_nothing,
     find_function,
     has_check,
     is_conditional_at,
     is_constant_at,
+    says_that_it_checks,
     statement_at,
 )
 from phase_gate.storage.ownership import find_owner, is_in_environment
@@ -79,27 +81,32 @@ class FailureReader:
             has_check=test_has_check(test_file, test_name),
             file=relative_id(Path(file), Path(self._root)),
             line=line or None,
-            helpers=self._helpers(error, frames, test_file) if place == "project" else (),
+            helpers=tuple(self._helpers(frames)) if isinstance(error, AssertionError | pytest.fail.Exception) else (),
         )
         return classify_failure(facts)
 
-    def _helpers(self, error: BaseException, frames: list[tuple[FrameType, int]], test_file: Path) -> tuple[str, ...]:
-        """Return the functions of the sources that checked on the test's behalf."""
-        if not isinstance(error, AssertionError | pytest.fail.Exception):
-            return ()
-        from phase_gate.recording.frozen.raised import describe_raised
-        from phase_gate.source.check_helpers import find_helpers
+    def _helpers(self, frames: list[tuple[FrameType, int]]) -> Iterator[str]:
+        """Yield the functions of the sources that checked on the test's behalf: mostly none.
 
-        root = Path(self._root)
-        raised = describe_raised(
-            frames,
-            test_file=relative_id(test_file, root),
-            place_of=self._place_of,
-            source_of=self._source_of,
-            parse=parse_file,
-            shown=lambda file: relative_id(Path(file), root),
-        )
-        return tuple(f"{called.file}::{called.name}" for called in find_helpers(raised))
+        A cautious rule: what raises in RED is mostly the code that is to be written, and must stay free to change. A
+        helper is called for nothing but its check, says so, and looks at what another source gives.
+        """
+        own = [each for each in frames if self._place_of(each[0].f_code.co_filename) != "foreign"]
+        last = max((at for at, (frame, _) in enumerate(own) if self._is_test(frame)), default=len(own))
+        way = own[last:]
+        calls = [_call_between(caller, frame) for caller, (frame, _) in pairwise(way)]
+        if not calls or calls[0] is None or None in calls:
+            return
+        first = way[1][0].f_code
+        used = {self._source_of(value) for frame, _ in way[:2] for value in _used(frame)}
+        if used - {"", first.co_filename} and says_that_it_checks(first.co_name, self._shown(first), calls[0]):
+            yield from (f"{self._shown(frame.f_code)}::{frame.f_code.co_qualname}" for frame, _ in way[1:])
+
+    def _is_test(self, frame: FrameType) -> bool:
+        return self._place_of(frame.f_code.co_filename) == "test"
+
+    def _shown(self, code: CodeType) -> str:
+        return relative_id(Path(code.co_filename), Path(self._root))
 
     def _place(self, frames: list[tuple[FrameType, int]]) -> tuple[Place, FrameType | None, int]:
         """Return whose code the failure came out of, and the innermost frame that is the project's or the test's."""
@@ -182,6 +189,18 @@ class FailureReader:
             name = type(value).__module__
         file = getattr(sys.modules.get(name), "__file__", None)
         return file if isinstance(file, str) and self._place_of(file) == "project" else ""
+
+
+def _call_between(caller: tuple[FrameType, int], called: FrameType) -> ast.Call | None:
+    tree = parse_file(caller[0].f_code.co_filename)
+    return None if tree is None else called_for_nothing(tree, caller[1], called.f_code.co_name)
+
+
+def _used(frame: FrameType) -> Iterator[object]:
+    """Yield what the code of a frame works with."""
+    names, known = frame.f_code.co_names, frame.f_globals
+    yield from (known[name] for name in names if name in known)
+    yield from frame.f_locals.values()
 
 
 def _unwrap(error: BaseException) -> tuple[BaseException, list[tuple[FrameType, int]]]:

@@ -28,7 +28,7 @@ from phase_gate.visible import show_line
 if TYPE_CHECKING:
     from phase_gate.gate.record import SessionFacts
     from phase_gate.recording.criteria import CriterionMarks
-    from phase_gate.recording.frozen.parts import PartsWitness
+    from phase_gate.recording.frozen.items import ItemWitness
     from phase_gate.recording.options import Options
     from phase_gate.recording.run import RecordedRun
 
@@ -68,7 +68,7 @@ class SessionRecorder:
         self._root = root_to_name(config, self._project.root)
         self._criteria = Criteria()
         self._marks: CriterionMarks | None = None
-        self._parts: PartsWitness | None = None
+        self._parts: ItemWitness | None = None
         self._began, self._started = time.time(), time.perf_counter()
         self._problem: PhaseGateError | None = None
         #: Names of Python that tests left patched.
@@ -106,9 +106,9 @@ class SessionRecorder:
             watch_guarding(self._config)
             own_work(self._config).widen()
         if self._run.freezes:
-            from phase_gate.recording.frozen.parts import PartsWitness
+            from phase_gate.recording.frozen.items import ItemWitness
 
-            self._parts = PartsWitness(self._project.root)
+            self._parts = ItemWitness(self._project.root)
             self._outcomes.guard(phase_gate_parts=self._parts)
         self._outcomes.guard(**self._witnesses(), **{self.plugin: self}, phase_gate_last_word=_LastWord(self))
 

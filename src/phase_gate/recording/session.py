@@ -14,12 +14,12 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.context import RunCoverage, say_nothing
 from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
+from phase_gate.gate.freeze import merge_parts
 from phase_gate.gate.inventory import merge_inventories
 from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
 from phase_gate.gate.record import RunRecord, SessionFacts, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
 from phase_gate.gate.state import State
-from phase_gate.gate.support_code import merge_parts
 from phase_gate.project import Project
 from phase_gate.recording.collection import doctests_in_source, names_in_source
 from phase_gate.recording.extensions import gather_metrics
@@ -41,7 +41,7 @@ from phase_gate.task import Task
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
-    from phase_gate.recording.frozen.parts import PartsWitness
+    from phase_gate.recording.frozen.items import ItemWitness
 
 
 def gather_facts(
@@ -54,7 +54,7 @@ def gather_facts(
     duration: float,
     marks: CriterionMarks | None,
     origin: Origin,
-    parts: PartsWitness | None,
+    parts: ItemWitness | None,
     modules: Iterable[str],
 ) -> SessionFacts:
     """Return what the session showed of itself.

@@ -10,8 +10,8 @@ import pytest
 from phase_gate.codec import each_from_json, from_json
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
+from phase_gate.gate.freeze import Parts
 from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes
-from phase_gate.gate.support_code import Parts
 from phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from phase_gate.recording.collection import Collection
 from phase_gate.recording.early import own_work

@@ -19,7 +19,7 @@ from phase_gate.storage.root import relative_id
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
-    from phase_gate.recording.frozen.parts import PartsWitness
+    from phase_gate.recording.frozen.items import ItemWitness
     from phase_gate.recording.slices import SliceWitness
 
 #: The key in `workeroutput`, and in `workerinput`.
@@ -45,11 +45,11 @@ class WorkerWitness:
 
             self._slices = SliceWitness()
             self._outcomes.guard(phase_gate_slices=self._slices)
-        self._parts: PartsWitness | None = None
+        self._parts: ItemWitness | None = None
         if self._told.get("freezes"):
-            from phase_gate.recording.frozen.parts import PartsWitness
+            from phase_gate.recording.frozen.items import ItemWitness
 
-            self._parts = PartsWitness(Path(self._told["root"]))
+            self._parts = ItemWitness(Path(self._told["root"]))
             self._outcomes.guard(phase_gate_parts=self._parts)
         self._failed: set[str] = set()
         self._deselected: list[str] = []

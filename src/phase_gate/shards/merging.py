@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from phase_gate.errors import ShardError
+from phase_gate.gate.freeze import merge_parts
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import SessionFacts
-from phase_gate.gate.support_code import merge_parts
 from phase_gate.shards.record import Ranges, Shard, Split
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue

@@ -23,6 +23,10 @@ _CHECKING_WORDS = frozenset(
     {"assert", "asserts", "check", "checks", "ensure", "expect", "must", "raises", "should", "verify", "warns"}
 )
 
+#: Words in the name of a function that is there for nothing but a check, and in the path of a source that is for tests.
+_ASSERTING = frozenset({"assert", "asserts", "expect", "expects", "should"})
+_TESTING = frozenset({"test", "tests", "testing", "assert", "asserts", "assertions"})
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -99,6 +103,28 @@ def _check_or_calls(function: _Function, tree: ast.Module, under_test: Collectio
 def _words(name: str) -> set[str]:
     """Return the words of `assertEqual` and `check_total`; `checkout` is another one."""
     return set(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_"))
+
+
+def called_for_nothing(tree: ast.Module, line: int, name: str) -> ast.Call | None:
+    """Return the call of that function on a line, if nothing is done with its value."""
+    match innermost(tree, line):
+        case (
+            ast.Expr(value=ast.Call(func=function) as call)
+            | ast.Expr(value=ast.Await(value=ast.Call(func=function) as call))
+        ):
+            # In `check(total([]))` the value of `total` is used, and that of `check` is not.
+            return call if getattr(function, "attr", getattr(function, "id", "")) == name else None
+    return None
+
+
+def says_that_it_checks(name: str, file: str, call: ast.Call) -> bool:
+    """Tell whether a function of a source checks on behalf of its caller, by its name or by that of its file.
+
+    A word that other functions have as well counts where there is something to compare with: `check_total(got, 3)`.
+    """
+    words = _words(name)
+    compares = len(call.args) + len(call.keywords) > 1 and bool(_CHECKING_WORDS & words)
+    return compares or bool(_ASSERTING & words) or bool(_TESTING & set(re.split(r"[_/.]+", file.lower())))
 
 
 def _calls_fail(statement: ast.stmt) -> bool:

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 from phase_gate.source.body_hash import HASH_LENGTH, hash_body
 from phase_gate.source.fixtures import provided_name, requested_names
-from phase_gate.source.imported import ImportedNames
 from phase_gate.values import Value
 
 #: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.
@@ -54,14 +53,11 @@ class ModuleStatement(Value, kw_only=False):
     provides: str = ""
     #: The fixtures that it asks for itself.
     requests: frozenset[str] = frozenset()
-    #: Data in other modules that the parameters of its fixture come from, as `module:name`.
-    rows_from: tuple[str, ...] = ()
 
 
 def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStatement, ...]:
     """Return the statements of a module without its tests, which are given by their bare names."""
     omitted = _test_nodes(tree.body, "", tests)
-    names = ImportedNames(tree)
     found = []
     for statement in tree.body:
         if id(statement) in omitted or _is_docstring(statement, tree):
@@ -77,7 +73,6 @@ def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStat
                     is_harmless=_is_harmless(part, binds),
                     provides=provided_name(part),
                     requests=requested_names(part),
-                    rows_from=tuple(sorted(set(names.rows_of(part)))),
                 )
             )
     return tuple(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.freeze import Frozen, Meaning, PieceFile
-from phase_gate.gate.inventory import Inventory, bare_name, split_id
+from phase_gate.gate.inventory import Inventory, bare_name
 from phase_gate.gate.record import SessionFacts
 from phase_gate.project import Project
 from phase_gate.recording.inventory import read_source, text_id
@@ -18,6 +18,8 @@ from phase_gate.storage.tree.fingerprint import Tree, compile_globs
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
+    import ast
+
     from phase_gate.source.module_code import ModuleStatement
 
 #: Folders that hold tests and what they use, where `testpaths` does not say.
@@ -85,22 +87,14 @@ def take_meaning(
         settings=settings,
         pieces=_find_pieces(project, inventory, tree, facts, support)
         if frozen is None
-        else _look_again(project, tree, frozen.pieces),
+        else _look_again(project, frozen.pieces, tree),
     )
-
-
-def _look_again(project: Project, tree: Tree, frozen: Mapping[str, PieceFile]) -> dict[str, PieceFile]:
-    if not frozen:
-        return {}
-    from phase_gate.recording.frozen.pieces import look_again
-
-    return look_again(project.root, frozen, project.take_contents(frozen, tree))
 
 
 def _plugins(facts: SessionFacts, tree: Tree, root: Path) -> list[str]:
     """Return the plugins that are there for the tests only: no code imports them, and RED did not fail for want of one.
 
-    Of the others pieces are frozen: fixtures that tests ask for, and hooks unless the tests are about them.
+    Of the others the fixtures that tests get are frozen.
     """
     raised = {failure.file for failure in facts.failures.values() if not failure.by_check}
     return [path for path in facts.plugins if path not in raised and not _is_imported(path, tree.files, root)]
@@ -114,37 +108,61 @@ def _is_imported(plugin: str, files: Iterable[str], root: Path) -> bool:
 
 
 def _find_pieces(
-    project: Project,
-    inventory: Inventory,
-    tree: Tree,
-    facts: SessionFacts,
-    support: Mapping[str, tuple[str, tuple[ModuleStatement, ...] | None]],
+    project: Project, inventory: Inventory, tree: Tree, facts: SessionFacts, support: Collection[str]
 ) -> dict[str, PieceFile]:
     """Return the pieces of tests that lie in no file which is frozen as a whole."""
-    from phase_gate.recording.frozen.pieces import PieceFinder
+    parts = facts.parts
+    wanted: dict[str, set[str]] = {}
+    helpers = (place for failure in facts.failures.values() for place in failure.helpers)
+    for place in (*parts.tests, *parts.around, *helpers):
+        file, _, name = place.partition("::")
+        if file not in inventory.files and file not in support and not file.startswith("../"):
+            wanted.setdefault(file, set()).add(name)
+    if not wanted:
+        return {}
+    from phase_gate.gate.pieces import is_under_test, lines_of
 
-    finder = PieceFinder(
-        project.root,
-        re.findall(r"[^\s,'\"\[\]]+", facts.settings.get("ini pythonpath", "")),
-        frozen={*inventory.files, *support},
-        failures=facts.failures,
-    )
-    rows = [row for _, statements in support.values() for row in statements or ()]
-    asked = {name for file in inventory.files.values() for name in file.requests}
-    asked |= {name for row in rows for name in row.requests}
-    finder.see_parts(facts.parts, asked=asked, tests=inventory.files)
-    finder.see_failures()
-    others = (path for path in facts.plugins if path not in support)
-    finder.see_hooks(
-        (path for path in others if not _is_imported(path, inventory.files, project.root)), inventory.files
-    )
-    for path in sorted({split_id(test_id)[0] for test_id in facts.failures}):
-        finder.see_source(path, asked=asked)
-    for path, file in inventory.files.items():
-        finder.see_rows(file.rows_from, path)
-    for path, (_, statements) in support.items():
-        finder.see_rows((each for row in statements or () for each in row.rows_from), path)
-    return finder.take(lambda paths: project.take_contents(paths, tree))
+    found: dict[str, PieceFile] = {}
+    for file, content in project.take_contents(wanted, tree).items():
+        code = _parse(project.root / file)
+        if code is None:
+            continue
+        raised = {each.line or 0 for each in facts.failures.values() if each.file == file and not each.by_check}
+        free = {
+            name
+            for name in wanted[file]
+            if f"{file}::{name}" not in parts.tests
+            and is_under_test(file, lines_of(code, name), tests=inventory.files, raised=raised)
+        }
+        found[file] = _read_pieces(code, content, wanted[file] - free)
+    return {file: pieces for file, pieces in found.items() if pieces.names}
+
+
+def _look_again(project: Project, frozen: Mapping[str, PieceFile], tree: Tree) -> dict[str, PieceFile]:
+    """Return frozen pieces as they are now; files whose content is the frozen one are not parsed."""
+    contents = project.take_contents(frozen, tree) if frozen else {}
+    return {
+        path: file
+        if contents.get(path) == file.content
+        else _read_pieces(_parse(project.root / path), contents.get(path, ""), file.names)
+        for path, file in frozen.items()
+    }
+
+
+def _read_pieces(code: ast.Module | None, content: str, names: Iterable[str]) -> PieceFile:
+    from phase_gate.gate.pieces import hash_piece
+
+    hashes = {} if code is None else {name: hash_piece(code, name) for name in sorted(names)}
+    return PieceFile(content=content, names={name: found for name, found in hashes.items() if found})
+
+
+def _parse(file: Path) -> ast.Module | None:
+    from phase_gate.source.tests import parse_source
+
+    try:
+        return parse_source(file.read_bytes())
+    except (OSError, SyntaxError):
+        return None
 
 
 class AtStart(Value):
@@ -166,12 +184,9 @@ def look_at_frozen(project: Project, frozen: Frozen, tree: Tree) -> AtStart:
 
 def _statements(file: Path, tests: Iterable[str]) -> tuple[ModuleStatement, ...]:
     from phase_gate.source.module_code import module_code
-    from phase_gate.source.tests import parse_source
 
-    try:
-        return module_code(parse_source(file.read_bytes()), tests=frozenset(tests))
-    except (OSError, SyntaxError):
-        return ()
+    code = _parse(file)
+    return () if code is None else module_code(code, tests=frozenset(tests))
 
 
 def support_files(

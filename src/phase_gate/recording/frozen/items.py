@@ -1,0 +1,89 @@
+"""What tests are made of outside of their files, as pytest has resolved it: functions, fixtures, classes.
+
+Looked at where tests are collected, on a worker too, and only in a run that is to freeze: later ones compare with what
+was frozen. Decorators are left alone, because a product may be one: that a decorated test still runs and checks is the
+experiment's to show.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from types import CodeType
+
+import pytest
+
+from phase_gate.gate.freeze import Parts
+from phase_gate.gate.pieces import SETUPS
+from phase_gate.recording.early import own_work
+from phase_gate.recording.settings import announced_packages
+from phase_gate.storage.ownership import Ownership
+
+
+class ItemWitness:
+    """Keeps what it saw when the tests were collected."""
+
+    def __init__(self, root: Path) -> None:
+        self._ownership = Ownership(root)
+        self.parts = Parts()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        # Before a test can change anything of it.
+        with own_work(session.config):
+            try:
+                self.parts = self._look(session)
+            except Exception as error:
+                # The user's tests run; the end of the run says it, and nothing is frozen without these parts.
+                self.parts = Parts(problem=f"{type(error).__name__}: {error}")
+
+    def _look(self, session: pytest.Session) -> Parts:
+        tests, around, seen = set[str](), set[str](), set[object]()
+        announced = announced_packages(session.config)
+        for item in session.items:
+            if not isinstance(item, pytest.Function):
+                continue
+            tests.update(self._place(inspect.unwrap(item.function), but=str(item.path)))
+            definitions = {each for several in item._fixtureinfo.name2fixturedefs.values() for each in several}
+            for definition in definitions - seen:
+                # What a plugin of the project's own provides is what the project is about.
+                if not _is_of(definition.func, announced):
+                    around.update(self._place(definition.func))
+            if item.cls is not None and item.cls not in seen:
+                around.update(self._bases(item.cls, but=str(item.path)))
+            seen |= {*definitions, item.cls}
+        return Parts(tests=tuple(sorted(tests)), around=tuple(sorted(around)))
+
+    def _place(self, function: object, *, but: str = "") -> Iterator[str]:
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        if not isinstance(code, CodeType) or code.co_filename == but or not self._is_source(code.co_filename):
+            return
+        if "<" not in code.co_qualname:  # what another function made has no name to find it by
+            yield f"{self._shown(code.co_filename)}::{code.co_qualname}"
+
+    def _bases(self, owner: type, *, but: str) -> Iterator[str]:
+        """Yield the classes that a class of tests inherits tests or unittest's ways from, and methods that prepare."""
+        unittest = sys.modules.get("unittest")
+        for base in owner.__mro__[1:]:
+            file = getattr(sys.modules.get(base.__module__), "__file__", None)
+            if not isinstance(file, str) or file == but or not self._is_source(file) or "<" in base.__qualname__:
+                continue
+            place = f"{self._shown(file)}::{base.__qualname__}"
+            is_case = unittest is not None and issubclass(base, unittest.TestCase)
+            if is_case or any(name.startswith("test") for name in vars(base)):
+                yield place
+            else:  # a mixin, which may be the code under test
+                yield from (f"{place}.{name}" for name in SETUPS & vars(base).keys())
+
+    def _is_source(self, file: str) -> bool:
+        return os.path.basename(file) != "conftest.py" and self._ownership.is_projects(file)
+
+    def _shown(self, file: str) -> str:
+        return self._ownership.shown(file).replace(os.sep, "/")
+
+
+def _is_of(function: object, packages: Collection[str]) -> bool:
+    return str(getattr(function, "__module__", "")).partition(".")[0] in packages
