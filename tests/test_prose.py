@@ -23,7 +23,6 @@ REVIEWED = {
     ("agents/tools.py", "*** Begin Patch"): "how a patch begins that an agent gives to its tool",
     ("cli/doctor.py", "phase-gate: "): "what a hook that was run as a process prints for VS Code",
     ("config/yaml.py", "mapping values"): "a message of PyYAML",
-    ("storage/tree/fingerprint.py", "git:"): "the prefix of a digest",
     ("storage/tree/git.py", "gitdir:"): "a file of git's",
     ("proof/testing.py", "error: "): "what pytest says of its options, for people",
     ("proof/testing.py", "ERROR: usage:"): "the line before it, which says nothing",

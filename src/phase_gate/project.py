@@ -177,13 +177,13 @@ class Project(Value):
 
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
-        from phase_gate.storage.tree.untracked import take_data
+        from phase_gate.storage.tree.names import take_data
 
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
 
     def list_files(self, keep: Callable[[str], bool]) -> list[str]:
         """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
-        from phase_gate.storage.tree.untracked import list_files
+        from phase_gate.storage.tree.names import list_files
 
         return list_files(self.root, state_folder=self.state_folder, keep=keep)
 
@@ -191,14 +191,14 @@ class Project(Value):
         """Return path -> content id of these files, also of those that the tree does not have; none that are gone."""
         paths = tuple(paths)
         if not paths:
-            return {}  # the tree need not be listed for it
+            return {}
         shown = {**tree.files, **tree.beside}
         found = {path: shown[path] for path in paths if path in shown}
         others = [path for path in paths if path not in shown]
         if others:
-            from phase_gate.storage.tree.untracked import take_contents
+            from phase_gate.storage.tree.names import take_contents
 
-            found |= take_contents(self.root, others, with_git=tree.is_gits)
+            found |= take_contents(self.root, others)
         return found
 
     def take_tree(

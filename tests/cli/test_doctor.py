@@ -181,20 +181,6 @@ def test_no_git_in_sight(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("unasked")
-def test_filters_of_the_repository_are_named(begin: Begin) -> None:
-    desk = begin("")
-    desk.sample.git("init", "-q")
-    assert "git filters" not in look(desk)
-    desk.sample.git("config", "filter.git-crypt.clean", "touch canary; cat")
-    mark, says = look(desk)["git filters"]
-    assert (mark, says.partition(",")[0]) == ("note", "git-crypt: the repository's own")
-    desk.sample.git("config", "filter.a=b.clean", "cat")
-    looks = look(desk)
-    assert looks["git"] == ("note", "not asked: the settings of this repository can't be looked through")
-    assert "git hooks" not in looks
-
-
-@pytest.mark.usefixtures("unasked")
 @pytest.mark.skipif(sys.platform == "win32", reason="there, every file may be executed")
 @pytest.mark.parametrize(
     ("files", "mode", "expected"),

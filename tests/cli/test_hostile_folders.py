@@ -62,9 +62,6 @@ ALL = tuple((*name.split(), *words) for name, calls in LOOKS.items() for words i
 #: One for each way in which git is asked.
 SAMPLE = (("check",), ("status",), ("hook", "stop", "--agent", "claude"), ("doctor",))
 
-#: Lets a run ask git for everything that it can tell.
-RULES = "phases:\n  GREEN: {condition: tree_clean AND files_changed >= 0 AND commits >= 0}\n"
-
 
 def test_every_command_is_in_the_table() -> None:
     assert LOOKS.keys() | ACTS == COMMANDS.keys()
@@ -78,7 +75,7 @@ def make(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Ki
 
     def make(kind: Kind) -> tuple[Desk, Folder]:
         desk = begin("green")
-        desk.sample.write({"phase-gate.yaml": RULES, ".gitignore": "__pycache__\n.phase-gate\n"})
+        desk.sample.write({".gitignore": "__pycache__\n.phase-gate\n"})
         desk.sample.environment.setenv("GIT_CONFIG_GLOBAL", os.devnull)
         folder = kind(Maker(desk.sample, tmp_path_factory.mktemp("beside")))
         assert folder.bite(), "a canary that never sings says nothing"

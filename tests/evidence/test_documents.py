@@ -17,7 +17,7 @@ from phase_gate.evidence.documents.measuring import NO_PARSER
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.gate.measured import PROVIDED, Measured
 from phase_gate.report.markdown import render_markdown
-from phase_gate.storage.tree.untracked import list_files
+from phase_gate.storage.tree.names import list_files
 from phase_gate.workflow.settings import Configuration, DocumentRules
 
 NAMES = PROVIDED["documents"]

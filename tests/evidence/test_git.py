@@ -198,62 +198,6 @@ def test_a_submodule_in_a_submodule(repository: Sample, tmp_path_factory: pytest
     assert since(repository.root, lambda: deep.write_text("a = 9\n")).metrics["files_changed"] == 1
 
 
-# --- behind a filter that is installed in the repository itself
-
-
-@pytest.fixture
-def filtered(repository: Sample) -> Sample:
-    """A file that git has in another form, as git-crypt does it."""
-    repository.git("config", "filter.crypt.clean", "tr a-y b-z")
-    repository.git("config", "filter.crypt.smudge", "tr b-z a-y")
-    edit(repository, ".gitattributes", "a.py filter=crypt\n")
-    (repository.root / "a.py").touch()
-    commit(repository)
-    return repository
-
-
-def touch(sample: Sample) -> None:
-    os.utime(sample.root / "a.py", (1, 1))
-
-
-def touch_and_ask(sample: Sample) -> None:
-    touch(sample)
-    sample.git("status")
-
-
-def come_back(sample: Sample) -> None:
-    sample.git("checkout", "-qb", "other")
-    edit_and_commit(sample)
-    sample.git("checkout", "-q", "-")
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        pytest.param(nothing, (True, 0, 0), id="nothing"),
-        pytest.param(come_back, (True, 0, 0), id="checked-out-and-back"),
-        pytest.param(touch_and_ask, (True, 0, 0), id="touched"),
-        # Whether it is as it was committed is for the filter to say; that it has not changed is plain.
-        pytest.param(touch, (False, 0, 0), id="touched-and-git-has-not-looked-yet"),
-        pytest.param(edit, (False, 1, 0), id="edited"),
-        pytest.param(edit_and_commit, (True, 1, 1), id="committed"),
-        pytest.param(there_and_back, (True, 0, 2), id="there-and-back"),
-        pytest.param(lambda sample: (sample.root / "a.py").unlink(), (False, 1, 0), id="deleted"),
-    ],
-)
-def test_behind_a_filter(filtered: Sample, change: Change, expected: tuple[bool, int, int]) -> None:
-    found = since(filtered.root, lambda: change(filtered)).metrics
-    assert (found["tree_clean"], found["files_changed"], found["commits"]) == expected
-
-
-def test_a_memory_of_an_older_version_is_understood(filtered: Sample) -> None:
-    before = PROVIDER.remember(context(filtered.root))
-    del before["filtered"]
-    found = PROVIDER.measure(context(filtered.root, {"git": before}))
-    assert (found.metrics["tree_clean"], found.metrics["files_changed"]) == (True, 0)
-
-
 def test_without_a_repository_it_is_unknown(tmp_path: Path) -> None:
     found = PROVIDER.measure(context(tmp_path))
     assert found.metrics == {}

@@ -15,7 +15,7 @@ from phase_gate.evidence import quality, sources
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.gate.measured import QUALITY_METRICS, Measured
-from phase_gate.storage.tree.untracked import list_files
+from phase_gate.storage.tree.names import list_files
 from phase_gate.workflow.settings import Configuration, QualitySettings
 from tests.warm import WITHOUT_EXTRAS
 

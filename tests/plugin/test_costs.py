@@ -52,7 +52,7 @@ def large(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Sample:
     sample.write({f"tests/test_{number:02}.py": text for number in range(FILES)})
     sample.write({"tests/helping.py": "HELP = 1\n", "tests/conftest.py": "import helping\n\nHELP = helping.HELP\n"})
     # What is hardly older than the stat cache is looked at again, to be safe.
-    monkeypatch.setattr("phase_gate.storage.tree.stat_cache.RACY_NS", 0)
+    monkeypatch.setattr("phase_gate.storage.tree.contents.RACY_NS", 0)
     return sample
 
 

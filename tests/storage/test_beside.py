@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.tree.beside import changed_before, is_shown, take_beside
+from phase_gate.storage.tree.contents import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside
 
 
@@ -22,22 +21,14 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_only_what_is_there_and_not_shown(root: Path) -> None:
-    found = take_beside(str(root), ["link.py", "gone.py", "code.py/inside"])
-    assert found.keys() == {"link.py"}
+    found = add_beside(Tree("git:1", {"code.py": "blob"}), root, ["link.py", "gone.py", "code.py", "code.py/inside"])
+    assert found.beside.keys() == {"link.py"}
 
 
 def test_a_link_is_what_it_leads_to(root: Path) -> None:
-    before = take_beside(str(root), ["link.py"])
+    before = add_beside(Tree("git:1", {}), root, ["link.py"])
     (root.parent / "outside.py").write_text("3")
-    assert take_beside(str(root), ["link.py"]) != before
-
-
-def test_a_large_file_is_told_by_its_size_and_time(root: Path) -> None:
-    large = root / "built.so"
-    with large.open("wb") as file:
-        file.truncate(17 * 1024 * 1024)
-    os.utime(large, (1, 1))
-    assert take_beside(str(root), ["built.so"]) == {"built.so": f"size:{17 * 1024 * 1024}:1000000000"}
+    assert add_beside(Tree("git:1", {}), root, ["link.py"]) != before
 
 
 @pytest.mark.parametrize(("content", "shown"), [("blob", True), ("link:blob", False), (None, False)])

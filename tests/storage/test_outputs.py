@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.tree import git_files
+from phase_gate.storage.tree import contents
 from phase_gate.storage.tree.fingerprint import describe_difference, take_tree
-from phase_gate.storage.tree.git_files import CHANGED_CACHE
 from phase_gate.storage.tree.outputs import find_untracked_outputs, is_output
-from phase_gate.storage.tree.stat_cache import RACY_NS
-from tests.storage.repositories import commit_all, git, posix_only, write, write_project
+from tests.storage.repositories import commit_all, git, write, write_project
 
 OUTPUTS = (
     *(".coverage", ".coverage.host.1.2", "htmlcov/index.html", "coverage.xml", "coverage.json", "coverage.lcov"),
@@ -114,37 +109,12 @@ def test_without_git_it_is_sources_and_configuration(tmp_path: Path) -> None:
 # --- what it costs
 
 
-@posix_only
-@pytest.mark.processes
-def test_what_git_does_not_track_is_read_once(
-    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_git: Callable[[str], Path]
-) -> None:
-    state = tmp_path / "state"
-    state.mkdir()
-    for number in range(30):
-        write(repo / f"data/{number}.csv", str(number))
-    write(repo / "src/app.py", "a = 1\n")
-    later = time.time_ns() + RACY_NS
-    monkeypatch.setattr("phase_gate.storage.tree.stat_cache._now_ns", lambda: later)
-    calls = fake_git('exec "$REAL" "$@"')
-
-    def take() -> tuple[str, int]:
-        write(calls, "")
-        tree = take_tree(repo, state_folder=state, cache_file=state / "cache" / "tree.json")
-        return tree.digest, calls.read_text().count("hash-object")
-
-    first, hashed = take()
-    assert hashed == 1, "all of them at once"
-    assert take() == (first, 0)
-    assert len(json.loads((state / "cache" / CHANGED_CACHE).read_bytes())["files"]) == 31
-    write(repo / "data/7.csv", "8")
-    assert take()[1] == 1
-
-
 @pytest.mark.processes
 def test_a_large_file_is_told_by_size_and_time(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git_files, "LARGE", 10)
+    monkeypatch.setattr(contents, "LARGE", 10)
     file = write(repo / "model.bin", b"x" * 11)
     assert take_tree(repo).files["model.bin"] == f"size:11:{file.stat().st_mtime_ns}"
     write(repo / "small.bin", b"x" * 10)
     assert len(take_tree(repo).files["small.bin"]) == 40
+    git(repo, "add", "model.bin")
+    assert len(take_tree(repo).files["model.bin"]) == 40, "every checkout of it is the same"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 
 import pytest
 
 from phase_gate.errors import TooManyFilesError
-from phase_gate.storage.tree import untracked
+from phase_gate.storage.tree import walk
+from phase_gate.storage.tree.contents import name_blob
 from phase_gate.storage.tree.fingerprint import take_tree
-from phase_gate.storage.tree.untracked import take_data
+from phase_gate.storage.tree.names import take_data
 from tests.support import Sample
 
 pytestmark = pytest.mark.processes
@@ -60,7 +60,7 @@ def test_in_a_repository(repository: Sample) -> None:
 
 def test_without_git_there_is_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, *TRACKED)
-    monkeypatch.setattr(untracked, "MAX_LOOKED_AT", len(TRACKED))
+    monkeypatch.setattr(walk, "MAX_LOOKED_AT", len(TRACKED))
     assert sorted(take(tmp_path, "tests")) == sorted(TRACKED)
     write(tmp_path, *DATA)
     with pytest.raises(TooManyFilesError, match=re.escape(str(tmp_path))):
@@ -112,7 +112,7 @@ def test_without_git_it_is_everything(tmp_path: Path) -> None:
     write(tmp_path, "tests/test_a.py", "tests/run.log", *DATA, *OUTPUTS, "src/beside.csv")
     found = take(tmp_path, "tests")
     assert sorted(found) == sorted(("tests/test_a.py", "tests/run.log", *DATA))
-    assert set(found.values()) == {hashlib.sha256(b"x").hexdigest()}
+    assert set(found.values()) == {name_blob(b"x")}
 
 
 def test_our_own_folder_is_none_of_them(tmp_path: Path) -> None:

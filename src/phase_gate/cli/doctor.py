@@ -23,7 +23,7 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
 from phase_gate.storage.lock import filesystem_type, is_free, network_warning
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.git import NoGitError, find_hooks, foreign_filters, run_git
+from phase_gate.storage.tree.git import find_hooks
 from phase_gate.values import Value, as_dict
 from phase_gate.visible import count, show_rows
 
@@ -169,18 +169,7 @@ def check_git(project: Project) -> Iterator[Diagnosis]:
         says = "not used: files are compared by walking the folder"
         yield Diagnosis(what="git", mark="note", says=says)
         return
-    try:
-        foreign = sorted(foreign_filters(str(project.root)))
-        run_git(str(project.root), "rev-parse", "--git-dir")
-    except NoGitError:
-        yield Diagnosis(
-            what="git", mark="note", says="not asked: the settings of this repository can't be looked through"
-        )
-        return
-    yield Diagnosis(what="git", mark="good", says="looks at the tree")
-    if foreign:
-        says = f"{', '.join(foreign)}: the repository's own, so not run to look; files behind it count by their bytes"
-        yield Diagnosis(what="git filters", mark="note", says=says)
+    yield Diagnosis(what="git", mark="good", says="says which files there are")
     yield _check_git_hooks(hooks, project.root)
 
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree.git import NoGitError, run_git
-from phase_gate.storage.tree.git_files import FILTERED_CACHE, take_filtered_files
 from phase_gate.storage.tree.git_status import read_status
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
@@ -77,13 +75,10 @@ class Since(Value):
     files: frozenset[str] | None = None
 
 
-def look_since(context: EvidenceContext, before: Any, *, submodules: Iterable[str] | None = None) -> Since:
-    """Return what git shows now, and how many files are not what they were at an earlier look.
-
-    :param submodules: those that are checked out, where they are known already.
-    """
+def look_since(context: EvidenceContext, before: Any) -> Since:
+    """Return what git shows now, and how many files are not what they were at an earlier look."""
     try:
-        now = _look(context, submodules)
+        now = _look(context)
     except NoGitError:
         return Since()
     try:
@@ -109,17 +104,11 @@ def _names(context: EvidenceContext) -> str:
     return f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'}"
 
 
-def _look(context: EvidenceContext, submodules: Iterable[str] | None = None) -> dict[str, Any]:
-    """Return the commit, and what is not committed with the hash of its content; none that belongs to us.
-
-    Of files behind filters that the repository brings along, all contents: git can't compare those.
-    """
-    root = str(context.root)
-    status = read_status(root, submodules=submodules)
+def _look(context: EvidenceContext) -> dict[str, Any]:
+    """Return the commit, and what is not committed with the hash of its content; none that belongs to us."""
+    status = read_status(str(context.root))
     dirty = {path: _hash(context.root, path) for path in status.rows if not _is_ours(context, path)}
-    cache = context.state_folder / "cache" / FILTERED_CACHE
-    filtered = take_filtered_files(root, cache_file=cache, state_folder=context.state_folder)
-    return {"head": status.head, "dirty": dirty, **({"filtered": filtered} if filtered else {})}
+    return {"head": status.head, "dirty": dirty}
 
 
 def _is_ours(context: EvidenceContext, path: str) -> bool:
@@ -160,11 +149,7 @@ def _changed(context: EvidenceContext, before: Any, now: dict[str, Any]) -> set[
         differs = {path for path in os.fsdecode(listed).split("\0") if path and not _is_ours(context, path)}
     was, dirty = before["dirty"], now["dirty"]
     changed = (differs | set(dirty)) - set(was)
-    changed |= {path for path, content in was.items() if dirty.get(path, _hash(context.root, path)) != content}
-    # By their own bytes, where both looks have them.
-    then, there = before.get("filtered", {}), now.get("filtered", {})
-    compared = set(then) & set(there)
-    return (changed - compared) | {path for path in compared if then[path] != there[path]}
+    return changed | {path for path, content in was.items() if dirty.get(path, _hash(context.root, path)) != content}
 
 
 def _count_commits(context: EvidenceContext, before: Any, now: dict[str, Any]) -> int:

@@ -12,7 +12,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phase_gate.storage.tree.untracked import list_files
+from phase_gate.storage.tree.names import list_files
 
 if TYPE_CHECKING:
     from phase_gate.project import Project

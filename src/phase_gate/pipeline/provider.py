@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.errors import ConditionError, ConfigurationError, WorkflowError
@@ -15,10 +15,8 @@ from phase_gate.pipeline.evidence import measure
 from phase_gate.pipeline.model import Pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.seen import Drifted, SeenArtifact, SeenProject
-from phase_gate.storage.tree.filtered_files import as_indexed
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import NoGitError, run_git
-from phase_gate.storage.tree.git_status import find_modified_submodules
 from phase_gate.values import Value
 from phase_gate.workflow.model import DRIFT, Drift, Phase, PipelineRules, Workflow, requires_of
 
@@ -145,26 +143,15 @@ def look_for_drift(
 
 def _count(root: str, base: str) -> dict[str, int]:
     """Return how many lines of which tracked files are not those of a commit."""
-    changed = dict(_read_numbers(root, base, "--", "."))
-    # A submodule counts by its commit, as git shows it: one line went, and one came.
-    changed.update((path, 2) for path in find_modified_submodules(root) if path not in changed)
-    committed = as_indexed(root, changed)
-    if committed:
-        # The work tree has other bytes than a commit there, whether something changed or not.
-        for path in committed:
-            del changed[path]
-        changed.update((path, lines) for path, lines in _read_numbers(root, "--cached", base) if path in committed)
-    return changed
-
-
-def _read_numbers(root: str, *compared: str) -> Iterator[tuple[str, int]]:
-    options = ("--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
-    for row in os.fsdecode(run_git(root, "diff", *options, "--relative", *compared)).split("\0"):
+    options = ("--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+    changed = {}
+    for row in os.fsdecode(run_git(root, "diff", *options, "--relative", base, "--", ".")).split("\0"):
         added, _, rest = row.partition("\t")
         removed, _, path = rest.partition("\t")
         if path:
             # A binary file has dashes there: it changed, by no readable line.
-            yield path, sum(int(number) for number in (added, removed) if number.isdigit())
+            changed[path] = sum(int(number) for number in (added, removed) if number.isdigit())
+    return changed
 
 
 def _configuration(context: EvidenceContext, rules: Drift, changed: Mapping[str, int]) -> dict[str, str]:

@@ -24,7 +24,7 @@ from phase_gate.proof.provider import files_at_beginning
 from phase_gate.proof.trial import Trial
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.keeping import Kept, hidden_sources
-from phase_gate.storage.tree.beside import changed_before
+from phase_gate.storage.tree.contents import changed_before
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue

@@ -163,7 +163,6 @@ class RecordedRun:
         entry = self._entry
         assert entry is not None, "the order was checked"
         self.tree = self.project.take_tree(beside=self.state.beside, reports=self.reports)
-        self.tree.look()  # before the tests can change anything
         self._remember(self.state, entry)
         frozen = None if entry.phase.scope == "targets" else self.store.objects.load_frozen(self.state.freeze.current)
         if frozen is not None:

@@ -35,7 +35,7 @@ from phase_gate.recording.tamper.own_work import describe_left
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.storage import last_files
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.tree.beside import changed_before, is_shown
+from phase_gate.storage.tree.contents import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
 from phase_gate.task import Task
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.storage.references import blobs_at_head
-from phase_gate.storage.tree.beside import LINK
+from phase_gate.storage.tree.contents import LINK
 from phase_gate.storage.tree.git import read_blobs, try_git
 from phase_gate.values import Value, field
 

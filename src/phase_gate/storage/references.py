@@ -12,8 +12,7 @@ from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.outcomes import Bucket, KnownIds, Past, References
 from phase_gate.gate.state import Snapshot, State
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.tree.filtered_files import as_indexed
-from phase_gate.storage.tree.git import NoGitError, try_git
+from phase_gate.storage.tree.git import try_git
 
 #: By its text: to ask the enumeration for each of thousands takes five times as long.
 _BUCKETS = {bucket.value: bucket for bucket in Bucket}
@@ -78,16 +77,14 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
     """Return path -> bare name -> body hash at HEAD; empty without git or without a commit."""
     paths = [path for path in inventory.files if not path.startswith("../")]
     committed = blobs_at_head(root)
-    in_doubt = [path for path in paths if path in committed and tree_files.get(path) != committed[path]]
-    known = {**tree_files, **_as_indexed(root, in_doubt)}
     found: dict[str, Mapping[str, str]] = {}
     for path in paths:
         blob, file = committed.get(path), inventory.files[path]
         if blob is None:
             continue
-        source = None if known.get(path) == blob else try_git(root, "cat-file", "blob", blob)
+        source = None if tree_files.get(path) == blob else try_git(root, "cat-file", "blob", blob)
         # A text with examples may be a document, which the tree leaves out.
-        if known.get(path) == blob or (source is not None and file.content == content_id(source)):
+        if tree_files.get(path) == blob or (source is not None and file.content == content_id(source)):
             # Unchanged as a whole: also the tests whose bodies stand elsewhere, inherited or made at run time.
             found[path] = {bare_name(name): file.bodies.get(bare_name(name), "") for name in file.ids}
             continue
@@ -120,14 +117,6 @@ def _bodies(tree: ast.Module, path: str, now: TestFile) -> dict[str, str]:
         name for name in names if not now.bodies.get(name) and ("::" not in name or name.partition("::")[0] in classes)
     }
     return {**dict.fromkeys(made, ""), **find_doctests(tree, path), **tests}
-
-
-def _as_indexed(root: Path, paths: list[str]) -> Mapping[str, str]:
-    """Return the blobs of files that the tree has by their own bytes, and that are as git's index has them."""
-    try:
-        return as_indexed(str(root), paths) if paths else {}
-    except NoGitError:
-        return {}
 
 
 def blobs_at_head(root: Path) -> dict[str, str]:

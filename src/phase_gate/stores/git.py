@@ -26,7 +26,7 @@ from phase_gate.stores.remotes import find_remote, project_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from phase_gate.storage.tree.own_repository import Answer
+    from phase_gate.stores.own_repository import Answer
 
 _TASKS = "refs/phase-gate"
 #: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.

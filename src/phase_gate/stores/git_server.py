@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 from phase_gate.errors import StoreUnreachableError
 from phase_gate.storage.tree.git import NoGitError
-from phase_gate.storage.tree.own_repository import FIRST_WORD_LIMIT, SERVER_LIMIT, Answer, protocols_for
 from phase_gate.stores.address import hide_secret
 from phase_gate.stores.git_objects import OwnRepository
+from phase_gate.stores.own_repository import FIRST_WORD_LIMIT, SERVER_LIMIT, Answer, protocols_for
 from phase_gate.visible import show_line
 
 TYPE_CHECKING = False

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from phase_gate.errors import UsageError
 from phase_gate.storage.tree.git import try_git
-from phase_gate.storage.tree.own_repository import protocols_for
 from phase_gate.stores.address import StoreAddress, make_address
+from phase_gate.stores.own_repository import protocols_for
 
 #: Where the state folder mostly is.
 _STATE_FOLDER = ".phase-gate"

@@ -31,7 +31,7 @@ def remember_files(context: EvidenceContext, tree: Tree, files: Iterable[str]) -
     :param files: what the task lists.
     """
     memory: dict[str, Any] = {
-        "git": look_since(context, None, submodules=tree.submodules).now,
+        "git": look_since(context, None).now,
         "files": dict(tree.files),
     }
     return {**memory, "texts": remember_texts(context.root, memory, list_matcher(files))}
@@ -83,7 +83,7 @@ def _changed(context: EvidenceContext, tree: Tree, before: Any) -> tuple[frozens
     """Return the files that are not what they were, and the commit that HEAD is now."""
     head = ""
     if before["git"] is not None:
-        since = look_since(context, before["git"], submodules=tree.submodules)
+        since = look_since(context, before["git"])
         head = "" if since.now is None else since.now["head"] or ""
         if since.files is not None:
             return since.files, head

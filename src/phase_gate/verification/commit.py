@@ -10,9 +10,9 @@ from pathlib import Path
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.state import Event
 from phase_gate.storage.again import again_if_moved
+from phase_gate.storage.tree.contents import name_blob
 from phase_gate.storage.tree.fingerprint import Tree, list_matcher
 from phase_gate.storage.tree.git import NoGitError, act_with_git, try_git
-from phase_gate.storage.tree.git_files import hash_files
 from phase_gate.values import Value
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.verification.changes import head_of
@@ -92,7 +92,7 @@ def _commit(session: TaskSession, current: Verification, message: str | None) ->
     paths = _changed(root, current)
     if not paths:
         raise _nothing_left(session, current, tree)
-    approved = hash_files(str(root), [path for path in paths if os.path.lexists(root / path)], ask=_hash)
+    approved = _hash_files(root, [path for path in paths if os.path.lexists(root / path)])
     tracked = os.fsdecode(try_git(root, "ls-files", "-z", "--", *paths) or b"").split("\0")
     new = [path for path in paths if path in approved and path not in tracked]
     try:
@@ -150,9 +150,8 @@ def _not_as_approved(root: Path, commit: str, paths: Sequence[str], approved: di
         meta, _, path = record.partition("\t")
         if path:
             there[path] = meta.split()[2]
-    named = {path: content.rpartition(":")[2] for path, content in approved.items()}
     touched = set(_files_of(root, commit))
-    return sorted({path for path in paths if there.get(path) != named.get(path)} | (touched - set(paths)))
+    return sorted({path for path in paths if there.get(path) != approved.get(path)} | (touched - set(paths)))
 
 
 def _message(task: str, current: Verification, given: str | None) -> str:
@@ -194,6 +193,10 @@ def _git(root: Path, *arguments: str) -> str:
     return os.fsdecode(done.stdout)
 
 
-def _hash(folder: str, *arguments: str) -> bytes:
-    """Hash as the commit will, with the repository's own filters."""
-    return os.fsencode(_git(Path(folder), *arguments))
+def _hash_files(root: Path, paths: Sequence[str]) -> dict[str, str]:
+    """Return path -> blob, as the commit will have it: with the repository's own filters."""
+    links = {path: name_blob(os.fsencode(os.readlink(root / path))) for path in paths if (root / path).is_symlink()}
+    files = [path for path in paths if path not in links and (root / path).is_file()]
+    # As arguments, since the names that --stdin-paths reads are relative to the repository, not to the folder.
+    hashed = _git(root, "hash-object", "--", *files).split() if files else []
+    return {**links, **dict(zip(files, hashed, strict=True))}

@@ -1,7 +1,7 @@
-"""Run git, and know its folders. Every call of git goes through here.
+"""Run git. Every call of git goes through here.
 
-Looking runs no program that a repository brings along: `run_git` blanks what its own settings name. What the user told
-us to do, as committing, is done with all of the repository's settings: `act_with_git`.
+A look runs no hook and no file monitor that a repository names, and asks no server: `run_git`. What the user told us to
+do, as committing, is done with all of the repository's settings: `act_with_git`.
 
 Where git can't answer there is one error for it, and the caller has another way. Nothing is decided here.
 """
@@ -13,18 +13,7 @@ import os
 import select
 import time
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
-
-from phase_gate.storage.tree.repository import (
-    Repository,
-    UnreadableRepositoryError,
-    blank,
-    find_foreign,
-    find_repository,
-    include_others,
-    may_bring_filters,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +21,9 @@ if TYPE_CHECKING:
 
 #: Longer than git takes on a cold disk with 100,000 files; a hanging network mount must not hang the run.
 GIT_TIMEOUT = 10.0
+NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
 #: Settings that would make git look less closely, or run something: they are set no matter what the repository says.
-GIT_LOOKS = (
+_LOOKS = (
     *("-c", "core.checkStat=default"),
     *("-c", "core.trustctime=true"),
     *("-c", "core.fsmonitor=false"),
@@ -43,9 +33,6 @@ GIT_LOOKS = (
     # `git diff` writes the index otherwise, which is work for a hook, and none of a look's business.
     *("-c", "diff.autoRefreshIndex=false"),
 )
-#: `-v` is `-t` that shows assume-unchanged entries in lower case: git does not look at those, so we have to.
-_LIST = ("ls-files", "-z", "-v", "-s", "-c", "-m", "-d", "-o", "--exclude-standard")
-NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
 #: Settings that a person made. The rest of GIT_* comes from a hook that runs us, and speaks of its repository.
 GIT_SETTINGS = ("GIT_CONFIG", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
 #: As the names say; and no object is fetched, by whichever way a repository names: a look uses no network.
@@ -56,8 +43,6 @@ _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_LITERAL_PATHSPECS": "1",
 }
-
-
 #: By number: the module `signal` makes enumerations of them first.
 _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 
@@ -71,33 +56,15 @@ def run_git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
 
     :param given: what git reads from its standard input.
     """
-    repository = _find(folder)
-    return _look(folder, repository, (*NO_HOOKS, *_blanks(_foreign(folder, repository)), *arguments), given)
-
-
-def list_with_git(folder: str) -> bytes:
-    """Return what git lists of a folder, as it is: its index, what differs from that, and what it does not track."""
-    return run_git(folder, *_LIST)
+    return _look(folder, (*NO_HOOKS, *arguments), given)
 
 
 def try_git(root: Path, *arguments: str) -> bytes | None:
-    """Return what git says; None if it is missing, refuses, hangs, or knows nothing of the folder."""
+    """Return what git writes; None if it can't answer."""
     try:
         return run_git(str(root), *arguments)
     except NoGitError:
         return None
-
-
-def foreign_filters(folder: str) -> frozenset[str]:
-    """Return the names of the filters that the repository brings along: no look runs them."""
-    return _foreign(folder, _find(folder))
-
-
-def is_top(folder: str) -> bool:
-    """Tell whether paths from the folder are those from the top of its repository; False where only git can tell."""
-    repository = _find(folder)
-    # A repository may say that its files lie elsewhere.
-    return os.path.realpath(folder) == repository.top and b"worktree" not in b"".join(_settings(repository)).lower()
 
 
 def read_blobs(folder: Path, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
@@ -132,7 +99,7 @@ def read_blobs(folder: Path, commit: str, paths: Iterable[str]) -> dict[str, byt
 def find_hooks(root: Path) -> Path | None:
     """Return where git has its hooks, wherever `core.hooksPath` or a worktree puts them; None without a repository."""
     try:
-        said = _look(str(root), _find(str(root)), ("rev-parse", "--git-path", "hooks"))
+        said = _look(str(root), ("rev-parse", "--git-path", "hooks"))
     except NoGitError:
         return None
     return root / os.fsdecode(said).rstrip("\n")
@@ -171,60 +138,19 @@ def is_linked_worktree(folder: str) -> bool:
     return len(parts) > 2 and parts[0].startswith("gitdir:") and parts[-2] == "worktrees"
 
 
+def is_repository(folder: str) -> bool:
+    """Tell whether a checkout is there. A link in its place is none: it may lead back to where we come from."""
+    return os.path.lexists(os.path.join(folder, ".git")) and not os.path.islink(folder)
+
+
 # --- looking
 
 
-def _find(folder: str) -> Repository:
-    try:
-        found = find_repository(folder)
-    except UnreadableRepositoryError as error:
-        raise NoGitError from error
-    if found is None:
-        raise NoGitError
-    return found
-
-
-def _foreign(folder: str, repository: Repository) -> frozenset[str]:
-    settings = _settings(repository)
-    if not may_bring_filters(settings):
-        return frozenset()  # mostly: two small files were read, and git was not asked
-    if include_others(settings):
-        return _ask_for_foreign(folder, repository)
-    return _foreign_in(folder, repository, settings)
-
-
-def _settings(repository: Repository) -> tuple[bytes, bytes]:
-    try:
-        return repository.read_settings()
-    except UnreadableRepositoryError as error:
-        raise NoGitError from error
-
-
-@lru_cache(maxsize=64)
-def _foreign_in(folder: str, repository: Repository, settings: tuple[bytes, bytes]) -> frozenset[str]:
-    """Return the same for the same settings: one look asks several times."""
-    return _ask_for_foreign(folder, repository)
-
-
-def _ask_for_foreign(folder: str, repository: Repository) -> frozenset[str]:
-    return find_foreign(os.fsdecode(_look(folder, repository, ("config", "--list", "--show-scope", "-z"))))
-
-
-def _blanks(names: Iterable[str]) -> tuple[str, ...]:
-    try:
-        return blank(names)
-    except ValueError as error:
-        raise NoGitError from error
-
-
-def _look(folder: str, repository: Repository, words: tuple[str, ...], given: bytes = b"") -> bytes:
+def _look(folder: str, words: tuple[str, ...], given: bytes = b"") -> bytes:
+    if not _may_be_in_repository(os.path.realpath(folder)):
+        raise NoGitError  # mostly: no process is started to hear it
     environment = {**_own_variables(GIT_SETTINGS), **_ENVIRONMENT}
-    above = os.path.dirname(repository.top)
-    if above != repository.top:
-        # git finds this very repository, or none: the settings of no other have been looked at.
-        ceilings = (environment.get("GIT_CEILING_DIRECTORIES"), above)
-        environment["GIT_CEILING_DIRECTORIES"] = os.pathsep.join(filter(None, ceilings))
-    command = [find_git(), *GIT_LOOKS, "-C", folder, *words]
+    command = [find_git(), *_LOOKS, "-C", folder, *words]
     if not given and hasattr(os, "posix_spawnp"):
         return _read_output(command, environment)
     import subprocess
@@ -242,6 +168,11 @@ def _look(folder: str, repository: Repository, words: tuple[str, ...], given: by
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise NoGitError from error
+
+
+def _may_be_in_repository(folder: str) -> bool:
+    above = os.path.dirname(folder)
+    return os.path.lexists(os.path.join(folder, ".git")) or (above != folder and _may_be_in_repository(above))
 
 
 def _read_output(command: list[str], environment: dict[str, str]) -> bytes:

@@ -1,23 +1,12 @@
-"""Walk a folder that git knows nothing of, and hash the sources and configurations in it.
-
-A stat cache saves reading what is as it was.
-"""
+"""Walk a folder that git knows nothing of."""
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 
 from phase_gate.errors import TooManyFilesError
-from phase_gate.hashing import sha256
-from phase_gate.storage.tree.beside import LINK, UNREADABLE
 from phase_gate.storage.tree.git import is_linked_worktree
-from phase_gate.storage.tree.stat_cache import StatCache
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Never walked into: histories, caches, environments, outputs, and our own state.
 SKIPPED_FOLDERS = frozenset(
@@ -35,43 +24,16 @@ WALKED_SUFFIXES = (".py", ".cfg", ".ini", ".toml")
 
 #: Files and folders that a walk looks at: a second or two, and more than any project has that is not a whole disk.
 MAX_LOOKED_AT = 500_000
-#: Files that a walk hashes the first time: as many sources as a very large project has.
+#: Files that are hashed the first time: as many sources as a very large project has.
 MAX_SOURCES = 50_000
 
 
-def take_walked_files(
-    top: str, keep: Callable[[str], bool], wanted: set[str], *, cache_file: Path | None, state_folder: Path | None
-) -> dict[str, str]:
-    """Return path -> content id.
-
-    :param wanted: paths that are part of it even if a walk would not take them.
-    :param cache_file: what the walk remembers; its folder is made if it lies in a state folder that is there.
-    """
-    cache = StatCache(cache_file)
-    files: dict[str, str] = {}
-    sources = dict(walk(top, _is_source))
-    if len(sources) > MAX_SOURCES:
+def walk_sources(top: str) -> list[str]:
+    """Return the sources and configurations below a folder, by their paths from there."""
+    found = [path for path, _ in walk(top, _is_source)]
+    if len(found) > MAX_SOURCES:
         raise refuse_to_walk(top, f"{MAX_SOURCES:,} sources")
-    for path, full in {**sources, **{path: os.path.join(top, path) for path in wanted}}.items():
-        if not keep(path):
-            continue
-        try:
-            status = os.lstat(full)
-            if stat.S_ISLNK(status.st_mode):
-                files[path] = LINK + sha256(os.fsencode(os.readlink(full))).hexdigest()
-                continue
-            if not stat.S_ISREG(status.st_mode):
-                continue
-            known = cache.find(path, status)
-            files[path] = _hash_file(full) if known is None else known
-            if known is None:
-                cache.add(path, status, files[path])
-        except (FileNotFoundError, NotADirectoryError):
-            continue  # gone since it was listed
-        except OSError:
-            files[path] = UNREADABLE
-    cache.save(state_folder)
-    return files
+    return found
 
 
 def _is_source(path: str) -> bool:
@@ -113,10 +75,3 @@ def refuse_to_walk(top: str, what: str) -> TooManyFilesError:
         f"{top} has more than {what}, and git knows nothing of them",
         remedy="if this is not your project, put a phase-gate.yaml into the folder that is; if it is, `git init` there",
     )
-
-
-def _hash_file(path: str) -> str:
-    import hashlib
-
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

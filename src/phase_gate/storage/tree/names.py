@@ -1,0 +1,120 @@
+"""Ask git which files there are: those that it tracks, and those that it does not ignore."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from phase_gate.storage.tree.contents import Contents
+from phase_gate.storage.tree.git import NoGitError, is_linked_worktree, is_repository, run_git, try_git
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LIST = ("ls-files", "-z", "-c", "-o", "--exclude-standard")
+#: What git says of a submodule instead of a file's mode.
+_SUBMODULE = "160000 "
+
+
+def list_with_git(folder: str) -> dict[str, bool]:
+    """Return path -> whether git does not track it, of a folder and of the checkouts inside it.
+
+    Raises NoGitError if git knows nothing of the folder.
+    """
+    found = dict(_list_all(folder))
+    if not found:
+        raise NoGitError  # wholly ignored, e.g. a scratch folder: git would never see an edit there
+    return found
+
+
+def _list_all(folder: str) -> Iterator[tuple[str, bool]]:
+    found, inside = _list_one(folder)
+    yield from found.items()
+    for path in inside:
+        below = os.path.join(folder, path)
+        if is_repository(below):
+            yield from ((f"{path}/{name}", is_new) for name, is_new in _list_all(below))
+
+
+def _list_one(folder: str) -> tuple[dict[str, bool], set[str]]:
+    """Return path -> whether git does not track it, and the folders that are submodules, or clones."""
+    from phase_gate.storage.tree.outputs import find_untracked_outputs
+
+    found: dict[str, bool] = {}
+    inside: set[str] = set()
+    for record in os.fsdecode(run_git(folder, *_LIST, "-t", "-s")).split("\0"):
+        if record.startswith("? "):
+            name = record[2:]
+            if not name.endswith("/"):
+                found[name] = True
+            # A clone; but a worktree is this very project once more, with other work in it.
+            elif not is_linked_worktree(os.path.join(folder, name)):
+                inside.add(name.rstrip("/"))
+        elif record:
+            meta, _, name = record[2:].partition("\t")
+            if meta.startswith(_SUBMODULE):
+                inside.add(name)  # its files instead of its commit: git does not look into a submodule for edits
+            else:
+                found[name] = False
+    untracked = [name for name, is_new in found.items() if is_new]
+    for name in find_untracked_outputs(untracked, (name for name, is_new in found.items() if not is_new)):
+        del found[name]
+    return found, inside
+
+
+# --- files that a tree may not have: data beside tests whatever it is called, and texts that count as docs
+
+
+def take_data(
+    root: Path, folders: Sequence[str], *, state_folder: Path, keep: Callable[[str], bool] = lambda path: True
+) -> dict[str, str]:
+    """Return path -> content id of the files below these folders that git does not ignore; of all without git.
+
+    :param keep: tells which paths are wanted; the others are not read.
+    """
+    existing = [folder for folder in folders if (root / folder).is_dir()]
+    if not existing:
+        return {}
+    listed = try_git(root, *_LIST, "--", *existing)
+    if listed is None:
+        names = [path.relative_to(root).as_posix() for path in _walk_data(root, existing)]
+    else:
+        names = os.fsdecode(listed).split("\0")
+    is_wanted = _matcher(root, state_folder, keep)
+    return take_contents(root, sorted({name for name in names if name and is_wanted(name)}))
+
+
+def take_contents(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """Return path -> content id; what is not there is left out."""
+    contents = Contents(str(root))
+    return {path: found for path in paths if (found := contents.find(path)) is not None}
+
+
+def list_files(root: Path, *, state_folder: Path, keep: Callable[[str], bool]) -> list[str]:
+    """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
+    is_wanted = _matcher(root, state_folder, keep)
+    listed = try_git(root, *_LIST)
+    if listed is None:
+        from phase_gate.storage.tree.walk import walk
+
+        return sorted(name for name, _ in walk(str(root), is_wanted))
+    names = {name for name in os.fsdecode(listed).split("\0") if name and is_wanted(name)}
+    return sorted(name for name in names if (root / name).is_file())
+
+
+def _matcher(root: Path, state_folder: Path, keep: Callable[[str], bool]) -> Callable[[str], bool]:
+    from phase_gate.storage.tree.outputs import is_no_data
+
+    return lambda name: keep(name) and not is_no_data(name) and not (root / name).is_relative_to(state_folder)
+
+
+def _walk_data(root: Path, folders: Iterable[str]) -> Iterator[Path]:
+    """Yield all that is below these folders. Raises TooManyFilesError as a walk for sources does."""
+    from phase_gate.storage.tree.walk import MAX_LOOKED_AT, refuse_to_walk
+
+    found = (path for folder in folders for path in (root / folder).rglob("*"))
+    for number, path in enumerate(found):
+        if number >= MAX_LOOKED_AT:
+            raise refuse_to_walk(str(root), f"{MAX_LOOKED_AT:,} files and folders beside its tests")
+        yield path

@@ -1,0 +1,118 @@
+"""Asking git: which repository it takes, what it never runs, what it is never asked."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import phase_gate
+from phase_gate.storage.tree.git import NoGitError, find_hooks, find_program, read_blobs, run_git
+from tests.storage.repositories import commit_all, git, posix_only, write, write_project
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = write_project(tmp_path / "repo")
+    git(folder, "init", "-q")
+    commit_all(folder)
+    return folder
+
+
+def test_outside_of_any_no_process_is_started(tmp_path: Path, fake_git: Callable[[str], Path]) -> None:
+    calls = fake_git('exec "$REAL" "$@"')
+    with pytest.raises(NoGitError):
+        run_git(str(tmp_path), "rev-parse", "--show-toplevel")
+    assert calls.read_text() == ""
+
+
+def bare(repo: Path) -> Path:
+    git(repo, "clone", "-q", "--bare", ".", "data/inner")
+    return repo / "data" / "inner"
+
+
+def below_a_bare_one(repo: Path) -> Path:
+    return bare(repo) / "objects"
+
+
+def in_the_folder_of_git(repo: Path) -> Path:
+    return repo / ".git"
+
+
+@pytest.mark.parametrize("place", [bare, below_a_bare_one, in_the_folder_of_git], ids=lambda place: place.__name__)
+def test_a_folder_that_is_a_repository_itself_is_none(repo: Path, place: Callable[[Path], Path]) -> None:
+    folder = place(repo)
+    assert git(folder, "rev-parse", "--git-dir"), "git takes it"
+    with pytest.raises(NoGitError):
+        run_git(str(folder), "rev-parse", "--git-dir")
+
+
+@posix_only
+def test_signatures_are_not_checked(repo: Path, tmp_path: Path) -> None:
+    """By whichever program the repository names for it."""
+    text = git(repo, "cat-file", "commit", "HEAD")
+    head, _, message = text.partition("\n\n")
+    signed = write(tmp_path / "signed", f"{head}\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n\n{message}")
+    git(repo, "update-ref", "HEAD", git(repo, "hash-object", "-t", "commit", "-w", str(signed)).strip())
+    canary = tmp_path / "canary"
+    program = write(tmp_path / "program", f"#!/bin/sh\ntouch {canary}\n")
+    program.chmod(0o755)
+    git(repo, "config", "gpg.program", str(program))
+    git(repo, "config", "log.showSignature", "true")
+    git(repo, "log", "-n", "1", "--format=%H")
+    assert canary.exists(), "git itself does"
+    canary.unlink()
+    run_git(str(repo), "log", "-n", "1", "--format=%H")
+    assert not canary.exists()
+
+
+def test_where_hooks_are(repo: Path, tmp_path: Path) -> None:
+    assert find_hooks(repo) == repo / ".git" / "hooks"
+    git(repo, "config", "core.hooksPath", "mine")
+    assert find_hooks(repo) == repo / "mine"
+    (tmp_path / "plain" / ".git").mkdir(parents=True)
+    assert find_hooks(bare(repo)) is None
+
+
+def test_git_is_called_in_one_place() -> None:
+    """Whoever calls it elsewhere runs what a repository's settings name."""
+    home = Path(phase_gate.__file__).parent
+    elsewhere = [path for path in home.rglob("*.py") if re.search(r"""[\[(]\s*["']git["']\s*,""", path.read_text())]
+    assert elsewhere == []
+
+
+@posix_only
+def test_a_program_is_never_taken_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Windows would do it."""
+    write(tmp_path / "git.exe", "")
+    write(tmp_path / "bin" / "git.exe", "")
+    monkeypatch.chdir(tmp_path)
+    path = os.pathsep.join(("", ".", str(tmp_path / "nothing"), str(tmp_path / "bin")))
+    assert find_program("git.exe", path) == str(tmp_path / "bin" / "git.exe")
+    assert find_program("git.exe", os.pathsep.join(("", "."))) == "git.exe"
+
+
+@posix_only
+def test_contents_of_a_commit_by_their_paths(repo: Path) -> None:
+    contents = {
+        "a b": b"two words",
+        "line\nend": b"1",
+        "blob 3": b"",
+        "end\r": b"2",
+        "binary": b"\0\n\xff",
+        "missing": b"3",
+    }
+    for name, content in contents.items():
+        write(repo / "src" / name, content)
+    (repo / "src" / "link").symlink_to("a b")
+    git(repo, "-c", "advice.addEmbeddedRepo=false", "clone", "-q", ".", "src/inner")
+    commit_all(repo)
+    head = git(repo, "rev-parse", "HEAD").strip()
+    wanted = ["gone", *contents, ".", "inner", "link", "app.py 12 blob"]
+    assert read_blobs(repo / "src", head, wanted) == {**contents, "link": b"a b"}
+    assert read_blobs(repo, "0" * 40, ["src/a b"]) == read_blobs(repo.parent, head, ["repo/src/a b"]) == {}
