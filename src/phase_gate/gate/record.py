@@ -23,6 +23,8 @@ class SessionFacts(Value):
     exit_status: int
     tally: Mapping[str, int]
     duration_s: float
+    #: Seconds that tests took, of those that took long enough to count.
+    durations: Mapping[str, float] = field(default_factory=dict)
     deselected: frozenset[str] = frozenset()
     #: Every test of a collected file was looked at; `--lf` drops some without saying which.
     sees_whole_files: bool = True

@@ -169,6 +169,7 @@ def _counted_data(judged: JudgedRun, shown: Measured) -> dict[str, Any]:
         "tables": spell_out_each(judged.record.evidence.tables),
         "recovered": sorted(judged.outcomes.recovered),
         "surroundings": judged.record.session.surroundings,
+        "targets_s": round(sum(judged.record.session.durations.get(each, 0.0) for each in judged.outcomes.targets), 3),
     }
 
 

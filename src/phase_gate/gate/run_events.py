@@ -114,6 +114,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
             notes=tuple(data.get("notes", ())),
             told=data.get("told", {}),
             tables=tuple(data.get("tables", ())),
+            targets_s=data.get("targets_s"),
         ),
         snapshots=replace(
             state.snapshots, known=data["known"], latest=snapshot, first=state.snapshots.first or snapshot

@@ -70,6 +70,8 @@ class Measurement(Value):
     notes: tuple[str, ...] = ()
     told: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Json, ...] = ()
+    #: Seconds that the targets took; None where that was not recorded.
+    targets_s: float | None = None
 
 
 class Fact(Value):

@@ -150,7 +150,7 @@ class _Prover:
         freeze = judged.state.freeze.current
         if freeze not in self._made:
             self._made[freeze] = prove(
-                Task(run.project, run.store, judged.state),
+                Task(run.project, run.store, replace(judged.state, measurement=ended.state.measurement)),
                 judged.phase,
                 files=sources.files,
                 tree=sources.tree,

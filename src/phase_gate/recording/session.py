@@ -84,6 +84,7 @@ def gather_facts(
         exit_status=exit_status,
         tally=witness.buckets.tally(),
         duration_s=duration,
+        durations=take_durations(config, collection.test_id),
         deselected=deselected,
         sees_whole_files=sees_whole_files(config),
         narrowed_files=narrowed_files(config, root),
@@ -109,6 +110,22 @@ def gather_facts(
         surroundings=run.surroundings,
         notes=(f"{describe_left(left)}; the run is recorded with the real one{'s' * (len(left) > 1)}",) if left else (),
     )
+
+
+#: Seconds that a stage of a test takes at least, to be counted.
+_COUNTED = 0.01
+
+
+def take_durations(config: pytest.Config, test_id: Callable[[str], str]) -> dict[str, float]:
+    """Return how long tests took, from the reports that pytest itself keeps for its summary."""
+    kept = getattr(config.pluginmanager.get_plugin("terminalreporter"), "stats", {})
+    found: dict[str, float] = {}
+    for reports in kept.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport) and report.duration >= _COUNTED:
+                name = test_id(report.nodeid)
+                found[name] = found.get(name, 0.0) + report.duration
+    return found
 
 
 def make_record(

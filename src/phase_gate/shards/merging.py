@@ -211,6 +211,7 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Sess
         exit_status=max(statuses, default=0),
         tally=_merge_tallies(facts, len(deselected)),
         duration_s=max(each.duration_s for each in facts),
+        durations={test_id: seconds for each in facts for test_id, seconds in each.durations.items()},
         deselected=deselected,
         sees_whole_files=all(each.sees_whole_files for each in facts),
         narrowed_files=frozenset().union(*(each.narrowed_files for each in facts)),
