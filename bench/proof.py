@@ -33,9 +33,11 @@ def prove_step(root: Path) -> dict[str, Any]:
     (root / _SOURCE).write_text(_BEFORE, encoding="utf-8")
     then = keep_files(root, take_tree(root).files)
     (root / _SOURCE).write_text(_NOW, encoding="utf-8")
+    targets = tuple(f"{_TEST_FILE}::test_step_{number}" for number in range(TARGETS))
     trial = Trial(
         root=root,
-        targets=tuple(f"{_TEST_FILE}::test_step_{number}" for number in range(TARGETS)),
+        targets=targets,
+        red_rows=frozenset(targets),
         then=then,
         now=take_tree(root).files,
         frozen=frozenset(path for path in then.files if path.startswith("test_")),

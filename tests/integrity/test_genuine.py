@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.values import replace
-from tests.integrity.bench import Workbench
+from tests.integrity.bench import ProvingBench, Workbench
 from tests.integrity.cheats_genuine import (
     BY_FREEZE,
     BY_GUARD,
@@ -13,6 +13,7 @@ from tests.integrity.cheats_genuine import (
     NAMED_PLUGIN,
     NOT_IN_WORKERS,
     REFUSED,
+    SOURCES,
     TOLD_ON_WORKERS,
     WORKERS,
 )
@@ -38,6 +39,12 @@ def test_refused(bench: Workbench, row: Row) -> None:
 @pytest.mark.parametrize("row", numbered(BY_FREEZE))
 def test_refused_by_the_freeze(bench: Workbench, row: Row) -> None:
     bench.check_cheat(row)
+
+
+@pytest.mark.cheats(12)
+@pytest.mark.parametrize("row", SOURCES, ids=lambda row: row.name)
+def test_refused_by_the_experiment(proving_bench: ProvingBench, row: Row) -> None:
+    proving_bench.check_disproven(row)
 
 
 @pytest.mark.cheats(22)

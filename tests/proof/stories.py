@@ -33,6 +33,7 @@ def plan(
     targets: Iterable[str],
     *,
     seconds: float = 240.0,
+    took: float | None = None,
 ) -> Trial:
     """Return a trial of a step: `red` lay there when RED exited, `green` came then."""
     write(root, red)
@@ -46,7 +47,9 @@ def plan(
         now=take_tree(root).files,
         frozen=frozenset(path for path in red if "test" in path),
         test_folders=("tests",),
+        red_rows=frozenset(chosen),
         seconds=seconds,
+        took=took,
     )
 
 

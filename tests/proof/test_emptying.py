@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from phase_gate.proof.emptying import empty, put_back
-from phase_gate.proof.nothing import FALSE, TRUE, Nothing
+from phase_gate.proof.emptying import NOTHING, empty, put_back
+from phase_gate.proof.inside import nothing
+from phase_gate.proof.inside.nothing import FALSE, TRUE, Nothing
 from phase_gate.source.functions import find_changed, find_functions
+
+
+@pytest.fixture(autouse=True)
+def as_in_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, NOTHING, nothing)
+
 
 SOURCE = '''\
 import functools

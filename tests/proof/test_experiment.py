@@ -14,7 +14,7 @@ from phase_gate.proof.model import Proof, TargetProof, Verdict
 from phase_gate.proof.sandbox import Visited
 from phase_gate.proof.talk import Heard
 from phase_gate.proof.task import record_of
-from phase_gate.proof.testing import Report, Reports, SandboxRun, _read_answers
+from phase_gate.proof.testing import Report, Reports, SandboxRun, read_answers
 from phase_gate.values import replace
 from phase_gate.workflow.settings import Configuration
 
@@ -34,7 +34,7 @@ def ran(**reports: Report) -> SandboxRun:
 
 
 def late(**reports: Report) -> SandboxRun:
-    return replace(ran(**reports), problem="it took longer than 30 s", is_late=True)
+    return replace(ran(**reports), problem="it took longer than 30 s", is_cut=True, is_late=True)
 
 
 BROKEN = SandboxRun(kind="mounted", seconds=0.1, problem="it took longer than 30 s")
@@ -79,15 +79,16 @@ def test_verdicts(controls: list[SandboxRun], treatments: list[SandboxRun], expe
 
 def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
     rows = [f"test_a.py::test_{name}" for name in ("a[1]", "a[2]", "b[1]", "b[2]", "c", "d")]
-    answers: list[dict[str, Any]] = [{"kind": "collected", "items": [{"id": row} for row in rows]}]
+    collected = {"kind": "collected", "items": [{"id": row} for row in rows], "dropped": []}
+    answers: list[dict[str, Any]] = [collected]
     for test_id in ("test_a.py::test_a[1]", "test_a.py::test_a[2]", "test_a.py::test_b[1]", "test_a.py::test_c"):
         answers.append({"kind": "started", "id": test_id})
-        said = {"outcome": "passed", "expected": False, "stage": "call", "seconds": 0.1}
+        said = {"outcome": "passed", "expected": False, "lie": "", "doubt": "", "files": []}
         answers.append({"kind": "report", "id": test_id, **said})
-    heard = Heard(answers=tuple(answers), seconds=30.0, is_late=True)
-    run = _read_answers(Visited(kind="mounted", heard=heard, folder=""))
-    assert run.problem == "it took longer than 30 s"
-    # A row of one has not run, and the last one that spoke may have been at work still.
+    heard = Heard(answers=tuple(answers), seconds=30.0, late="30 s")
+    run = read_answers(Visited(kind="mounted", heard=heard, folder=""), "")
+    assert run.problem == "it took longer than 30 s in test_a.py::test_c"
+    # A row of one has not run, and the last one was at work still.
     assert sorted(run.reports) == ["test_a.py::test_a[1]", "test_a.py::test_a[2]"]
 
 

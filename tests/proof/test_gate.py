@@ -103,6 +103,27 @@ def test_a_test_that_checks_nothing_closes_and_a_person_may_let_it_pass(sample: 
     assert waived.code == 13, "only a person at a terminal may"
 
 
+#: Right where the run of the user is, and nowhere else.
+KILLS = """\
+import os
+
+
+def add(a, b):
+    if os.getcwd() != {root!r} or os.path.ismount(os.getcwd()):
+        os._exit(3)
+    return a + b
+"""
+
+
+def test_code_that_kills_the_sandbox_closes_and_a_person_may_let_it_pass(sample: Sample) -> None:
+    green(sample, FAILING_TESTS[: FAILING_TESTS.index("\n\ndef test_sub")], KILLS.format(root=str(sample.root)))
+    ran, verdict = signal(sample)
+    assert (ran.code, verdict["metrics"]["targets_disproven"]) == (10, 1)
+    said = "ends the sandbox, twice: pytest ended too early in test_calc.py::test_add, with exit status 3"
+    assert [said in row["detail"] for row in verdict["findings"] if row["tier"] == "hard"] == [True]
+    assert "phase-gate waive targets-proven" in verdict["next_hint"]
+
+
 #: Every test has another row by it, and none can begin before the code is there.
 FOR_ALL = """\
 import calc

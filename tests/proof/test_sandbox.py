@@ -17,10 +17,14 @@ import pytest
 from phase_gate.proof import namespace
 from phase_gate.proof.copied import copy_project, remove_left_sandboxes, sandbox_folder
 from phase_gate.proof.sandbox import Kind, NoSandboxError, Sandbox
+from phase_gate.proof.talk import Limits
 from phase_gate.proof.testing import run_in_sandbox
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
+
+
+LIMITS = Limits(processor=240, clock=960)
 
 
 def kinds() -> list[Kind]:
@@ -31,7 +35,7 @@ def kinds() -> list[Kind]:
 def namespace_works() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         try:
-            run_in_sandbox(Sandbox(root=Path(folder)), ("--version",), timeout=60, kind="mounted")
+            run_in_sandbox(Sandbox(root=Path(folder)), ("--version",), limits=LIMITS, kind="mounted")
         except NoSandboxError:
             return False
     return True
@@ -46,7 +50,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 def enter(root: Path, kind: Kind, wanted: Iterable[str] = (), **contents: str) -> dict[str, bool]:
     sandbox = Sandbox(root=root, contents={f"{name}.py": text.encode() for name, text in contents.items()})
-    run = run_in_sandbox(sandbox, ("test_calc.py",), timeout=240, kind=kind, wanted=wanted)
+    run = run_in_sandbox(sandbox, ("test_calc.py",), limits=LIMITS, kind=kind, wanted=wanted)
     assert not run.problem, run.output
     assert run.kind == kind
     return {test_id: report.has_passed for test_id, report in run.reports.items()}
@@ -103,7 +107,9 @@ def test_stale_bytecode_is_not_believed(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
     write(tmp_path, {"calc.py": WRONG})
     for kind in kinds():
-        run = run_in_sandbox(Sandbox(root=tmp_path, folders=frozenset({""})), ("test_calc.py",), timeout=240, kind=kind)
+        run = run_in_sandbox(
+            Sandbox(root=tmp_path, folders=frozenset({""})), ("test_calc.py",), limits=LIMITS, kind=kind
+        )
         assert {each.has_passed for each in run.reports.values()} == {False}, kind
 
 
@@ -111,7 +117,7 @@ def test_a_module_from_the_project_itself_says_nothing(tmp_path: Path) -> None:
     there = str(tmp_path / "lib")
     test = f"import sys\n\nsys.path.insert(0, {there!r})\nfrom calc import add\n\n\ndef test_add():\n    pass\n"
     write(tmp_path, {"test_calc.py": test, "lib/calc.py": ADD})
-    run = run_in_sandbox(Sandbox(root=tmp_path), ("test_calc.py",), timeout=240, kind="copied")
+    run = run_in_sandbox(Sandbox(root=tmp_path), ("test_calc.py",), limits=LIMITS, kind="copied")
     assert run.problem == "lib/calc.py was imported from the project itself, not from the sandbox"
 
 
@@ -261,7 +267,7 @@ def test_a_link_to_the_project_itself_is_seen_though_the_sandbox_is_gone(tmp_pat
         "from calc import add\n\n\ndef test_add():\n    pass\n"
     )
     write(root, {"test_calc.py": test, "lib/calc.py": ADD})
-    run = run_in_sandbox(Sandbox(root=root), ("test_calc.py",), timeout=240, kind="copied")
+    run = run_in_sandbox(Sandbox(root=root), ("test_calc.py",), limits=LIMITS, kind="copied")
     assert run.problem == "lib/calc.py was imported from the project itself, not from the sandbox"
 
 
@@ -275,7 +281,7 @@ def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind
     test = f"import sys\n\nsys.path.insert(0, {str(site)!r})\n{TEST_ADD}".replace("calc", module)
     write(root, {"test_calc.py": test, "lib/shop/__init__.py": "", "lib/shop/calc.py": ADD})
     sandbox = Sandbox(root=root, contents={"lib/shop/calc.py": WRONG.encode()})
-    run = run_in_sandbox(sandbox, ("test_calc.py",), timeout=240, kind=kind)
+    run = run_in_sandbox(sandbox, ("test_calc.py",), limits=LIMITS, kind=kind)
     said = "lib/shop/calc.py was imported from an installed copy of it, not from the sandbox"
     assert run.problem == (said if is_stray else "")
 
@@ -297,7 +303,9 @@ def test_content_is_shared_where_the_file_system_can(tmp_path: Path, monkeypatch
 def test_silence_ends_a_run_and_tells_who_was_at_work(tmp_path: Path) -> None:
     tests = "import time\n\n\ndef test_a():\n    pass\n\n\ndef test_b():\n    time.sleep(3600)\n"
     write(tmp_path, {"test_calc.py": tests})
-    run = run_in_sandbox(Sandbox(root=tmp_path), ("test_calc.py",), timeout=240, silence=15)
+    run = run_in_sandbox(
+        Sandbox(root=tmp_path), ("test_calc.py",), limits=Limits(processor=240, clock=15, is_each=True)
+    )
     assert run.is_late
     assert list(run.reports) == ["test_calc.py::test_a"]
     assert run.at_work == "test_calc.py::test_b"
@@ -311,7 +319,7 @@ def test_functions_rows_and_lines_are_told(tmp_path: Path, kind: Kind) -> None:
         "@pytest.mark.parametrize('n', ['a', 'b'])\n@twice\ndef test_it(n):\n    if n == 'a':\n        assert n\n"
     )
     write(tmp_path, {"tests/test_calc.py": tests})
-    run = run_in_sandbox(Sandbox(root=tmp_path), ("tests",), timeout=240, is_traced=True, kind=kind)
+    run = run_in_sandbox(Sandbox(root=tmp_path), ("tests",), limits=LIMITS, is_traced=True, kind=kind)
     first, second = "tests/test_calc.py::test_it[a]", "tests/test_calc.py::test_it[b]"
     assert [(item.id, item.file, item.line, item.rows) for item in run.items] == [
         (first, "tests/test_calc.py", 12, {"n": 0}),

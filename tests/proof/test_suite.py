@@ -163,7 +163,7 @@ def test_ci_is_told(sample: Sample) -> None:
         pytest.param({"calc.py": CALC}, "nothing tried: pytest collected no test", id="no-tests"),
         pytest.param(
             {"conftest.py": "import nothing_here"},
-            "nothing tried: conftest.py can't be imported: no module named 'nothing_here'",
+            "nothing tried: conftest.py can't be imported: ModuleNotFoundError: No module named 'nothing_here'",
             id="broken",
         ),
     ],

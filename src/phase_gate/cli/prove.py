@@ -38,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exclude", metavar="GLOB", action="append", default=[], help="leave these test files out")
     parser.add_argument("--strict", action="store_true", help="with --base: exit 10 unless every test needs the change")
     parser.add_argument(
-        "--seconds", metavar="N", type=float, help="how long it may take; 30 unless set, 300 with --base"
+        "--seconds",
+        metavar="N",
+        type=float,
+        help="processor time of each run: 30 unless set, 300 with --base; with --suite, of the clock, for all of it",
     )
     parser.add_argument("--markdown", action="store_true", help="print Markdown, for the summary of a CI job")
     parser.add_argument("--keep-sandbox", metavar="DIR", help="copy both sandboxes there, and leave them")

@@ -25,8 +25,8 @@ class NewCodeProvider(Provider):
     def measure(self, context: EvidenceContext) -> Measured:
         document = context.recall("new_code")
         then = None if document is None else kept_from(document)
-        if then is None or then.problem:
-            return _unknown("nothing was kept when the cycle began" if then is None else then.problem)
+        if then is None:
+            return _unknown("nothing was kept when the cycle began")
         if context.coverage is None:
             return _unknown("no test ran")
         try:

@@ -18,8 +18,8 @@ from phase_gate.storage.lock import LockedError, RunLock
 from phase_gate.storage.ownership import is_in_environment
 from phase_gate.storage.tree.walk import SKIP_MARKS, SKIPPED_FOLDERS
 
-_PREFIX = "phase-gate-sandbox-"
-_LOCK = ".lock"
+#: What the name of a lock begins with, before that of its folder. Tests see the folder: it is named as any other is.
+_LOCKS = "phase-gate-"
 
 #: Folders that are copied although a walk for sources leaves them out: built extensions lie there.
 _COPIED = frozenset({"build", "dist"})
@@ -28,7 +28,7 @@ _COPIED = frozenset({"build", "dist"})
 @contextlib.contextmanager
 def sandbox_folder() -> Iterator[Path]:
     """Make an empty folder for a sandbox; it is gone afterwards."""
-    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX)))
+    folder = Path(os.path.realpath(tempfile.mkdtemp()))
     lock = RunLock(_lock_file(folder))
     try:
         lock.acquire()
@@ -40,8 +40,8 @@ def sandbox_folder() -> Iterator[Path]:
 
 def remove_left_sandboxes() -> None:
     """Remove the sandboxes of processes that were killed: ours by owner, and with a lock that is free."""
-    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*.lock"):
-        folder = path.with_suffix("")
+    for path in Path(tempfile.gettempdir()).glob(f"{_LOCKS}*.lock"):
+        folder = path.with_name(path.stem.removeprefix(_LOCKS))
         lock = RunLock(path)
         with contextlib.suppress(OSError, LockedError, StorageError):
             if path.lstat().st_uid != os.getuid():
@@ -52,7 +52,7 @@ def remove_left_sandboxes() -> None:
 
 
 def _lock_file(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.lock")
+    return folder.with_name(f"{_LOCKS}{folder.name}.lock")
 
 
 def place_in(folder: Path, root: Path) -> Path:
@@ -85,7 +85,7 @@ def copy_project(root: Path, target: Path) -> None:
             for name in folders
             if not _is_skipped(os.path.join(folder, name), name, top)
             and os.path.join(folder, name) != kept
-            and not name.startswith(_PREFIX)
+            and not _lock_file(Path(folder, name)).exists()
         ]
         below = os.path.join(target, os.path.relpath(folder, top))
         os.makedirs(below, exist_ok=True)
@@ -147,3 +147,12 @@ def _is_skipped(path: str, name: str, top: str) -> bool:
     return any(os.path.exists(os.path.join(path, mark)) for mark in SKIP_MARKS) or is_in_environment(
         os.path.join(path, "x"), top
     )
+
+
+def import_roots(root: Path) -> list[str]:
+    """Return the folders of the project that Python looks for modules in, from the root."""
+    top = os.path.realpath(root)
+    found = [os.path.realpath(each or os.getcwd()) for each in sys.path]
+    inside = [each for each in found if each.startswith(top + os.sep) and not is_in_environment(each + os.sep, top)]
+    inside += [os.path.join(top, name) for name in ("src",) if os.path.isdir(os.path.join(top, name))]
+    return [os.path.relpath(each, top) for each in dict.fromkeys(each for each in inside if os.path.isdir(each))]

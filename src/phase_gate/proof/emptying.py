@@ -6,6 +6,7 @@ Pure: texts in, texts out. Signature, decorators, async and generator nature sta
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Collection
 from typing import Literal
 
@@ -14,7 +15,8 @@ from phase_gate.source.functions import Function, FunctionNode, walk_functions
 #: What an emptied function gives: something false, or something true; or it changes what it was given, and no more.
 Stub = Literal["false", "true", "spoiling"]
 
-_MODULE = "phase_gate.proof.nothing"
+#: The module that emptied functions take their answer from: `inside.nothing`, by a name that no source can know.
+NOTHING = f"module_{os.urandom(8).hex()}"
 
 
 def empty(source: str, names: Collection[str], stub: Stub) -> str:
@@ -58,7 +60,7 @@ def _column(line: str, offset: int) -> int:
 
 
 def _body(function: Function, node: FunctionNode, stub: Stub) -> list[str]:
-    nothing = f"__import__({_MODULE!r}, fromlist=['x'])"
+    nothing = f"__import__({NOTHING!r}, fromlist=['x'])"
     value = f"{nothing}.spoil(locals())" if stub == "spoiling" else f"{nothing}.{stub.upper()}"
     if _is_generator(node):
         # What is iterated over is empty, or has the value in it: a test may want that nothing comes.

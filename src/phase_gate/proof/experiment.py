@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Literal
 
-from phase_gate.gate.inventory import split_id
+from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.model import DISPROVEN, UNPROVEN, Outcome, Proof, TargetProof, Verdict
 from phase_gate.proof.testing import Report, Reports, SandboxRun
 
@@ -19,11 +19,11 @@ def outcome_of(target: str, run: SandboxRun | None, rows: Collection[str] | None
 
     :param rows: the rows that count; where left out, all of them.
     """
-    # What ended before the time was over counts; a copied sandbox has not told then where its modules came from.
-    if run is None or (run.problem and not (run.is_late and run.kind == "mounted")):
+    # What ended before it was cut counts; a copied sandbox may not have told where its modules came from.
+    if run is None or (run.problem and not (run.is_cut and (run.kind == "mounted" or run.modules))):
         return "unknown"
     reports = list(reports_of(target, run.reports, rows))
-    if not reports:
+    if not reports or any(report.doubt for report in reports):
         return "unknown"
     if any(not report.has_passed and not report.is_skipped for report in reports):
         return "fails"
@@ -71,11 +71,13 @@ def judge_target(
     rows: Collection[str],
     is_structural: bool,
     has_control: bool = True,
+    has_passed: bool = False,
 ) -> TargetProof:
     """Return what both runs say about a target; each may have been made twice.
 
     :param rows: those that failed in RED.
     :param has_control: it was to be tried without the change, too.
+    :param has_passed: it passes with the change where there is no sandbox.
     """
     before = [outcome_of(target, run, rows) for run in controls]
     after = [outcome_of(target, run) for run in treatments]
@@ -91,6 +93,8 @@ def judge_target(
         verdict = "fails-with"
         failure = first_failure(target, treatments[0])
         why = "" if failure is None else failure.message
+        if failure is not None and failure.lack:
+            verdict, why = "unknown", f"with the change: {failure.lack}: {failure.message}"
     elif control == "passes":
         verdict = "passes-without"
     elif control == "skipped":
@@ -98,10 +102,14 @@ def judge_target(
         why = "it is skipped without the change"
     elif treatment == "unknown" or (has_control and control == "unknown"):
         verdict = "unknown"
-        why = _why_unknown(controls, treatments)
-    if verdict in DISPROVEN and any(run.is_late for run in (*controls, *treatments)):
+        why = _why_unknown(target, controls, treatments)
+    if verdict in DISPROVEN and any(run.is_cut for run in (*controls, *treatments)):
         verdict = "unknown"  # a run that did not end speaks against nothing
-        why = _why_unknown(controls, treatments)
+        why = _why_unknown(target, controls, treatments)
+    if has_passed and (ending := _find_ending(target, treatments)):
+        # Unless that is just what the target does to it, and to nothing else.
+        verdict = "fails-with"
+        why = f"it passes outside, and ends the sandbox, twice: {ending}"
     failing = controls if treatment in ("passes", "skipped") else treatments
     failure = first_failure(target, failing[0]) if failing else None
     unfound = failing[0].missing if failing else ""
@@ -129,12 +137,24 @@ def _settle(outcomes: list[Outcome]) -> Outcome | Literal["flaky"]:
     return next(iter(known), "unknown")
 
 
-def _why_unknown(controls: tuple[SandboxRun, ...], treatments: tuple[SandboxRun, ...]) -> str:
+def _why_unknown(target: str, controls: tuple[SandboxRun, ...], treatments: tuple[SandboxRun, ...]) -> str:
     for name, runs in (("without the change", controls), ("with the change", treatments)):
         problems = [run.problem for run in runs if run.problem]
-        if problems:
-            return f"{name}: {problems[0]}"
+        doubts = [report.doubt for run in runs for report in reports_of(target, run.reports) if report.doubt]
+        if problems or doubts:
+            return f"{name}: {(*problems, *doubts)[0]}"
     return "it did not run in the sandbox"
+
+
+def _find_ending(target: str, treatments: tuple[SandboxRun, ...]) -> str:
+    """Return how a target, and no other, ended the sandbox each time that it was tried; empty if it did not."""
+    if len(treatments) < 2 or any(outcome_of(target, run) != "unknown" for run in treatments):
+        return ""
+    last = treatments[-1]
+    is_its_own = all(run.is_cut and not run.is_lack for run in treatments) and (
+        not last.at_work or bare_id(last.at_work) == target
+    )
+    return last.problem if is_its_own else ""
 
 
 def is_objection(target: TargetProof, *, required: bool) -> bool:

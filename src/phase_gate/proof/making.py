@@ -21,7 +21,7 @@ from phase_gate.proof.excuses import excuse_built
 from phase_gate.proof.experiment import first_failure, has_failed_by_check, judge_target, outcome_of
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
 from phase_gate.proof.negative import ChangedCode, find_vacuous
-from phase_gate.proof.rows import judge_rows, name_references
+from phase_gate.proof.rows import find_changed_rows, judge_rows, name_references
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox, keep_sandbox
 from phase_gate.proof.testing import SandboxRun, run_in_sandbox
 from phase_gate.proof.trial import Sandboxes, Trial, name_laid_in
@@ -34,8 +34,8 @@ Show = Callable[[str], None]
 
 #: Seconds that a proof may take before it says what it does.
 _PATIENCE = 1.0
-#: How often the time of a control has to be left for a second one, so that the emptied functions get theirs.
-_SPARE = 3
+#: Runs that a proof may take: what is left then is unknown. A number, not seconds, so that it is the same when busy.
+MOST_STARTS = 100
 
 
 def key_of(trial: Trial) -> str:
@@ -62,8 +62,6 @@ def make_proof(trial: Trial, *, at: str, show: Show = lambda text: None, keep_in
     :param keep_in: a folder to copy both sandboxes into, for people who want to look.
     """
     began = time.monotonic()
-    if trial.then.problem:
-        return Proof(problem=trial.then.problem, key=key_of(trial), at=at)
     if not trial.targets:
         return Proof(problem="there are no targets", key=key_of(trial), at=at)
     try:
@@ -83,14 +81,17 @@ class Experiment:
     def __init__(self, trial: Trial, show: Show) -> None:
         self._trial, self._show = trial, show
         self._began = time.monotonic()
-        self._deadline = self._began + trial.seconds
         self._starts = 0
         self._words = trial.words
         self._kind = ""
-        self._notes: list[str] = []
         #: Files in whose lines a target fails by its own check.
         self._checked = trial.frozen | trial.sources_with_tests
         self.sandboxes = Sandboxes(trial)
+        self._notes = [
+            f"{path} was too large to be kept: the sandboxes have it as it is now" for path in self.sandboxes.too_large
+        ]
+        #: Built modules that the targets can't do without.
+        self._built: list[str] = []
         self._before = self.sandboxes.before
         sources = sorted(
             path
@@ -120,13 +121,15 @@ class Experiment:
     ) -> SandboxRun:
         """Run the targets in a sandbox.
 
-        :param limit: seconds that this run may take, where that is less than what is left.
+        :param is_watched: it is told which of the changed functions they call.
+        :param limit: processor seconds that this run may take, where that is less than what any run may take.
         :param stand_ins: target -> the name that something stands in for.
         """
-        left = self._deadline - time.monotonic()
-        wanted = tuple(targets)
-        if left <= 0:
-            return SandboxRun(kind="mounted", seconds=0.0, problem=f"more than {self._trial.seconds:g} s were needed")
+        if self._starts >= MOST_STARTS:
+            return SandboxRun(kind="mounted", seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
+        wanted, limits = tuple(targets), self._trial.limits
+        if limit < limits.processor:
+            limits = replace(limits, processor=limit, clock=limits.clock * limit / limits.processor)
         watched = {
             path: {str(each.first_line): f"{path}::{each.name}" for each in functions if each.is_watched}
             for path, functions in self._functions.items()
@@ -135,7 +138,7 @@ class Experiment:
         run = run_in_sandbox(
             sandbox,
             (*self._trial.options, *self._words, *files),
-            timeout=min(left, limit),
+            limits=limits,
             wanted=wanted,
             watched=watched if is_watched else None,
             stand_ins=stand_ins,
@@ -179,7 +182,8 @@ class Experiment:
         failing = [each.id for each in targets if each.verdict == "fails-with"]
         if failing:
             treatments = (*treatments, self.enter(sandbox, failing))
-        controls = (*controls, *self._control_again(controls, is_doubted=any(each.is_disproven for each in targets)))
+        is_doubted = any(each.is_disproven for each in targets) or bool(find_changed_rows(controls, treatments[0]))
+        controls = (*controls, *self._control_again(controls, is_doubted=is_doubted))
         targets = self._judge(controls, treatments)
         if trial.has_control and not trial.has_present_tests:
             targets, notes = judge_rows(targets, controls, treatments[0], self._reader(sandbox))
@@ -205,7 +209,8 @@ class Experiment:
             has_control=trial.has_control,
             starts=self._starts,
         )
-        return excuse_built(proof, {path for run in controls for path in run.built}, self.sandboxes.changed)
+        built = {path for run in controls for path in run.built}
+        return excuse_built(proof, built, self._built, self.sandboxes.changed)
 
     def _had_another_body(self) -> dict[str, Function]:
         """Return the functions that had a body in RED, and have another one now."""
@@ -244,14 +249,12 @@ class Experiment:
     def _control_again(self, controls: tuple[SandboxRun, ...], *, is_doubted: bool) -> tuple[SandboxRun, ...]:
         """Run the targets without the change once more: one that fails only the first time fails by itself.
 
-        Where nothing is in doubt, the time that is left belongs to the functions first.
+        Where nothing is in doubt, the run of RED was the first time.
         """
-        left = self._deadline - time.monotonic()
-        if not controls or (not is_doubted and left < _SPARE * controls[0].seconds):
+        if not controls or controls[0].is_cut or (self._trial.red_rows and not is_doubted):
             return ()
         with self._told("proof: the targets without the change, once more"):
-            again = self.enter(self.sandboxes.control(), self._trial.targets)
-        return () if again.is_late and not is_doubted else (again,)
+            return (self.enter(self.sandboxes.control(), self._trial.targets),)
 
     def _imported_outside(self, controls: tuple[SandboxRun, ...]) -> tuple[str, ...]:
         outside = self._trial.outside
@@ -264,22 +267,28 @@ class Experiment:
         sandbox = self.sandboxes.treatment()
         run = self.enter(sandbox, trial.targets, is_watched=True)
         failing = [target for target in trial.targets if outcome_of(target, run) == "fails"]
-        needed = self._needed(failing, run) if failing else []
-        if not needed:
+        needed = self._needed(failing, run)
+        if needed:
+            wider = self.sandboxes.treatment(needed)
+            # What they need to be imported is code of the step, wherever it lies.
+            self._look_at(path for path in needed if path.endswith(".py"))
+            again = self.enter(wider, trial.targets, is_watched=True)
+            if not again.is_cut and not any(outcome_of(target, again) == "fails" for target in failing):
+                self._built = [path for path in needed if path in self.sandboxes.built]
+                if not self._built:
+                    self._notes.append(name_laid_in("the targets", needed))
+                return wider, (again,)
+        if not run.is_cut or run.is_lack:
             return sandbox, (run,)
-        wider = self.sandboxes.treatment(needed)
-        # What they need to be imported is code of the step, wherever it lies.
-        self._look_at(path for path in needed if path.endswith(".py"))
-        again = self.enter(wider, trial.targets, is_watched=True)
-        if any(outcome_of(target, again) == "fails" for target in failing):
-            return sandbox, (run,)
-        self._notes.append(name_laid_in("the targets", needed))
-        return wider, (again,)
+        # It died, or never ended. Once more: that may have been an accident.
+        again = self.enter(sandbox, trial.targets, is_watched=True)
+        return sandbox, ((run, again) if again.is_cut else (again,))
 
     def _needed(self, failing: list[str], run: SandboxRun) -> list[str]:
-        """Return the left-out files that failing targets ask for: modules that are missing, and data."""
+        """Return the left-out files that failing targets, or a conftest, ask for: missing modules, and data."""
         failures = [failure for target in failing if (failure := first_failure(target, run)) is not None]
-        return self.sandboxes.needed(failure.missing for failure in failures)
+        missing = [run.missing, *(failure.missing for failure in failures)]
+        return self.sandboxes.needed(missing) if failing or run.missing else []
 
     def _judge(self, controls: tuple[SandboxRun, ...], treatments: tuple[SandboxRun, ...]) -> tuple[TargetProof, ...]:
         trial = self._trial
@@ -298,6 +307,7 @@ class Experiment:
                 and target not in trial.old
                 and not has_failed_by_check(target, controls, self._checked),
                 has_control=trial.has_control,
+                has_passed=trial.took is not None,
             )
             for target in trial.targets
         )

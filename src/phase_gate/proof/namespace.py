@@ -121,7 +121,7 @@ def _enter(root: str) -> None:
     if not is_root:
         _map_ids(f"0 {uid} 1", f"0 {gid} 1")
     _mount("none", "/", None, _PRIVATE | _RECURSIVE, None)
-    memory = tempfile.mkdtemp(prefix="phase-gate-sandbox-")
+    memory = tempfile.mkdtemp()
     try:
         _mount("tmpfs", memory, "tmpfs", 0, "mode=700")
         upper, work = os.path.join(memory, "upper"), os.path.join(memory, "work")

@@ -37,7 +37,7 @@ class ChangedRow(Value):
         return f"[{self.row}] {self.parameter} was {_shorten(self.before)} in RED, and is {_shorten(self.after)} now"
 
 
-def _find_changed(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> list[ChangedRow]:
+def find_changed_rows(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> list[ChangedRow]:
     """Return the plain values that follow the change: those that are the same in every control."""
     values = [{item.id: item.values for item in run.items} for run in controls]
     after = {item.id: item.values for item in treatment.items}
@@ -62,7 +62,7 @@ def judge_rows(
     """
     refuted: dict[str, str] = {}
     notes = []
-    for each in _find_changed(controls, treatment):
+    for each in find_changed_rows(controls, treatment):
         tree = parse_source(read(split_id(each.id)[0]))
         # One control does not show that the value is the same every time; None in RED is a value that was missing.
         if len(controls) > 1 and each.before != "None" and _has_written_id(tree, each):

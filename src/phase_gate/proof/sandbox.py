@@ -7,10 +7,8 @@ back through a socket; nothing of the user's is written, and nothing stays behin
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,10 +16,9 @@ from typing import Any, Literal
 
 from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
-from phase_gate.proof.copied import copy_project, place_in, remove_left_sandboxes, sandbox_folder
-from phase_gate.proof.origins import import_roots
-from phase_gate.proof.talk import Conversation, Heard, ended, start
-from phase_gate.values import Value, field
+from phase_gate.proof.copied import copy_project, import_roots, place_in, remove_left_sandboxes, sandbox_folder
+from phase_gate.proof.talk import Conversation, Heard, Limits, ended, start
+from phase_gate.values import Value, field, replace
 
 #: How a sandbox is made: at the project's own path, or in a copied folder.
 Kind = Literal["mounted", "copied"]
@@ -46,17 +43,12 @@ class NoSandboxError(Exception):
 class Visit(Value):
     """A pytest that is to run in a sandbox."""
 
-    #: What starts it.
-    command: tuple[str, ...]
     #: What it is told on the command line; a copied sandbox has its own path in these.
     arguments: tuple[str, ...]
-    #: What it is told on the line, and the variable that says where that is.
+    #: What the reporter is told.
     order: Mapping[str, Any]
-    variable: str
     environment: Mapping[str, str]
-    #: Seconds; and seconds without a word.
-    timeout: float
-    silence: float = math.inf
+    limits: Limits
 
 
 class Visited(Value):
@@ -87,6 +79,9 @@ def _refuse_windows() -> None:
         raise NoSandboxError("there are no sandboxes on Windows: use Linux or macOS, or WSL")
 
 
+#: What runs in there.
+_INSIDE = Path(__file__).with_name("inside")
+
 #: Once it was refused here, it will be refused again.
 _refused: set[str] = set()
 
@@ -105,86 +100,73 @@ def _may_mount(root: Path) -> bool:
 
 def _visit_mounted(sandbox: Sandbox, visit: Visit) -> Heard | None:
     """Return what was heard; None where no sandbox can be made this way."""
-    with _start_mounted(sandbox, visit) as (conversation, process):
-        heard = conversation.hear(process, visit.timeout, visit.silence)
-    if heard.status == namespace.NO_SANDBOX and not heard.answers:
-        _refused.add("mounted")
-        return None
-    return heard
-
-
-@contextlib.contextmanager
-def _start_mounted(sandbox: Sandbox, visit: Visit) -> Iterator[tuple[Conversation, subprocess.Popen[bytes]]]:
     root = os.path.realpath(sandbox.root)
     plan_out, plan_in = os.pipe()
-    with sandbox_folder() as temporary, Conversation({**visit.order, "root": root}) as conversation:
+    with sandbox_folder() as temporary, _called(visit, root, temporary, {}) as (conversation, command, environment):
         plan = {
             "root": root,
             "uid": os.getuid(),
             "gid": os.getgid(),
             "left_out": sorted(sandbox.left_out),
             "caches": sorted(sandbox.folders),
-            "command": [*visit.command, *_arguments(visit.arguments, temporary)],
-            "environment": {
-                **visit.environment,
-                visit.variable: str(conversation.number),
-                # The repository may begin above the root, and so outside of what is mounted there.
-                "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
-                "GIT_OPTIONAL_LOCKS": "0",
-                **_own_bytecode(visit.environment, temporary),
-            },
+            "command": command,
+            # The repository may begin above the root, and so outside of what is mounted there.
+            "environment": {**environment, "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"},
         }
         launcher = [sys.executable, "-I", "-S", namespace.__file__, str(plan_out)]
-        inherited = (plan_out, conversation.number)
         try:
-            process = start(launcher, root, os.environ, inherited)
+            process = start(launcher, root, os.environ, (plan_out, conversation.number))
         finally:
             os.close(plan_out)
         with contextlib.suppress(BrokenPipeError), os.fdopen(plan_in, "wb") as target:
             namespace.write_plan(target, plan, dict(sandbox.contents))
         with ended(process):
-            yield conversation, process
-
-
-def _arguments(words: tuple[str, ...], temporary: Path) -> tuple[str, ...]:
-    # What tests write into temporary folders: not among the user's, of which pytest keeps only the last three.
-    return (*words, f"--basetemp={temporary / 'made'}") if words else ()
-
-
-def _own_bytecode(environment: Mapping[str, str], temporary: Path) -> dict[str, str]:
-    """Return the place of bytecode where the user has named one outside of the project: the sandbox's own."""
-    name = "PYTHONPYCACHEPREFIX"
-    return {name: str(temporary / "bytecode")} if environment.get(name) else {}
+            heard = conversation.hear(process, visit.limits)
+    if heard.status == namespace.NO_SANDBOX and not heard.answers:
+        _refused.add("mounted")
+        return None
+    return heard
 
 
 def _visit_copied(sandbox: Sandbox, visit: Visit) -> Visited:
-    with _start_copied(sandbox, visit) as (conversation, process, folder):
-        return Visited(kind="copied", heard=conversation.hear(process, visit.timeout, visit.silence), folder=folder)
-
-
-@contextlib.contextmanager
-def _start_copied(sandbox: Sandbox, visit: Visit) -> Iterator[tuple[Conversation, subprocess.Popen[bytes], str]]:
     root = os.path.realpath(sandbox.root)
     with sandbox_folder() as made, sandbox_folder() as temporary:
         folder = _place(sandbox, made)
         _furnish(sandbox, folder)
         roots = [str(folder / path) if path != "." else str(folder) for path in import_roots(sandbox.root)]
         others = [visit.environment["PYTHONPATH"]] if visit.environment.get("PYTHONPATH") else []
-        order = {**visit.order, "root": str(folder)}
-        with Conversation(order) as conversation:
-            given = {
-                **visit.environment,
-                visit.variable: str(conversation.number),
-                "PYTHONPATH": os.pathsep.join([*roots, *others]),
-                # Its bytecode must not be taken for that of the sources that it was copied from, nor the other way.
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "GIT_OPTIONAL_LOCKS": "0",
-                **_own_bytecode(visit.environment, temporary),
-            }
-            words = _arguments(tuple(word.replace(root, str(folder)) for word in visit.arguments), temporary)
-            process = start([*visit.command, *words], str(folder), given, (conversation.number,))
+        more = {
+            "PYTHONPATH": os.pathsep.join([*roots, *others]),
+            # Its bytecode must not be taken for that of the sources that it was copied from, nor the other way.
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        words = tuple(word.replace(root, str(folder)) for word in visit.arguments)
+        moved = replace(visit, arguments=words)
+        with _called(moved, str(folder), temporary, more) as (conversation, command, environment):
+            process = start(command, str(folder), environment, (conversation.number,))
             with ended(process):
-                yield conversation, process, str(folder)
+                return Visited(kind="copied", heard=conversation.hear(process, visit.limits), folder=str(folder))
+
+
+@contextlib.contextmanager
+def _called(
+    visit: Visit, root: str, temporary: Path, more: Mapping[str, str]
+) -> Iterator[tuple[Conversation, list[str], dict[str, str]]]:
+    """Lay the reporter out for one run; give the line to it, and the command and the environment that it is loaded by.
+
+    :param more: variables of this kind of sandbox.
+    """
+    environment = {**visit.environment, "GIT_OPTIONAL_LOCKS": "0", **more}
+    if environment.get("PYTHONPYCACHEPREFIX"):
+        # The user has named a place of bytecode outside of the project: the sandbox has its own.
+        environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
+    path = {name: text for name, text in environment.items() if name == "PYTHONPATH"}
+    order = {**visit.order, "root": root, "temporary": str(temporary / "made"), "path": path}
+    with Conversation(order) as conversation:
+        package = f"plugin_{os.urandom(6).hex()}_{conversation.number}"
+        shutil.copytree(_INSIDE, temporary / package, ignore=shutil.ignore_patterns("__pycache__"))
+        environment["PYTHONPATH"] = os.pathsep.join([str(temporary), *path.values()])
+        yield conversation, [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *visit.arguments], environment
 
 
 def keep_sandbox(sandbox: Sandbox, folder: Path) -> None:

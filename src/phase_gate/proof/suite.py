@@ -18,16 +18,18 @@ from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.base import settings_of_root
 from phase_gate.proof.model import Shown
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox
+from phase_gate.proof.talk import Limits
 from phase_gate.proof.testing import SandboxRun, run_in_sandbox
 from phase_gate.proof.unfailing import AlteredProof, passing_items, read_inside, try_altered
 from phase_gate.report.ci import Place
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 from phase_gate.visible import count, show_rows
 
 Show = Callable[[str], None]
 
-#: Seconds that a test may take that expects something else, unless the whole suite takes longer.
-_LEAST_SECONDS = 30.0
+#: Seconds that a test may take that expects something else, by the processor and by the clock, unless the whole suite
+#: takes longer.
+_LEAST_SECONDS, _LEAST_BY_CLOCK = 30.0, 120.0
 #: Short tracebacks: almost every altered test has one, and none is shown.
 _QUIETLY = ("-q", "--tb=line", "-p", "no:cacheprovider")
 
@@ -85,7 +87,7 @@ def prove_suite(
 class _Suite:
     def __init__(self, root: Path, paths: tuple[str, ...], ends_at: float, show: Show) -> None:
         self._root, self._paths, self._ends_at, self._show = root, paths, ends_at, show
-        self._silence = math.inf
+        self._limits = Limits(processor=math.inf, clock=math.inf)
         self._alone = 0
         self.starts = 0
 
@@ -98,7 +100,9 @@ class _Suite:
         if not passing:
             messages = [report.message for report in run.reports.values() if report.message]
             return SuiteProof(problem=f"no test passes as it is: {messages[0] if messages else run.problem}")
-        self._silence = max(_LEAST_SECONDS, run.seconds)
+        self._limits = Limits(
+            processor=max(_LEAST_SECONDS, run.seconds), clock=max(_LEAST_BY_CLOCK, run.seconds), is_each=True
+        )
         return SuiteProof(
             tests=len({bare_id(item.id) for item in run.items}),
             passing=len({bare_id(item.id) for item in passing}),
@@ -126,10 +130,9 @@ class _Suite:
         return run_in_sandbox(
             Sandbox(root=self._root, contents=contents, folders=frozenset(map(os.path.dirname, contents))),
             (*_QUIETLY, *arguments),
-            timeout=max(0.0, self._ends_at - time.monotonic()),
+            limits=replace(self._limits, clock=max(0.0, min(self._limits.clock, self._ends_at - time.monotonic()))),
             wanted=wanted,
             is_traced=is_traced,
-            silence=self._silence,
         )
 
 

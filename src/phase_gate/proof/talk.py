@@ -1,18 +1,18 @@
 """Our end of the line to a process that we started: what it is asked, what it answers, and its end whatever happens.
 
-`phase_gate.proof.line` is the other end.
+The other end is in `reporter`, which runs there.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import selectors
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -27,6 +27,21 @@ _OUTPUT_KEPT = 4000
 _GRACE = 20.0
 
 
+#: Seconds between two looks at what a process uses.
+_LOOK = 1.0
+
+
+class Limits(Value):
+    """What a process and all that it starts may take."""
+
+    #: Seconds of processors, all of them together: a busy machine does not change these. Counted on Linux.
+    processor: float
+    #: Seconds of the clock: for what waits, and never ends.
+    clock: float
+    #: Both are counted anew with every word: for a run of many tests, of which none may take longer than that.
+    is_each: bool = False
+
+
 class Heard(Value):
     """What was said until the process ended."""
 
@@ -35,10 +50,13 @@ class Heard(Value):
     seconds: float
     #: The end of what it printed.
     output: str = ""
-    is_late: bool = False
+    #: The limit that it went over, in words; empty if it ended by itself.
+    late: str = ""
     status: int = 0
     #: The user stopped it.
     is_interrupted: bool = False
+    #: It was killed, and the system had no memory left.
+    is_out_of_memory: bool = False
 
 
 class Conversation:
@@ -63,35 +81,33 @@ class Conversation:
         self._ours.close()
         self._theirs.close()
 
-    def hear(self, process: subprocess.Popen[bytes], timeout: float, silence: float = math.inf) -> Heard:
-        """Read until the process has ended, or its time is over.
-
-        :param silence: seconds without a word after which its time is over, too.
-        """
+    def hear(self, process: subprocess.Popen[bytes], limits: Limits) -> Heard:
+        """Read until the process has ended, or is over its limits."""
         self._theirs.close()
-        began = time.monotonic()
+        usage, kills = _Usage(process.pid, limits), _count_memory_kills()
         said, printed = bytearray(), bytearray()
-        is_late = is_interrupted = False
+        late, is_interrupted = "", False
         with selectors.DefaultSelector() as waiting, ended(process):
             waiting.register(self._ours, selectors.EVENT_READ, said)
             assert process.stdout is not None, "it is a pipe"
             waiting.register(process.stdout, selectors.EVENT_READ, printed)
             try:
-                is_late = _listen(waiting, process, began + timeout, silence)
+                late = _listen(waiting, process, usage)
             except KeyboardInterrupt:
                 is_interrupted = True
                 # It has a group of its own: what the terminal sends does not reach it.
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGINT)
                 with contextlib.suppress(KeyboardInterrupt):
-                    _listen(waiting, process, time.monotonic() + _GRACE)
+                    _listen(waiting, process, _Usage(process.pid, Limits(processor=_GRACE, clock=_GRACE)))
         return Heard(
             answers=tuple(_with_word(bytes(said), self._word)),
-            seconds=time.monotonic() - began,
-            output=bytes(printed[-_OUTPUT_KEPT:]).decode("utf-8", "replace"),
-            is_late=is_late,
+            seconds=usage.seconds,
+            output=bytes(printed).decode("utf-8", "replace"),
+            late=late,
             status=process.returncode,
             is_interrupted=is_interrupted,
+            is_out_of_memory=process.returncode == -signal.SIGKILL and _count_memory_kills() > kills,
         )
 
 
@@ -105,27 +121,75 @@ def _with_word(said: bytes, word: str) -> Iterator[Mapping[str, Any]]:
             yield answer
 
 
-def _listen(
-    waiting: selectors.BaseSelector, process: subprocess.Popen[bytes], ends_at: float, silence: float = math.inf
-) -> bool:
-    """Read until the process ends; return whether its time was over before."""
-    silent_since = time.monotonic()
+def _listen(waiting: selectors.BaseSelector, process: subprocess.Popen[bytes], usage: _Usage) -> str:
+    """Read until the process ends; return the limit that it went over before, in words."""
     while waiting.get_map():
-        left = min(ends_at, silent_since + silence) - time.monotonic()
-        if left <= 0:
-            return True
+        if late := usage.find_excess():
+            return late
         # A grandchild may hold the output open for ever: the end of the process is what counts.
-        if _read_ready(waiting, min(left, 0.05)):
-            silent_since = time.monotonic()
+        if _read_ready(waiting, 0.05):
+            usage.hear_word()
         elif process.poll() is not None:
             while _read_ready(waiting, 0):
                 pass
             break
     while process.poll() is None:
-        if time.monotonic() > ends_at:
-            return True
+        if late := usage.find_excess():
+            return late
         time.sleep(0.01)
-    return False
+    return ""
+
+
+class _Usage:
+    """What a process and those that it has started use, looked at now and then."""
+
+    def __init__(self, pid: int, limits: Limits) -> None:
+        self._pid, self._limits = pid, limits
+        self._began = self._counted_from = self._looked = time.monotonic()
+        #: Processor seconds at the last look, and at the last word.
+        self._used = self._used_before = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def hear_word(self) -> None:
+        if self._limits.is_each:
+            self._counted_from, self._used_before = time.monotonic(), self._used
+
+    def find_excess(self) -> str:
+        """Return the limit that is over, in words; empty if none is."""
+        now, limits = time.monotonic(), self._limits
+        if now - self._counted_from > limits.clock:
+            return f"{limits.clock:.0f} s"
+        if now - self._looked < _LOOK:
+            return ""
+        self._looked = now
+        self._used = _processor_seconds(self._pid)
+        is_over = self._used - self._used_before > limits.processor
+        return f"{limits.processor:.0f} s of processor time" if is_over else ""
+
+
+def _count_memory_kills() -> int:
+    """Return how many processes Linux has killed since it started because there was no memory; 0 on other systems."""
+    try:
+        with open("/proc/vmstat", encoding="ascii") as rows:
+            return next((int(row.split()[1]) for row in rows if row.startswith("oom_kill ")), 0)
+    except OSError:
+        return 0
+
+
+def _processor_seconds(session: int) -> float:
+    """Return what the processes of a session have taken, with their children that have ended; 0.0 where none tells."""
+    ticks = 0
+    for name in os.listdir("/proc") if sys.platform.startswith("linux") else ():
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                # The name of the program stands in brackets, and may hold some itself.
+                fields = file.read().rpartition(")")[2].split()
+                if int(fields[3]) == session:
+                    ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _read_ready(waiting: selectors.BaseSelector, timeout: float) -> bool:
@@ -138,6 +202,8 @@ def _read_ready(waiting: selectors.BaseSelector, timeout: float) -> bool:
             part = b""
         if part:
             key.data.extend(part)
+            if not isinstance(key.fileobj, socket.socket):
+                del key.data[:-_OUTPUT_KEPT]  # it may print for ever
             has_read = True
         else:
             waiting.unregister(key.fileobj)

@@ -15,12 +15,12 @@ from phase_gate.gate.proofs import GUARD, say_no_proof, wants_proof
 from phase_gate.gate.rejudging import evaluate_again
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
-from phase_gate.proof.arguments import parse_options, words_of_red
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.making import make_proof
 from phase_gate.proof.model import MEANINGS, UNPROVEN, Proof, TargetProof, say_broken
 from phase_gate.proof.provider import files_at_beginning
+from phase_gate.proof.testing import parse_options, words_of_red
 from phase_gate.proof.trial import Trial
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.keeping import Kept, hidden_sources
@@ -55,7 +55,7 @@ def prove(
     settings = task.project.configuration.proof
     if settings.mode == "off":
         return None
-    proof = _make(task, phase, files, seconds=settings.seconds, at=at, show=show)
+    proof = _make(task, phase, files, tree, seconds=settings.seconds, at=at, show=show)
     record = record_of(proof, task, tree=tree, iteration=iteration, required=settings.mode == "required")
     return Event(kind="proved", data={"proof": to_json(record)}, at=at)
 
@@ -64,6 +64,7 @@ def _make(
     task: Task,
     phase: Phase,
     files: Mapping[str, str],
+    tree: str,
     *,
     seconds: float,
     at: str,
@@ -77,7 +78,17 @@ def _make(
     trial = trial_of(task, phase, files, at=at)
     if isinstance(trial, Proof):
         return trial
-    return make_proof(replace(trial, seconds=seconds), at=at, show=show, keep_in=keep_in)
+    return make_proof(
+        replace(trial, seconds=seconds, took=_took_outside(task.state, tree)), at=at, show=show, keep_in=keep_in
+    )
+
+
+def _took_outside(state: State, tree: str) -> float | None:
+    """Return how long the targets took in the last run, if that passed on these files."""
+    measured = state.measurement
+    if measured is None or measured.tree != tree or measured.metrics.get("tests_failing") != 0:
+        return None
+    return measured.targets_s
 
 
 def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> Trial | Proof:
@@ -272,7 +283,7 @@ def prove_now(
 ) -> Proof:
     """Make the proof of the present phase by hand, and record it. Raises NotAllowedError where there is none to make.
 
-    :param seconds: how long it may take, where that is not what the project says.
+    :param seconds: processor time that a run may take, where that is not what the project says.
     """
     state = task.state
     phase = task.rules.phase(state.phase or "")
@@ -289,7 +300,7 @@ def prove_now(
         )
     tree = task.tree
     allowed = settings.seconds if seconds is None else seconds
-    proof = _make(task, phase, tree.files, seconds=allowed, at=at, show=show, keep_in=keep_in)
+    proof = _make(task, phase, tree.files, tree.digest, seconds=allowed, at=at, show=show, keep_in=keep_in)
     if proof.problem and not proof.key:
         return proof  # there was nothing to try
     record = record_of(proof, task, tree=tree.digest, iteration=state.iteration, required=settings.mode == "required")

@@ -1,21 +1,27 @@
-"""Run tests in a sandbox, and say how each ended."""
+"""Run tests in a sandbox, and say how each ended: what pytest is called with, and what its answers mean."""
 
 from __future__ import annotations
 
-import math
+import ast
+import errno
 import os
-import sys
-from collections.abc import Iterable, Mapping
+import posixpath
+import signal
+from collections.abc import Collection, Iterable, Mapping
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.proof.origins import find_built, find_stray
-from phase_gate.proof.reporter import VARIABLE
+from phase_gate.proof.emptying import NOTHING
 from phase_gate.proof.sandbox import Kind, Sandbox, Visit, Visited, visit_sandbox
+from phase_gate.proof.talk import Heard, Limits
+from phase_gate.storage.ownership import is_in_environment
+from phase_gate.task import Task
 from phase_gate.values import Value, field, replace
 
 #: What must not reach the tests in a sandbox: they are no run of any task.
-_OURS = "PHASE_GATE_"
+_OUR_VARIABLES = "PHASE_GATE_"
 
 
 class Item(Value):
@@ -51,6 +57,10 @@ class Report(Value):
     is_check: bool = False
     #: A file of the project that can't be imported, where the test's own file can't be collected for that.
     broken: str = ""
+    #: What it had not enough of: space, memory, a free port.
+    lack: str = ""
+    #: Why nothing is known although it is reported as passed.
+    doubt: str = ""
 
 
 class Reports(dict[str, Report]):
@@ -74,8 +84,6 @@ class SandboxRun(Value):
     reports: Reports = field(default_factory=Reports)
     #: What was to be run.
     items: tuple[Item, ...] = ()
-    #: The test that ran when pytest ended too early, or its time was over.
-    at_work: str = ""
     #: Which lines of its own file each test ran, where that was asked for.
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     #: Which watched functions each test called.
@@ -84,10 +92,8 @@ class SandboxRun(Value):
     called_by_import: frozenset[str] = frozenset()
     #: Tests for whose names nothing could stand in.
     left_alone: frozenset[str] = frozenset()
-    #: Why it says nothing; empty if it ended as it should.
+    #: Why it says nothing, or not all; empty if it ended as it should.
     problem: str = ""
-    #: A module that a conftest.py did not find, where that is why.
-    missing: str = ""
     #: Files that were imported.
     modules: tuple[str, ...] = ()
     #: Those of them that were compiled, and lie in the project; from its root.
@@ -95,19 +101,26 @@ class SandboxRun(Value):
     output: str = ""
     #: pytest ended before it collected anything: it did not start as it should.
     is_silent: bool = False
-    #: Its time was over before it ended.
+    #: It died, or was ended because it was over its limits: only what had ended before counts.
+    is_cut: bool = False
+    #: It was over its limits.
     is_late: bool = False
+    #: The test that was at work when it was cut; empty if none was.
+    at_work: str = ""
+    #: It was cut because the system had not enough of something: that is no sign of anything.
+    is_lack: bool = False
+    #: A module that a conftest could not find.
+    missing: str = ""
 
 
 def run_in_sandbox(
     sandbox: Sandbox,
     arguments: tuple[str, ...],
     *,
-    timeout: float,
+    limits: Limits,
     wanted: Iterable[str] = (),
     watched: Mapping[str, Mapping[str, str]] | None = None,
     is_traced: bool = False,
-    silence: float = math.inf,
     stand_ins: Mapping[str, Mapping[str, str]] | None = None,
     changed: Iterable[str] = (),
     kind: Kind | None = None,
@@ -117,109 +130,144 @@ def run_in_sandbox(
     :param wanted: the tests to run, without their parameters; where left out, all that are collected.
     :param watched: file -> first line -> name, of functions to watch.
     :param is_traced: it is to be told which lines of its own file each test runs.
-    :param silence: seconds without a word after which its time is over, too: a test does not end.
     :param stand_ins: test -> the name that something stands in for while it runs: `module`, `name`, `alias`, `stub`.
     :param changed: the files whose code may be stood in for.
     :param kind: insists on one kind of sandbox; where left out, one at the same path is tried first.
     """
     visit = Visit(
-        command=(sys.executable, "-m", "pytest"),
-        arguments=(*arguments, "-p", "phase_gate.proof.reporter", *_TO_THE_END),
+        arguments=arguments,
         order={
             "watched": {path: dict(names) for path, names in (watched or {}).items()},
             "wanted": sorted(wanted),
-            "traced": is_traced,
+            "is_traced": is_traced,
             "stand_ins": {test: dict(name) for test, name in (stand_ins or {}).items()},
             "changed": sorted(changed),
+            "nothing": NOTHING if any(NOTHING.encode() in text for text in sandbox.contents.values()) else "",
         },
-        variable=VARIABLE,
-        environment={name: text for name, text in os.environ.items() if not name.startswith(_OURS)},
-        timeout=timeout,
-        silence=silence,
+        environment={name: text for name, text in os.environ.items() if not name.startswith(_OUR_VARIABLES)},
+        limits=limits,
     )
     visited = visit_sandbox(sandbox, visit, kind=kind)
-    return _judge_origins(_read_answers(visited), sandbox, visited.folder)
-
-
-#: Every target has its say: the first one that fails, or can't be imported, ends nothing.
-_TO_THE_END = ("--maxfail=0", "--continue-on-collection-errors")
+    if visited.heard.is_interrupted:
+        raise KeyboardInterrupt
+    return _judge_origins(read_answers(visited, os.path.realpath(sandbox.root)), sandbox, visited.folder)
 
 
 def _judge_origins(run: SandboxRun, sandbox: Sandbox, folder: str) -> SandboxRun:
     """Return the run with what was built; as nothing that can be believed if a module came from elsewhere."""
-    stray = "" if run.problem else find_stray(run.modules, sandbox.root, folder, {*sandbox.contents, *sandbox.left_out})
-    return replace(
-        run,
-        problem=f"{stray}, not from the sandbox" if stray else run.problem,
-        built=find_built(run.modules, folder),
-    )
+    stray = find_stray(run.modules, sandbox.root, folder, {*sandbox.contents, *sandbox.left_out})
+    if stray:
+        run = replace(run, problem=f"{stray}, not from the sandbox", is_cut=False)
+    return replace(run, built=find_built(run.modules, folder))
 
 
-def _read_answers(visited: Visited) -> SandboxRun:
+# --- what the reporter has said
+
+
+#: What a test can't be blamed for: the number of the error, and what there was not enough of.
+_LACKS = {
+    errno.ENOSPC: "no space was left for what tests write",
+    errno.EDQUOT: "no space was left for what tests write",
+    errno.ENOMEM: "the system had no memory left",
+    errno.EADDRINUSE: "a port that it wants is in use",
+}
+_SIGNALS = {int(each): each.name for each in signal.Signals}
+#: What pytest ends with where it does not know an option.
+_REFUSED = 4
+
+
+def read_answers(visited: Visited, root: str) -> SandboxRun:
+    """Return what the reporter has said of a visit, as a run."""
     heard = visited.heard
-    reports = Reports()
-    reached: dict[str, frozenset[str]] = {}
-    imported: set[str] = set()
-    items: tuple[Item, ...] = ()
-    at_work = ""
-    lines: dict[str, frozenset[int]] = {}
-    left_alone: set[str] = set()
-    modules: tuple[str, ...] = ()
-    has_ended, problem, missing = False, "", ""
+    said: dict[str, list[Mapping[str, Any]]] = {}
     for answer in heard.answers:
-        if answer["kind"] == "reached":
-            reached[answer["id"]] = frozenset(answer["names"])
-        elif answer["kind"] == "collected":
-            items = tuple(Item(**each) for each in answer["items"])
-        elif answer["kind"] == "started":
-            at_work = answer["id"]
-        elif answer["kind"] == "lines":
-            lines[answer["id"]] = frozenset(answer["lines"])
-        elif answer["kind"] == "imported":
-            imported |= set(answer["names"])
-        elif answer["kind"] == "left alone":
-            left_alone.add(bare_id(answer["id"]))
-        elif answer["kind"] == "ended":
-            modules, has_ended = tuple(answer["modules"]), True
-        elif answer["kind"] == "broken":
-            missing = answer["missing"]
-            problem = f"{answer['file']} can't be imported" + (f": no module named {missing!r}" if missing else "")
-        elif answer["kind"] == "uncollectable":
-            reports[answer["id"]] = Report(
-                has_passed=False, message=answer["message"], missing=answer["missing"], broken=answer["broken"]
-            )
-        else:
-            _add_report(reports, answer)
-    if heard.is_interrupted:
-        raise KeyboardInterrupt
-    if heard.is_late:
-        problem = f"it took longer than {heard.seconds:.0f} s"
-        reports = _finished(reports, items, at_work)
-    elif not has_ended and not problem:
-        problem = "pytest ended too early" + _last_line(heard.output)
+        said.setdefault(answer["kind"], []).append(answer)
+    told = {kind: answers[-1] for kind, answers in said.items()}
+
+    def names(kind: str, key: str) -> dict[str, frozenset[Any]]:
+        return {answer["id"]: frozenset(answer[key]) for answer in said.get(kind, ())}
+
+    reports = Reports()
+    for answer in (*said.get("uncollectable", ()), *said.get("report", ())):
+        known = reports.get(answer["id"])
+        # The first failure says why.
+        if known is None or known.has_passed or known.is_skipped:
+            reports[answer["id"]] = _read_report(answer, visited.folder, root)
+    collected = told.get("collected", {"items": (), "dropped": ()})
+    items = tuple(Item(**each) for each in collected["items"])
+    is_at_work = len(said.get("started", ())) > len(said.get("reached", ()))
+    at_work = told["started"]["id"] if is_at_work else ""
+    left = [*collected["dropped"], *(item.id for item in items if item.id not in reports)]
+    problem = ""
+    if "broken" in told:
+        problem = f"{told['broken']['file']} can't be imported: {told['broken']['message']}"
+    elif left or "ended" not in told:
+        problem = _say_end(heard, bare_id(at_work), left[0] if "ended" in told else "")
+    # pytest itself has refused its options: that is no sign of anything.
+    is_cut = bool(problem) and not (heard.status == _REFUSED and "loaded" in told and "configured" not in told)
+    if is_cut:
+        # Functions whose rows have all ended; the one at work may have had more to say.
+        unfinished = {bare_id(test_id) for test_id in (*left, at_work)}
+        reports = Reports({each: report for each, report in reports.items() if bare_id(each) not in unfinished})
     return SandboxRun(
         kind=visited.kind,
         seconds=heard.seconds,
         reports=reports,
         items=items,
-        at_work="" if has_ended else at_work,
-        lines=lines,
-        reached=reached,
-        called_by_import=frozenset(imported),
-        left_alone=frozenset(left_alone),
-        modules=modules,
+        lines=names("lines", "lines"),
+        reached=names("reached", "names"),
+        called_by_import=frozenset(name for answer in said.get("imported", ()) for name in answer["names"]),
+        left_alone=frozenset(bare_id(answer["id"]) for answer in said.get("left_alone", ())),
+        modules=tuple(told["ended"]["modules"]) if "ended" in told else (),
         problem=problem,
-        missing=missing,
         output=heard.output,
-        is_silent=not has_ended and not heard.is_late and not reports,
-        is_late=heard.is_late,
+        is_silent="ended" not in told and not heard.late and not reports,
+        is_cut=is_cut,
+        is_late=bool(heard.late),
+        at_work=at_work,
+        is_lack=any(lack in problem for lack in _LACKS.values()),
+        missing=told["broken"]["missing"] if "broken" in told else "",
     )
 
 
-def _finished(reports: Reports, items: Iterable[Item], at_work: str) -> Reports:
-    """Return the reports of functions whose rows have all ended."""
-    unfinished = {bare_id(item.id) for item in items if item.id not in reports} | {bare_id(at_work)}
-    return Reports({test_id: report for test_id, report in reports.items() if bare_id(test_id) not in unfinished})
+def _read_report(answer: Mapping[str, Any], folder: str, root: str) -> Report:
+    inside = [os.path.relpath(file, folder) for file in answer["files"] if file.startswith(folder + os.sep)]
+    own = [path for path in inside if not is_in_environment(os.path.join(root, path), root)]
+    place = own[-1].replace(os.sep, "/") if own else ""
+    if answer["kind"] == "uncollectable":
+        return Report(has_passed=False, message=answer["message"], missing=answer["missing"], broken=place)
+    # A skipped or expected failure is no pass: the target did not show what it is for.
+    if answer["outcome"] == "passed" and not answer["expected"] and not answer["lie"]:
+        return Report(has_passed=True, doubt=answer["doubt"])
+    return Report(
+        has_passed=False,
+        is_skipped=answer["outcome"] == "skipped",
+        place=place,
+        message=answer["lie"] or answer["message"],
+        missing=answer["missing"],
+        is_check=answer["check"],
+        lack=_LACKS.get(answer["errno"], ""),
+    )
+
+
+def _say_end(heard: Heard, at_work: str, left: str) -> str:
+    """Say how a run ended before it should: at which test, by what, and its last line."""
+    at = f" in {at_work}" if at_work else ""
+    if heard.is_out_of_memory:
+        return f"{_LACKS[errno.ENOMEM]}{at}"
+    if heard.late:
+        return f"it took longer than {heard.late}{at}"
+    last = _last_line(heard.output)
+    for number, lack in _LACKS.items():
+        if os.strerror(number) in last:
+            return f"{lack}{at}{last}"
+    if heard.status < 0:
+        return f"pytest was ended by {_SIGNALS.get(-heard.status, 'a signal')}{at}{last}"
+    return (
+        f"pytest stopped at {left}{last}"
+        if left
+        else f"pytest ended too early{at}, with exit status {heard.status}{last}"
+    )
 
 
 def _last_line(output: str) -> str:
@@ -232,17 +280,89 @@ def _last_line(output: str) -> str:
     return f": {said[-1][:200]}" if said else ""
 
 
-def _add_report(reports: dict[str, Report], answer: Mapping[str, Any]) -> None:
-    known = reports.get(answer["id"])
-    if known is not None and not known.has_passed and not known.is_skipped:
-        return  # the first failure says why
-    # A skipped or expected failure is no pass: the target did not show what it is for.
-    has_passed = answer["outcome"] == "passed" and not answer["expected"]
-    reports[answer["id"]] = Report(
-        has_passed=has_passed,
-        is_skipped=answer["outcome"] == "skipped",
-        place="" if has_passed else answer["place"],
-        message="" if has_passed else answer["message"],
-        missing="" if has_passed else answer["missing"],
-        is_check=not has_passed and answer["check"],
-    )
+# --- where modules came from: the sandbox, the project beside it, or a copy that is installed
+
+
+def find_stray(modules: Collection[str], root: Path, folder: str, changed: Collection[str]) -> str:
+    """Say which module came from elsewhere; empty if none did.
+
+    :param modules: the files that were imported, behind links.
+    :param folder: where the sandbox was: the root itself, or a copy.
+    :param changed: what is not in the sandbox as it is in the project, from the root.
+    """
+    top, files = os.path.realpath(root), frozenset(modules)
+    if folder != top:
+        for file in modules:
+            if file.startswith(top + os.sep) and not is_in_environment(file, top):
+                return f"{os.path.relpath(file, top)} was imported from the project itself"
+    installed = {file.rpartition("/site-packages/")[2] for file in modules if "/site-packages/" in file}
+    for path in sorted(changed):
+        if path.endswith(".py") and os.path.join(folder, path) not in files:
+            least = len(_tail_of(path, top))
+            if any(len(name) >= least and f"/{path}".endswith(f"/{name}") for name in installed):
+                return f"{path} was imported from an installed copy of it"
+    return ""
+
+
+def find_built(modules: Collection[str], folder: str) -> tuple[str, ...]:
+    """Return the compiled modules that lie in the sandbox, from its folder."""
+    inside = (file for file in modules if file.startswith(folder + os.sep) and not is_in_environment(file, folder))
+    return tuple(sorted(os.path.relpath(file, folder) for file in inside if file.endswith(tuple(EXTENSION_SUFFIXES))))
+
+
+def _tail_of(path: str, top: str) -> str:
+    """Return the path of a module from the folder that its outermost package lies in."""
+    base = posixpath.dirname(path)
+    while base and os.path.exists(os.path.join(top, base, "__init__.py")):
+        base = posixpath.dirname(base)
+    return posixpath.relpath(path, base or ".")
+
+
+# --- what pytest was called with in RED, as far as the tests may need it
+
+
+def parse_options(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return pytest's options as they were in RED, from the settings that the freeze has."""
+    options: list[str] = []
+    if settings.get("option -c"):
+        options += ["-c", settings["option -c"]]
+    for flag in ("-o", "-W"):
+        text = settings.get(f"option {flag}", "")
+        values = ast.literal_eval(text) if text.startswith("[") else []
+        options += [word for value in values for word in (flag, str(value))]
+    if settings.get("option --import-mode"):
+        options.append(f"--import-mode={settings['option --import-mode']}")
+    options += [flag for flag in ("--noconftest", "--runxfail") if settings.get(f"option {flag}") == "True"]
+    return tuple(options)
+
+
+#: Ours: a run in a sandbox is no run of any task.
+_OUR_OPTIONS = ("--phase", "--exit-signal")
+
+
+def keep_words(arguments: Iterable[str]) -> tuple[str, ...]:
+    """Return what was typed in RED without files and our own options.
+
+    A word after an option may be its value or a file: it stays. A file too many does no harm, since only targets run.
+    """
+    found: list[str] = []
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        value = waiting.pop(0) if waiting and word.startswith("-") and not waiting[0].startswith("-") else None
+        name = value if word == "-p" else word.removeprefix("-p")
+        is_ours = word.startswith(_OUR_OPTIONS) or (name or "").startswith("phase_gate.")
+        if word.startswith("-") and word != "--" and not is_ours:
+            found += [word] if value is None else [word, value]
+    return tuple(found)
+
+
+def words_of_red(task: Task) -> tuple[str, ...]:
+    """Return what was typed for the last run of RED, as far as the tests may need it."""
+    phases = {each.name for each in task.rules.phases if each.tests == "failing"}
+    words: tuple[str, ...] = ()
+    for line in task.store.lines():
+        data = line.event.data
+        if line.event.kind == "run-started" and data["phase"] in phases and not data["nested"]:
+            words = keep_words(map(str, data.get("arguments", ())))
+    return words

@@ -5,14 +5,20 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from phase_gate.proof.sandbox import Sandbox
+from phase_gate.proof.talk import Limits
 from phase_gate.storage.keeping import Kept, read_kept
 from phase_gate.values import Value, field, replace
 
-#: Seconds that a proof may take, unless the project says otherwise.
+#: Seconds of processors that a run in a sandbox may take, unless the project says otherwise.
 DEFAULT_SECONDS = 30.0
+#: How much longer than outside: so many times as long by the processor, and by the clock.
+_TIMES, _TIMES_BY_CLOCK = 10.0, 20.0
+#: The clock may run so many times as long as the processor at least: the machine may be busy.
+_CLOCK = 4.0
 
 
 class Trial(Value):
@@ -39,7 +45,10 @@ class Trial(Value):
     words: tuple[str, ...] = ()
     #: Sources with parts of tests in them (examples, inherited tests, assert helpers): what fails there is their check.
     sources_with_tests: frozenset[str] = frozenset()
+    #: Seconds of processors that each run may take, where the targets took less than a tenth of that outside.
     seconds: float = DEFAULT_SECONDS
+    #: Seconds that the targets took outside, with the change, where all of them passed; None: that is not known.
+    took: float | None = None
     #: Whether they are to be tried without the change, too: in REFACTOR they pass without it as well.
     has_control: bool = True
     #: Those of the frozen files that are in every sandbox as they are now: a person has let their changes pass.
@@ -51,6 +60,14 @@ class Trial(Value):
     #: Changed sources outside of the root, in the same repository: real path -> how it is shown.
     outside: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def limits(self) -> Limits:
+        """What one run in a sandbox may take."""
+        took = self.took or 0.0
+        return Limits(
+            processor=max(self.seconds, _TIMES * took), clock=max(_CLOCK * self.seconds, _TIMES_BY_CLOCK * took)
+        )
+
 
 class Sandboxes:
     """The sandboxes of one trial. Raises LostError if a file that was kept can't be read any more."""
@@ -59,14 +76,24 @@ class Sandboxes:
         self._trial = trial
         #: Files that are not what they were, and those that are gone.
         self.changed = {path for path, content in trial.now.items() if trial.then.files.get(path) != content}
-        gone = trial.then.files.keys() - trial.now.keys()
+        others = (self.changed & trial.then.files.keys()) | (trial.then.files.keys() - trial.now.keys())
+        #: Those of them that were not kept.
+        self.too_large = sorted(others & set(trial.then.too_large))
         #: What they were.
-        self.before = read_kept(trial.then, trial.root, sorted((self.changed & trial.then.files.keys()) | gone))
+        self.before = read_kept(trial.then, trial.root, sorted(others - set(self.too_large)))
 
     @cached_property
     def _folders(self) -> frozenset[str]:
         trial = self._trial
         return frozenset(posixpath.dirname(path) for path in (*trial.now, *trial.then.files) if path.endswith(".py"))
+
+    @cached_property
+    def built(self) -> frozenset[str]:
+        """The modules that were built from a source that has changed, and that git ignores: they would hide it."""
+        trial = self._trial
+        stems = [path.removesuffix(".py") for path in self.changed - trial.frozen if path.endswith(".py")]
+        found = (f"{stem}{suffix}" for stem in stems for suffix in EXTENSION_SUFFIXES)
+        return frozenset(path for path in found if path not in trial.now and (trial.root / path).exists())
 
     def is_late(self, path: str) -> bool:
         """Tell whether a file came into a test folder after RED: the frozen tests have to do without it."""
@@ -83,7 +110,7 @@ class Sandboxes:
         return Sandbox(
             root=trial.root,
             contents={path: data for path, data in self.before.items() if path not in stays},
-            left_out=frozenset(trial.now.keys() - trial.then.files.keys() - stays),
+            left_out=frozenset(trial.now.keys() - trial.then.files.keys() - stays) | self.built,
             folders=self._folders,
         )
 
@@ -93,12 +120,11 @@ class Sandboxes:
         :param laid_in: files that came later, and are there all the same.
         """
         trial = self._trial
-        if trial.has_present_tests:
-            return Sandbox(root=trial.root, folders=self._folders)
-        stays = trial.frozen - trial.as_now
+        stays = frozenset() if trial.has_present_tests else trial.frozen - trial.as_now
         contents = {path: data for path, data in self.before.items() if path in stays}
-        late = frozenset(path for path in trial.now if self.is_late(path)) - set(laid_in) - trial.as_now
-        return Sandbox(root=trial.root, contents=contents, left_out=late, folders=self._folders)
+        late = frozenset(path for path in trial.now if self.is_late(path)) - trial.as_now
+        left_out = (late | self.built) - set(laid_in)
+        return Sandbox(root=trial.root, contents=contents, left_out=left_out, folders=self._folders)
 
     @cached_property
     def changed_twice(self) -> frozenset[str]:
@@ -126,7 +152,7 @@ class Sandboxes:
         )
 
     def needed(self, missing: Iterable[str]) -> list[str]:
-        """Return the left-out files that failing tests may ask for: modules that are missing, else data.
+        """Return the left-out files that failing tests may ask for: missing modules, what was built, else data.
 
         :param missing: modules that could not be found.
         """
@@ -138,7 +164,8 @@ class Sandboxes:
             if path.endswith(".py")
             and any(f"/{path}".endswith((f"/{name}.py", f"/{name}/__init__.py")) for name in names)
         ]
-        return modules or [path for path in late if not path.endswith(".py")]
+        built = sorted(self.built) if names else []
+        return modules or built or [path for path in late if not path.endswith(".py")]
 
 
 def name_laid_in(whose: str, needed: list[str]) -> str:

@@ -1,7 +1,7 @@
 """Keep the project's files as they are, so that a sandbox can show them later; and read what was kept.
 
-What git has at HEAD is kept by the name of that commit, everything else by its content. Bounded: a project with much
-that is not committed is not kept, and a proof then says so.
+What git has at HEAD is kept by the name of that commit, everything else by its content. Bounded: of files that are not
+committed and no Python, the largest are not kept if there is too much of them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from phase_gate.storage.tree.contents import LINK
 from phase_gate.storage.tree.git import read_blobs, try_git
 from phase_gate.values import Value, field
 
-#: Bytes that are not in git, before they are compressed: more than the sources of any project that one person changes
-#: between two commits.
+#: Bytes of data that are not in git, before they are compressed: more than one person changes between two commits.
 MAX_BYTES = 32 * 1024 * 1024
 
 
@@ -31,8 +30,8 @@ class Kept(Value):
     commit: str = ""
     #: Path -> content, packed, of those that the commit does not have as they were.
     contents: Mapping[str, str] = field(default_factory=dict)
-    #: Why nothing was kept.
-    problem: str = ""
+    #: Paths of those that the commit does not have either, because they are too large.
+    too_large: tuple[str, ...] = ()
 
 
 def keep_files(root: Path, files: Mapping[str, str]) -> Kept:
@@ -43,20 +42,22 @@ def keep_files(root: Path, files: Mapping[str, str]) -> Kept:
     said = try_git(root, "rev-parse", "--verify", "-q", "HEAD")
     commit = "" if said is None else said.decode("ascii", "replace").strip()
     committed = blobs_at_head(root) if commit else {}
+    waiting = [
+        (not path.endswith(".py"), full.stat().st_size, path)
+        for path, content in files.items()
+        if committed.get(path) != content and not (full := root / path).is_symlink() and full.is_file()
+    ]
     contents: dict[str, str] = {}
-    size = 0
-    for path, content in files.items():
-        if committed.get(path) == content:
-            continue
-        full = root / path
-        if full.is_symlink() or not full.is_file():
-            continue
-        data = full.read_bytes()
-        size += len(data)
-        if size > MAX_BYTES:
-            return Kept(problem=f"more than {MAX_BYTES >> 20} MB of the project's files are not committed")
-        contents[path] = base64.b64encode(zlib.compress(data)).decode("ascii")
-    return Kept(files=dict(files), commit=commit, contents=contents)
+    too_large = []
+    left = MAX_BYTES
+    # Sources whatever their size: noise must not keep them from being kept. Then the small ones.
+    for is_data, size, path in sorted(waiting):
+        left -= size if is_data else 0
+        if left < 0:
+            too_large.append(path)
+        else:
+            contents[path] = base64.b64encode(zlib.compress((root / path).read_bytes())).decode("ascii")
+    return Kept(files=dict(files), commit=commit, contents=contents, too_large=tuple(too_large))
 
 
 def hidden_sources(files: Mapping[str, str], beside: Mapping[str, str]) -> dict[str, str]:

@@ -1,13 +1,11 @@
-"""The line from a process that we started back to ours: a socket, and a word that only both know.
-
-The number of the socket stands in a variable, which is taken away before the project's code can look at it.
-"""
+"""The line to the process that made the sandbox: a socket, and a word that only both ends know."""
 
 from __future__ import annotations
 
 import ctypes
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -20,23 +18,17 @@ _WHEN_PARENT_ENDS = 1
 
 
 class Line:
-    """Our end of it."""
+    """Our end of the socket: what we are asked, and what we answer, with a word that only both ends know."""
 
     def __init__(self, number: int) -> None:
         os.set_inheritable(number, False)
         self._socket, self._pid = socket.socket(fileno=number), getpid()
         self._lock = threading.Lock()
-        with self._socket.makefile("rb", buffering=0) as asked:
+        with self._socket.makefile("rb") as asked:
             #: What we were asked to do.
-            self.order: dict[str, Any] = json.loads(_read_line(asked))
-        end_with(self.order["maker"])
+            self.order: dict[str, Any] = json.loads(asked.readline())
+        _end_with(self.order["maker"])
         self._word: str = self.order.pop("word")
-
-    @classmethod
-    def take(cls, variable: str) -> Line | None:
-        """Return the line whose number stands in the variable, and take that away; None where there is none."""
-        number = os.environ.pop(variable, "")
-        return cls(int(number)) if number else None
 
     def send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:
@@ -45,7 +37,7 @@ class Line:
             self._socket.sendall(json.dumps({"word": self._word, "kind": kind, **said}).encode() + b"\n")
 
 
-def end_with(maker: int) -> None:
+def _end_with(maker: int) -> None:
     """Have this process end when the one that started it is killed: there is no one to tell."""
     if not sys.platform.startswith("linux"):
         return  # it ends with the next test: what it wants to say can't be sent
@@ -54,11 +46,17 @@ def end_with(maker: int) -> None:
         raise SystemExit("the process that started this one has ended")
 
 
-def _read_line(asked: Any) -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        part = asked.read(1)
-        if not part:
-            break
-        line += part
+def take_line() -> Line | None:
+    """Open the line, and take away what it was found by; None where this is not the copy in a sandbox."""
+    package = __name__.partition(".")[0]
+    number = package.rpartition("_")[2]
+    if not number.isdigit():
+        return None
+    line, folder = Line(int(number)), os.path.dirname(__file__)
+    shutil.rmtree(folder, ignore_errors=True)
+    sys.path[:] = [each for each in sys.path if each != os.path.dirname(folder)]
+    del os.environ["PYTHONPATH"]
+    os.environ.update(line.order["path"])
+    place = next(place for place, word in enumerate(sys.argv) if word.startswith(package))
+    del sys.argv[place - 1 : place + 1]
     return line

@@ -1,0 +1,364 @@
+"""The plugin that pytest loads in a sandbox: tells how each test ended, and where modules came from.
+
+PYTEST_DONT_REWRITE: there is no assertion to explain.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import os
+import sys
+from collections.abc import Generator, Iterator
+from types import CodeType, ModuleType, TracebackType
+
+import pytest
+from _pytest.config import ConftestImportFailure
+
+from . import nothing
+from .line import Line, take_line
+from .results import Profile, Results, trace_lines
+
+_line = take_line()
+
+#: Options that have no place in a sandbox, and what they are there.
+_IN_A_SANDBOX: dict[str, object] = {
+    # A few tests in one process: starting workers would take longer than running them.
+    "numprocesses": None,
+    "dist": "no",
+    "tx": [],
+    # All targets run, whatever failed before. The first that fails, or can't be imported, ends nothing.
+    "lf": False,
+    "failedfirst": False,
+    "newfirst": False,
+    "stepwise": False,
+    "stepwise_skip": False,
+    "stepwise_reset": False,
+    "usepdb": False,
+    "trace": False,
+    "maxfail": 0,
+    "continue_on_collection_errors": True,
+    # A report may lie outside of the project, where it would be written over: JUnit's, and those of common plugins.
+    "xmlpath": None,
+    "htmlpath": None,
+    "report_log": None,
+    "json_report_file": None,
+    "pastebin": None,
+    # Limits of our own are in force, which a busy machine does not change.
+    "session_timeout": None,
+    # It is no run of any task.
+    "phase": None,
+}
+#: Where targets are asked for, they run whatever else was chosen.
+_FOR_TARGETS: dict[str, object] = {"keyword": "", "markexpr": "", "deselect": None}
+
+
+def _forget_modules(line: Line) -> None:
+    """Take ourselves out of what can be imported: pytest has us by now. Emptied sources import under another name."""
+    package = __name__.partition(".")[0]
+    for name in [each for each in sys.modules if each.partition(".")[0] == package]:
+        del sys.modules[name]
+    if line.order["nothing"]:
+        sys.modules[line.order["nothing"]] = nothing
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
+    if _line is None:
+        return (yield)
+    _forget_modules(_line)
+    try:
+        result = yield
+    except ConftestImportFailure as failure:
+        # pytest ends here, before anything is configured.
+        _Reporter(early_config, _line).tell_broken(failure)
+        raise
+    _line.send("loaded")
+    return result
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
+    if _line is not None:
+        chosen = _FOR_TARGETS if _line.order["wanted"] else {}
+        # What tests write into temporary folders: not among the user's, of which pytest keeps only the last three.
+        for name, value in {**_IN_A_SANDBOX, **chosen, "basetemp": _line.order["temporary"]}.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if _line is not None:
+        _line.send("configured")
+        reporter = _Reporter(config, _line)
+        for plugin in (reporter, *reporter.results.layers()):
+            config.pluginmanager.register(plugin)
+
+
+class _Reporter:
+    def __init__(self, config: pytest.Config, line: Line) -> None:
+        order = line.order
+        self._send = line.send
+        self._root: str = order["root"]
+        self._config = config
+        self._files: dict[str, str] = {}
+        self._wanted = frozenset(order["wanted"])
+        self._found: set[str] = set()
+        self._is_traced: bool = order["is_traced"]
+        #: Test -> what stands in for a name that it calls.
+        self._stand_ins: dict[str, dict[str, str]] = order["stand_ins"]
+        self._changed = frozenset(order["changed"])
+        self._profile = Profile(order["watched"], self._root)
+        self.results = Results(config, self._root, self._profile)
+        #: Test and stage -> what came out of it.
+        self._raised: dict[tuple[str, str], dict[str, object]] = {}
+
+    def tell_broken(self, failure: ConftestImportFailure) -> None:
+        file = self._relative(str(failure.path))
+        self._send("broken", file=file, message=_spell(failure.cause), missing=_missing_module(failure.cause))
+
+    def _relative(self, path: str) -> str:
+        """Return a path from the root; the folder of one that seems to lie elsewhere may be a link into it."""
+        full = os.path.abspath(path)
+        if not full.startswith(self._root + os.sep):
+            folder, name = os.path.split(full)
+            full = os.path.join(os.path.realpath(folder), name)
+        return os.path.relpath(full, self._root).replace(os.sep, "/")
+
+    # --- which tests
+
+    def _test_id(self, node: str) -> str:
+        part, _, name = node.partition("::")
+        if part not in self._files:
+            self._files[part] = self._relative(str(self._config.rootpath / part))
+        return f"{self._files[part]}::{name}" if name else self._files[part]
+
+    def _bare_id(self, item: pytest.Item) -> str:
+        file, mark, name = self._test_id(item.nodeid).partition("::")
+        return f"{file}{mark}{name.partition('[')[0]}"
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        self._files[item.nodeid.partition("::")[0]] = self._relative(str(item.path))
+        self._found.add(self._bare_id(item))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        # By file on the command line, and by name here: a test that a source makes may be missing, and pytest would
+        # refuse to run at all if it was asked for.
+        left = [item for item in items if self._bare_id(item) not in self._wanted] if self._wanted else []
+        if left:
+            items[:] = [item for item in items if self._bare_id(item) in self._wanted]
+            config.hook.pytest_deselected(items=left)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.results.expect(session.items)
+        kept = set(map(self._bare_id, session.items))
+        # A test that was found and is not to run has been dropped: there will be no report of it.
+        dropped = sorted((self._found & self._wanted) - kept)
+        self._send("collected", items=[self._describe(item) for item in session.items], dropped=dropped)
+
+    def _describe(self, item: pytest.Item) -> dict[str, object]:
+        """Return what a test is called, where its function begins, and of each parameter its row and its value."""
+        code, row = _inner_code(item), getattr(item, "callspec", None)
+        place = {} if code is None else {"file": self._relative(code.co_filename)}
+        values = {name: _spell_plain(value) for name, value in getattr(row, "params", {}).items()}
+        return {
+            "id": self._test_id(item.nodeid),
+            "line": code.co_firstlineno if code else 0,
+            "rows": getattr(row, "indices", {}),
+            # A copied sandbox lies elsewhere.
+            "values": {name: text.replace(self._root, "<root>") for name, text in values.items() if text},
+            **place,
+        }
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        self._profile.begin()
+        try:
+            report = yield
+        finally:
+            names = self._profile.end()
+        if names:
+            self._send("imported", names=sorted(names))
+        if report.failed:
+            call = getattr(report, "call", None)
+            error = None if call is None or call.excinfo is None else call.excinfo.value
+            lines = str(report.longrepr).strip().splitlines()
+            self._send(
+                "uncollectable",
+                id=self._test_id(report.nodeid),
+                message=lines[-1][:300] if lines else "",
+                missing=_missing_module(error),
+                files=_files_of_import(error),
+            )
+        return report
+
+    # --- how they ended
+
+    @pytest.hookimpl(tryfirst=True, optionalhook=True)
+    def pytest_timeout_set_timer(self) -> bool:
+        return True  # none is set: limits of the project are for an idle machine
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        test_id = self._test_id(item.nodeid)
+        self._send("started", id=test_id)
+        self._profile.begin()
+        try:
+            return (yield)
+        finally:
+            self._send("reached", id=test_id, names=sorted(self._profile.end()))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        with self.results.watched(item), self._traced(item), contextlib.ExitStack() as stack:
+            wanted = self._stand_ins.get(self._bare_id(item))
+            if wanted is not None and not self._stand_in(stack, wanted, getattr(item, "module", None)):
+                self._send("left_alone", id=self._test_id(item.nodeid))
+            return (yield)
+
+    @contextlib.contextmanager
+    def _traced(self, item: pytest.Item) -> Iterator[None]:
+        code = _inner_code(item)
+        if not self._is_traced or code is None:
+            yield
+            return
+        try:
+            with trace_lines(code.co_filename) as lines:
+                yield
+        finally:
+            self._send("lines", id=self._test_id(item.nodeid), lines=sorted(lines))
+
+    def _stand_in(self, stack: contextlib.ExitStack, wanted: dict[str, str], test: ModuleType | None) -> bool:
+        """Put something into the place of what a test calls, as long as it runs; False where it is left alone."""
+        try:
+            module = importlib.import_module(wanted["module"], getattr(test, "__package__", None))
+            value = getattr(module, wanted["name"])
+        except (ImportError, AttributeError, TypeError):
+            return False
+        homes = (module, sys.modules.get(str(getattr(value, "__module__", ""))))
+        files = {self._relative(file) for each in homes if (file := getattr(each, "__file__", None))}
+        if not files & self._changed or not nothing.can_stand_in_for(value):
+            return False
+        stands = nothing.TRUE if wanted["stub"] == "true" else nothing.FALSE
+        for place in (module, test):
+            name = wanted["name"] if place is module else wanted["alias"]
+            if name and getattr(place, name, None) is value:
+                stack.callback(setattr, place, name, value)
+                setattr(place, name, stands)
+        return True
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        self.results.hear_report(report, call)
+        if call.excinfo is not None:
+            # An example of a text is the check, whatever came out of it.
+            is_example = type(item).__module__ == "_pytest.doctest"
+            self._raised[item.nodeid, call.when] = {
+                "files": [os.path.realpath(item.path)] if is_example else _files_of(call.excinfo.tb),
+                "missing": _missing_module(call.excinfo.value),
+                "errno": _errno(call.excinfo.value),
+                "check": _is_check(call.excinfo.value),
+            }
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        raised = self._raised.pop((report.nodeid, str(report.when)), {})
+        if report.when == "call" or report.outcome != "passed":
+            usual = {"files": [], "missing": "", "errno": 0, "check": False, "lie": "", "doubt": ""}
+            self._send(
+                "report",
+                id=self._test_id(report.nodeid),
+                outcome=report.outcome,
+                expected=hasattr(report, "wasxfail"),
+                message=_last_line(report),
+                **{**usual, **raised, **self.results.judge(report)},
+            )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
+        # Behind links, and as long as the sandbox is there.
+        self._send("ended", status=int(exitstatus), modules=sorted(map(os.path.realpath, files - {""})))
+
+
+def _spell_plain(value: object) -> str:
+    """Return a value of Python's own types, as text; empty for what holds anything else."""
+    if value is None or type(value) in (bool, int, float, complex, str, bytes):
+        return repr(value)
+    if not isinstance(value, (dict, list, tuple, set, frozenset)):
+        return ""
+    parts = list(value.items()) if isinstance(value, dict) else list(value)
+    texts = list(map(_spell_plain, parts))
+    order = sorted if isinstance(value, (set, frozenset)) else list
+    return f"{type(value).__name__}({', '.join(order(texts))})" if all(texts) else ""
+
+
+def _is_check(error: BaseException) -> bool:
+    """Tell whether a check failed, and not code that went wrong: an assertion, `raises`, `fail`, an example."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_is_check, error.exceptions))
+    is_example = type(error).__name__ in ("DocTestFailure", "MultipleDoctestFailures")
+    return is_example or isinstance(error, (AssertionError, pytest.fail.Exception))
+
+
+def _last_line(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(getattr(crash, "message", "") or "").strip().partition("\n")[0][:300]
+
+
+def _spell(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0][:300]
+
+
+def _missing_module(error: BaseException | None) -> str:
+    """Return the module that could not be found, by the error or by one that caused it; empty if that was not it."""
+    for _ in range(20):  # a chain may be a ring
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            return error.name
+        error = error and (error.__cause__ or error.__context__)
+    return ""
+
+
+def _errno(error: BaseException) -> int:
+    """Return what the system has said; a lack of memory has a number, too."""
+    if isinstance(error, MemoryError):
+        return errno.ENOMEM
+    return error.errno or 0 if isinstance(error, OSError) else 0
+
+
+def _files_of_import(error: BaseException | None) -> list[str]:
+    """Return the files that an import went through, the one that it ended in last."""
+    error = error and (error.__cause__ or error)
+    if isinstance(error, SyntaxError) and error.filename:
+        return [os.path.realpath(error.filename)]
+    return [] if error is None else _files_of(error.__traceback__)
+
+
+def _files_of(traceback: TracebackType | None) -> list[str]:
+    """Return the files of the frames, each once, the innermost last."""
+    found: dict[str, None] = {}
+    while traceback is not None:
+        file = os.path.realpath(traceback.tb_frame.f_code.co_filename)
+        found.pop(file, None)
+        found[file] = None
+        traceback = traceback.tb_next
+    return list(found)
+
+
+def _inner_code(item: pytest.Item) -> CodeType | None:
+    """Return the code of a test's own function, behind its decorators."""
+    function = getattr(item, "function", None)
+    for _ in range(20):
+        inner = getattr(getattr(function, "hypothesis", None), "inner_test", None)
+        inner = inner or getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    return getattr(function, "__code__", None)

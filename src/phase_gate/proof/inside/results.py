@@ -1,0 +1,241 @@
+"""What tests did while they ran: which functions and lines were called, and whether a report about them is true."""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import inspect
+import os
+import resource
+import sys
+import threading
+from collections.abc import Generator, Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import _pytest
+import pytest
+
+
+@contextlib.contextmanager
+def trace_lines(file: str) -> Iterator[set[int]]:
+    """Note which lines of a file are run, also in threads."""
+    lines: set[int] = set()
+
+    def see_line(frame: FrameType, event: str, argument: object) -> Any:
+        lines.add(frame.f_lineno)
+        return see_line
+
+    def see_call(frame: FrameType, event: str, argument: object) -> Any:
+        return see_line if frame.f_code.co_filename == file else None
+
+    before = sys.gettrace()
+    threading.settrace(see_call)
+    sys.settrace(see_call)
+    try:
+        yield lines
+    finally:
+        sys.settrace(before)
+        threading.settrace(None)
+
+
+class Profile:
+    """Which of the watched functions are called, and the frame of the test that is at work, by a profile function.
+
+    Without functions to watch it is taken away as soon as the test has begun: what runs then takes no longer.
+    """
+
+    def __init__(self, watched: dict[str, dict[str, str]], root: str) -> None:
+        #: File -> first line, as text -> name.
+        self._watched = {os.path.join(root, path): names for path, names in watched.items()}
+        #: By file and line: the same code in two files is equal.
+        self._known: dict[tuple[str, int], str] = {}
+        self._found: set[str] = set()
+        self._code: CodeType | None = None
+        self._frame: FrameType | None = None
+
+    def begin(self) -> None:
+        self._found = set()
+        if self._watched:
+            self._start()
+
+    def end(self) -> set[str]:
+        """Return the functions that were called since the beginning."""
+        self._stop()
+        return self._found
+
+    def seek(self, code: CodeType) -> bool:
+        """Look out for the frame of this code; tell whether that can be done: another profiler may be at work."""
+        self._code, self._frame = code, None
+        return sys.getprofile() == self._see or self._start()
+
+    def take(self) -> FrameType | None:
+        """Return the frame, if there was one."""
+        frame, self._code, self._frame = self._frame, None, None
+        if not self._watched:
+            self._stop()
+        return frame
+
+    def _start(self) -> bool:
+        if sys.getprofile() is not None:
+            return False
+        threading.setprofile(self._see)
+        sys.setprofile(self._see)
+        return True
+
+    def _stop(self) -> None:
+        if sys.getprofile() == self._see:
+            sys.setprofile(None)
+        threading.setprofile(None)
+
+    def _see(self, frame: FrameType, event: str, argument: object) -> None:
+        if event != "call":
+            return
+        code = frame.f_code
+        if code is self._code and self._frame is None:
+            self._frame = frame
+            if not self._watched:
+                self._stop()
+        if not self._watched:
+            return
+        key = (code.co_filename, code.co_firstlineno)
+        name = self._known.get(key)
+        if name is None:
+            names = self._watched.get(code.co_filename) or self._watched.get(os.path.realpath(code.co_filename))
+            name = "" if names is None else names.get(str(code.co_firstlineno), "")
+            self._known[key] = name
+        if name:
+            self._found.add(name)
+
+
+# --- is the outcome the test's own?
+
+#: How far out an exception was seen on its way from a test to its report. Hooks of plugins have their say between 1
+#: and 2, and between 3 and 4; elsewhere there is nothing but pytest's own code.
+_FUNCTION_INSIDE, _FUNCTION, _CALL_INSIDE, _CALL = 1, 2, 3, 4
+_RETURNS = frozenset(dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap)
+_HERE = os.path.realpath(os.path.dirname(__file__)) + os.sep
+_PYTEST = os.path.dirname(os.path.realpath(_pytest.__file__)) + os.sep
+_INSTALLED = f"{os.sep}site-packages{os.sep}"
+
+
+class Results:
+    """What a test's own code did, against what is reported of it."""
+
+    def __init__(self, config: pytest.Config, root: str, profile: Profile) -> None:
+        self._config, self._root, self._profile = config, root, profile
+        #: The code that each test's module defines under its name.
+        self._codes: dict[str, CodeType] = {}
+        #: Of the test that is at work: whether its code was found, left by an exception, or could not be looked for.
+        self._has_begun = self._was_left = self._is_blind = False
+        #: How far out the exception was seen, and what it was.
+        self._depth, self._error = 0, ""
+        self._has_children = False
+        self._is_failed_by_pytest = False
+
+    def expect(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            owner = getattr(item, "cls", None) or getattr(item, "module", None)
+            function = getattr(owner, getattr(item, "originalname", None) or item.name, None)
+            code = getattr(getattr(function, "__func__", function), "__code__", None)
+            if isinstance(code, CodeType):
+                self._codes[item.nodeid] = code
+
+    @contextlib.contextmanager
+    def watched(self, item: pytest.Item) -> Iterator[None]:
+        """Look at what a test's own code does."""
+        code = self._codes.get(item.nodeid)
+        self._is_blind = code is not None and not self._profile.seek(code)
+        self._depth, self._error, before = 0, "an exception", _children()
+        try:
+            yield
+        finally:
+            frame = self._profile.take()
+            self._has_begun = frame is not None
+            self._was_left = frame is not None and _was_left(frame)
+            self._has_children = _children() > before
+
+    def layers(self) -> tuple[object, object]:
+        """Return the plugins that see exceptions pass by: next to the test, and next to pytest."""
+        inside = _make_layer(self, _FUNCTION_INSIDE, _CALL_INSIDE, is_inside=True)
+        return inside, _make_layer(self, _FUNCTION, _CALL, is_inside=False)
+
+    def pass_by(self, depth: int) -> Generator[None, object, object]:
+        try:
+            return (yield)
+        except BaseException as error:
+            self._depth, self._error = depth, type(error).__name__
+            raise
+
+    def hear_report(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+        if call.when == "call":
+            self._is_failed_by_pytest = report.outcome != "passed"
+
+    def judge(self, report: pytest.TestReport) -> dict[str, str]:
+        """Return what speaks against a report: that it is not true, or that nothing is known of the test's code."""
+        is_plain = report.when == "call" and not hasattr(report, "wasxfail")
+        # A subtest: the test around it is still at work.
+        if not is_plain or report.outcome != "passed" or hasattr(report, "context"):
+            return {}
+        if self._depth or self._was_left:
+            return {} if self._is_explained() else {"lie": f"it raised {self._error}, and is reported as passed"}
+        if self._has_begun or report.nodeid not in self._codes:
+            return {}
+        if self._is_blind:
+            return {"doubt": "a profiler of its own is at work"}
+        if self._has_children:
+            return {"doubt": "its code ran in a child process, if at all"}
+        return {"lie": "its code never ran, and it is reported as passed"}
+
+    def _is_explained(self) -> bool:
+        """Tell whether a plugin may have taken the exception in, as some do that expect one."""
+        if self._is_failed_by_pytest:
+            return self._is_taken_by("pytest_runtest_makereport") or self._is_taken_by("pytest_runtest_logreport")
+        if self._depth == _FUNCTION_INSIDE:
+            return self._is_taken_by("pytest_pyfunc_call")
+        return self._depth == _CALL_INSIDE and self._is_taken_by("pytest_runtest_call")
+
+    def _is_taken_by(self, hook: str) -> bool:
+        """Tell whether installed plugins, or conftests, implement a hook. A source has no business there."""
+        functions = (each.function for each in getattr(self._config.hook, hook).get_hookimpls())
+        codes = (getattr(getattr(each, "__func__", each), "__code__", None) for each in functions)
+        files = {os.path.realpath(code.co_filename) for code in codes if code is not None}
+        others = [file for file in files if not file.startswith((_HERE, _PYTEST))]
+        return bool(others) and not any(map(self._is_source, others))
+
+    def _is_source(self, file: str) -> bool:
+        is_inside = file.startswith(self._root + os.sep) and _INSTALLED not in file
+        return is_inside and os.path.basename(file) != "conftest.py"
+
+
+def _was_left(frame: FrameType) -> bool:
+    """Tell whether a frame was left by an exception: it did not come to an instruction that returns."""
+    code = frame.f_code
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
+        return False
+    return code.co_code[frame.f_lasti] not in _RETURNS
+
+
+def _children() -> int:
+    """Return a number that grows with every child process that has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_minflt + used.ru_majflt
+
+
+def _make_layer(results: Results, function: int, call: int, *, is_inside: bool) -> object:
+    """Return a plugin that sees exceptions pass by, at these depths.
+
+    :param is_inside: next to the test, before other plugins see what it raised; else after them.
+    """
+    wraps = pytest.hookimpl(wrapper=True, tryfirst=not is_inside, trylast=is_inside)
+
+    class Layer:
+        @wraps
+        def pytest_pyfunc_call(self) -> Generator[None, object, object]:
+            return (yield from results.pass_by(function))
+
+        @wraps
+        def pytest_runtest_call(self) -> Generator[None, object, object]:
+            return (yield from results.pass_by(call))
+
+    return Layer()

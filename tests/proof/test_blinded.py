@@ -1,0 +1,541 @@
+"""Sandboxes that sources try to blind, or to tell apart; and honest steps that look like that."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from phase_gate.proof import sandbox as sandboxes
+from phase_gate.proof.making import make_proof
+from phase_gate.proof.model import TargetProof
+from phase_gate.proof.sandbox import Kind, Sandbox
+from phase_gate.proof.talk import Limits
+from phase_gate.proof.testing import Report, run_in_sandbox
+from phase_gate.storage.tree.fingerprint import take_tree
+from phase_gate.values import replace
+from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, write
+from tests.proof.test_sandbox import kinds
+from tests.proof.twins import BUILD, EXTENSION
+
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(3)]
+
+TARGET = "test_calc.py::test_add"
+
+
+@pytest.fixture(params=["mounted", "copied"])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kind:
+    """A system that allows mounts, and one that does not."""
+    monkeypatch.setattr(sandboxes, "_refused", {"mounted"} if request.param == "copied" else set())
+    chosen: Kind = request.param
+    return chosen if chosen in kinds() else "copied"
+
+
+def prove(
+    root: Path,
+    green: Mapping[str, str | None],
+    *,
+    red: Mapping[str, str] | None = None,
+    seconds: float = 240.0,
+    took: float | None = 0.1,
+    words: tuple[str, ...] = (),
+) -> TargetProof:
+    """Return what is shown of a step in which a test passes outside."""
+    before = {"test_calc.py": TEST_ADD, "calc.py": WRONG, **(red or {})}
+    trial = plan(root, before, green, [TARGET], seconds=seconds, took=took)
+    proof = make_proof(replace(trial, words=words), at="")
+    assert not proof.problem
+    return proof.targets[0]
+
+
+# --- what dies or never ends with the change
+
+LOOPS = "def add(a, b):\n    while True:\n        pass\n"
+WAITS = "import time\n\n\ndef add(a, b):\n    time.sleep(3600)\n"
+
+KILLS = {
+    "exits": ("import os\n\n\ndef add(a, b):\n    os._exit(3)\n", "with exit status 3"),
+    "is-killed": ("import os\n\n\ndef add(a, b):\n    os.kill(os.getpid(), 9)\n", "was ended by SIGKILL"),
+    "stops-pytest": ("import pytest\n\n\ndef add(a, b):\n    pytest.exit('enough', 0)\n", "stopped at test_calc.py"),
+    "exits-on-import": ("import os\n\nos._exit(0)\n", "pytest ended too early, with exit status 0"),
+}
+
+
+@pytest.mark.parametrize("name", KILLS)
+def test_a_treatment_that_dies_twice_is_refuted(tmp_path: Path, kind: Kind, name: str) -> None:
+    code, said = KILLS[name]
+    target = prove(tmp_path, {"calc.py": code})
+    assert target.verdict == "fails-with", target
+    assert said in target.why
+    assert "passes outside" in target.why
+
+
+def test_a_treatment_that_never_ends_twice_is_refuted(tmp_path: Path, kind: Kind) -> None:
+    target = prove(tmp_path, {"calc.py": LOOPS}, seconds=5)
+    assert target.verdict == "fails-with", target
+    assert "ends the sandbox, twice: it took longer than" in target.why
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (Limits(processor=4, clock=900), "it took longer than 4 s of processor time in test_calc.py::test_add"),
+        (Limits(processor=900, clock=20), "it took longer than 20 s in test_calc.py::test_add"),
+    ],
+)
+def test_what_was_over_is_said(tmp_path: Path, kind: Kind, limits: Limits, said: str) -> None:
+    """A loop, and one that only waits."""
+    write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": LOOPS if limits.processor < limits.clock else WAITS})
+    run = run_in_sandbox(Sandbox(root=tmp_path), ("test_calc.py",), limits=limits, kind=kind)
+    assert (run.problem, run.is_cut, run.is_late) == (said, True, True)
+
+
+def test_where_nothing_is_known_from_outside_it_is_unknown(tmp_path: Path) -> None:
+    target = prove(tmp_path, {"calc.py": KILLS["exits"][0]}, took=None)
+    assert target.verdict == "unknown"
+    assert "with the change: pytest ended too early in test_calc.py::test_add, with exit status 3" in target.why
+
+
+def test_what_dies_once_has_a_second_try(tmp_path: Path) -> None:
+    mark = tmp_path.parent / f"{tmp_path.name}-mark"
+    code = f"import os\nimport pathlib\n\nmark = pathlib.Path({str(mark)!r})\nwas = mark.exists()\nmark.touch()\n"
+    target = prove(tmp_path, {"calc.py": f"{code}if not was:\n    os._exit(3)\n\n\n{ADD}"})
+    assert target.verdict == "proven", target
+
+
+def test_only_the_target_that_kills_is_refuted(tmp_path: Path) -> None:
+    more = "\n\ndef test_more():\n    from calc import more\n\n    assert more() == 1\n"
+    code = f"import os\n\n\n{ADD}\n\ndef more():\n    os._exit(3)\n"
+    before = {"test_calc.py": TEST_ADD + more, "calc.py": WRONG}
+    trial = plan(tmp_path, before, {"calc.py": code}, [TARGET, "test_calc.py::test_more"], took=0.1)
+    found = {each.id: each.verdict for each in make_proof(trial, at="").targets}
+    assert found == {TARGET: "proven", "test_calc.py::test_more": "fails-with"}
+
+
+# --- and what is honest
+
+
+def test_a_stub_that_loops_in_red_is_not_tried(tmp_path: Path, kind: Kind) -> None:
+    target = prove(tmp_path, {"calc.py": ADD}, red={"calc.py": LOOPS}, seconds=5)
+    assert target.verdict == "unknown"
+    assert "without the change: it took longer than" in target.why
+
+
+def test_a_loop_that_an_emptied_function_makes_endless_is_not_tried(tmp_path: Path) -> None:
+    code = (
+        "def is_done(left):\n    return not left\n\n\ndef add(a, b):\n    left = [a, b]\n    total = 0\n"
+        "    while not is_done(left):\n        total += left.pop() if left else 0\n    return total\n"
+    )
+    assert prove(tmp_path, {"calc.py": code}, seconds=5).verdict == "proven"
+
+
+PROFILES = """\
+import cProfile
+
+from calc import add
+
+
+def test_add():
+    profile = cProfile.Profile()
+    profile.enable()
+    total = add(1, 2)
+    profile.disable()
+    assert total == 3
+"""
+COVERS = """\
+import coverage
+
+from calc import add
+
+
+def test_add():
+    covered = coverage.Coverage(data_file=None)
+    covered.start()
+    total = add(1, 2)
+    covered.stop()
+    assert total == 3
+"""
+
+
+@pytest.mark.parametrize("test", [PROFILES, COVERS], ids=["cProfile", "coverage"])
+def test_a_test_that_profiles_is_proven(tmp_path: Path, test: str) -> None:
+    assert prove(tmp_path, {"calc.py": ADD}, red={"test_calc.py": test}).verdict == "proven"
+
+
+#: Options of plugins that outlast, measure or spread a run.
+OPTIONS = {
+    "pytest-timeout": ("-p", "pytest_timeout", "--timeout=0.2", "--timeout-method=thread"),
+    "pytest-cov": ("-p", "pytest_cov.plugin", "--cov=calc", "--cov-report=", "--cov-fail-under=100"),
+    "pytest-xdist": ("-p", "xdist.plugin", "-n2", "--dist=loadfile"),
+    "pytest-rerunfailures": ("-p", "pytest_rerunfailures", "--reruns=1"),
+    "pytest-randomly": ("-p", "pytest_randomly"),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_plugins_change_nothing(tmp_path: Path, name: str) -> None:
+    slow = ADD.replace("return", "import time\n    time.sleep(0.5)\n    return")
+    assert prove(tmp_path, {"calc.py": slow}, words=OPTIONS[name]).verdict == "proven"
+
+
+@pytest.fixture
+def port() -> Iterator[socket.socket]:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        yield listening
+
+
+LISTENS = """\
+import shutil
+import socket
+import subprocess
+import sys
+
+from calc import add
+
+
+def test_add():
+    assert add(1, 2) == 3
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", {port}))
+"""
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+def test_a_port_in_use_is_named_and_refutes_nothing(tmp_path: Path, port: socket.socket, is_free: bool) -> None:
+    test = LISTENS.format(port=port.getsockname()[1])
+    if is_free:
+        port.close()
+    target = prove(tmp_path, {"calc.py": ADD}, red={"test_calc.py": test})
+    assert target.verdict == ("proven" if is_free else "unknown"), target
+    assert ("a port that it wants is in use" in target.why) is not is_free
+
+
+def test_limits_follow_what_the_targets_took_outside() -> None:
+    trial = plan(Path(__file__).parent, {}, {}, [TARGET], seconds=30)
+    assert trial.limits == Limits(processor=30, clock=120)
+    assert replace(trial, took=2.0).limits == Limits(processor=30, clock=120)
+    assert replace(trial, took=9.0).limits == Limits(processor=90, clock=180)
+
+
+def test_waiting_costs_no_processor_time(tmp_path: Path) -> None:
+    """As on a busy machine: the clock goes on, the processor works for others."""
+    slow = ADD.replace("return", "import time\n    time.sleep(8)\n    return")
+    write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": slow})
+    run = run_in_sandbox(Sandbox(root=tmp_path), ("test_calc.py",), limits=Limits(processor=6, clock=900))
+    assert not run.problem
+
+
+# --- large files, and modules that were built
+
+
+def test_large_data_keeps_no_source_from_being_kept(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    noise = tmp_path / "noise.bin"
+    noise.write_bytes(b"x" * (33 << 20))
+    trial = plan(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, [TARGET])
+    assert make_proof(trial, at="").targets[0].verdict == "proven"
+
+
+def test_large_data_that_changed_is_named_and_excuses_nothing(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    noise = tmp_path / "noise.bin"
+    noise.write_bytes(b"x" * (33 << 20))
+    trial = plan(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": ADD}, {"unused.py": ""}, [TARGET])
+    noise.write_bytes(b"y" * (33 << 20))
+    proof = make_proof(replace(trial, now=take_tree(tmp_path).files), at="")
+    assert proof.targets[0].verdict == "passes-without"
+    assert proof.notes == ("noise.bin was too large to be kept: the sandboxes have it as it is now",)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A compiled module `fast`, with a function `two` that returns 2."""
+    folder = tmp_path_factory.mktemp("built")
+    write(folder, {"fast.c": EXTENSION})
+    subprocess.run([sys.executable, "-c", BUILD], cwd=folder, check=True)
+    return next(folder.rglob("fast.*.so"))
+
+
+TEST_TWO = "def test_add():\n    import fast\n\n    assert fast.two() == 2\n"
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="builds a module in C")
+@pytest.mark.parametrize(
+    ("before", "now", "verdict", "said"),
+    [
+        pytest.param("def two():\n    return 0\n", "def two():\n    return 2\n", "proven", "", id="built-from-it"),
+        pytest.param(
+            "def two():\n    return 0\n", "def two():\n    return 1\n", "fails-with", "assert 1 == 2", id="hides-it"
+        ),
+        pytest.param(
+            "from fast__mypyc import two\n",
+            "from fast__mypyc import two as two\n",
+            "unknown",
+            "is as it was built last, and fast.py has changed: nothing is built in a sandbox",
+            id="can-not-do-without-it",
+        ),
+    ],
+)
+def test_a_built_module_is_left_out_where_its_source_changed(
+    tmp_path: Path, built: Path, before: str, now: str, verdict: str, said: str
+) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    shutil.copy(built, tmp_path)
+    red = {".gitignore": "*.so\n", "test_calc.py": TEST_TWO, "fast.py": before}
+    target = prove(tmp_path, {"fast.py": now}, red=red)
+    assert target.verdict == verdict, target
+    assert said in target.why
+
+
+# --- what tells a sandbox apart
+
+TELLS = """\
+import os
+import sys
+
+import calc
+
+
+def test_add():
+    assert not [name for name in sys.modules if name.startswith("phase_gate")]
+    assert not [name for name in os.environ if name.startswith("PHASE_GATE")]
+    assert not [word for word in sys.argv if word.startswith(("-p", "plugin_", "--basetemp", "--maxfail"))]
+    assert os.environ.get("PYTHONPATH", "") in ("", calc.__file__.rpartition("/")[0])
+    assert all(os.path.exists(folder) or folder.endswith(".zip") for folder in sys.path)
+    assert not [each for each in sys.modules if each.startswith("plugin_")]
+"""
+
+
+def test_nothing_of_ours_is_seen_there(tmp_path: Path, kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    write(tmp_path, {"test_calc.py": TELLS, "calc.py": ADD})
+    assert report_of(tmp_path, kind) == Report(has_passed=True)
+
+
+def report_of(root: Path, kind: Kind, *words: str) -> Report:
+    limits = Limits(processor=240, clock=960)
+    run = run_in_sandbox(Sandbox(root=root), (*words, "test_calc.py"), limits=limits, kind=kind)
+    assert not run.problem, run.output
+    return run.reports[TARGET]
+
+
+# --- what lies about outcomes
+
+_GETS_CONFIG = """\
+import gc
+
+import pytest
+
+config = next(each for each in gc.get_objects() if isinstance(each, pytest.Config))
+"""
+#: Code under test that comes between a failing test and its report.
+LIES = {
+    "makes-a-call-that-raised-nothing": """\
+import _pytest.runner as runner
+
+real = runner.CallInfo.__init__
+
+
+def quiet(self, result, excinfo, *args, **more):
+    runner.CallInfo.__init__ = real
+    real(self, None, None, *args, **more)
+
+
+def add(a, b):
+    runner.CallInfo.__init__ = quiet
+    return 0
+""",
+    "swallows-in-pytest": """\
+import contextlib
+
+from _pytest.python import Function
+
+real = Function.runtest
+
+
+def quiet(self):
+    with contextlib.suppress(AssertionError):
+        real(self)
+
+
+Function.runtest = quiet
+
+
+def add(a, b):
+    return 0
+""",
+    "wraps-the-function": f"""\
+{_GETS_CONFIG}
+
+class Quiet:
+    def pytest_collection_modifyitems(self, items):
+        for item in items:
+            def swallow(run=item.obj):
+                try:
+                    run()
+                except AssertionError:
+                    pass
+
+            item.obj = swallow
+
+
+config.pluginmanager.register(Quiet())
+
+
+def add(a, b):
+    return 0
+""",
+    "registers-a-hook-that-reports": f"""\
+{_GETS_CONFIG}
+
+class Quiet:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self):
+        report = yield
+        report.outcome = "passed"
+        return report
+
+
+config.pluginmanager.register(Quiet())
+
+
+def add(a, b):
+    return 0
+""",
+    "registers-a-hook-that-swallows": f"""\
+{_GETS_CONFIG}
+
+class Quiet:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self):
+        try:
+            return (yield)
+        except AssertionError:
+            return None
+
+
+config.pluginmanager.register(Quiet())
+
+
+def add(a, b):
+    return 0
+""",
+    "registers-a-hook-that-never-calls": f"""\
+{_GETS_CONFIG}
+
+class Quiet:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self):
+        return True
+
+
+config.pluginmanager.register(Quiet())
+
+
+def add(a, b):
+    return 0
+""",
+    "gives-the-test-other-code": """\
+def add(a, b):
+    import test_calc
+
+    test_calc.test_add.__code__ = (lambda: None).__code__
+    return 0
+""",
+}
+#: Runs before the target, and gives code under test its chance.
+BEFORE = "from calc import add\n\n\ndef test_a():\n    add(0, 0)\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_lie_about_a_test_is_seen(tmp_path: Path, kind: Kind, name: str) -> None:
+    write(tmp_path, {"test_calc.py": BEFORE if "other-code" in name else TEST_ADD, "calc.py": LIES[name]})
+    report = report_of(tmp_path, kind)
+    assert not report.has_passed
+    assert "reported as passed" in report.message
+
+
+def test_a_lie_with_the_change_refutes_a_target(tmp_path: Path) -> None:
+    target = prove(tmp_path, {"calc.py": LIES["makes-a-call-that-raised-nothing"]})
+    assert target.verdict == "fails-with"
+    assert target.why == "it raised AssertionError, and is reported as passed"
+
+
+#: Tests and conftests whose exceptions somebody takes in for a reason, or whose code runs in unusual ways.
+HONEST = {
+    "a-conftest-expects-an-exception": (
+        "import pytest\n\n\n@pytest.mark.expects\ndef test_add():\n    raise KeyError\n",
+        "import pytest\n\n\ndef pytest_configure(config):\n    config.addinivalue_line('markers', 'expects: why')\n"
+        "\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_call(item):\n    try:\n        return (yield)\n"
+        "    except KeyError:\n        assert item.get_closest_marker('expects')\n",
+    ),
+    "a-decorator-expects-one": (
+        "import functools\n\n\ndef raises(test):\n    @functools.wraps(test)\n    def wrapper():\n        try:\n"
+        "            test()\n        except KeyError:\n            return\n        raise AssertionError\n"
+        "    return wrapper\n\n\n@raises\ndef test_add():\n    raise KeyError\n",
+        "",
+    ),
+    "a-hook-runs-coroutines": (
+        "import asyncio\n\n\nasync def test_add():\n    await asyncio.sleep(0)\n    assert True\n",
+        "import asyncio\n\n\ndef pytest_pyfunc_call(pyfuncitem):\n    asyncio.run(pyfuncitem.obj())\n    return True\n",
+    ),
+    "a-hook-runs-them-in-a-thread": (
+        "def test_add():\n    assert True\n",
+        "import threading\n\n\ndef pytest_pyfunc_call(pyfuncitem):\n    run = threading.Thread(target=pyfuncitem.obj)\n"
+        "    run.start()\n    run.join()\n    return True\n",
+    ),
+    "a-hook-only-looks": (
+        "def test_add():\n    with __import__('contextlib').suppress(KeyError):\n        raise KeyError\n",
+        "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_makereport(item, call):\n"
+        "    report = yield\n    item.seen = report\n    return report\n",
+    ),
+    "a-mock-decorates": (
+        "from unittest import mock\n\n\n@mock.patch('os.getcwd')\ndef test_add(getcwd):\n    assert getcwd\n",
+        "",
+    ),
+    "a-fixture-is-a-generator": (
+        "import pytest\n\n\n@pytest.fixture\ndef one():\n    yield 1\n\n\ndef test_add(one):\n    assert one\n",
+        "",
+    ),
+    "it-returns-early": ("def test_add():\n    for each in (1, 2):\n        if each:\n            return\n", ""),
+    "a-test-of-a-plugin": (
+        "pytest_plugins = 'pytester'\n\n\ndef test_add(pytester):\n    pytester.makepyfile('def test_a(): assert 0')\n"
+        "    pytester.runpytest_inprocess().assert_outcomes(failed=1)\n",
+        "",
+    ),
+}
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_outcomes_are_believed(tmp_path: Path, name: str) -> None:
+    test, conftest = HONEST[name]
+    write(tmp_path, {"test_calc.py": test, "conftest.py": conftest})
+    assert report_of(tmp_path, kinds()[0]) == Report(has_passed=True)
+
+
+CHILD = """\
+import os
+
+
+def pytest_pyfunc_call(pyfuncitem):
+    child = os.fork()
+    if child == 0:
+        pyfuncitem.obj()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    return True
+"""
+
+
+def test_code_that_runs_in_a_child_process_is_unknown(tmp_path: Path) -> None:
+    target = prove(tmp_path, {"calc.py": ADD}, red={"conftest.py": CHILD})
+    assert target.verdict == "unknown"
+    assert "its code ran in a child process, if at all" in target.why
