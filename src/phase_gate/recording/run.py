@@ -26,12 +26,11 @@ from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.proofs import GUARD, OFF
 from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.state import Event, State
-from phase_gate.project import STATE_FOLDER, Project
+from phase_gate.project import Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
 from phase_gate.recording.verify_run import refuse_outside_verify
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.lock import RunLock, host_name
-from phase_gate.storage.memory import remember_place
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.signal_file import SignalFile
 from phase_gate.storage.store import TaskStore, Transaction
@@ -205,15 +204,12 @@ class RecordedRun:
         return entry
 
     def _look_around(self, state: State, phase: Phase) -> None:
-        """Look what other tasks of this root have frozen, where this one has not been through RED itself."""
+        """Look what other tasks of this state folder have frozen, where this one has not been through RED itself."""
         assert self.tree is not None, "it was taken"
-        project = self.project
-        if project.state_folder != project.root / STATE_FOLDER:
-            remember_place(project.root, project.state_folder, project.environment)
         if phase.tests == "passing" and "tests-unchanged" in phase.gate_1.guards and not state.freeze.red_exited:
             from phase_gate.recording.frozen.neighbours import find_neighbours
 
-            self.find_altered_elsewhere = find_neighbours(project, self.tree)
+            self.find_altered_elsewhere = find_neighbours(self.project, self.tree)
 
     def _remember(self, state: State, entry: Entry) -> None:
         if entry.how is How.STAY:

@@ -1,4 +1,4 @@
-"""The open freezes of the same root: other tasks, and other state folders.
+"""The open freezes of the same root: those of other tasks in the same state folder.
 
 Asked where a run wants passing tests and its own task has not been through RED: who leaves a task in the middle of its
 cycle does not leave its frozen tests behind. It ends with that cycle, or with a waiver.
@@ -6,8 +6,7 @@ cycle does not leave its frozen tests behind. It ends with that cycle, or with a
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from phase_gate.errors import StateError
@@ -19,12 +18,11 @@ from phase_gate.gate.order import may_end_here
 from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.state import State
 from phase_gate.gate.waivers import Waiver, covered_by
-from phase_gate.project import STATE_FOLDER, Project
+from phase_gate.project import Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen, take_meaning
 from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.run import Compare
 from phase_gate.storage.files import exists
-from phase_gate.storage.memory import recall_places
 from phase_gate.storage.places import DEFAULT_TASK, task_names
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
@@ -52,8 +50,8 @@ def find_neighbours(project: Project, tree: Tree) -> Compare:
 
     Call it before any test can change a file.
     """
-    own = os.path.realpath(project.folder)
-    others = (each for each in _tasks(project) if os.path.realpath(each.folder) != own)
+    names = dict.fromkeys((DEFAULT_TASK, *task_names(project.state_folder)))
+    others = (replace(project, task=name) for name in names if name != project.task)
     neighbours = [found for other in others if (found := _look(project, other, tree)) is not None]
 
     def compare(
@@ -68,19 +66,8 @@ def find_neighbours(project: Project, tree: Tree) -> Compare:
     return compare
 
 
-def _tasks(project: Project) -> Iterator[Project]:
-    root = project.root
-    folders = [project.state_folder, root / STATE_FOLDER, root / (project.configuration.run.dir or STATE_FOLDER)]
-    folders += recall_places(root, project.environment)
-    for folder in {os.path.realpath(each): each for each in reversed(folders)}.values():
-        for task in dict.fromkeys((DEFAULT_TASK, *task_names(folder))):
-            yield replace(project, state_folder=folder, task=task)
-
-
 def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
     name = other.task
-    if os.path.realpath(other.state_folder) != os.path.realpath(project.state_folder):
-        name += f" in {relative_id(other.state_folder, project.root)}"
     store = other.store("")
     if store.shared is not None and not exists(store.here_file):
         return None  # other machines have other files: what they froze is not in this folder
