@@ -56,7 +56,7 @@ def facts(*exception: str, **more: object) -> FailureFacts:
             id="a-constant-assertion-in-the-code",
         ),
         pytest.param(
-            facts(*ATTRIBUTE, place="project", lacks_attribute=True, has_check=False),
+            facts(*ATTRIBUTE, place="project", lacks_attribute=True, fails_anyway=True),
             Reason.PROJECT_ERROR,
             id="project-code-misses-an-attribute-of-its-own",
         ),
@@ -95,9 +95,9 @@ def facts(*exception: str, **more: object) -> FailureFacts:
             for owner in ("standard library", "declared", "installed")
         ),
         pytest.param(
-            facts(*IMPORT, missing="x", missing_owner="declared", has_check=False),
+            facts(*IMPORT, missing="x", missing_owner="declared", fails_anyway=True),
             Reason.FOREIGN_MODULE,
-            id="a-foreign-module-and-no-check",
+            id="a-foreign-module-and-a-stub",
         ),
         pytest.param(facts(*FAILED, is_explicit_fail=True), Reason.STUB, id="pytest-fail"),
         pytest.param(facts(*ASSERTION, is_explicit_fail=True), Reason.STUB, id="self-fail"),
@@ -110,12 +110,12 @@ def facts(*exception: str, **more: object) -> FailureFacts:
             id="assert-false-somewhere",
         ),
         pytest.param(
-            facts(*IMPORT, missing="basket", missing_owner="project", has_check=False),
-            Reason.NO_CHECK,
-            id="no-module-and-no-check",
+            facts(*IMPORT, missing="basket", missing_owner="project", fails_anyway=True),
+            Reason.STUB,
+            id="no-module-and-a-stub",
         ),
         pytest.param(
-            facts(*ATTRIBUTE, lacks_attribute=True, has_check=False), Reason.NO_CHECK, id="no-method-no-check"
+            facts(*ATTRIBUTE, lacks_attribute=True, fails_anyway=True), Reason.STUB, id="no-method-and-a-stub"
         ),
         pytest.param(facts(*FAILED, message="Timeout (>1.0s) from pytest-timeout."), Reason.TIMEOUT, id="a-time-out"),
         pytest.param(

@@ -273,6 +273,9 @@ ACCEPTED: tuple[Case, ...] = (
         f"{HEAD}class Own:\n    size = 1\n\n\ndef test_it():\n    assert Own('apples').size\n",
         Reason.MISUSE,
     ),
+    inside("structural-without-a-check", "from shop import vat\nvat(1)", Reason.STRUCTURAL),
+    inside("no-method-yet-without-a-check", "Cart().checkout()", Reason.STRUCTURAL),
+    Case("no-name-yet-without-a-check", "from shop import vat\n\n\ndef test_it():\n    vat(1)\n", Reason.STRUCTURAL),
     Case("no-module-yet", "import basket\n\n\ndef test_it():\n    assert basket.x\n", Reason.STRUCTURAL),
     Case(
         "no-module-in-the-package-yet",
@@ -363,9 +366,9 @@ REFUSED: tuple[Case, ...] = (
     inside("the-failure-itself-is-raised", "raise pytest.fail.Exception('DID NOT RAISE ValueError')", Reason.STUB),
     inside("pytest-fail-under-no-condition", "if True:\n    pytest.fail('todo')", Reason.STUB),
     method("unittest-fail", "self.fail('todo')", Reason.STUB),
-    inside("structural-without-a-check", "from shop import vat\nvat(1)", Reason.NO_CHECK),
-    inside("no-method-yet-without-a-check", "Cart().checkout()", Reason.NO_CHECK),
-    Case("no-name-yet-without-a-check", "from shop import vat\n\n\ndef test_it():\n    vat(1)\n", Reason.NO_CHECK),
+    inside("structural-and-a-stub", "from shop import vat\npytest.fail('todo')", Reason.STUB),
+    inside("no-method-yet-and-a-stub", "Cart().checkout()\nassert False", Reason.STUB),
+    Case("no-name-yet-and-a-stub", "from shop import vat\n\n\ndef test_it():\n    raise OSError\n", Reason.STUB),
     inside(
         "time-out", "import time\nwhile True:\n    time.sleep(0.01)", Reason.TIMEOUT, mark="@pytest.mark.timeout(0.1)\n"
     ),

@@ -87,7 +87,7 @@ def told(text: str) -> str:
             id="here",
         ),
         pytest.param(
-            of("time-out", "teardown-only", "own-name-misspelt", "no-name-yet-without-a-check", "crash"),
+            of("time-out", "teardown-only", "own-name-misspelt", "no-name-yet-and-a-stub", "crash"),
             ("-n", "2", "-p", "xdist.plugin"),
             id="on-workers",
         ),
@@ -172,9 +172,9 @@ def test_code_in_an_environment_below_the_root_is_somebody_else_s(sample: Sample
 
 
 def test_a_test_that_is_mended_is_read_anew(sample: Sample) -> None:
-    sample.write({**PROJECT, "tests/test_it.py": "def test_it():\n    from shop import vat\n\n    vat(1)\n"})
+    sample.write({**PROJECT, "tests/test_it.py": "def test_it():\n    from shop import vat\n\n    raise vat\n"})
     sample.pytest("--phase=red")
-    assert classes_of(sample) == {"tests/test_it.py::test_it": "no-check"}
+    assert classes_of(sample) == {"tests/test_it.py::test_it": "stub"}
     sample.write({"tests/test_it.py": "def test_it():\n    from shop import vat\n\n    assert vat(1) == 1\n"})
     assert sample.pytest("--phase=red").code == 0
     assert classes_of(sample) == {"tests/test_it.py::test_it": "structural"}

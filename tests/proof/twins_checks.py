@@ -78,6 +78,12 @@ CHECK_TWINS: Mapping[str, Twin] = {
         targets=0,
         says=(_RAISES_NOTHING,),
     ),
+    "a test shows only that nothing is raised, and the unit was missing": Twin(
+        red={"pytest.ini": INI, _FILE: "import calc\n\n\ndef test_known():\n    calc.look_up('a')\n"},
+        green={"calc.py": "def look_up(name):\n    return {'a': 1}[name]\n"},
+        targets=0,
+        says=(_RAISES_NOTHING,),
+    ),
     "a unit that is named like a check raises nothing": _step(
         "def test_known():\n    calc.verify_name('a')\n",
         "def verify_name(name):\n    if not name:\n        raise ValueError\n",

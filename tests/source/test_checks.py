@@ -6,7 +6,14 @@ import textwrap
 
 import pytest
 
-from phase_gate.source.checks import find_function, has_check, is_conditional_at, is_constant_at, statement_at
+from phase_gate.source.checks import (
+    fails_anyway,
+    find_function,
+    has_check,
+    is_conditional_at,
+    is_constant_at,
+    statement_at,
+)
 from phase_gate.source.tests import parse_source
 
 
@@ -99,6 +106,28 @@ def test_no_check(body: str) -> None:
     function = find_function(tree, "test_it")
     assert function is not None
     assert not has_check(function, tree)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param("raise NotImplementedError", True, id="an-exception"),
+        pytest.param("total()\npytest.fail('todo')", True, id="a-failure-after-a-call"),
+        pytest.param("assert False, 'todo'", True, id="false"),
+        pytest.param("if True:\n    self.fail('todo')", True, id="a-failure-under-no-condition"),
+        pytest.param("assert total() == 1\nassert 0", True, id="a-check-and-a-stub"),
+        pytest.param("total()", False, id="a-call"),
+        pytest.param("assert True", False, id="true"),
+        pytest.param("if total() != 1:\n    pytest.fail('more')", False, id="a-failure-under-a-condition"),
+        pytest.param("with pytest.raises(OSError):\n    raise OSError", False, id="what-is-waited-for"),
+        pytest.param("def callback():\n    raise OSError\ntotal(callback)", False, id="another-function"),
+    ],
+)
+def test_a_stub(body: str, expected: bool) -> None:
+    tree = parse_source(one_test(body))
+    function = find_function(tree, "test_it")
+    assert function is not None
+    assert fails_anyway(function, tree) is expected
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,6 @@ class Reason(StrEnum):
     MISSING_FIXTURE = "missing-fixture"
     FOREIGN_MODULE = "foreign-module"
     STUB = "stub"
-    NO_CHECK = "no-check"
     TIMEOUT = "timeout"
     CRASH = "crash"
     TEARDOWN_ONLY = "teardown-only"
@@ -50,7 +49,6 @@ REMEDIES: Mapping[Reason, str] = {
     Reason.MISSING_FIXTURE: "write the fixture that it asks for",
     Reason.FOREIGN_MODULE: "install the module that it imports",
     Reason.STUB: "write the check: a stub fails whatever the code does",
-    Reason.NO_CHECK: "assert something about the code that is to come",
     Reason.TIMEOUT: "let it fail by a check, not by waiting",
     Reason.CRASH: "let it fail by a check: a crash says nothing",
     Reason.TEARDOWN_ONLY: "its call passed: let the test itself fail",
@@ -89,8 +87,8 @@ class FailureFacts(Value):
     lacks_attribute: bool = False
     #: The expression that raised is made of constants: it would raise whatever the project's code does.
     is_by_constants: bool = False
-    #: The test's body asserts something that is not constant.
-    has_check: bool = True
+    #: The test's body fails by itself, whatever the code does.
+    fails_anyway: bool = False
     file: str = ""
     line: int | None = None
     helpers: tuple[str, ...] = ()
@@ -170,9 +168,7 @@ def _is_own_mistake(facts: FailureFacts) -> bool:
 def _structural(facts: FailureFacts) -> Reason:
     if facts.missing_owner is not None and facts.missing_owner != "project":
         return Reason.FOREIGN_MODULE
-    if not facts.has_check:
-        return Reason.NO_CHECK
-    return Reason.STRUCTURAL
+    return Reason.STUB if facts.fails_anyway else Reason.STRUCTURAL
 
 
 def _shorten(text: str) -> str:

@@ -108,12 +108,12 @@ class Collection:
 
 
 def _failure_of(failure: object, file: Path, name: str) -> object:
-    """Return a module's failure as that of one test in it: what is to come has to be checked by each."""
+    """Return a module's failure as that of one test in it: a stub waits for nothing that is to come."""
     if not isinstance(failure, dict) or failure["reason"] != Reason.STRUCTURAL or not name:
         return failure
-    from phase_gate.recording.reasons import test_has_check
+    from phase_gate.recording.reasons import is_stub
 
-    return failure if test_has_check(file, name) else {**failure, "reason": str(Reason.NO_CHECK)}
+    return {**failure, "reason": str(Reason.STUB)} if is_stub(file, name) else failure
 
 
 def names_in_source(file: Path, config: pytest.Config | None = None) -> list[str] | None:

@@ -27,8 +27,8 @@ from phase_gate.recording.early import own_work
 from phase_gate.source.checks import (
     Position,
     called_for_nothing,
+    fails_anyway,
     find_function,
-    has_check,
     is_conditional_at,
     is_constant_at,
     says_that_it_checks,
@@ -78,7 +78,7 @@ class FailureReader:
             missing_owner=owner,
             lacks_attribute=isinstance(error, AttributeError) and self._is_projects(error, frames),
             is_by_constants=tree is not None and is_constant_at(tree, _position(error, frame)),
-            has_check=test_has_check(test_file, test_name),
+            fails_anyway=is_stub(test_file, test_name),
             file=relative_id(Path(file), Path(self._root)),
             line=line or None,
             helpers=tuple(self._helpers(frames)) if isinstance(error, AssertionError | pytest.fail.Exception) else (),
@@ -281,14 +281,11 @@ def _parse(path: str, modified: int, size: int) -> ast.Module:
     return ast.parse(Path(path).read_bytes())
 
 
-def test_has_check(test_file: Path, test_name: str) -> bool:
-    """Tell whether a test's body checks anything that is not constant."""
+def is_stub(test_file: Path, test_name: str) -> bool:
+    """Tell whether a test's body fails by itself; not where the source does not show it (generated, doctest)."""
     tree = parse_file(str(test_file))
-    if tree is None:
-        return True
-    function = find_function(tree, test_name)
-    # Where the source does not show the test (generated, doctest), it is unknown whether it checks anything.
-    return function is None or has_check(function, tree)
+    function = None if tree is None else find_function(tree, test_name)
+    return tree is not None and function is not None and fails_anyway(function, tree)
 
 
 # --- let each failing report say how it failed. Registered where tests run, in a phase that wants failing tests

@@ -32,20 +32,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def find_function(tree: ast.Module, name: str) -> _Function | None:
     """Return the definition of `test_x` or `TestC::test_x`; the last one if there are several."""
-    body: list[ast.stmt] = tree.body
-    *classes, function = name.split("::")
-    for part in classes:
-        found = [node for node in _walk_blocks(body) if isinstance(node, ast.ClassDef) and node.name == part]
-        if not found:
-            return None
-        body = found[-1].body
-    functions = [node for node in _walk_blocks(body) if isinstance(node, _Function) and node.name == function]
-    return functions[-1] if functions else None
-
-
-def find_functions(tree: ast.Module) -> dict[str, _Function]:
-    """Return what `find_function` finds, by name: for many names, by one walk."""
-    return dict(_named_functions(tree.body))
+    return dict(_named_functions(tree.body)).get(name)
 
 
 def _named_functions(body: list[ast.stmt]) -> Iterator[tuple[str, _Function]]:
@@ -94,10 +81,24 @@ def _check_or_calls(function: _Function, tree: ast.Module, under_test: Collectio
             called.add(node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
     if any(_CHECKING_WORDS & _words(name) for name in called.difference(under_test)):
         return None
+    return None if any(_own_failures(function, constants)) else called
+
+
+def fails_anyway(function: _Function, tree: ast.Module) -> bool:
+    """Tell whether the test is a stub: it raises, calls `fail` or has an `assert False`, under no condition."""
+    return not all(_own_failures(function, find_constants(function, tree)))
+
+
+def _own_failures(function: _Function, constants: Constants) -> Iterator[bool]:
+    """Yield for each statement that fails the test by itself whether it depends on a condition."""
     for statement, is_conditional in _walk_conditions(function.body, constants, is_conditional=False):
-        if is_conditional and (isinstance(statement, ast.Raise) or _calls_fail(statement)):
-            return None
-    return called
+        match statement:
+            case (
+                ast.Raise()
+                | ast.Assert(test=ast.Constant(value=False | 0))
+                | ast.Expr(value=ast.Call(func=ast.Attribute(attr="fail") | ast.Name(id="fail")))
+            ):
+                yield is_conditional
 
 
 def _words(name: str) -> set[str]:
@@ -125,13 +126,6 @@ def says_that_it_checks(name: str, file: str, call: ast.Call) -> bool:
     words = _words(name)
     compares = len(call.args) + len(call.keywords) > 1 and bool(_CHECKING_WORDS & words)
     return compares or bool(_ASSERTING & words) or bool(_TESTING & set(re.split(r"[_/.]+", file.lower())))
-
-
-def _calls_fail(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="fail") | ast.Name(id="fail"))):
-            return True
-    return False
 
 
 def statement_at(tree: ast.Module, line: int) -> Statement:
