@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import namespace
-from phase_gate.proof.copied import copy_project, remove_left_sandboxes, sandbox_folder
+from phase_gate.proof.copied import remove_left_sandboxes, sandbox_folder
 from phase_gate.proof.sandbox import Kind, NoSandboxError, Sandbox
 from phase_gate.proof.talk import Limits
 from phase_gate.proof.testing import run_in_sandbox
@@ -184,7 +184,7 @@ def test_links_are_replaced_never_followed(tmp_path: Path) -> None:
     sandbox = tmp_path / "sandbox"
     sandbox.mkdir()
     (sandbox / "calc.py").symlink_to(outside)
-    namespace.lay_out(str(sandbox), {"left_out": [], "caches": []}, {"calc.py": b"inside"})
+    namespace.lay_out(str(sandbox), [], [], {"calc.py": b"inside"})
     assert outside.read_text(encoding="utf-8") == "outside"
     assert (sandbox / "calc.py").read_text(encoding="utf-8") == "inside"
 
@@ -230,8 +230,8 @@ def test_folders_that_may_not_be_written_are_laid_out_too() -> None:
             with contextlib.suppress(BaseException):
                 if os.getuid() == 0:
                     os.setuid(65534)
-                plan = {"left_out": ["lib/late.py"], "caches": ["lib"]}
-                namespace.lay_out(folder, plan, {"lib/calc.py": ADD.encode(), "lib/new/x.py": b""})
+                contents = {"lib/calc.py": ADD.encode(), "lib/new/x.py": b""}
+                namespace.lay_out(folder, ["lib/late.py"], ["lib"], contents)
                 os._exit(0)
             os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -284,20 +284,6 @@ def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind
     run = run_in_sandbox(sandbox, ("test_calc.py",), limits=LIMITS, kind=kind)
     said = "lib/shop/calc.py was imported from an installed copy of it, not from the sandbox"
     assert run.problem == (said if is_stray else "")
-
-
-def test_content_is_shared_where_the_file_system_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def share(target: int, request: int, source: int) -> None:
-        assert request == 0x40049409
-        os.write(target, os.read(source, 100) + b" shared")
-
-    write(tmp_path / "project", {"data.txt": "data", "run.sh": "run"})
-    (tmp_path / "project" / "run.sh").chmod(0o755)
-    copy_project(tmp_path / "project", tmp_path / "copied")
-    monkeypatch.setattr("fcntl.ioctl", share)
-    copy_project(tmp_path / "project", tmp_path / "shared")
-    assert [(tmp_path / name / "data.txt").read_text() for name in ("copied", "shared")] == ["data", "data shared"]
-    assert (tmp_path / "copied" / "run.sh").stat().st_mode & 0o777 == 0o755
 
 
 def test_silence_ends_a_run_and_tells_who_was_at_work(tmp_path: Path) -> None:

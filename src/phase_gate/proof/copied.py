@@ -96,7 +96,7 @@ def copy_project(root: Path, target: Path) -> None:
             if os.path.islink(full):
                 os.symlink(_point_inside(full, top, str(target)), copied)
             elif os.path.isfile(full):
-                _copy_file(full, copied)
+                shutil.copy2(full, copied)
     _point_at_repository(os.path.join(top, ".git"), target)
 
 
@@ -106,31 +106,6 @@ def _point_inside(link: str, top: str, target: str) -> str:
     if real != top and not real.startswith(top + os.sep):
         return real
     return written if not os.path.isabs(written) else os.path.normpath(os.path.join(target, os.path.relpath(real, top)))
-
-
-#: Has a file share its content with another until one of the two is written.
-_CLONE = 0x40049409
-
-
-def _copy_file(source: str, target: str) -> None:
-    """Copy a file; where the file system can, without its content."""
-    if not _clone(source, target):
-        shutil.copyfile(source, target)
-    shutil.copystat(source, target)
-
-
-def _clone(source: str, target: str) -> bool:
-    """Tell whether the file system could; systems other than Linux are not asked."""
-    if not sys.platform.startswith("linux"):
-        return False
-    import fcntl
-
-    try:
-        with open(source, "rb") as given, open(target, "wb") as made:
-            fcntl.ioctl(made.fileno(), _CLONE, given.fileno())
-    except OSError:
-        return False
-    return True
 
 
 def _point_at_repository(repository: str, target: Path) -> None:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
+import marshal
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 #: What it ends with where no sandbox could be made; the reason stands on its standard error.
 NO_SANDBOX = 97
@@ -26,43 +26,30 @@ _PRIVATE, _RECURSIVE, _DETACH = 1 << 18, 1 << 14, 2
 
 
 def main() -> None:
-    """Read the plan from the file descriptor that is named, and carry it out."""
-    with os.fdopen(int(sys.argv[1]), "rb") as source:
-        plan, contents = read_plan(source)
-        try:
-            _enter(plan["root"])
-            lay_out(plan["root"], plan, contents)
-            os.chdir(plan["root"])
-            if os.getuid() != plan["uid"]:
-                _become(plan["uid"], plan["gid"])
-        except (OSError, ValueError) as error:
-            os.write(2, f"no sandbox: {error}\n".encode())
-            os._exit(NO_SANDBOX)
-    os.execve(plan["command"][0], plan["command"], plan["environment"])
+    """Carry out the plan in the file that is named."""
+    with open(sys.argv[1], "rb") as source:
+        plan: dict[str, Any] = marshal.load(source)
+    os.unlink(sys.argv[1])
+    try:
+        _enter(plan["root"])
+        lay_out(plan["root"], plan["left_out"], plan["caches"], plan["contents"])
+        os.chdir(plan["root"])
+        if os.getuid() != plan["uid"]:
+            _become(plan["uid"], plan["gid"])
+    except (OSError, ValueError) as error:
+        os.write(2, f"no sandbox: {error}\n".encode())
+        os._exit(NO_SANDBOX)
+    os.execv(plan["command"][0], plan["command"])
 
 
-def write_plan(target: BinaryIO, plan: dict[str, Any], contents: dict[str, bytes]) -> None:
-    """Write what `read_plan` reads."""
-    head = json.dumps({**plan, "sizes": {path: len(data) for path, data in contents.items()}}).encode()
-    target.write(b"%d\n" % len(head) + head)
-    for data in contents.values():
-        target.write(data)
-
-
-def read_plan(source: BinaryIO) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the plan, and what is to be laid out."""
-    plan = json.loads(source.read(int(source.readline())))
-    return plan, {path: source.read(size) for path, size in plan["sizes"].items()}
-
-
-def lay_out(root: str, plan: dict[str, Any], contents: dict[str, bytes]) -> None:
-    """Put the files into the sandbox, and take away what is not to be there."""
-    for path in plan["left_out"]:
+def lay_out(root: str, left_out: Iterable[str], caches: Iterable[str], contents: Mapping[str, bytes]) -> None:
+    """Put the files into the sandbox, and take away what is not to be there, and the bytecode in these folders."""
+    for path in left_out:
         full = os.path.join(root, path)
         if os.path.lexists(full):
             with _writable(os.path.dirname(full)):
                 os.unlink(full)
-    for folder in plan["caches"]:
+    for folder in caches:
         _remove(os.path.join(root, folder, "__pycache__"))
     for path, data in contents.items():
         full = os.path.join(root, path)

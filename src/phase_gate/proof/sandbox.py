@@ -6,18 +6,19 @@ back through a socket; nothing of the user's is written, and nothing stays behin
 
 from __future__ import annotations
 
-import contextlib
+import json
+import marshal
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
 from phase_gate.proof.copied import copy_project, import_roots, place_in, remove_left_sandboxes, sandbox_folder
-from phase_gate.proof.talk import Conversation, Heard, Limits, ended, start
+from phase_gate.proof.talk import Heard, Limits, Line, hear
 from phase_gate.values import Value, field, replace
 
 #: How a sandbox is made: at the project's own path, or in a copied folder.
@@ -101,27 +102,16 @@ def _may_mount(root: Path) -> bool:
 def _visit_mounted(sandbox: Sandbox, visit: Visit) -> Heard | None:
     """Return what was heard; None where no sandbox can be made this way."""
     root = os.path.realpath(sandbox.root)
-    plan_out, plan_in = os.pipe()
-    with sandbox_folder() as temporary, _called(visit, root, temporary, {}) as (conversation, command, environment):
-        plan = {
-            "root": root,
-            "uid": os.getuid(),
-            "gid": os.getgid(),
-            "left_out": sorted(sandbox.left_out),
-            "caches": sorted(sandbox.folders),
-            "command": command,
-            # The repository may begin above the root, and so outside of what is mounted there.
-            "environment": {**environment, "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"},
-        }
-        launcher = [sys.executable, "-I", "-S", namespace.__file__, str(plan_out)]
-        try:
-            process = start(launcher, root, os.environ, (plan_out, conversation.number))
-        finally:
-            os.close(plan_out)
-        with contextlib.suppress(BrokenPipeError), os.fdopen(plan_in, "wb") as target:
-            namespace.write_plan(target, plan, dict(sandbox.contents))
-        with ended(process):
-            heard = conversation.hear(process, visit.limits)
+    plan = {
+        "root": root,
+        "uid": os.getuid(),
+        "gid": os.getgid(),
+        "left_out": sorted(sandbox.left_out),
+        "caches": sorted(sandbox.folders),
+        "contents": dict(sandbox.contents),
+    }
+    # The repository may begin above the root, and so outside of what is mounted there.
+    heard = _hear(visit, root, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, plan)
     if heard.status == namespace.NO_SANDBOX and not heard.answers:
         _refused.add("mounted")
         return None
@@ -130,7 +120,7 @@ def _visit_mounted(sandbox: Sandbox, visit: Visit) -> Heard | None:
 
 def _visit_copied(sandbox: Sandbox, visit: Visit) -> Visited:
     root = os.path.realpath(sandbox.root)
-    with sandbox_folder() as made, sandbox_folder() as temporary:
+    with sandbox_folder() as made:
         folder = _place(sandbox, made)
         _furnish(sandbox, folder)
         roots = [str(folder / path) if path != "." else str(folder) for path in import_roots(sandbox.root)]
@@ -141,32 +131,33 @@ def _visit_copied(sandbox: Sandbox, visit: Visit) -> Visited:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         words = tuple(word.replace(root, str(folder)) for word in visit.arguments)
-        moved = replace(visit, arguments=words)
-        with _called(moved, str(folder), temporary, more) as (conversation, command, environment):
-            process = start(command, str(folder), environment, (conversation.number,))
-            with ended(process):
-                return Visited(kind="copied", heard=conversation.hear(process, visit.limits), folder=str(folder))
+        heard = _hear(replace(visit, arguments=words), str(folder), more)
+        return Visited(kind="copied", heard=heard, folder=str(folder))
 
 
-@contextlib.contextmanager
-def _called(
-    visit: Visit, root: str, temporary: Path, more: Mapping[str, str]
-) -> Iterator[tuple[Conversation, list[str], dict[str, str]]]:
-    """Lay the reporter out for one run; give the line to it, and the command and the environment that it is loaded by.
+def _hear(visit: Visit, root: str, more: Mapping[str, str], plan: Mapping[str, Any] | None = None) -> Heard:
+    """Lay the reporter out for one run, and return what it says.
 
     :param more: variables of this kind of sandbox.
+    :param plan: what is to be mounted first.
     """
     environment = {**visit.environment, "GIT_OPTIONAL_LOCKS": "0", **more}
-    if environment.get("PYTHONPYCACHEPREFIX"):
-        # The user has named a place of bytecode outside of the project: the sandbox has its own.
-        environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
     path = {name: text for name, text in environment.items() if name == "PYTHONPATH"}
-    order = {**visit.order, "root": root, "temporary": str(temporary / "made"), "path": path}
-    with Conversation(order) as conversation:
-        package = f"plugin_{os.urandom(6).hex()}_{conversation.number}"
+    with sandbox_folder() as temporary, Line() as line:
+        if environment.get("PYTHONPYCACHEPREFIX"):
+            # The user has named a place of bytecode outside of the project: the sandbox has its own.
+            environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
+        package = f"plugin_{os.urandom(6).hex()}"
         shutil.copytree(_INSIDE, temporary / package, ignore=shutil.ignore_patterns("__pycache__"))
+        order = {**visit.order, "root": root, "temporary": str(temporary / "made"), "path": path}
+        order |= {"number": line.number, "word": line.word, "maker": os.getpid()}
+        (temporary / package / "order.json").write_text(json.dumps(order), encoding="utf-8")
         environment["PYTHONPATH"] = os.pathsep.join([str(temporary), *path.values()])
-        yield conversation, [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *visit.arguments], environment
+        command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *visit.arguments]
+        if plan is not None:
+            (temporary / "plan").write_bytes(marshal.dumps({**plan, "command": command}))
+            command = [sys.executable, "-I", "-S", namespace.__file__, str(temporary / "plan")]
+        return hear(command, root, environment, line, visit.limits)
 
 
 def keep_sandbox(sandbox: Sandbox, folder: Path) -> None:
@@ -187,10 +178,6 @@ def _furnish(sandbox: Sandbox, folder: Path) -> None:
         copy_project(sandbox.root, folder)
         if os.path.isdir(os.path.join(sandbox.root, STATE_FOLDER)):
             os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be all that tells where the root is
-        namespace.lay_out(
-            str(folder),
-            {"left_out": sorted(sandbox.left_out), "caches": sorted(sandbox.folders)},
-            dict(sandbox.contents),
-        )
+        namespace.lay_out(str(folder), sandbox.left_out, sandbox.folders, sandbox.contents)
     except (OSError, shutil.Error) as error:
         raise NoSandboxError(f"the project could not be copied: {error}") from error

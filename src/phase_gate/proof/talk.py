@@ -1,6 +1,6 @@
-"""Our end of the line to a process that we started: what it is asked, what it answers, and its end whatever happens.
+"""Our end of the line to a process that we start: what it says, and its end whatever happens.
 
-The other end is in `reporter`, which runs there.
+The other end is in `inside.line`, which runs there.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
-from weakref import WeakSet
 
 from phase_gate.values import Value
 
@@ -59,36 +57,26 @@ class Heard(Value):
     is_out_of_memory: bool = False
 
 
-class Conversation:
-    """The socket between us and a process."""
-
-    def __init__(self, order: Mapping[str, Any]) -> None:
-        self._word = os.urandom(16).hex()
-        self._ours, self._theirs = socket.socketpair()
-        self.number = self._theirs.fileno()
-        self._order = json.dumps({**order, "word": self._word, "maker": os.getpid()}).encode() + b"\n"
-
-    def __enter__(self) -> Conversation:
-        # From a thread: a long order would wait for a reader that is not there yet.
-        threading.Thread(target=self._ask, daemon=True).start()
-        return self
-
-    def _ask(self) -> None:
-        with contextlib.suppress(OSError):
-            self._ours.sendall(self._order)
-
-    def __exit__(self, *details: object) -> None:
-        self._ours.close()
-        self._theirs.close()
-
-    def hear(self, process: subprocess.Popen[bytes], limits: Limits) -> Heard:
-        """Read until the process has ended, or is over its limits."""
-        self._theirs.close()
-        usage, kills = _Usage(process.pid, limits), _count_memory_kills()
-        said, printed = bytearray(), bytearray()
-        late, is_interrupted = "", False
-        with selectors.DefaultSelector() as waiting, ended(process):
-            waiting.register(self._ours, selectors.EVENT_READ, said)
+def hear(command: list[str], folder: str, environment: Mapping[str, str], line: Line, limits: Limits) -> Heard:
+    """Run a process in a group of its own, and read what it says until it has ended, or is over its limits."""
+    kills = _count_memory_kills()
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=(line.number,),
+        start_new_session=True,
+    )
+    line.theirs.close()
+    usage = _Usage(process.pid, limits)
+    said, printed = bytearray(), bytearray()
+    late, is_interrupted = "", False
+    try:
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(line.ours, selectors.EVENT_READ, said)
             assert process.stdout is not None, "it is a pipe"
             waiting.register(process.stdout, selectors.EVENT_READ, printed)
             try:
@@ -100,15 +88,32 @@ class Conversation:
                     os.kill(process.pid, signal.SIGINT)
                 with contextlib.suppress(KeyboardInterrupt):
                     _listen(waiting, process, _Usage(process.pid, Limits(processor=_GRACE, clock=_GRACE)))
-        return Heard(
-            answers=tuple(_with_word(bytes(said), self._word)),
-            seconds=usage.seconds,
-            output=bytes(printed).decode("utf-8", "replace"),
-            late=late,
-            status=process.returncode,
-            is_interrupted=is_interrupted,
-            is_out_of_memory=process.returncode == -signal.SIGKILL and _count_memory_kills() > kills,
-        )
+    finally:
+        _end(process)
+    return Heard(
+        answers=tuple(_with_word(bytes(said), line.word)),
+        seconds=usage.seconds,
+        output=bytes(printed).decode("utf-8", "replace"),
+        late=late,
+        status=process.returncode,
+        is_interrupted=is_interrupted,
+        is_out_of_memory=process.returncode == -signal.SIGKILL and _count_memory_kills() > kills,
+    )
+
+
+class Line:
+    """A socket to a process, and a word that only both ends know."""
+
+    def __init__(self) -> None:
+        self.ours, self.theirs = socket.socketpair()
+        self.number, self.word = self.theirs.fileno(), os.urandom(16).hex()
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.ours.close()
+        self.theirs.close()
 
 
 def _with_word(said: bytes, word: str) -> Iterator[Mapping[str, Any]]:
@@ -210,40 +215,10 @@ def _read_ready(waiting: selectors.BaseSelector, timeout: float) -> bool:
     return has_read
 
 
-@contextlib.contextmanager
-def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """End the process and all that it started, whatever happens; one that was ended already is left alone."""
-    try:
-        yield
-    finally:
-        if process not in _over:
-            _end(process)
-
-
-#: Those that were ended: their numbers may belong to other processes by now.
-_over: WeakSet[subprocess.Popen[bytes]] = WeakSet()
-
-
 def _end(process: subprocess.Popen[bytes]) -> None:
-    _over.add(process)
+    """End the process and all that it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert process.stdout is not None, "it is a pipe"
     process.stdout.close()
-
-
-def start(
-    command: list[str], folder: str, environment: Mapping[str, str], inherited: tuple[int, ...]
-) -> subprocess.Popen[bytes]:
-    """Start a process in a group of its own."""
-    return subprocess.Popen(
-        command,
-        cwd=folder,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        pass_fds=inherited,
-        start_new_session=True,
-    )

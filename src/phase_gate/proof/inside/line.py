@@ -20,15 +20,14 @@ _WHEN_PARENT_ENDS = 1
 class Line:
     """Our end of the socket: what we are asked, and what we answer, with a word that only both ends know."""
 
-    def __init__(self, number: int) -> None:
-        os.set_inheritable(number, False)
-        self._socket, self._pid = socket.socket(fileno=number), getpid()
+    def __init__(self, order: dict[str, Any]) -> None:
+        #: What we were asked to do.
+        self.order = order
+        self._word: str = order.pop("word")
+        os.set_inheritable(order["number"], False)
+        self._socket, self._pid = socket.socket(fileno=order["number"]), getpid()
         self._lock = threading.Lock()
-        with self._socket.makefile("rb") as asked:
-            #: What we were asked to do.
-            self.order: dict[str, Any] = json.loads(asked.readline())
-        _end_with(self.order["maker"])
-        self._word: str = self.order.pop("word")
+        _end_with(order["maker"])
 
     def send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:
@@ -48,15 +47,16 @@ def _end_with(maker: int) -> None:
 
 def take_line() -> Line | None:
     """Open the line, and take away what it was found by; None where this is not the copy in a sandbox."""
-    package = __name__.partition(".")[0]
-    number = package.rpartition("_")[2]
-    if not number.isdigit():
+    folder = os.path.dirname(__file__)
+    try:
+        with open(os.path.join(folder, "order.json"), encoding="utf-8") as file:
+            line = Line(json.load(file))
+    except FileNotFoundError:
         return None
-    line, folder = Line(int(number)), os.path.dirname(__file__)
     shutil.rmtree(folder, ignore_errors=True)
     sys.path[:] = [each for each in sys.path if each != os.path.dirname(folder)]
     del os.environ["PYTHONPATH"]
     os.environ.update(line.order["path"])
-    place = next(place for place, word in enumerate(sys.argv) if word.startswith(package))
+    place = next(place for place, word in enumerate(sys.argv) if word.startswith(os.path.basename(folder)))
     del sys.argv[place - 1 : place + 1]
     return line
