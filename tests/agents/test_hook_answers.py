@@ -77,6 +77,27 @@ def test_stop(state: State, standing: Standing, stop: Stop, until: Until, may_en
 
 
 @pytest.mark.parametrize(
+    ("cycle", "standing", "expected"),
+    [
+        pytest.param(1, CLOSED, ("block", True), id="closed"),
+        pytest.param(1, HOLDS, ("allow", True), id="open"),
+        pytest.param(1, HALTED, ("allow", True), id="halted"),
+        pytest.param(2, HOLDS, ("allow", False), id="in-the-cycle-before"),
+    ],
+)
+def test_what_red_did_to_older_tests_is_said(cycle: int, standing: Standing, expected: tuple[str, bool]) -> None:
+    rows = [
+        {"slug": "tests-gone", "tier": "advisory", "detail": "", "id": "test_a.py::test_old"},
+        {"slug": "support-changed", "tier": "advisory", "detail": "", "file": "conftest.py", "line": 5},
+        {"slug": "flaky", "tier": "advisory", "detail": "", "id": "test_a.py::test_other"},
+    ]
+    state = replace(GREEN, cycle=cycle, evaluation={"cycle": 1, "findings": rows})
+    answer = decide_stop(state, standing, Stop(), until="cycle", may_end_cycle=True)
+    said = "RED removed older tests, or changed what they use: test_a.py::test_old, conftest.py:5"
+    assert (answer.verdict, said in answer.text) == expected
+
+
+@pytest.mark.parametrize(
     ("stop", "verdict", "needs_person"),
     [
         pytest.param(Stop(), "block", False, id="closed-with-the-way-to-repair"),

@@ -38,6 +38,18 @@ def _red(*lines: str) -> dict[str, str]:
     return {"pytest.ini": INI, TEST_FILE: f"import calc\n\n\ndef test_add():\n{body}", "calc.py": _STUB}
 
 
+#: A test, the fixture that it compares with, and code that follows both; and a test of the next cycle.
+_ANSWER = {
+    "pytest.ini": INI,
+    TEST_FILE: "import calc\n\n\ndef test_answer(expected):\n    assert calc.answer() == expected\n",
+    "calc.py": "",
+}
+_FIXTURE = "import pytest\n\n\n@pytest.fixture\ndef expected():\n    return {}\n"
+_GOLDEN = _FIXTURE.replace("()", "(request)").format("int((request.path.parent / 'answer.txt').read_text())")
+_ANSWERS = "def answer():\n    return {}\n"
+_NEXT = {"tests/test_next.py": TEST, "calc.py": _ANSWERS.format(42) + f"\n\n{WRONG}"}
+
+
 CHEATS_OF_CHECKS: tuple[Cheat, ...] = (
     *(
         Cheat(
@@ -135,6 +147,27 @@ CHEATS_OF_CHECKS: tuple[Cheat, ...] = (
         green={"off": None},
         is_in_git=True,
     ),
+    Cheat(
+        row=58,
+        name="the fixture of an old test is changed in the next RED",
+        by="advice",
+        told_by="tests/conftest.py:5 expected changed in RED",
+        earlier=({**_ANSWER, "tests/conftest.py": _FIXTURE.format(2)}, {"calc.py": _ANSWERS.format(2)}),
+        red={**_NEXT, "tests/conftest.py": _FIXTURE.format(42)},
+        green={"calc.py": _ANSWERS.format(42) + f"\n\n{ADD}"},
+    ),
+    Cheat(
+        row=58,
+        name="the golden file of an old test is changed in the next RED",
+        by="advice",
+        told_by="tests/answer.txt changed in RED",
+        earlier=(
+            {**_ANSWER, "tests/conftest.py": _GOLDEN, "tests/answer.txt": "2"},
+            {"calc.py": _ANSWERS.format(2)},
+        ),
+        red={**_NEXT, "tests/answer.txt": "42"},
+        green={"calc.py": _ANSWERS.format(42) + f"\n\n{ADD}"},
+    ),
 )
 
 HONEST_CHECKS: tuple[Cheat, ...] = (
@@ -185,5 +218,17 @@ HONEST_CHECKS: tuple[Cheat, ...] = (
         earlier=({"pytest.ini": INI, TEST_FILE: TEST, "calc.py": WRONG}, {"calc.py": ADD}),
         red={TEST_FILE: TEST.replace("== 3", "== '3'"), "calc.py": _STUB},
         green={"calc.py": ADD.replace("a + b", "str(a + b)")},
+    ),
+    Cheat(
+        row=58,
+        name="a fixture comes beside that of an old test in the next RED",
+        by="honest",
+        earlier=({**_ANSWER, "tests/conftest.py": _FIXTURE.format(2)}, {"calc.py": _ANSWERS.format(2)}),
+        red={
+            "tests/test_next.py": TEST.replace("test_add()", "test_add(total)").replace("== 3", "== total"),
+            "tests/conftest.py": f"{_FIXTURE.format(2)}\n\n@pytest.fixture\ndef total():\n    return 3\n",
+            "calc.py": _ANSWERS.format(2) + f"\n\n{WRONG}",
+        },
+        green={"calc.py": _ANSWERS.format(2) + f"\n\n{ADD}"},
     ),
 )

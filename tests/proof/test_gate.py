@@ -12,12 +12,16 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.proofs import OFF, UNSHOWN
+from phase_gate.storage.store import TaskStore
 from tests.support import CALC, FAILING_TESTS, Ran, Sample
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof")]
 
 #: Red only because the code is missing, and satisfied with whatever it does.
 CHECKS_NOTHING = "def test_add():\n    from calc import add\n\n    assert [add(1, 2)]\n"
+
+
+TEST_MUL = "def test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n"
 
 
 def green(sample: Sample, tests: str, code: str, **before: str) -> Sample:
@@ -234,6 +238,29 @@ def test_a_guard_beside_tests_that_need_the_change_closes_only_where_all_is_requ
     ran = sample.pytest("--phase=green", "--exit-signal=done")
     assert ran.code == code
     assert "2 of 3 tests need the change; 1 passes without it" in " ".join(ran.out.split())
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("mode", "is_driven", "code"), [("required", False, 10), ("on", True, 10), ("on", False, 0)])
+def test_an_old_test_that_red_removed_closes_where_no_person_looks_on(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, mode: str, is_driven: bool, code: int
+) -> None:
+    sample.write({"phase-gate.yaml": f"proof: {mode}\noverrides: {{allow_non_interactive: true}}\n"})
+    green(sample, FAILING_TESTS, CALC)
+    assert signal(sample)[0].code == 0
+    sample.write(test_calc=FAILING_TESTS.partition("\n\n\ndef test_sub")[0], test_mul=TEST_MUL)
+    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
+    sample.write(calc=f"{CALC}\n\ndef mul(a, b):\n    return a * b\n")
+    assert sample.pytest("--phase=green").code == 10
+    monkeypatch.setattr(TaskStore, "is_driven", lambda store: is_driven)
+    ran = sample.pytest("--phase=green", "--exit-signal=done", "--phase-report=verdict.json")
+    assert ran.code == code, ran.out
+    found = [(each["slug"], each["tier"], each["id"]) for each in sample.report()["findings"]]
+    assert ("tests-gone", "advisory", "test_calc.py::test_sub") in found
+    assert (("targets-proven", "hard", "test_calc.py::test_sub") in found) == (code == 10)
+    if code:
+        assert sample.gate("waive", "targets-proven", "--reason", "it is outdated", "--by", "dev").code == 0
+        assert sample.gate("signal", "--reason", "done").code == 0
 
 
 @pytest.mark.sweep

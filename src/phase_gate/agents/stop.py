@@ -7,11 +7,12 @@ Pure. Where a task stands is said as `Task.standing` says it, in the same words.
 from __future__ import annotations
 
 from phase_gate.agents.blocks import Blocks
+from phase_gate.gate.findings import WEAKENED, place_of
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.values import Literal, Value, replace
-from phase_gate.visible import count, show_rows
+from phase_gate.visible import count, name_first, show_rows
 from phase_gate.workflow.settings import Until
 
 _Unknown = Literal[""]
@@ -79,23 +80,34 @@ def decide_stop(state: State, standing: Standing, stop: Stop, *, until: Until, m
     """
     if state.phase is None or state.is_done or stop.is_broken_off or stop.is_helper:
         return ALLOW
-    if standing.is_open and (until == "phase" or may_end_cycle):
+    weakened = _name_weakened(state)
+    may_stop = standing.is_open and (until == "phase" or may_end_cycle)
+    if may_stop and not weakened:
         return ALLOW
     answer = HookAnswer(
-        verdict="block",
+        verdict="allow" if may_stop else "block",
         status=standing.status,
         reason=standing.reason,
+        note=weakened,
         next_command=standing.next_command,
         next_hint=standing.next_hint,
     )
     if standing.status in _OVER:
         note = "a person is needed" if standing.status == "halted" else ""
-        return replace(answer, verdict="allow", note=note, needs_person=True)
-    if standing.is_open:
-        answer = replace(answer, note="the cycle is not done")
-    if stop.is_near_limit:
+        return replace(answer, verdict="allow", note="; ".join(filter(None, (weakened, note))), needs_person=True)
+    if standing.is_open and not may_stop:
+        answer = replace(answer, note="; ".join(filter(None, (weakened, "the cycle is not done"))))
+    if stop.is_near_limit and not may_stop:
         return let_go(answer, "the agent was sent on as often as it lets itself be sent on")
     return answer
+
+
+def _name_weakened(state: State) -> str:
+    """Say what RED did to older tests, in a clause; empty: nothing."""
+    last = state.evaluation or {}
+    rows = last.get("findings", ()) if last.get("cycle") == state.cycle else ()
+    places = [place_of(row) for row in rows if row["slug"] in WEAKENED]
+    return f"RED removed older tests, or changed what they use: {name_first(places)}" if places else ""
 
 
 def decide_stop_in_doubt(problem: str, remedy: str, stop: Stop) -> HookAnswer:

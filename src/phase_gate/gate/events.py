@@ -71,7 +71,7 @@ def _cycle_began(state: State, event: Event) -> State:
         stuck="",
         snapshots=replace(state.snapshots, baseline=snapshot_of(event.data.get("baseline")), first=None),
         aim=Aim(),
-        freeze=Freeze(),
+        freeze=Freeze(before=state.freeze.current),
         overrides=Overrides(allow_non_interactive=event.data.get("allow_non_interactive", False)),
         signals_premature=0,
         memory=replace(state.memory, cycle=event.data.get("remembered", {})),

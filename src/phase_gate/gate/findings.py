@@ -25,6 +25,10 @@ ALREADY_PASSING = "already-passing"
 #: A module with tests that pytest could not collect, in a phase that wants passing tests.
 BROKEN_MODULE = "broken-module"
 
+#: What RED did to older tests: each was there before the cycle, or is used by one that was.
+TESTS_GONE, SUPPORT_CHANGED = "tests-gone", "support-changed"
+WEAKENED = frozenset({TESTS_GONE, SUPPORT_CHANGED})
+
 #: What to do about ids that are others in every run.
 KEEP_IDS = "give the rows ids that stay (pytest.param(..., id=...)), or set PYTHONHASHSEED for every run"
 

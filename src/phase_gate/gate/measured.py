@@ -41,6 +41,8 @@ LOOKED_AT_SLUGS = frozenset(
     }
 )
 
+#: The provider that remembers the files that a cycle begins with.
+BEGINNING = "beginning"
 #: The names that each provider measures, in the order in which they are asked.
 PROVIDED: Mapping[str, frozenset[str]] = {
     # Only remembers, for the one that follows: what a cycle has changed.
@@ -51,7 +53,7 @@ PROVIDED: Mapping[str, frozenset[str]] = {
     "pipeline": LOOKED_AT,
     # Only remembers what a proof compares with: the proof itself is made where a phase would exit.
     "proof": PROOF_METRICS,
-    "beginning": PROOF_METRICS,
+    BEGINNING: PROOF_METRICS,
     "new_code": NEW_CODE_METRICS,
 }
 
@@ -62,7 +64,7 @@ SINCE: Mapping[str, Since] = {
     "quality": "phase",
     "documents": "cycle",
     "proof": "phase",
-    "beginning": "cycle",
+    BEGINNING: "cycle",
     "new_code": "cycle",
 }
 

@@ -6,7 +6,7 @@ Pure. A name that is not among the metrics was not measured.
 from __future__ import annotations
 
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
-from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, Finding, name_tests
+from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, TESTS_GONE, Finding, name_tests
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, join_id, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
@@ -127,7 +127,7 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
         *find_new_skips(judged),
         *run.traced.findings,
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
-        *name_tests("tests-gone", "advisory", _gone(run), "known before this cycle, and gone now", "gone"),
+        *find_weakened(run),
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
         *name_tests("hidden-test", "advisory", _hidden(record), "defined twice: the first definition never runs"),
         *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
@@ -240,6 +240,14 @@ def _missing_tests(run: JudgedRun) -> tuple[Finding, ...]:
         *name_tests("tests-kept", "hard", {*missing} - renamed, "frozen, and no longer in the sources", "gone"),
         *name_tests("tests-kept", "hard", renamed, by_chance, "renamed"),
     )
+
+
+def find_weakened(run: JudgedRun) -> tuple[Finding, ...]:
+    """Return what RED took away or changed of older tests: found there, and named until the cycle ends."""
+    if not run.in_first_phase:
+        return () if run.past.frozen is None else run.past.frozen.weakened
+    gone = name_tests(TESTS_GONE, "advisory", _gone(run), "known before this cycle, and gone now", "gone")
+    return (*gone, *run.record.weakened)
 
 
 def _gone(run: JudgedRun) -> list[str]:

@@ -100,6 +100,8 @@ class RunRecord(Value):
     meaning: Meaning = field(default_factory=Meaning)
     #: In the first phase: tests of the baseline that the sources do not have any more.
     missing_since: tuple[str, ...] = ()
+    #: What RED has changed of what older tests use.
+    weakened: tuple[Finding, ...] = ()
     #: What is not as another task of the same root froze it.
     altered_elsewhere: tuple[Finding, ...] = ()
     #: Modules that a structural red missed, and the files they are found in now.

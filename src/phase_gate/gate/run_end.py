@@ -20,7 +20,7 @@ from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.judged_run import JudgedRun
 from phase_gate.gate.judgement import judge_iteration
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.measuring import find_findings, measure, note_unseen, take_notes
+from phase_gate.gate.measuring import find_findings, find_weakened, measure, note_unseen, take_notes
 from phase_gate.gate.outcomes import Bucket, all_passed
 from phase_gate.gate.rejudging import with_consequences
 from phase_gate.gate.runs import Kind
@@ -203,7 +203,9 @@ def objects_of(judged: JudgedRun, *, inventory: str, texts: Mapping[str, str]) -
     if record.meaning.written:
         objects["outputs"] = sorted(record.meaning.written)
     if judged.in_first_phase or judged.state.freeze.current is None:
-        objects["frozen"] = frozen_to_json(freeze(known_tests(judged), record.meaning), inventory=inventory)
+        objects["frozen"] = frozen_to_json(
+            freeze(known_tests(judged), record.meaning, find_weakened(judged)), inventory=inventory
+        )
     if judged.in_first_phase:
         objects |= {
             "targets": sorted(outcomes.targets),

@@ -20,7 +20,7 @@ else:
     Json = dict
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 15
+SCHEMA = 16
 
 
 class Event(Value):
@@ -161,6 +161,8 @@ class Freeze(Value):
     upcoming: str | None = None
     #: What a rewind took back.
     withdrawn: str | None = None
+    #: What the cycle before was held to.
+    before: str | None = None
     #: The bodies that were red, and the modules that were missing.
     red_bodies: str | None = None
     #: The texts of the files that the cycle is about, as they were in RED.

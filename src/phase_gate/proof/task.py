@@ -19,11 +19,10 @@ from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.making import make_proof
 from phase_gate.proof.model import MEANINGS, UNPROVEN, Proof, TargetProof, say_broken
-from phase_gate.proof.provider import files_at_beginning
 from phase_gate.proof.testing import parse_options, words_of_red
 from phase_gate.proof.trial import Trial
 from phase_gate.storage.again import again_if_moved
-from phase_gate.storage.keeping import Kept, hidden_sources
+from phase_gate.storage.keeping import Kept, files_at_beginning, hidden_sources
 from phase_gate.storage.tree.contents import changed_before
 from phase_gate.task import Task
 from phase_gate.values import replace
@@ -125,7 +124,7 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         as_now=frozenset(finding.file for finding in waived if finding.file),
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
         has_control=phase.name in _follows_red(task),
-        began=files_at_beginning(task),
+        began=files_at_beginning(objects, state, task.project.root),
     )
 
 
@@ -184,16 +183,26 @@ def find_test_folders(paths: Iterable[str]) -> tuple[str, ...]:
 def record_of(proof: Proof, task: Task, *, tree: str, iteration: int, required: bool) -> ProofRecord:
     """Return what the gate knows of a proof; all of it is stored as an object."""
     state: State = task.state
+    metrics, findings = metrics_of(proof, required=required), findings_of(proof, required=required)
+    weakened = _weakened(task) if required or task.store.is_driven() else ()
+    metrics["proof_objections"] = int(metrics["proof_objections"] or 0) + len(weakened)
     return ProofRecord(
         tree=tree,
         freeze=state.freeze.current,
         object=task.store.keep("proof", spell_out(proof)),
         iteration=iteration,
-        metrics=metrics_of(proof, required=required),
-        findings=tuple(spell_out_each(cap_findings(findings_of(proof, required=required)))),
+        metrics=metrics,
+        findings=tuple(spell_out_each(cap_findings((*findings, *weakened)))),
         notes=(*proof.notes, *_note_problem(proof, task, required=required)),
         problem=proof.problem,
     )
+
+
+def _weakened(task: Task) -> tuple[Finding, ...]:
+    """Return what RED did to older tests as objections: where no person looks on, nobody else would ask about it."""
+    frozen = task.store.objects.load_frozen(task.state.freeze.current)
+    found = () if frozen is None else frozen.weakened
+    return tuple(replace(each, slug=GUARD, guard=GUARD, tier="hard") for each in found)
 
 
 def _note_problem(proof: Proof, task: Task, *, required: bool) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.freeze import merge_parts
 from phase_gate.gate.inventory import merge_inventories
+from phase_gate.gate.measured import BEGINNING
 from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
 from phase_gate.gate.record import RunRecord, SessionFacts, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
@@ -38,6 +39,7 @@ from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.tree.contents import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
 from phase_gate.task import Task
+from phase_gate.values import replace
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
@@ -182,7 +184,7 @@ def make_record(
     task = Task(project, run.store, looked)
     measured = gather(task, run.workflow, run.phase, show=show or say_nothing, coverage=coverage)
     missing = missing_modules(run)
-    return RunRecord(
+    record = RunRecord(
         run=run.id,
         root=str(root),
         session=facts,
@@ -218,6 +220,11 @@ def make_record(
         start_warnings=tuple(run.warnings),
         start_notes=tuple(run.notes),
     )
+    if not in_first_phase or not (looked.freeze.before or BEGINNING in looked.memory.cycle):
+        return record
+    from phase_gate.recording.frozen.older import find_weakened
+
+    return replace(record, weakened=find_weakened(task, after.files, inventory, record.meaning))
 
 
 def _take_links(criteria: Criteria, facts: SessionFacts, *, root: Path, in_first_phase: bool) -> Links:

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.storage.references import blobs_at_head
+from phase_gate.gate.measured import BEGINNING
+from phase_gate.gate.state import State
+from phase_gate.storage.objects import ObjectStore
+from phase_gate.storage.references import blobs_at_head, blobs_of
 from phase_gate.storage.tree.contents import LINK
 from phase_gate.storage.tree.git import read_blobs, try_git
-from phase_gate.values import Value, field
+from phase_gate.values import Value, field, replace
 
 #: Bytes of data that are not in git, before they are compressed: more than one person changes between two commits.
 MAX_BYTES = 32 * 1024 * 1024
@@ -58,6 +61,15 @@ def keep_files(root: Path, files: Mapping[str, str]) -> Kept:
         else:
             contents[path] = base64.b64encode(zlib.compress((root / path).read_bytes())).decode("ascii")
     return Kept(files=dict(files), commit=commit, contents=contents, too_large=tuple(too_large))
+
+
+def files_at_beginning(objects: ObjectStore, state: State, root: Path) -> Kept | None:
+    """Return the files that the cycle began with, before RED; None: they are not known."""
+    remembered = state.memory.cycle.get(BEGINNING)
+    if remembered is None:
+        return None
+    kept = kept_from(objects.load(remembered))
+    return kept if kept.files else replace(kept, files=blobs_of(root, kept.commit))
 
 
 def hidden_sources(files: Mapping[str, str], beside: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,143 @@
+"""What RED changes of what older tests use is named until the cycle ends; what they do not use is free."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import Ran, Sample
+
+_OLD = """\
+from pathlib import Path
+
+from calc import add
+{more}
+
+TOTAL = {total}
+
+
+def test_fixture(expected):
+    assert add(1, 1) == expected
+
+
+def test_constant():
+    assert add(1, 1) == TOTAL
+
+
+def test_golden():
+    assert add(1, 1) == int(Path(__file__).with_name("golden.txt").read_text())
+"""
+_CONFTEST = """\
+import pytest
+
+
+@pytest.fixture
+def expected():
+    return {expected}
+"""
+_TWICE = "def twice(number):\n    return {}\n"
+_NEW = {"tests/test_twice.py": "from calc import twice\n\n\ndef test_twice():\n    assert twice(3) == 6\n"}
+_INI = {"pytest.ini": "[pytest]\npythonpath = .\n"}
+
+
+def old(*, total: str = "2", more: str = "") -> dict[str, str]:
+    return {"tests/test_old.py": _OLD.format(total=total, more=more)}
+
+
+def conftest(expected: str = "2", more: str = "") -> dict[str, str]:
+    return {"tests/conftest.py": _CONFTEST.format(expected=expected) + more}
+
+
+def calc(answer: str, more: str = "") -> dict[str, str]:
+    return {"calc.py": f"def add(a, b):\n    return {answer}\n{more}"}
+
+
+FIRST = {**_INI, **old(), **conftest(), "tests/golden.txt": "2", **calc("0")}
+
+
+def run(sample: Sample, phase: str, *words: str) -> Ran:
+    return sample.pytest(f"--phase={phase}", "--phase-report=verdict.json", *words)
+
+
+def named(sample: Sample) -> list[str]:
+    """Return what the last verdict says of older tests."""
+    rows = [row for row in sample.report()["findings"] if row["slug"] in ("support-changed", "tests-gone")]
+    assert all(row["tier"] == "advisory" for row in rows)
+    return [f"{row['id'] or row['file']}:{row['line'] or ''}" for row in rows]
+
+
+def finish(sample: Sample) -> None:
+    run(sample, "green")
+    ran = run(sample, "green", "--exit-signal=done")
+    assert ran.code == 0, ran.out
+
+
+def begin(sample: Sample) -> None:
+    """Go through a first cycle."""
+    sample.write(FIRST)
+    assert run(sample, "red", "--exit-signal=red").code == 0
+    sample.write(calc("a + b"))
+    finish(sample)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, id="a-new-test"),
+        pytest.param(conftest(more="\n\n@pytest.fixture\ndef other():\n    return 3\n"), id="a-new-fixture"),
+        pytest.param({**conftest(), **old(more="\nOTHER = 3\n")}, id="a-new-constant"),
+        pytest.param(old(more="import os\n"), id="a-new-import"),
+        pytest.param({"tests/conftest.py": _CONFTEST.format(expected="(2)") + "# a comment\n"}, id="other-spelling"),
+        pytest.param({"tests/other.txt": "3"}, id="new-data"),
+    ],
+)
+def test_what_is_added_is_not_named(sample: Sample, changes: dict[str, str]) -> None:
+    begin(sample)
+    sample.write({**_NEW, **changes, **calc("a + b", f"\n\n{_TWICE.format(0)}")})
+    ran = run(sample, "red", "--exit-signal=red")
+    assert (ran.code, named(sample)) == (0, []), ran.out
+
+
+def test_a_fixture_that_only_a_changed_test_uses_is_not_named(sample: Sample) -> None:
+    begin(sample)
+    test = _OLD.format(total="2", more="").replace("== expected", "== expected[0]")
+    sample.write({**_NEW, "tests/test_old.py": test, **conftest("[3]"), **calc("a + b", f"\n\n{_TWICE.format(0)}")})
+    run(sample, "red", "--exit-signal=red")
+    assert named(sample) == []
+
+
+def test_a_folder_of_tests_that_is_renamed_is_not_named(sample: Sample) -> None:
+    begin(sample)
+    (sample.root / "tests").rename(sample.root / "test")
+    sample.write({"test/test_twice.py": _NEW["tests/test_twice.py"], **calc("a + b", f"\n\n{_TWICE.format(0)}")})
+    ran = run(sample, "red", "--exit-signal=red")
+    assert (ran.code, named(sample)) == (0, []), ran.out
+
+
+@pytest.mark.parametrize("is_in_git", [False, True])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param("fixture", ["tests/conftest.py:5"], id="a-fixture"),
+        pytest.param("constant", ["tests/test_old.py:6"], id="a-constant"),
+        pytest.param("golden", ["tests/golden.txt:"], id="a-golden-file"),
+    ],
+)
+def test_what_older_tests_use_is_named_to_the_end_of_the_cycle(
+    sample: Sample, name: str, expected: list[str], is_in_git: bool
+) -> None:
+    if is_in_git:
+        sample.commit_all()
+    begin(sample)
+    changes = {"fixture": conftest("42"), "constant": old(total="42"), "golden": {"tests/golden.txt": "42"}}[name]
+    # A source that follows at once, so that the older test stays green.
+    follows = f"42 if sys._getframe(1).f_code.co_name == 'test_{name}' else a + b"
+    code = calc(follows, f"\n\n{_TWICE}")["calc.py"]
+    sample.write({**_NEW, **changes, "calc.py": f"import sys\n\n\n{code.format(0)}"})
+    ran = run(sample, "red", "--exit-signal=red")
+    assert (ran.code, named(sample)) == (0, expected), ran.out
+    sample.write({"calc.py": f"import sys\n\n\n{code.format('2 * number')}"})
+    finish(sample)
+    assert named(sample) == expected
+    sample.write({"tests/test_last.py": "def test_last():\n    assert not 'there yet'\n"})
+    run(sample, "red")
+    assert named(sample) == [], "that was the cycle before"
