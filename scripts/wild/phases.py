@@ -44,11 +44,17 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proven:
-    """What a proof said: its verdicts, counted, or why there is none, and how long it took."""
+    """What a proof said."""
 
+    #: Its verdicts, and what its targets showed that expected something else, counted.
     counts: Mapping[str, int] = field(default_factory=dict)
+    altered: Mapping[str, int] = field(default_factory=dict)
+    #: What it said of checks that can't fail, or of rows and asserts.
+    unfailing: tuple[str, ...] = ()
+    #: Why there is none.
     problem: str = ""
     seconds: float = 0.0
+    starts: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +108,15 @@ class Runner:
         proof = (json.loads(said.output) if said.code == 0 else {}).get("proof") or {"problem": "none was made"}
         if proof["problem"]:
             return Proven(problem=proof["problem"])
-        return Proven(counts=Counter(each["verdict"] for each in proof["targets"]), seconds=proof["seconds"])
+        targets = proof["targets"]
+        doubted = [each for each in targets if each["advice"] or each["verdict"] == "cannot-fail"]
+        return Proven(
+            counts=dict(Counter(each["verdict"] for each in targets)),
+            altered=dict(Counter(each["altered"] for each in targets)),
+            unfailing=tuple(each["advice"] or each["why"] for each in doubted),
+            seconds=proof["seconds"],
+            starts=proof["starts"],
+        )
 
     def _find(self, slug: str) -> tuple[str, ...]:
         return tuple(row["id"] for row in self._read_report().get("findings", ()) if row["id"] and row["slug"] == slug)

@@ -12,10 +12,11 @@ import pytest
 
 from scripts.wild import phases
 from scripts.wild.comparing import Said
-from scripts.wild.phases import Phase, find_unmet
+from scripts.wild.phases import Phase, Proven, find_unmet
 from scripts.wild.preparing import Linked
 from scripts.wild.projects import REPLAYED, Project
 from scripts.wild.replay import command
+from scripts.wild.replay.altered import Altered, alter, read_altered, render_altered, write_altered
 from scripts.wild.replay.history import Commit, clone, read_log
 from scripts.wild.replay.step import Replay, find_newly_failing, lay_made, replay
 from scripts.wild.replay.table import read_records, render, write_records
@@ -114,10 +115,26 @@ def test_a_history_is_replayed(history: Path, linked: Linked, warm: None, tmp_pa
         (True, True, 2),
     ]
     assert found[1].green == Phase(is_expected=True, is_open=True, said=found[1].green.said, seconds=0.5)
-    assert (found[1].proof, found[1].no_proof) == ({"proven": 1}, "")
+    assert (found[1].proof.counts, found[1].proof.altered, found[1].proof.problem) == ({"proven": 1}, {"fails": 1}, "")
     names, *rows = [row for row in render(found).splitlines() if row.startswith("| ")]
     assert names.startswith("| project | commits | RED expected | opened |")
-    assert [row.split(" | ")[1:9] for row in rows[1:]] == [["2", "1", "1", "1", "1 of 1", "1", "1", "1 of 1"]] * 2
+    assert [row.split(" | ")[1:10] for row in rows[1:]] == [
+        ["2", "1", "1", "1", "1 of 1", "1", "1", "1 of 1", "0 of 1"]
+    ] * 2
+
+
+@pytest.mark.processes
+def test_the_tests_of_commits_expect_something_else(history: Path, linked: Linked, warm: None, tmp_path: Path) -> None:
+    ours = clone(str(history), tmp_path / "ours")
+    found = [alter(PROJECT, each, ours, linked, tmp_path / each.name) for each in ours.list_steps()]
+    assert [(each.passing, each.altered, each.findings, each.left_out) for each in found] == [(3, 3, [], "")] * 2
+    dead = {"shown": "still-passes", "text": "test_a.py:3 can't fail"}
+    found.append(Altered(project="sample", commit="aa", passing=1, altered=1, findings=[dead]))
+    found.append(Altered(project="sample", commit="bb", left_out="more than 240 s"))
+    write_altered(tmp_path / "records.jsonl", found)
+    rows = render_altered(read_altered(tmp_path / "records.jsonl")).splitlines()
+    assert rows[2] == "| sample | 3 | 7 | 7 | 1 | 0 | 0 |"
+    assert rows[-1] == "| sample | aa | test_a.py:3 can't fail |"
 
 
 def test_theirs_is_only_read(history: Path, tmp_path: Path) -> None:
@@ -213,7 +230,7 @@ def test_every_refusal_stands_in_a_table(tmp_path: Path) -> None:
     given = [
         make_replay("aa", red=shut),
         make_replay("bb", red=opened, green=shut),
-        make_replay("cc", red=opened, green=opened, no_proof="no sandbox"),
+        make_replay("cc", red=opened, green=opened, proof=Proven(problem="no sandbox")),
         make_replay("dd", red=Phase(is_expected=False, is_open=True)),
         make_replay("ee", left_out="its suite takes more than 60 s"),
     ]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import datetime
 import shutil
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scripts.wild.comparing import Said
-from scripts.wild.phases import Phase, Runner
+from scripts.wild.phases import Phase, Proven, Runner
 from scripts.wild.preparing import Linked
 from scripts.wild.projects import Project
 from scripts.wild.proving import PLAIN, read_outcomes
@@ -37,10 +36,7 @@ class Replay:
     plain_seconds: float = 0.0
     red: Phase = field(default_factory=Phase)
     green: Phase = field(default_factory=Phase)
-    #: By the proof: its verdicts, counted, why there is none, and how long it took.
-    proof: Mapping[str, int] = field(default_factory=dict)
-    no_proof: str = ""
-    proof_seconds: float = 0.0
+    proof: Proven = field(default_factory=Proven)
 
 
 def replay(project: Project, commit: Commit, clone: Clone, linked: Linked, place: Path) -> Replay:
@@ -83,8 +79,7 @@ def replay(project: Project, commit: Commit, clone: Clone, linked: Linked, place
     if not red.is_open:
         return result
     clone.lay(commit, commit.code)
-    green, proof = replace(runner.turn_green(), is_expected=True), runner.read_proof()
-    return replace(result, green=green, proof=dict(proof.counts), no_proof=proof.problem, proof_seconds=proof.seconds)
+    return replace(result, green=replace(runner.turn_green(), is_expected=True), proof=runner.read_proof())
 
 
 def _run_plainly(runner: Runner) -> Said:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from scripts.wild.phases import Phase
+from scripts.wild.phases import Phase, Proven
 from scripts.wild.replay.step import Replay
 from scripts.wild.table import render_table
 
@@ -25,6 +25,7 @@ _HEAD = (
     "GREEN expected",
     "opened",
     "targets proven",
+    "still pass, of those that could expect something else",
     "plain run",
     "RED",
     "GREEN with proof",
@@ -43,7 +44,8 @@ def read_records(path: Path) -> list[Replay]:
 
 def _read(found: dict[str, object]) -> Replay:
     phases = {name: Phase(**found[name]) for name in ("red", "green")}  # type: ignore[arg-type]
-    return Replay(**{**found, **phases})  # type: ignore[arg-type]
+    proof = Proven(**found["proof"])  # type: ignore[arg-type]
+    return Replay(**{**found, **phases, "proof": proof})  # type: ignore[arg-type]
 
 
 def write_records(path: Path, replays: Iterable[Replay]) -> None:
@@ -76,6 +78,7 @@ def _count(name: str, replays: Sequence[Replay]) -> tuple[str, ...]:
     opened = [each for each in red if each.red.is_open]
     quiet = [each for each in replays if not each.red.is_expected]
     green = [each for each in replays if each.green.is_expected]
+    counts, altered = [each.proof.counts for each in green], [each.proof.altered for each in green]
     return (
         name,
         str(len(replays)),
@@ -85,12 +88,18 @@ def _count(name: str, replays: Sequence[Replay]) -> tuple[str, ...]:
         f"{sum(not each.red.is_open for each in quiet)} of {len(quiet)}",
         str(len(green)),
         str(sum(each.green.is_open for each in green)),
-        f"{sum(each.proof.get('proven', 0) for each in green)} of {sum(sum(each.proof.values()) for each in green)}",
+        f"{_sum(counts, 'proven')} of {_sum(counts)}",
+        f"{_sum(altered, 'still-passes')} of {_sum(altered) - _sum(altered, 'nothing', 'not-tried')}",
         _median(each.plain_seconds for each in replays),
         _median(each.red.seconds for each in opened),
         _median(each.green.seconds for each in green),
-        _median(each.proof_seconds for each in green if each.proof),
+        _median(each.proof.seconds for each in green if each.proof.counts),
     )
+
+
+def _sum(counts: Iterable[Mapping[str, int]], *names: str) -> int:
+    """Return how many there are of these, or of all."""
+    return sum(number for each in counts for name, number in each.items() if name in names or not names)
 
 
 def _name(commits: Sequence[str]) -> str:
@@ -108,8 +117,8 @@ def _refusals(replay: Replay) -> Iterable[tuple[str, ...]]:
         if phase.is_refused or phase.is_false:
             why = ", ".join(f"`{each}`" for each in phase.why) or "opened, and nothing fails"
             yield (replay.project, replay.commit, name, why, _cell(phase.said))
-        elif name == "GREEN" and phase.is_open and replay.no_proof:
-            yield (replay.project, replay.commit, name, "opened without a proof", _cell(replay.no_proof))
+        elif name == "GREEN" and phase.is_open and replay.proof.problem:
+            yield (replay.project, replay.commit, name, "opened without a proof", _cell(replay.proof.problem))
 
 
 def _cell(text: str) -> str:
