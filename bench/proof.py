@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from pathlib import Path
@@ -18,26 +19,30 @@ from phase_gate.storage.tree.fingerprint import take_tree
 #: As many as a step has, and two functions that they are about.
 TARGETS = 5
 _TEST_FILE, _SOURCE = "test_step.py", "step.py"
-_TESTS = "from step import double, half\n\n\n" + "\n\n".join(
-    f"def test_step_{number}():\n    assert {'double' if number % 2 else 'half'}({number + 1} * 2) == "
-    f"{(number + 1) * 4 if number % 2 else number + 1}\n"
-    for number in range(TARGETS)
-)
+_TEST = "def test_step_{0}():\n    assert {1}({2}) == {3}\n"
 _BEFORE = "def double(number):\n    return None\n\n\ndef half(number):\n    return None\n"
 _NOW = "def double(number):\n    return number * 2\n\n\ndef half(number):\n    return number // 2\n"
 
 
-def prove_step(root: Path) -> dict[str, Any]:
-    """Prove a step with five targets and two functions in a suite that lies there; return what it took."""
-    (root / _TEST_FILE).write_text(_TESTS, encoding="utf-8")
+def _write_tests(targets: int) -> str:
+    rows = [
+        ("double", number, number * 2) if number % 2 else ("half", number, number // 2) for number in range(targets)
+    ]
+    tests = (_TEST.format(number, *row) for number, row in enumerate(rows))
+    return "from step import double, half\n\n\n" + "\n\n".join(tests)
+
+
+def prove_step(root: Path, targets: int) -> dict[str, Any]:
+    """Prove a step with so many targets and two functions in a suite that lies there; return what it took."""
+    (root / _TEST_FILE).write_text(_write_tests(targets), encoding="utf-8")
     (root / _SOURCE).write_text(_BEFORE, encoding="utf-8")
     then = keep_files(root, take_tree(root).files)
     (root / _SOURCE).write_text(_NOW, encoding="utf-8")
-    targets = tuple(f"{_TEST_FILE}::test_step_{number}" for number in range(TARGETS))
+    ids = tuple(f"{_TEST_FILE}::test_step_{number}" for number in range(targets))
     trial = Trial(
         root=root,
-        targets=targets,
-        red_rows=frozenset(targets),
+        targets=ids,
+        red_rows=frozenset(ids),
         then=then,
         now=take_tree(root).files,
         frozen=frozenset(path for path in then.files if path.startswith("test_")),
@@ -46,7 +51,14 @@ def prove_step(root: Path) -> dict[str, Any]:
     began = time.perf_counter()
     proof = make_proof(trial, at="")
     seconds = time.perf_counter() - began
-    return {"seconds": seconds, "starts": proof.starts, "proven": proof.count("proven"), "sandbox": proof.sandbox}
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "seconds": seconds,
+        "processor": used.ru_utime + used.ru_stime,
+        "starts": proof.starts,
+        "proven": proof.count("proven"),
+        "sandbox": proof.sandbox,
+    }
 
 
 def keep(root: Path) -> dict[str, Any]:
@@ -57,14 +69,14 @@ def keep(root: Path) -> dict[str, Any]:
     return {"seconds": time.perf_counter() - began, "bytes": len(text)}
 
 
-def take_proof(folder: Path) -> dict[str, Any]:
+def take_proof(folder: Path, targets: int = TARGETS) -> dict[str, Any]:
     """Return what a proof took, made in a process of its own with nothing of this machine's settings."""
     here = str(Path(__file__).parents[1])
     code = f"import sys; sys.path.append({here!r}); from bench.proof import main; main()"
-    found: dict[str, Any] = json.loads(run([sys.executable, "-c", code, str(folder)], folder).stdout)
-    assert found["proven"] == TARGETS, found
+    found: dict[str, Any] = json.loads(run([sys.executable, "-c", code, str(folder), str(targets)], folder).stdout)
+    assert found["proven"] == targets, found
     return found
 
 
 def main() -> None:
-    print(json.dumps(prove_step(Path(sys.argv[1]))))
+    print(json.dumps(prove_step(Path(sys.argv[1]), int(sys.argv[2]))))

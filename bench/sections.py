@@ -28,6 +28,8 @@ class Plan:
     files: int = 10_000
     #: Sizes of the suites that a proof is measured in.
     proven: tuple[int, ...] = (20, 500, 10_000)
+    #: How many targets a step has whose proof is measured.
+    targets: tuple[int, ...] = (1, 5, 20)
     rounds: int = 5
     take: Take = take_seconds
     unit: str = "time"
@@ -189,6 +191,9 @@ def proof(plan: Plan) -> Iterator[Section]:
         rows = interleave({suite: partial(take_seconds, BARE.command(), folder), "a proof": prove}, rounds=plan.rounds)
         yield f"a proof of {TARGETS} targets in {size:,} tests: time beside {suite}", ratios(rows, suite)
     yield f"a proof of {TARGETS} targets: starts of pytest", starts
+    found = {f"{each} targets": take_proof(plan.suite(plan.proven[0]), each) for each in plan.targets}
+    yield "a proof: starts of pytest", {name: float(each["starts"]) for name, each in found.items()}
+    yield "a proof: processor seconds", {name: float(each["processor"]) for name, each in found.items()}
 
 
 def keeping(plan: Plan) -> Iterator[Section]:

@@ -57,11 +57,12 @@ def test_a_small_benchmark_measures(tmp_path: Path, clean_environment: pytest.Mo
 
 @pytest.mark.sweep
 def test_a_proof_is_measured_beside_the_suite(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
-    found = measure(Plan(folder=tmp_path, proven=(2,), rounds=1), ("proof",))
-    timed, starts = found.values()
+    found = measure(Plan(folder=tmp_path, proven=(2,), targets=(1,), rounds=1), ("proof",))
+    timed, starts, counted, used = found.values()
     assert set(timed) == {"one run of the suite", "a proof"}
-    # Without the change, with it, and both functions emptied at once: no target calls both.
-    assert starts == {"2 tests": 4}
+    # Without the change, with it, with other expectations, and both functions emptied at once: no target calls both.
+    assert (starts, counted) == ({"2 tests": 4}, {"1 targets": 4})
+    assert 0 < used["1 targets"] < 60
 
 
 def test_what_is_kept_when_red_exits_is_measured(tmp_path: Path) -> None:
