@@ -48,8 +48,9 @@ from tests.proof.cheat import Cheat
 from tests.proof.table import ALL_CHEATS, ALL_HONEST
 from tests.proof.test_cheats import Told
 from tests.proof.test_integrity_twins import TWINS as INTEGRITY_TWINS
+from tests.proof.test_twins import ALL as ALL_TWINS
 from tests.proof.test_twins import take
-from tests.proof.twins import TWINS, Twin
+from tests.proof.twins import Twin
 from tests.support import Ran, Sample, is_plain
 from tests.warm import WarmServer
 
@@ -225,7 +226,7 @@ def scenarios() -> dict[str, Player]:
         *((f"workers: {name}", partial(_play_attempt, each, _TWO_WORKERS)) for name, each in with_workers),
         *((f"documents: {row.name}", partial(_play_documents, row)) for row in documents),
         *((f"proof {story.row}: {story.name}", partial(_play_story, story)) for story in (*ALL_CHEATS, *ALL_HONEST)),
-        *((f"proof twins: {name}", partial(_play_twin, twin)) for name, twin in TWINS.items()),
+        *((f"proof twins: {name}", partial(_play_twin, twin)) for name, twin in ALL_TWINS.items()),
         *((f"honesty: {case.name}", partial(_play_case, case)) for case in load_cases()),
     ]
     found = dict(players)

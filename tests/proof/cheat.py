@@ -80,4 +80,5 @@ class Cheat(Value):
 
 PASSES_WITHOUT, FAILS_WITH = MEANINGS["passes-without"], MEANINGS["fails-with"]
 CHECKS_NOTHING, NOTHING_RAISED = MEANINGS["checks-nothing"], MEANINGS["nothing-raised"]
+CANNOT_FAIL = MEANINGS["cannot-fail"]
 UNTRIED = f"{MEANINGS['unknown']}: nothing of the new code could be emptied"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.proof.cheat import (
+    CANNOT_FAIL,
     CHECKS_NOTHING,
     FAILS_WITH,
     HOOK,
@@ -165,7 +166,7 @@ CHEATS: tuple[Cheat, ...] = (
         row=45,
         name="a test that swallows its own check was red because the unit was missing",
         by="experiment",
-        told_by=CHECKS_NOTHING,
+        told_by=CANNOT_FAIL,
         red={"pytest.ini": INI, TEST_FILE: _SWALLOWS},
         green={"calc.py": WRONG},
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phase_gate.proof.model import MEANINGS
-from tests.proof.cheat import CHECKS_NOTHING, INI, NOTHING_RAISED, TEST, TEST_FILE, UNTRIED, Cheat
+from tests.proof.cheat import CANNOT_FAIL, CHECKS_NOTHING, INI, NOTHING_RAISED, TEST, TEST_FILE, UNTRIED, Cheat
 from tests.proof.stories import ADD, WRONG
 
 #: What is said of a target that worked when the cycle began.
@@ -56,7 +56,7 @@ CHEATS_OF_CHECKS: tuple[Cheat, ...] = (
             row=53,
             name=f"{what}, red by a stub that raises",
             by="experiment",
-            told_by=CHECKS_NOTHING,
+            told_by=CANNOT_FAIL,
             red=_red(*lines),
             green={"calc.py": ADD},
         )
@@ -91,7 +91,7 @@ CHEATS_OF_CHECKS: tuple[Cheat, ...] = (
         row=54,
         name="a function of a library, and a check that is true in any case",
         by="experiment",
-        told_by=CHECKS_NOTHING,
+        told_by=CANNOT_FAIL,
         red=_red("assert calc.add(1, 2) == 3 or True"),
         green={"calc.py": "from operator import add\n"},
     ),

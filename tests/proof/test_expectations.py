@@ -26,11 +26,12 @@ CANNOT_FAIL = {
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CANNOT_FAIL)
-def test_check_that_cannot_fail_is_named_after_a_stub(name: str, tmp_path: Path) -> None:
+def test_check_that_cannot_fail_closes_after_a_stub(name: str, tmp_path: Path) -> None:
     proof = prove(tmp_path, {"test_calc.py": HEAD + CANNOT_FAIL[name], "calc.py": STUB}, {"calc.py": ADD})
+    assert verdicts(proof) == {"test_add": "cannot-fail"}
     (target,) = proof.targets
-    assert target.altered == "still-passes"
-    assert target.advice.startswith(f"test_calc.py:{target.line} ")
+    assert (target.altered, target.is_disproven) == ("still-passes", True)
+    assert target.why.startswith(f"test_calc.py:{target.line} ")
 
 
 HONEST = {
@@ -80,17 +81,19 @@ def test_one_start_for_all_targets_and_advice_for_some(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("with_proof")
-def test_gate_names_the_check(sample: Sample) -> None:
+def test_gate_names_the_check_and_the_waiver(sample: Sample) -> None:
     sample.write(test_calc=HEAD + CANNOT_FAIL["or-true"], calc=STUB)
     assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
     sample.write(calc=ADD)
     sample.pytest("--phase=green")
     sample.pytest("--phase=green")
     ran = sample.gate("signal", "--reason", "done", "--json")
+    assert ran.code == 10
     said = "test_calc.py:9 can't fail: expecting 1000012 instead of 3 passes as well"
-    (finding,) = [each for each in ran.document["findings"] if each["slug"] == "check-never-fails"]
-    assert (finding["tier"], finding["line"]) == ("advisory", 9)
+    (finding,) = ran.document["findings"]
+    assert (finding["slug"], finding["tier"], finding["line"]) == ("targets-proven", "hard", 9)
     assert said in finding["detail"]
+    assert 'phase-gate waive targets-proven --reason "..." --by NAME' in ran.document["next_hint"]
     explained = sample.gate("explain", "targets-proven")
     explained.has("without  with     altered      emptied      target", said)
-    explained.has("fails    passes   still passes not noticed  test_calc.py::test_add")
+    explained.has("fails    passes   still passes not tried    test_calc.py::test_add")

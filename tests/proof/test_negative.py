@@ -25,11 +25,8 @@ def tried(root: Path, body: str, code: str = SUB, *, stub: str = STUB, files: Ma
     return prove(root, {"test_calc.py": test, "calc.py": stub, **(files or {})}, {"calc.py": code}, [TARGET])
 
 
-#: Tests whose check holds for any answer.
+#: Tests whose check holds for any answer; where they expect a value, test_expectations has them.
 VACUOUS = {
-    "or-true": "assert calc.sub(5, 3) == 2 or True",
-    "a-tuple": 'assert (calc.sub(5, 3) == 2, "two")',
-    "swallowed": "try:\n    assert calc.sub(5, 3) == 2\nexcept AssertionError:\n    pass",
     "any-answer": "assert [calc.sub(5, 3)]",
     "its-text": "assert str(calc.sub(5, 3))",
 }

@@ -29,6 +29,7 @@ HEAD = "import price\n\n\n"
 OLD = f"{HEAD}def test_rebate():\n    assert price.rebate(4) == 2\n"
 NEEDS = "\n\ndef test_tax():\n    assert price.with_tax(1) == 2\n"
 GUARDS = "\n\ndef test_nothing_costs_nothing():\n    assert price.with_tax(0) == 0\n"
+ALWAYS = "\n\ndef test_always():\n    assert price.with_tax(1) == 2 or True\n"
 BASE = {"price.py": PRICE, "test_price.py": OLD}
 
 
@@ -147,6 +148,23 @@ REFUSED = {
         default=True,
         strict=True,
         said=("- test_price.py::test_more", "1 of 2 tests needs the change; 1 fails with it"),
+    ),
+    "a-check-that-can't-fail": Row(
+        files={"price.py": TAXED, "test_price.py": OLD + NEEDS + ALWAYS},
+        default=True,
+        strict=True,
+        said=(
+            "- test_price.py::test_always",
+            "test_price.py:13 can't fail: expecting 1000009 instead of 2 passes as well",
+            "1 of 2 tests needs the change; 1 can't fail",
+            "next: mend the check that can't fail: test_price.py:13",
+        ),
+    ),
+    "only-tests-and-one-can't-fail": Row(
+        files={"test_price.py": OLD + GUARDS + ALWAYS},
+        default=True,
+        strict=True,
+        said=("- test_price.py::test_always", "1 passes"),
     ),
     "only-tests-and-one-fails": Row(
         files={"test_price.py": OLD + NEEDS},

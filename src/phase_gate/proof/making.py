@@ -216,7 +216,7 @@ class Experiment:
         """Return the functions that had a body in RED, and have another one now."""
         found: dict[str, Function] = {}
         for path, functions in self._functions.items():
-            known = find_functions(self._before[path]) if path in self._before else {}
+            known = find_functions(self._before.get(path))
             here = (each for each in functions if each.name in known and not known[each.name].left_out)
             found |= {f"{path}::{each.name}": each for each in here}
         return found

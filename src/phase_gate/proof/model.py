@@ -36,9 +36,8 @@ MEANINGS: Mapping[Verdict, str] = {
     "skipped": "is skipped, or expected to fail, with the change and without",
     "unknown": "could not be tried",
 }
-#: Those that refute a target, whatever is configured. "cannot-fail" joins them once the replayed commits of real
-#: projects show no honest target that passes whatever it expects: until then it is advice.
-DISPROVEN: frozenset[Verdict] = frozenset({"passes-without", "fails-with", "row-changed"})
+#: Those that refute a target, whatever is configured.
+DISPROVEN: frozenset[Verdict] = frozenset({"passes-without", "fails-with", "row-changed", "cannot-fail"})
 #: Those that leave open whether a target shows what it is for.
 UNPROVEN: frozenset[Verdict] = frozenset({"nothing-raised", "unknown", "flaky"})
 

@@ -53,6 +53,9 @@ def _next(proof: Proof, change: Change | None, *, strict: bool) -> list[str]:
     failing = [each.id for each in refused if each.verdict == "fails-with"]
     if failing:
         return [f"next: mend what fails: pytest {failing[0]}"]
+    unfailing = [f"{split_id(each.id)[0]}:{each.line}" for each in refused if each.verdict == "cannot-fail"]
+    if unfailing:
+        return [f"next: mend the check that can't fail: {unfailing[0]}"]
     passing = [each.id for each in refused if each.verdict == "passes-without"]
     if passing:
         mark = f'mark what guards something that works already: @pytest.mark.{PASSES_ALREADY}("why")'

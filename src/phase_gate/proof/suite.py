@@ -74,14 +74,7 @@ def prove_suite(
         proof = suite.prove()
     except (NoSandboxError, OSError) as error:
         proof = SuiteProof(problem=str(error))
-    return SuiteProof(
-        tests=proof.tests,
-        passing=proof.passing,
-        altered=proof.altered,
-        problem=proof.problem,
-        seconds=round(time.monotonic() - began, 1),
-        starts=suite.starts,
-    )
+    return replace(proof, seconds=round(time.monotonic() - began, 1), starts=suite.starts)
 
 
 class _Suite:

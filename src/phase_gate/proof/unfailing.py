@@ -15,7 +15,7 @@ from typing import Protocol
 from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.altering import AlteredTest, alter
 from phase_gate.proof.expected import Site
-from phase_gate.proof.model import DISPROVEN, Shown, TargetProof
+from phase_gate.proof.model import Shown, TargetProof
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.testing import Item, SandboxRun
 from phase_gate.values import Value, replace
@@ -93,8 +93,7 @@ def find_unfailing(
 
 def _judge_target(target: TargetProof, proof: AlteredProof) -> TargetProof:
     target = replace(target, altered=proof.shown, line=proof.line)
-    # Where it refutes nothing, what the other runs say stays the verdict.
-    if proof.shown == "still-passes" and "cannot-fail" in DISPROVEN:
+    if proof.shown == "still-passes":
         return replace(target, verdict="cannot-fail", why=proof.text)
     return replace(target, advice=proof.text)
 

@@ -40,21 +40,18 @@ class Function(Value):
     has_body: bool = True
 
 
-def find_functions(source: bytes | str) -> dict[str, Function]:
-    """Return the functions by qualified name; of two with one name, the last. Raises SyntaxError."""
-    return {function.name: function for function, _ in walk_functions(ast.parse(source))}
+def find_functions(source: bytes | str | None) -> dict[str, Function]:
+    """Return the functions by qualified name; of two with one name, the last. A source that can't be read has none."""
+    try:
+        return {function.name: function for function, _ in walk_functions(ast.parse(source or b""))}
+    except (SyntaxError, ValueError):
+        return {}
 
 
 def find_changed(before: bytes | str | None, now: bytes | str) -> list[Function]:
-    """Return the functions that are new or have another body. A source that can't be read has none."""
-    try:
-        present = find_functions(now)
-    except (SyntaxError, ValueError):
-        return []
-    try:
-        known = {} if before is None else find_functions(before)
-    except (SyntaxError, ValueError):
-        known = {}
+    """Return the functions that are new or have another body."""
+    known = find_functions(before)
+    present = find_functions(now)
     return [each for name, each in present.items() if name not in known or known[name].hash != each.hash]
 
 
