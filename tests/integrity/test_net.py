@@ -16,6 +16,7 @@ SAMPLE = (
     "criteria: no marks",
     "documents: a C4 diagram without an element",
     "genuine: a report's outcome becomes a property",
+    "honest: a protocol of the project runs each test in a child",
     "honest: a test is added",
     "honesty: criterion-without-test",
     "honesty: stop-at-first",

@@ -207,6 +207,7 @@ class _Reporter:
         test_id = self._test_id(item.nodeid)
         self._send("started", id=test_id)
         self._profile.begin()
+        self.results.begin()
         try:
             return (yield)
         finally:

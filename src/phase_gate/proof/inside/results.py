@@ -101,9 +101,8 @@ class Profile:
         key = (code.co_filename, code.co_firstlineno)
         name = self._known.get(key)
         if name is None:
-            names = self._watched.get(code.co_filename) or self._watched.get(os.path.realpath(code.co_filename))
-            name = "" if names is None else names.get(str(code.co_firstlineno), "")
-            self._known[key] = name
+            names = self._watched.get(code.co_filename) or self._watched.get(os.path.realpath(code.co_filename), {})
+            name = self._known[key] = names.get(str(code.co_firstlineno), "")
         if name:
             self._found.add(name)
 
@@ -126,12 +125,7 @@ class Results:
         self._config, self._root, self._profile = config, root, profile
         #: The code that each test's module defines under its name.
         self._codes: dict[str, CodeType] = {}
-        #: Of the test that is at work: whether its code was found, left by an exception, or could not be looked for.
-        self._has_begun = self._was_left = self._is_blind = False
-        #: How far out the exception was seen, and what it was.
-        self._depth, self._error = 0, ""
-        self._has_children = False
-        self._is_failed_by_pytest = False
+        self.begin()
 
     def expect(self, items: list[pytest.Item]) -> None:
         for item in items:
@@ -141,19 +135,24 @@ class Results:
             if isinstance(code, CodeType):
                 self._codes[item.nodeid] = code
 
+    def begin(self) -> None:
+        """Forget the test before: a protocol of the project's own may not come to the call of the next one."""
+        #: Of the test that is at work: whether its code was found, left by an exception, or could not be looked for.
+        self._has_begun = self._was_left = self._is_blind = self._is_failed_by_pytest = False
+        #: How far out the exception was seen, and what it was.
+        self._depth, self._error, self._children = 0, "an exception", _children()
+
     @contextlib.contextmanager
     def watched(self, item: pytest.Item) -> Iterator[None]:
         """Look at what a test's own code does."""
         code = self._codes.get(item.nodeid)
+        self.begin()
         self._is_blind = code is not None and not self._profile.seek(code)
-        self._depth, self._error, before = 0, "an exception", _children()
         try:
             yield
         finally:
-            frame = self._profile.take()
-            self._has_begun = frame is not None
-            self._was_left = frame is not None and _was_left(frame)
-            self._has_children = _children() > before
+            if (frame := self._profile.take()) is not None:
+                self._has_begun, self._was_left = True, _was_left(frame)
 
     def layers(self) -> tuple[object, object]:
         """Return the plugins that see exceptions pass by: next to the test, and next to pytest."""
@@ -183,7 +182,7 @@ class Results:
             return {}
         if self._is_blind:
             return {"doubt": "a profiler of its own is at work"}
-        if self._has_children:
+        if _children() > self._children:
             return {"doubt": "its code ran in a child process, if at all"}
         return {"lie": "its code never ran, and it is reported as passed"}
 
@@ -211,9 +210,8 @@ class Results:
 def _was_left(frame: FrameType) -> bool:
     """Tell whether a frame was left by an exception: it did not come to an instruction that returns."""
     code = frame.f_code
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
-        return False
-    return code.co_code[frame.f_lasti] not in _RETURNS
+    is_generator = code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR)
+    return not is_generator and code.co_code[frame.f_lasti] not in _RETURNS
 
 
 def _children() -> int:
