@@ -141,3 +141,27 @@ def test_what_older_tests_use_is_named_to_the_end_of_the_cycle(
     sample.write({"tests/test_last.py": "def test_last():\n    assert not 'there yet'\n"})
     run(sample, "red")
     assert named(sample) == [], "that was the cycle before"
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(("chosen", "expected"), [("dev", []), ("quick", ["was 'dev', is 'quick'"])])
+def test_a_profile_of_hypothesis_that_a_variable_chooses_is_named(
+    sample: Sample, chosen: str, expected: list[str]
+) -> None:
+    profiles = """\
+import os
+
+from hypothesis import settings
+
+settings.register_profile("dev", max_examples=20)
+settings.register_profile("quick", max_examples=1)
+settings.load_profile(os.environ["PROFILE"])
+"""
+    sample.write({**_INI, "conftest.py": profiles, **_NEW, "calc.py": _TWICE.format("0")})
+    assert sample.pytest_process("--phase=red", "--exit-signal=red", PROFILE="dev").code == 0
+    sample.write({"calc.py": _TWICE.format("2 * number")})
+    sample.pytest_process("--phase=green", PROFILE="dev")
+    ran = sample.pytest_process("--phase=green", "--phase-report=verdict.json", PROFILE=chosen)
+    assert ran.code == 0, ran.out
+    rows = sample.report()["findings"]
+    assert [row["detail"] for row in rows if row["slug"] == "rules-unchanged"] == expected

@@ -113,3 +113,54 @@ def test_a_reference_that_changes_is_named(tmp_path: Path) -> None:
     proof = step(tmp_path, "[(1, 2)]", _COMPARED, reference="return 0")
     said = "test_calc.py:9 compares with what calc.py:8 reference answers, which has changed since RED"
     assert proof.notes == (said,)
+
+
+_PROPERTY = """\
+import pytest
+from calc import double
+from hypothesis import given, settings, strategies
+
+
+@given(strategies.integers())
+def test_double(number):
+    assert double(number) == 2 * number
+"""
+_PROFILE = """\
+from hypothesis import HealthCheck, Phase, settings
+
+settings.register_profile("other", {})
+settings.load_profile("other")
+"""
+
+
+def try_profile(folder: Path, profile: str) -> Proof:
+    red = {
+        # In CI hypothesis has another one.
+        "conftest.py": "from hypothesis import settings\n\nsettings.load_profile('default')\n",
+        "test_calc.py": _PROPERTY,
+        "calc.py": "def double(number):\n    return number\n",
+    }
+    code = "def double(number):\n    return number + number\n"
+    green = {"calc.py": f"{_PROFILE.format(profile)}\n\n{code}" if profile else code}
+    return prove(folder, red, green, ["test_calc.py::test_double"])
+
+
+@pytest.mark.parametrize("profile", ["", "max_examples=200", "deadline=None"])
+def test_hypothesis_that_tries_as_hard_as_before_is_no_other_test(tmp_path: Path, profile: str) -> None:
+    assert verdicts(try_profile(tmp_path, profile)) == {"test_double": "proven"}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    ("profile", "said"),
+    [
+        ("max_examples=1", "max_examples was 100 in RED, and is 1 now"),
+        ("derandomize=True", "derandomize was False in RED, and is True now"),
+        ("phases=[Phase.generate]", "phases was explain, explicit, generate, reuse, shrink, target in RED"),
+        ("suppress_health_check=[HealthCheck.too_slow]", "suppress_health_check was empty in RED, and is too_slow now"),
+    ],
+)
+def test_hypothesis_that_tries_less_hard_is_another_test(tmp_path: Path, profile: str, said: str) -> None:
+    proof = try_profile(tmp_path, profile)
+    assert verdicts(proof) == {"test_double": "row-changed"}
+    assert said in proof.targets[0].why

@@ -87,7 +87,7 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
     if phase.scope != "targets":
         metrics |= {
             "tests_altered": len(find_altered_in(record, run.past)),
-            "rules_changed": len(find_rules_changed(record, run.past)),
+            "rules_changed": sum(each.tier == "hard" for each in find_rules_changed(record, run.past)),
             "red_seen": state.freeze.red_exited or not state.vanished,
             "red_resolved_elsewhere": len(resolved_elsewhere(record)),
         }

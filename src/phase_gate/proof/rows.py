@@ -1,4 +1,4 @@
-"""What a test expects may come out of the sources: values of its rows, and answers that it compares with.
+"""What a test asks for may come out of the sources: values of its rows, answers that it compares with, settings.
 
 Pure. A source that changes such a value under the same id changes the test, and no file of tests shows it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.boundary import Imports
@@ -50,6 +51,28 @@ def find_changed_rows(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -
     ]
 
 
+def _find_weaker(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> Iterator[tuple[str, str]]:
+    """Yield the tests that hypothesis tries less hard with the change, and which setting says so."""
+    efforts = {item.id: item.effort for run in controls for item in run.items if item.effort}
+    for item in treatment.items:
+        before, after = efforts.get(item.id, {}), item.effort
+        if not before or not after:
+            continue
+        weaker = {
+            "max_examples": after["max_examples"] < before["max_examples"],
+            "phases": not {*before["phases"]} <= {*after["phases"]},
+            "derandomize": after["derandomize"] and not before["derandomize"],
+            "suppress_health_check": not {*after["suppress_health_check"]} <= {*before["suppress_health_check"]},
+        }
+        for name in (name for name, is_weaker in weaker.items() if is_weaker):
+            said = f"hypothesis' {name} was {_show(before[name])} in RED, and is {_show(after[name])} now"
+            yield bare_id(item.id), f"{said}; leave its settings to the tests"
+
+
+def _show(setting: Any) -> str:
+    return (", ".join(setting) or "empty") if isinstance(setting, list) else str(setting)
+
+
 def judge_rows(
     targets: tuple[TargetProof, ...],
     controls: tuple[SandboxRun, ...],
@@ -60,7 +83,7 @@ def judge_rows(
 
     Only a row whose id stands in a file of tests: others may well follow the sources, as those of a registry do.
     """
-    refuted: dict[str, str] = {}
+    refuted = dict(_find_weaker(controls, treatment))
     notes = []
     for each in find_changed_rows(controls, treatment):
         tree = parse_source(read(split_id(each.id)[0]))

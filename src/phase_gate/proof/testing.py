@@ -35,6 +35,8 @@ class Item(Value):
     rows: Mapping[str, int] = field(default_factory=dict)
     #: Parameter -> its value, where that is made of Python's own types.
     values: Mapping[str, str] = field(default_factory=dict)
+    #: How hard hypothesis tries, by the names of its settings; empty for other tests.
+    effort: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[object, ...]:

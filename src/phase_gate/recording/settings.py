@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from phase_gate.gate.freeze import PROFILE
 from phase_gate.project import Project
 from phase_gate.storage.ownership import is_in_environment, real_path
 from phase_gate.storage.root import relative_id
@@ -38,6 +40,7 @@ def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -
     inifile = config.inipath
     settings["option -c"] = "" if inifile is None else relative_id(inifile, project.root)
     settings["plugins"] = " ".join(sorted(name for name, _, _ in _plugins_in(config, project.root)))
+    settings |= _profile()
     own = project.configuration
     settings |= {f"workflow {name}": text for name, text in name_rules(workflow).items()}
     settings["phase-gate.yaml docs"] = ", ".join(own.docs)
@@ -56,6 +59,12 @@ def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -
         if rules != usual:
             settings[f"phase-gate.yaml {section}"] = repr(rules)
     return settings
+
+
+def _profile() -> dict[str, str]:
+    """Return the profile of hypothesis, where it is not the usual one: an option, a variable or code may choose it."""
+    name = getattr(getattr(sys.modules.get("hypothesis"), "settings", None), "_current_profile", None)
+    return {PROFILE: str(name)} if name not in (None, "default") else {}
 
 
 def _ini_values(config: pytest.Config) -> Mapping[str, object]:

@@ -171,6 +171,7 @@ class _Reporter:
             "rows": getattr(row, "indices", {}),
             # A copied sandbox lies elsewhere.
             "values": {name: text.replace(self._root, "<root>") for name, text in values.items() if text},
+            "effort": _effort(item),
             **place,
         }
 
@@ -287,6 +288,19 @@ class _Reporter:
         files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
         # Behind links, and as long as the sandbox is there.
         self._send("ended", status=int(exitstatus), modules=sorted(map(os.path.realpath, files - {""})))
+
+
+def _effort(item: pytest.Item) -> dict[str, object]:
+    """Return how hard hypothesis tries, for a test of its kind."""
+    chosen = getattr(getattr(item, "function", None), "_hypothesis_internal_use_settings", None)
+    if chosen is None:
+        return {}
+    return {
+        "max_examples": chosen.max_examples,
+        "phases": sorted(each.name for each in chosen.phases),
+        "derandomize": chosen.derandomize,
+        "suppress_health_check": sorted(each.name for each in chosen.suppress_health_check),
+    }
 
 
 def _spell_plain(value: object) -> str:
