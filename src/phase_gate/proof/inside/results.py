@@ -216,8 +216,7 @@ def _was_left(frame: FrameType) -> bool:
 
 def _children() -> int:
     """Return a number that grows with every child process that has ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_minflt + used.ru_majflt
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
 
 
 def _make_layer(results: Results, function: int, call: int, *, is_inside: bool) -> object:
