@@ -9,7 +9,6 @@ import argparse
 import inspect
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -26,7 +25,6 @@ from phase_gate.config.files import load_shipped_guards, load_shipped_workflow, 
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.breaker import TRANSITIONS
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
-from phase_gate.recording.loading import LISTED
 from phase_gate.report.mermaid import render_mermaid
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 from phase_gate.values import fields
@@ -394,37 +392,9 @@ PARTS: Mapping[str, Callable[[], str]] = {
 # Pages
 
 
-_ORDER = """\
-import sys
-from importlib import _bootstrap_external
-
-done = []
-
-
-def exec_module(self, module, real=_bootstrap_external._LoaderBasics.exec_module):
-    real(self, module)
-    done.append(module.__name__)
-
-
-_bootstrap_external.SourceFileLoader.exec_module = exec_module
-import {module}
-print(*(name.removeprefix("phase_gate.") for name in done if name.startswith("phase_gate.")))
-"""
-
-
-def loading_order() -> str:
-    """Return what kinds of sessions load of us, in the order in which the modules are ready."""
-    found = []
-    for kind in ("controller", "worker"):
-        command = [sys.executable, "-c", _ORDER.format(module=f"phase_gate.recording.{kind}")]
-        found.append(f"{kind}: {subprocess.run(command, capture_output=True, text=True, check=True).stdout}")
-    return "".join(found)
-
-
 #: Files of which nothing is written by hand.
 WHOLE_FILES: Mapping[Path, Callable[[], str]] = {
     **{COMPILED_FOLDER / f"{name}.json": partial(compile_shipped, name) for name in shipped_workflow_names()},
-    Path(LISTED): loading_order,
 }
 
 

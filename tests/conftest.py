@@ -23,6 +23,7 @@ import pytest
 import ruff
 import yaml  # noqa: F401
 
+from phase_gate import bound
 from phase_gate.evidence import gathering
 from phase_gate.workflow.settings import ProofSettings
 from tests.integrity.bench import ProvingBench, Workbench
@@ -96,7 +97,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
         patch.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(folder))
         patch.setenv("GIT_CEILING_DIRECTORIES", str(folder))
         # A run waits for the disk a dozen times. Whether it does, tests/faults and tests/storage ask `FileSystem`.
-        patch.setattr(os, "fsync", lambda descriptor: None)
+        patch.setattr(bound.os, "fsync", lambda descriptor: None)
         yield folder
 
 

@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "workflow",
         "source",
         "values",
+        "bound",
         "hashing",
         "codec",
         "names",

@@ -12,8 +12,8 @@ class Case(Value, kw_only=False):
     words: tuple[str, ...] = ()
     #: Stands in what we say where the run is not recorded; it is where this is empty.
     problem: str = ""
-    #: The name that a note is about.
-    note: str = ""
+    #: It may as well be said that the run is not recorded.
+    may_be_refused: bool = False
     #: Words that only we understand.
     ours: tuple[str, ...] = ()
 
@@ -39,14 +39,14 @@ for lock in Path(".phase-gate/runs").glob("*.lock"):  # none without us
 
 BEHIND = {
     "umask": Case("import os; os.umask(0o777)"),
-    "a small recursion limit": Case("import sys; sys.setrecursionlimit(120)"),
+    "a small recursion limit": Case("import sys; sys.setrecursionlimit(120)", may_be_refused=True),
     "another locale": Case("import locale; locale.setlocale(locale.LC_ALL, 'C')"),
     "no environment": Case("import os; os.environ.clear()"),
-    "another environment": Case("import os; os.environ = {'GIT_DIR': '/nowhere'}", note="os.environ"),
+    "another environment": Case("import os; os.environ = {'GIT_DIR': '/nowhere'}"),
     "no current folder": Case("import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')"),
     "no places to import from": Case("import sys; sys.path[:] = []; sys.meta_path[:] = []"),
     "modules unloaded": Case("import sys; [sys.modules.pop(name) for name in ('json', 'zlib', 'hashlib')]"),
-    "a module exchanged": Case("import sys; sys.modules['json'] = None", note="sys.modules.json"),
+    "a module exchanged": Case("import sys; sys.modules['json'] = None", may_be_refused=True),
     "another output": Case("import io, sys; sys.stdout = sys.stderr = io.StringIO()", ("-s",)),
     "no output": Case("import sys; sys.stdout = sys.stderr = None", ("-s",)),
     "output closed": Case("import os; os.close(1)"),

@@ -81,14 +81,3 @@ def test_behind_a_filter_of_the_repository(repository: Sample) -> None:
     assert count_lines(repository.root, base) > 0
     commit(repository)
     assert count_lines(repository.root, base) == 1
-
-
-def test_what_is_not_committed_in_a_submodule(repository: Sample, tmp_path_factory: pytest.TempPathFactory) -> None:
-    other = tmp_path_factory.mktemp("other")
-    repository.git("clone", "-q", ".", str(other))
-    repository.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "sub")
-    commit(repository)
-    base = commit_of(str(repository.root))
-    assert count_lines(repository.root, base) == 0
-    edit(repository, "sub/a.py", "a = 9\n")
-    assert count_lines(repository.root, base) == 2

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate import bound
 from phase_gate.cli import main
 from phase_gate.errors import ForeignRootError
 from phase_gate.storage.root import Climb, find_root
@@ -61,7 +62,7 @@ def test_a_quiet_run_names_a_root_elsewhere(project: Sample, folder: str, option
 @pytest.fixture
 def foreign(project: Sample) -> Sample:
     """The project belongs to somebody else: we are a user who does not own it."""
-    project.environment.setattr(os, "geteuid", lambda: STRANGER)
+    project.environment.setattr(bound.os, "geteuid", lambda: STRANGER)
     return project
 
 
@@ -126,7 +127,7 @@ def test_root_may_work_in_a_checkout_of_another_owner(project: Sample) -> None:
     if os.geteuid() == 0:
         os.chown(project.root, STRANGER, -1)
     else:
-        project.environment.setattr(os, "geteuid", lambda: 0)
+        project.environment.setattr(bound.os, "geteuid", lambda: 0)
     assert project.pytest("--phase=green").code == 10
     assert last_run(project)["kind"] == "complete"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate import bound
 from phase_gate.errors import StorageError
 from phase_gate.storage.files import (
     REAL,
@@ -309,16 +310,16 @@ class WindowsReplace:
 @pytest.mark.parametrize("code", [5, 32, 33])
 def test_a_sharing_error_is_waited_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int) -> None:
     replace = WindowsReplace(3, code)
-    monkeypatch.setattr(os, "replace", replace)
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr(bound.os, "replace", replace)
+    monkeypatch.setattr(bound.time, "sleep", lambda seconds: None)
     REAL.replace(tmp_path / "a", tmp_path / "b")
     assert replace.calls == 4
 
 
 def test_a_sharing_error_that_stays_is_raised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(os, "replace", WindowsReplace(99, 32))
-    monkeypatch.setattr("time.sleep", waited.append)
+    monkeypatch.setattr(bound.os, "replace", WindowsReplace(99, 32))
+    monkeypatch.setattr(bound.time, "sleep", waited.append)
     with pytest.raises(PermissionError, match="scanner"):
         REAL.replace(tmp_path / "a", tmp_path / "b")
     assert waited == [0.05, 0.1, 0.2, 0.4, 0.8]

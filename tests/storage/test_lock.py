@@ -19,6 +19,7 @@ from pathlib import Path
 import filelock
 import pytest
 
+from phase_gate import bound
 from phase_gate.errors import LockTimeoutError, PhaseGateError, StorageError
 from phase_gate.storage.lock import LockedError, RunLock, hold_lock, holder_file, is_free, lock_on
 from tests.storage.stores import begin, facts, open_store
@@ -245,7 +246,7 @@ def test_another_group_than_the_folder_s_is_kept_out(tmp_path: Path, monkeypatch
         return os.stat_result(found)
 
     before = os.umask(0o002)
-    monkeypatch.setattr(os, "fstat", fstat)
+    monkeypatch.setattr(bound.os, "fstat", fstat)
     try:
         take(path)
     finally:
@@ -259,7 +260,7 @@ def test_a_file_system_without_permissions_is_no_reason_to_stop(
     def fchmod(*_: object) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
-    monkeypatch.setattr(os, "fchmod", fchmod)
+    monkeypatch.setattr(bound.os, "fchmod", fchmod)
     path = tmp_path / "state.json.lock"
     path.touch(0o644)
     take(path)

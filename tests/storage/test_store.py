@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from phase_gate import bound
 from phase_gate.errors import (
     OtherSchemaError,
     PhaseGateError,
@@ -310,7 +311,7 @@ class Counting(io.BufferedReader):
 def bytes_read_by_look(store: TaskStore, monkeypatch: pytest.MonkeyPatch) -> int:
     taken: list[int] = []
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fdopen", lambda descriptor, mode: Counting(io.FileIO(descriptor, mode), taken))
+        patch.setattr(bound.os, "fdopen", lambda descriptor, mode: Counting(io.FileIO(descriptor, mode), taken))
         store.look()
     return sum(taken)
 

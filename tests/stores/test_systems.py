@@ -48,8 +48,10 @@ def test_red_on_linux_and_green_on_windows(shop: Sample, monkeypatch: pytest.Mon
     shop.write(calc=CALC)
     assert shop.pytest("--phase=green").code == 10
     check_out_elsewhere(shop, monkeypatch)
-    ran = shop.pytest("--phase=green")
-    assert ran.code == 0, ran.out
+    # With other line ends it is another tree, so the streak starts over; the frozen tests are the same.
+    for expected in (10, 0):
+        ran = shop.pytest("--phase=green")
+        assert ran.code == expected, ran.out
     assert main(["check", "--gate1"]) == 0
 
 

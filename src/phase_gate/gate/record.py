@@ -64,7 +64,6 @@ class SessionFacts(Value):
     complaints: tuple[str, ...] = ()
     #: Platform, Python and packages that it ran with.
     surroundings: str = ""
-    notes: tuple[str, ...] = ()
 
 
 class Sources(Value):
@@ -123,4 +122,4 @@ class RunRecord(Value):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self.session.notes, *self.evidence.notes, *self.start_notes)
+        return (*self.evidence.notes, *self.start_notes)

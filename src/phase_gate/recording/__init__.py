@@ -14,24 +14,24 @@ import pytest
 
 if TYPE_CHECKING:
     from phase_gate.recording.controller import Controller
-    from phase_gate.recording.tamper.own_work import OwnWork
 
 __all__ = ["look_ahead", "start"]
 
 
 def look_ahead(config: pytest.Config) -> None:
-    """Keep how everything is, and load what the session needs of us, before the project's code can change it."""
+    """Load what the session needs of us, and take the signal and the time, before the project's code runs.
+
+    What our modules call is bound when they are imported: a test that leaves `os.replace` mocked does not reach it.
+    """
     if sys.implementation.name != "cpython":
         _refuse_interpreter()
-    from phase_gate.recording.loading import load_ahead
-
-    # On a worker next to nothing is needed. A session that a test starts there finds the rest when it begins.
-    is_worker = "PYTEST_XDIST_WORKER" in os.environ
-    config.add_cleanup(load_ahead("worker" if is_worker else "controller"))
     from phase_gate.recording.early import early_signal, take_start_snapshot
 
     take_start_snapshot(config)
-    if not is_worker:
+    # On a worker next to nothing is needed. A session that a test starts there finds the rest when it begins.
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        import phase_gate.recording.controller  # noqa: F401  (it is needed when the tests have run)
+
         early_signal(config)
 
 
@@ -49,13 +49,6 @@ def start(config: pytest.Config) -> Controller | None:
 
     Returns None where there is no verdict to wait for. A shard records itself, in `phase_gate.shards`.
     """
-    from phase_gate.recording.early import own_work
-
-    with own_work(config) as work:
-        return _start(config, work)
-
-
-def _start(config: pytest.Config, work: OwnWork) -> Controller | None:
     if hasattr(config, "workerinput"):
         from phase_gate.recording.worker import INPUT, WorkerWitness
 
@@ -74,7 +67,6 @@ def _start(config: pytest.Config, work: OwnWork) -> Controller | None:
 
             config.pluginmanager.register(ReasonHooks(Path(told["root"])), "phase_gate_reasons")
             watch_guarding(config)
-            work.widen()
         return None
     if config.option.phase is None and config.option.phase_baseline.startswith("known="):
         from phase_gate.recording.baseline import KnownRecorder

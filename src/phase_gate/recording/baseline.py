@@ -11,7 +11,7 @@ from phase_gate.gate.baseline import baseline_event, refuse_baseline
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.recording.announce import show_lines
-from phase_gate.recording.early import find_project, own_work
+from phase_gate.recording.early import find_project
 from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.options import describe_narrowing
 from phase_gate.recording.origin import Origin
@@ -58,17 +58,11 @@ class BaselineRecorder:
         return Task(self._project, self._store, state).rules
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self) -> None:
-        with own_work(self._config) as work:
-            work.settle()
-
-    @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._origin.is_left():
             return
         try:
-            with own_work(self._config):
-                self._record(session)
+            self._record(session)
         except PhaseGateError as error:
             self._says, self._status = f"no baseline: {error}", error.exit_code
         session.exitstatus = self._status
@@ -107,8 +101,7 @@ class BaselineRecorder:
     def pytest_terminal_summary(self) -> None:
         if self._origin.is_left():
             return
-        with own_work(self._config):
-            show_lines(self._config, [Line("phase gate: baseline", is_title=True), Line(self._says)])
+        show_lines(self._config, [Line("phase gate: baseline", is_title=True), Line(self._says)])
 
 
 # --- collect only, and keep which tests a command selects: what a verify task knows from its start
@@ -138,8 +131,7 @@ class KnownRecorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        with own_work(self._config):
-            self._record()
+        self._record()
 
     def _record(self) -> None:
         outcomes = self.witness.outcomes()

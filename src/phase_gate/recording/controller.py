@@ -15,7 +15,7 @@ from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.recording.announce import add_to_junit, announce_to_ci, line_writer, progress_writer, screen_width
 from phase_gate.recording.closing import write_end
-from phase_gate.recording.early import early_signal, own_work, start_snapshot
+from phase_gate.recording.early import early_signal, start_snapshot
 from phase_gate.recording.extensions import announce_evaluation
 from phase_gate.recording.frozen.meaning import written_since
 from phase_gate.recording.line_coverage import LineCoverage
@@ -78,7 +78,6 @@ class Controller(SessionRecorder):
     def _register(self) -> None:
         if self._options.reports:
             prepare_reports(self._options.reports)
-            own_work(self._config).widen()
         super()._register()
 
     # --- the session ---------------------------------------------------------------------------------------------
@@ -133,9 +132,8 @@ class Controller(SessionRecorder):
     def pytest_unconfigure(self) -> None:
         if self.origin.is_left() or not (self._run.is_open or self._options.verifies):
             return
-        with own_work(self._config):
-            self._show_again()
-            self._run.close()
+        self._show_again()
+        self._run.close()
 
     # --- what people see and the process says --------------------------------------------------------------------
 
@@ -189,14 +187,13 @@ class Controller(SessionRecorder):
             return None
         from phase_gate.recording.confirm import confirm_runs, pytest_command, without_ours
 
-        with own_work(self._config):
-            return confirm_runs(
-                self._run.store,
-                (*pytest_command(), *without_ours(self._run.request.arguments)),
-                start=str(self._config.invocation_params.dir),
-                exit_signal=self._options.exit_signal,
-                further=further,
-            )
+        return confirm_runs(
+            self._run.store,
+            (*pytest_command(), *without_ours(self._run.request.arguments)),
+            start=str(self._config.invocation_params.dir),
+            exit_signal=self._options.exit_signal,
+            further=further,
+        )
 
     def announce(self) -> tuple[str, ...]:
         if self._evaluation is None:

@@ -1,16 +1,15 @@
-"""Snapshot taken before project code is imported: Python's parts, the signal, the time."""
+"""Snapshot taken before project code is imported: the process, the signal, the time."""
 
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from phase_gate.bound import time
 from phase_gate.errors import PhaseGateError
 from phase_gate.recording.origin import Origin
-from phase_gate.recording.tamper.own_work import OwnWork
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ class StartSnapshot(Value, kw_only=False):
 
     at: float
     origin: Origin
-    own_work: OwnWork
 
 
 _key: pytest.StashKey[StartSnapshot] = pytest.StashKey()
@@ -34,7 +32,7 @@ _signal_key: pytest.StashKey[SignalFile | None] = pytest.StashKey()
 
 def take_start_snapshot(config: pytest.Config) -> StartSnapshot:
     """Take the snapshot, and keep it with the configuration."""
-    snapshot = config.stash[_key] = StartSnapshot(time.time(), Origin(), OwnWork())
+    snapshot = config.stash[_key] = StartSnapshot(time.time(), Origin())
     return snapshot
 
 
@@ -50,11 +48,6 @@ def early_signal(config: pytest.Config) -> SignalFile | None:
     if _signal_key not in config.stash:
         config.stash[_signal_key] = _signal(config)
     return config.stash[_signal_key]
-
-
-def own_work(config: pytest.Config) -> OwnWork:
-    """Return the context for all that we do once the project's code has run."""
-    return start_snapshot(config).own_work
 
 
 def _signal(config: pytest.Config) -> SignalFile | None:

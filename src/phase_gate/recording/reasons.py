@@ -7,7 +7,7 @@ that travel with the report; what they mean is decided by the core.
 from __future__ import annotations
 
 import ast
-import os
+import contextlib
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
@@ -19,11 +19,11 @@ import pluggy
 import pytest
 from _pytest import outcomes
 
+from phase_gate.bound import os
 from phase_gate.codec import spell_out
 from phase_gate.gate.failures import Failure, FailureFacts, Owner, Place, classify_failure
 from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.buckets import FAILURE
-from phase_gate.recording.early import own_work
 from phase_gate.source.checks import (
     Position,
     called_for_nothing,
@@ -43,6 +43,10 @@ _CHECKS = frozenset({"raises.py", "python_api.py", "recwarn.py"})
 _PYTEST_AND_PLUGGY = tuple(
     os.path.join(os.path.dirname(file), "") for file in (_FAIL, pluggy.PluginManager.register.__code__.co_filename)
 )
+
+
+#: Bound now, as what is imported above: a test's fixtures may patch it while its report is made.
+_open = open
 
 
 class FailureReader:
@@ -278,7 +282,8 @@ def parse_file(path: str) -> ast.Module | None:
 
 @lru_cache(maxsize=256)
 def _parse(path: str, modified: int, size: int) -> ast.Module:
-    return ast.parse(Path(path).read_bytes())
+    with _open(path, "rb") as file:
+        return ast.parse(file.read())
 
 
 def is_stub(test_file: Path, test_name: str) -> bool:
@@ -300,8 +305,7 @@ class ReasonHooks:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         # A doctest stands in the code under test: that does not make it a test's own code.
-        with own_work(session.config):
-            self._reader.see_test_files({item.path for item in session.items if isinstance(item, pytest.Function)})
+        self._reader.see_test_files({item.path for item in session.items if isinstance(item, pytest.Function)})
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -310,10 +314,10 @@ class ReasonHooks:
         report = yield
         if call.excinfo is not None and report.outcome == "failed":
             name = bare_name(item.nodeid.partition("::")[2])
-            # What the test's fixtures have patched is still so, and is not meant for us.
-            with own_work(item.config):
+            # What the test's fixtures have patched is still so: what can't be read then has no reason.
+            with contextlib.suppress(Exception):
                 failure = self._reader.read(call.excinfo.value, stage=call.when, test_file=item.path, test_name=name)
-            setattr(report, FAILURE, spell_out(failure))
+                setattr(report, FAILURE, spell_out(failure))
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -323,10 +327,9 @@ class ReasonHooks:
         report = yield
         call = getattr(report, "call", None)
         if report.failed and call is not None and call.excinfo is not None:
-            with own_work(collector.config):
-                if isinstance(collector, pytest.Module) and type(collector).__module__ != "_pytest.doctest":
-                    self._reader.see_test_files({collector.path})
-                # Which test it is about is not known yet: the count of the module's tests looks at each.
-                failure = self._reader.read(call.excinfo.value, stage="collect", test_file=collector.path, test_name="")
+            if isinstance(collector, pytest.Module) and type(collector).__module__ != "_pytest.doctest":
+                self._reader.see_test_files({collector.path})
+            # Which test it is about is not known yet: the count of the module's tests looks at each.
+            failure = self._reader.read(call.excinfo.value, stage="collect", test_file=collector.path, test_name="")
             setattr(report, FAILURE, spell_out(failure))
         return report

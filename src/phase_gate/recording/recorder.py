@@ -6,21 +6,21 @@ line in the panel, never an exception in a hook.
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pytest
 
 from phase_gate import exit_codes
+from phase_gate.bound import time
 from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
 from phase_gate.gate.criteria import Criteria
 from phase_gate.recording.announce import root_to_name, show_lines
-from phase_gate.recording.early import own_work, start_snapshot
+from phase_gate.recording.early import start_snapshot
+from phase_gate.recording.outcomes import OutcomeWitness
 from phase_gate.recording.preparing import take_criteria
 from phase_gate.recording.session import gather_facts
-from phase_gate.recording.tamper.outcomes import OutcomeWitness
-from phase_gate.recording.tamper.own_work import describe_left
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.report.panel import Line, name_root, render_problem
 from phase_gate.visible import show_line
@@ -71,20 +71,17 @@ class SessionRecorder:
         self._parts: ItemWitness | None = None
         self._began, self._started = time.time(), time.perf_counter()
         self._problem: PhaseGateError | None = None
-        #: Names of Python that tests left patched.
-        self._left: list[str] = []
 
     @classmethod
     def configure(cls, config: pytest.Config) -> Self:
         """Read everything that can be wrong before a test runs, and register the hooks."""
-        with own_work(config):
-            try:
-                recorder = cls._prepare(config)
-            except NotAllowedError as error:
-                pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
-            except PhaseGateError as error:
-                raise pytest.UsageError(str(error)) from error
-            recorder._register()
+        try:
+            recorder = cls._prepare(config)
+        except NotAllowedError as error:
+            pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
+        except PhaseGateError as error:
+            raise pytest.UsageError(str(error)) from error
+        recorder._register()
         return recorder
 
     @classmethod
@@ -104,7 +101,6 @@ class SessionRecorder:
 
             self._config.pluginmanager.register(ReasonHooks(self._project.root), "phase_gate_reasons")
             watch_guarding(self._config)
-            own_work(self._config).widen()
         if self._run.freezes:
             from phase_gate.recording.frozen.items import ItemWitness
 
@@ -126,8 +122,7 @@ class SessionRecorder:
         if self._void or self._problem is not None or self.origin.is_left():
             return
         try:
-            with own_work(self._config):
-                self._begin()
+            self._begin()
         except NotAllowedError as error:
             # Another process moved the task on between our look and our start.
             pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
@@ -143,8 +138,8 @@ class SessionRecorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        with own_work(self._config):
-            from phase_gate.recording.worker import INPUT
+        from phase_gate.recording.worker import INPUT
+
         # What a worker has to know of us; everything else it learns from pytest.
         node.workerinput[INPUT] = {
             "root": str(self._project.root),
@@ -161,9 +156,7 @@ class SessionRecorder:
         if self._void or self._problem is not None or self.origin.is_left():
             return
         try:
-            with own_work(self._config):
-                self._left = self._outcomes.left_patched()
-                self._finish(int(exitstatus))
+            self._finish(int(exitstatus))
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
@@ -195,9 +188,8 @@ class SessionRecorder:
                 f"nothing recorded: {self._void} runs no test", remedy=f"pytest --phase={self._options.phase}"
             )
         if self._problem is not None:
-            left = f"; {describe_left(self._left)}" if self._left else ""
             return render_problem(
-                f"nothing recorded, {self.if_nothing}: {self._problem.problem} [{self._problem.slug}]{left}",
+                f"nothing recorded, {self.if_nothing}: {self._problem.problem} [{self._problem.slug}]",
                 remedy=self._problem.remedy,
             )
         return self._result_panel()
@@ -240,8 +232,13 @@ class _LastWord:
         if self._recorder.origin.is_left():
             return result
         # Never raise here: that would swallow the FAILURES section.
-        with own_work(session.config):
+        try:
             session.exitstatus = self._recorder.exit_status(int(session.exitstatus))
             commands = self._recorder.announce()
             show_lines(session.config, self._recorder.panel(), commands=commands)
+        except Exception as error:
+            session.exitstatus = exit_codes.NOT_TRUSTED
+            lines = render_problem(f"the verdict can't be shown: {error!r}", remedy="phase-gate status")
+            with contextlib.suppress(Exception):
+                show_lines(session.config, lines)
         return result

@@ -5,16 +5,14 @@ Files and clock only. What a run means is the core's business; what pytest showe
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
-import time
 from collections.abc import Callable, Mapping
-from os import getpid
 from typing import Any
 
 import pytest
 
+from phase_gate.bound import os, time
 from phase_gate.errors import StorageError
 from phase_gate.evidence.gathering import remember, remember_next
 from phase_gate.gate.findings import Finding
@@ -266,7 +264,7 @@ class RecordedRun:
             "criteria_given": self.criteria_given,
             "arguments": list(self.request.arguments),
             "reports": list(self.request.reports),
-            "pid": getpid(),
+            "pid": os.getpid(),
             # No other machine needs it, and what is sent is there to stay.
             **({"host": host_name()} if self.store.shared is None else {}),
             "python": platform.python_version(),

@@ -29,10 +29,9 @@ from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.modules import found_modules, imported_files
 from phase_gate.recording.options import describe_narrowing, narrowed_files, sees_whole_files
 from phase_gate.recording.origin import Origin
+from phase_gate.recording.outcomes import OutcomeWitness
 from phase_gate.recording.run import RecordedRun
 from phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
-from phase_gate.recording.tamper.outcomes import OutcomeWitness
-from phase_gate.recording.tamper.own_work import describe_left
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.storage import last_files
 from phase_gate.storage.objects import ObjectStore
@@ -80,7 +79,6 @@ def gather_facts(
 
         guarding = take_guarding(config, witness, root)
         complaints = (*complaints, *unexplained(guarding))
-    left = sorted({*outcome_witness.left_patched(), *witness.left_patched})
     return SessionFacts(
         outcomes=witness.outcomes(),
         exit_status=exit_status,
@@ -110,7 +108,6 @@ def gather_facts(
         measured=measured,
         complaints=complaints,
         surroundings=run.surroundings,
-        notes=(f"{describe_left(left)}; the run is recorded with the real one{'s' * (len(left) > 1)}",) if left else (),
     )
 
 

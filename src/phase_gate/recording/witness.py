@@ -14,7 +14,6 @@ from phase_gate.gate.freeze import Parts
 from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes
 from phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from phase_gate.recording.collection import Collection
-from phase_gate.recording.early import own_work
 from phase_gate.recording.origin import Origin
 
 
@@ -27,10 +26,9 @@ class SessionWitness:
         origin.name_test = self.collection.test_id
         #: Why the session ended before its time; empty if it did not.
         self.interrupted = ""
-        #: What workers found doubtful, which names their tests left patched, and where they found modules.
+        #: What workers found doubtful, and where they found modules.
         self._worker_doubts: list[Finding] = []
         self._failed_on_workers: set[str] = set()
-        self.left_patched: set[str] = set()
         self.modules: dict[str, str] = {}
         #: Files of the project that workers have imported.
         self.imported: set[str] = set()
@@ -65,17 +63,15 @@ class SessionWitness:
         output = getattr(node, "workeroutput", {})
         # The controller itself only sees that nothing was collected.
         self._usage_error_on_worker |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
-        with own_work(self._config):
-            from phase_gate.recording.worker import read_worker
+        from phase_gate.recording.worker import read_worker
 
-            self._see_worker(node, read_worker(node))
+        self._see_worker(node, read_worker(node))
 
     def _see_worker(self, node: Any, seen: dict[str, Any] | None) -> None:
         if seen is not None:
             self.collection.see_worker_output(seen)
             self._worker_doubts += each_from_json(Finding, seen["doubts"])
             self._failed_on_workers |= set(seen["failed"])
-            self.left_patched |= set(seen["left_patched"])
             self.modules |= seen["modules"]
             self.imported |= set(seen["imported"])
             if "parts" in seen:

@@ -11,9 +11,9 @@ import pytest
 
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.inventory import join_id
-from phase_gate.recording.early import own_work, start_snapshot
+from phase_gate.recording.early import start_snapshot
 from phase_gate.recording.modules import found_modules, imported_files, loaded_names
-from phase_gate.recording.tamper.outcomes import OutcomeWitness
+from phase_gate.recording.outcomes import OutcomeWitness
 from phase_gate.storage.process_identity import FORKS
 from phase_gate.storage.root import relative_id
 
@@ -93,7 +93,7 @@ class WorkerWitness:
         if self._origin.is_left():
             return
         # A fault of ours must not end the worker: the controller says that it heard nothing.
-        with own_work(self._config), contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):
             output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
             # One text: a list would go through functions that a test may have left patched.
             output[OUTPUT] = dumps(self._document())
@@ -107,7 +107,6 @@ class WorkerWitness:
             "failed": sorted(self._failed),
             "criteria": {} if self._marks is None else {node: list(ids) for node, ids in self._marks.by_node.items()},
             "guarding": self._guarding(),
-            "left_patched": self._outcomes.left_patched(),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
             "imported": imported_files(self._outcomes.ownership),
         }

@@ -233,7 +233,6 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Sess
         measured=measured,
         complaints=complaints,
         surroundings=", ".join(sorted({each.surroundings for each in facts})),
-        notes=tuple(dict.fromkeys(text for each in facts for text in each.notes)),
     )
 
 

@@ -17,7 +17,6 @@ from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.recording.announce import write_properties
-from phase_gate.recording.early import own_work
 from phase_gate.recording.frozen.meaning import support_files, written_since
 from phase_gate.recording.modules import loaded_names
 from phase_gate.recording.options import Options, describe_narrowing
@@ -80,7 +79,6 @@ class ShardRecorder(SessionRecorder):
         return recorder
 
     def _register(self) -> None:
-        own_work(self._config).widen()
         super()._register()
 
     def _witnesses(self) -> dict[str, object]:
@@ -101,8 +99,7 @@ class ShardRecorder(SessionRecorder):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        with own_work(self._config):
-            self._see_worker(node)
+        self._see_worker(node)
 
     def _see_worker(self, node: Any) -> None:
         seen = read_worker(node)

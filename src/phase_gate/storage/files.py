@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import stat
 import sys
-import time
-from os import getpid
 from pathlib import Path
 
+from phase_gate.bound import os, time
 from phase_gate.errors import StorageError
 
 TYPE_CHECKING = False
@@ -46,7 +44,10 @@ class FileSystem:
     def open(self, path: Path, flags: int) -> int:
         if not _NO_FOLLOW and path.is_symlink():  # Windows can't be told not to follow one
             raise OSError(errno.ELOOP, "symbolic link")
-        return os.open(path, flags | _NO_FOLLOW | _BINARY, 0o666)
+        descriptor = os.open(path, flags | _NO_FOLLOW | _BINARY, 0o666)
+        if flags & os.O_CREAT and os.name != "nt" and not os.fstat(descriptor).st_mode & 0o400:
+            os.fchmod(descriptor, 0o600)  # a test has left a umask that would close it to its own user
+        return descriptor
 
     def stream(self, descriptor: int) -> BinaryIO:
         """Return an open file for reading; closing it closes the descriptor."""
@@ -176,7 +177,7 @@ def refuse(path: Path, error: OSError) -> StorageError:
 
 def write_atomically(files: FileSystem, path: Path, data: bytes, *, durable: bool = True) -> None:
     """Replace a file's content: a reader, or a crash, sees the old one or the new one."""
-    temporary = path.with_name(f"{path.name}.{getpid()}.tmp")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         descriptor = files.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
@@ -185,7 +186,7 @@ def write_atomically(files: FileSystem, path: Path, data: bytes, *, durable: boo
                 files.fsync(descriptor)
         finally:
             files.close(descriptor)
-        if path.is_symlink():
+        if _is_link(files, path):
             raise OSError(errno.ELOOP, "symbolic link")
         files.replace(temporary, path)
         if durable:
@@ -274,6 +275,13 @@ def sync_folders(files: FileSystem, folders: Iterable[Path]) -> None:
     for folder in folders:
         with contextlib.suppress(PermissionError):
             files.fsync_folder(folder)
+
+
+def _is_link(files: FileSystem, path: Path) -> bool:
+    try:
+        return stat.S_ISLNK(files.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _is_folder(files: FileSystem, path: Path) -> bool:

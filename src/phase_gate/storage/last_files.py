@@ -6,8 +6,8 @@ Caches: they may be lost or lie damaged at any time, and then nothing is known.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Mapping
+from json import dumps, loads
 from pathlib import Path
 
 from phase_gate.errors import StorageError
@@ -54,7 +54,7 @@ def _differing(before: Mapping[str, object], files: Mapping[str, str]) -> tuple[
 
 def _load(folder: Path, name: str) -> dict[str, object] | None:
     try:
-        found = json.loads(read_bytes(folder / "cache" / name) or b"null")
+        found = loads(read_bytes(folder / "cache" / name) or b"null")
     except (StorageError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -63,5 +63,5 @@ def _load(folder: Path, name: str) -> dict[str, object] | None:
 def _write(folder: Path, name: str, document: Mapping[str, object]) -> None:
     with contextlib.suppress(StorageError):
         make_folder(REAL, folder / "cache")
-        data = json.dumps(dict(document), separators=(",", ":")).encode("ascii")
+        data = dumps(dict(document), separators=(",", ":")).encode("ascii")
         write_atomically(REAL, folder / "cache" / name, data, durable=False)

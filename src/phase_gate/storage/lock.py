@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
-import os
 import stat
 import sys
-import time
 from collections.abc import Iterator
-from os import getpid
+from json import dumps, loads
 from pathlib import Path
 
+from phase_gate.bound import os, time
 from phase_gate.errors import LockTimeoutError, StorageError
 from phase_gate.storage.files import REAL, FileSystem, read_bytes, refuse, remove_file
 from phase_gate.storage.process_identity import ProcessIdentity
@@ -61,7 +59,7 @@ def hold_lock(
             # Never through a link: what it points to is not ours.
             descriptor = files.open(holder, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             try:
-                files.write(descriptor, json.dumps(_myself(command)).encode())
+                files.write(descriptor, dumps(_myself(command)).encode())
             finally:
                 files.close(descriptor)
         yield
@@ -153,7 +151,7 @@ def _refuse_lock(path: Path, error: OSError | NotImplementedError) -> StorageErr
 
 def _myself(command: str) -> dict[str, object]:
     return {
-        "pid": getpid(),
+        "pid": os.getpid(),
         "host": host_name(),
         "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "command": command,
@@ -167,7 +165,7 @@ def host_name() -> str:
 
 def _describe_holder(path: Path, files: FileSystem) -> str:
     try:
-        who = json.loads(read_bytes(holder_file(path), files) or b"")
+        who = loads(read_bytes(holder_file(path), files) or b"")
         return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
     except (StorageError, ValueError, KeyError, TypeError, RecursionError):
         return ""

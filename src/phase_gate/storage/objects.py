@@ -7,11 +7,11 @@ that is there already is not written again.
 from __future__ import annotations
 
 import re
-import time
 import zlib
 from json import dumps, loads
 from pathlib import Path
 
+from phase_gate.bound import os, time
 from phase_gate.errors import TamperedError
 from phase_gate.gate.inventory import Inventory, inventory_from_json, inventory_to_json
 from phase_gate.hashing import sha256
@@ -169,7 +169,7 @@ class ObjectStore:
     def kept_at(self, name: str) -> float | None:
         """Return when an object was stored; None if that can't be told."""
         try:
-            return self._path(name).stat().st_mtime
+            return os.stat(self._path(name)).st_mtime
         except OSError:
             return None
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 import re
 import site
 import sys
@@ -15,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
 
+from phase_gate.bound import os
 from phase_gate.gate.failures import Owner
 
 #: Folders below the root that sources are commonly kept in.

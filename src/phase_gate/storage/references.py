@@ -84,7 +84,8 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
             continue
         source = None if tree_files.get(path) == blob else try_git(root, "cat-file", "blob", blob)
         # A text with examples may be a document, which the tree leaves out.
-        if tree_files.get(path) == blob or (source is not None and file.content == content_id(source)):
+        is_same = tree_files.get(path) == blob or (source is not None and file.content == content_id(source))
+        if is_same or _is_committed(root, path, source):
             # Unchanged as a whole: also the tests whose bodies stand elsewhere, inherited or made at run time.
             found[path] = {bare_name(name): file.bodies.get(bare_name(name), "") for name in file.ids}
             continue
@@ -117,6 +118,11 @@ def _bodies(tree: ast.Module, path: str, now: TestFile) -> dict[str, str]:
         name for name in names if not now.bodies.get(name) and ("::" not in name or name.partition("::")[0] in classes)
     }
     return {**dict.fromkeys(made, ""), **find_doctests(tree, path), **tests}
+
+
+def _is_committed(root: Path, path: str, source: bytes | None) -> bool:
+    """Tell whether a file that git keeps in a form of its own, as git-crypt does, is as it was committed."""
+    return source is not None and b"\0" in source and try_git(root, "diff", "--quiet", "HEAD", "--", path) is not None
 
 
 def blobs_at_head(root: Path) -> dict[str, str]:

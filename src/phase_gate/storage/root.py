@@ -8,13 +8,13 @@ folder into which other users can put such a file; and a root of another owner i
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from phase_gate.bound import os
 from phase_gate.errors import ConfigurationError, ForeignRootError, StorageError
 from phase_gate.values import Value
 

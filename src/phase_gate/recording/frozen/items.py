@@ -18,7 +18,6 @@ import pytest
 
 from phase_gate.gate.freeze import Parts
 from phase_gate.gate.pieces import SETUPS
-from phase_gate.recording.early import own_work
 from phase_gate.recording.settings import announced_packages
 from phase_gate.storage.ownership import Ownership
 
@@ -33,12 +32,11 @@ class ItemWitness:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         # Before a test can change anything of it.
-        with own_work(session.config):
-            try:
-                self.parts = self._look(session)
-            except Exception as error:
-                # The user's tests run; the end of the run says it, and nothing is frozen without these parts.
-                self.parts = Parts(problem=f"{type(error).__name__}: {error}")
+        try:
+            self.parts = self._look(session)
+        except Exception as error:
+            # The user's tests run; the end of the run says it, and nothing is frozen without these parts.
+            self.parts = Parts(problem=f"{type(error).__name__}: {error}")
 
     def _look(self, session: pytest.Session) -> Parts:
         tests, around, seen = set[str](), set[str](), set[object]()

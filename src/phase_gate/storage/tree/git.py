@@ -9,11 +9,11 @@ Where git can't answer there is one error for it, and the caller has another way
 from __future__ import annotations
 
 import contextlib
-import os
 import select
-import time
 from collections.abc import Iterable
 from pathlib import Path
+
+from phase_gate.bound import os, time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from types import CodeType
 import pytest
 
 from phase_gate.gate.findings import Finding
-from phase_gate.recording.early import start_snapshot
 from phase_gate.storage.ownership import Ownership, files_of
 
 _GUARD = "outcomes-genuine"
@@ -29,7 +28,6 @@ class OutcomeWitness:
         #: In a shard a plugin drops what others run; whether each test ran somewhere is looked at when all are there.
         self._drops_matter = drops_matter
         self._config, self.ownership = config, Ownership(root)
-        self._early = start_snapshot(config)
         self._rewritten: list[Finding] = []
         self._dropped: list[str] = []
         self._deselected: set[str] = set()
@@ -57,10 +55,6 @@ class OutcomeWitness:
             *_doubt("test-dropped", "taken out of the session without a deselect event", self._dropped),
             *_doubt("plugin-removed", "this part of phase-gate was taken out of the session", removed),
         )
-
-    def left_patched(self) -> list[str]:
-        """Return the names of Python that tests left replaced."""
-        return self._early.own_work.left_by_tests(self.ownership)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -91,11 +85,6 @@ class OutcomeWitness:
             if node not in kept and not any(other.startswith(f"{node}@") for other in kept):
                 self._dropped.append(node)
         return result
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self) -> None:
-        with self._early.own_work as work:
-            work.settle()
 
     def _is_implemented_by_project(self, hook: str) -> bool:
         """Tell whether code that no distribution installed implements a hook."""
