@@ -183,7 +183,7 @@ _CHANGES = {
 OUTSIDE_ROWS: tuple[Row, ...] = tuple(
     cheat(name, _change(file, old, new), told_by) for name, (file, old, new, told_by) in _CHANGES.items()
 )
-#: Decorators are free to change: what one of them does to a test is the experiment's to show.
+#: Decorators are free to change: what one of them does to a test is the experiment's to refuse.
 JUDGED_ROWS: tuple[Row, ...] = (
     cheat(
         "a decorator does not call the test",
