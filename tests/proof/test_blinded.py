@@ -535,7 +535,31 @@ def pytest_pyfunc_call(pyfuncitem):
 """
 
 
-def test_code_that_runs_in_a_child_process_is_unknown(tmp_path: Path) -> None:
-    target = prove(tmp_path, {"calc.py": ADD}, red={"conftest.py": CHILD})
+#: As pytest-forked does it: the whole test in a child, and its reports in the parent.
+FORKED = """\
+import os
+import pickle
+
+from _pytest.runner import runtestprotocol
+
+
+def pytest_runtest_protocol(item, nextitem):
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, pickle.dumps(runtestprotocol(item, log=False, nextitem=nextitem)))
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with open(reading, "rb") as file:
+        for report in pickle.load(file):
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
+"""
+
+
+@pytest.mark.parametrize("conftest", [CHILD, FORKED], ids=["the-function", "the-whole-test"])
+def test_code_that_runs_in_a_child_process_is_unknown(tmp_path: Path, conftest: str) -> None:
+    target = prove(tmp_path, {"calc.py": ADD}, red={"conftest.py": conftest})
     assert target.verdict == "unknown"
     assert "its code ran in a child process, if at all" in target.why
