@@ -43,6 +43,8 @@ class Row(Value):
     #: What the answer has in it.
     said: tuple[str, ...]
     base: Mapping[str, str] = BASE
+    #: Runs of pytest, where nothing has to be tried again, or alone.
+    starts: int | None = None
 
 
 HONEST = {
@@ -71,6 +73,7 @@ HONEST = {
     ),
     "all-need-it": Row(
         files={"price.py": TAXED, "test_price.py": OLD + NEEDS},
+        starts=4,
         default=False,
         strict=False,
         said=("1 of 1 test needs the change (",),
@@ -211,4 +214,5 @@ def test_what_becomes_of_a_pull_request(tmp_path: Path, row: Row) -> None:
     text = proof_text(proof, change)
     assert [said for said in row.said if said not in text] == [], text
     assert not proof.problem
+    assert row.starts in (proof.starts, None), text
     assert (closes(proof, required=False), closes(proof, required=True)) == (row.default, row.strict), text

@@ -13,6 +13,9 @@ from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.model import DISPROVEN, UNPROVEN, Outcome, Proof, TargetProof, Verdict
 from phase_gate.proof.testing import Report, Reports, SandboxRun
 
+#: Said of a target that is flaky.
+TWO_OUTCOMES = "the same files gave two outcomes"
+
 
 def outcome_of(target: str, run: SandboxRun | None, rows: Collection[str] | None = None) -> Outcome:
     """Return how a target ended in a sandbox.
@@ -86,7 +89,7 @@ def judge_target(
     why = ""
     if control == "flaky" or treatment == "flaky":
         verdict = "flaky"
-        why = "the same files gave two outcomes"
+        why = TWO_OUTCOMES
     elif treatment == "skipped" and not (control in ("passes", "fails") and _has_run(target, controls)):
         verdict = "skipped"
     elif treatment in ("fails", "skipped"):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.excuses import excuse_built
-from phase_gate.proof.experiment import first_failure, has_failed_by_check, judge_target, outcome_of
+from phase_gate.proof.experiment import TWO_OUTCOMES, first_failure, has_failed_by_check, judge_target, outcome_of
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
 from phase_gate.proof.negative import ChangedCode, find_vacuous
 from phase_gate.proof.rows import find_changed_rows, judge_rows, name_references
@@ -182,8 +182,9 @@ class Experiment:
         failing = [each.id for each in targets if each.verdict == "fails-with"]
         if failing:
             treatments = (*treatments, self.enter(sandbox, failing))
-        is_doubted = any(each.is_disproven for each in targets) or bool(find_changed_rows(controls, treatments[0]))
-        controls = (*controls, *self._control_again(controls, is_doubted=is_doubted))
+        is_doubted = any(each.is_disproven for each in targets) or find_changed_rows(controls, treatments[0])
+        if is_doubted and controls and not controls[0].is_cut:
+            controls = (*controls, self._control_again(trial.targets))
         targets = self._judge(controls, treatments)
         if trial.has_control and not trial.has_present_tests:
             targets, notes = judge_rows(targets, controls, treatments[0], self._reader(sandbox))
@@ -198,6 +199,8 @@ class Experiment:
                 targets, functions = find_vacuous(
                     targets, code, treatments[0], sandbox, self.enter, self._checked, self._reader(sandbox)
                 )
+            if len(controls) == 1 and not controls[0].is_cut and not trial.red_rows:
+                targets = self._find_flaky(targets)
             targets = self._find_broken(targets)
             self._notes += name_references(targets, self._had_another_body(), self._reader(sandbox))
         proof = Proof(
@@ -246,15 +249,20 @@ class Experiment:
 
         return read
 
-    def _control_again(self, controls: tuple[SandboxRun, ...], *, is_doubted: bool) -> tuple[SandboxRun, ...]:
-        """Run the targets without the change once more: one that fails only the first time fails by itself.
-
-        Where nothing is in doubt, the run of RED was the first time.
-        """
-        if not controls or controls[0].is_cut or (self._trial.red_rows and not is_doubted):
-            return ()
+    def _control_again(self, targets: Iterable[str]) -> SandboxRun:
         with self._told("proof: the targets without the change, once more"):
-            return (self.enter(self.sandboxes.control(), self._trial.targets),)
+            return self.enter(self.sandboxes.control(), targets)
+
+    def _find_flaky(self, targets: tuple[TargetProof, ...]) -> tuple[TargetProof, ...]:
+        """Return the targets; what a single run has seen failing runs once more: it may fail by itself."""
+        once = [each.id for each in targets if each.control == "fails" and not each.notices and not each.is_disproven]
+        run = self._control_again(once) if once else None
+        return tuple(
+            replace(each, verdict="flaky", control="unknown", why=TWO_OUTCOMES)
+            if each.id in once and outcome_of(each.id, run) == "passes"
+            else each
+            for each in targets
+        )
 
     def _imported_outside(self, controls: tuple[SandboxRun, ...]) -> tuple[str, ...]:
         outside = self._trial.outside

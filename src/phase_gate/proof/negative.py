@@ -8,7 +8,7 @@ takes it from a changed module.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from phase_gate.gate.inventory import split_id
 from phase_gate.proof.boundary import Taken, find_line, find_taken
@@ -35,19 +35,6 @@ _LEAST_SECONDS, _TIMES = 10.0, 5.0
 _NAMES = 3
 
 
-class Enter(Protocol):
-    """Runs targets in a sandbox."""
-
-    def __call__(
-        self,
-        sandbox: Sandbox,
-        targets: Iterable[str],
-        *,
-        limit: float,
-        stand_ins: Mapping[str, Mapping[str, str]] | None = None,
-    ) -> SandboxRun: ...
-
-
 class ChangedCode(Value):
     """The sources that a step has changed."""
 
@@ -63,7 +50,7 @@ def find_vacuous(
     code: ChangedCode,
     treatment: SandboxRun,
     sandbox: Sandbox,
-    enter: Enter,
+    enter: Callable[..., SandboxRun],
     checked: Collection[str],
     read: Callable[[str], bytes],
 ) -> tuple[tuple[TargetProof, ...], tuple[FunctionProof, ...]]:
@@ -112,7 +99,7 @@ class _NegativeControl:
         code: ChangedCode,
         treatment: SandboxRun,
         sandbox: Sandbox,
-        enter: Enter,
+        enter: Callable[..., SandboxRun],
         checked: Collection[str],
         tests: Mapping[str, _SourceTest],
     ) -> None:

@@ -59,14 +59,8 @@ class _Function(Value):
         return tuple(dict.fromkeys(bare_id(row.id) for row in self.rows))
 
 
-class EnterTargets(Protocol):
-    """Runs targets in a sandbox."""
-
-    def __call__(self, sandbox: Sandbox, targets: Collection[str], *, limit: float, is_traced: bool) -> SandboxRun: ...
-
-
 def find_unfailing(
-    targets: tuple[TargetProof, ...], treatment: SandboxRun, sandbox: Sandbox, enter: EnterTargets
+    targets: tuple[TargetProof, ...], treatment: SandboxRun, sandbox: Sandbox, enter: Callable[..., SandboxRun]
 ) -> tuple[TargetProof, ...]:
     """Return the targets with what they show when they expect something else.
 
@@ -158,7 +152,7 @@ def _run_to_the_end(functions: list[_Function], contents: Mapping[str, bytes], e
     for _ in range(_STARTS):
         run = enter(contents, [each for function in waiting for each in function.ids], is_alone=False)
         passed |= _outcomes(run)
-        dead = bare_id(run.at_work) if run.at_work else ""
+        dead = bare_id(run.at_work)
         waiting = [
             function
             for function in waiting
@@ -170,11 +164,10 @@ def _run_to_the_end(functions: list[_Function], contents: Mapping[str, bytes], e
 
 
 def _outcomes(run: SandboxRun) -> _Outcomes:
-    at_work = bare_id(run.at_work) if run.at_work else ""
     return {
         item.key: run.reports[item.id].has_passed
         for item in run.items
-        if item.id in run.reports and bare_id(item.id) != at_work
+        if item.id in run.reports and bare_id(item.id) != bare_id(run.at_work)
     }
 
 
@@ -193,20 +186,18 @@ def _judge(function: _Function, passed: _Outcomes, contents: Mapping[str, bytes]
     keys = {row.key for row in still}
     lines = frozenset[int]().union(*(run.lines.get(item.id, ()) for item in run.items if item.key in keys))
     # A check in a block that waits for an exception says nothing where it is run: its operand raised what was expected.
-    told = [(site, _is_run(site, lines)) for site in function.test.sites]
-    told = [(site, is_run) for site, is_run in told if not (site.is_under_raises and is_run)]
+    told = [site for site in function.test.sites if not (site.is_under_raises and _is_run(site, lines))]
     if not told:
         return _proof(function, "fails")
-    site, is_run = told[0]
-    if all(site.is_under_raises for site, _ in told):
-        return _proof(function, "dead-assert", site, _say(function, site, is_run=is_run))
-    if len(still) < len(function.rows):
+    site, is_dead = told[0], all(site.is_under_raises for site in told)
+    if len(still) < len(function.rows) and not is_dead:
         return _proof(function, "some-rows", site, _say_rows(function, site, still))
-    return _proof(function, "still-passes", site, _say(function, site, is_run=is_run))
+    said = _say(function, site, is_run=_is_run(site, lines))
+    return _proof(function, "dead-assert" if is_dead else "still-passes", site, said)
 
 
-def _is_run(site: Site, lines: Collection[int]) -> bool:
-    return any(line in lines for line in range(site.first_line, site.last_line + 1))
+def _is_run(site: Site, lines: frozenset[int]) -> bool:
+    return not lines.isdisjoint(range(site.first_line, site.last_line + 1))
 
 
 def _proof(function: _Function, shown: Shown, site: Site | None = None, text: str = "") -> AlteredProof:
