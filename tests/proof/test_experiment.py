@@ -140,7 +140,11 @@ def test_why_there_is_no_proof_is_shown_once(red_exited: bool, required: bool, n
     state = replace(NEW_STATE, freeze=replace(NEW_STATE.freeze, red_exited=red_exited))
     task: Any = SimpleNamespace(
         state=state,
-        store=SimpleNamespace(keep=lambda kind, document: "object"),
+        store=SimpleNamespace(
+            keep=lambda kind, document: "object",
+            is_driven=lambda: False,
+            objects=SimpleNamespace(load_frozen=lambda name: None),
+        ),
         project=SimpleNamespace(configuration=Configuration()),
     )
     record = record_of(Proof(problem="no sandbox"), task, tree="t", iteration=1, required=required)
