@@ -42,14 +42,3 @@ def imported_files(ownership: Ownership) -> list[str]:
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     found = (ownership.inner_path(file) for file in files if isinstance(file, str))
     return sorted({path for path in found if path})
-
-
-def missing_module(error: BaseException | None) -> str:
-    """Return the module that could not be found, by the error or by one that caused it; empty if that was not it."""
-    for _ in range(20):  # a chain may be a ring
-        if error is None:
-            break
-        if isinstance(error, ModuleNotFoundError) and error.name:
-            return error.name
-        error = error.__cause__ or error.__context__
-    return ""
