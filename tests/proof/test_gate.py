@@ -125,7 +125,18 @@ def test_code_that_kills_the_sandbox_closes_and_a_person_may_let_it_pass(sample:
     assert (ran.code, verdict["metrics"]["targets_disproven"]) == (10, 1)
     said = "ends the sandbox, twice: pytest ended too early in test_calc.py::test_add, with exit status 3"
     assert [said in row["detail"] for row in verdict["findings"] if row["tier"] == "hard"] == [True]
+    # By hand it says the same: the last run passed on these files.
+    assert said in sample.gate("prove").out
     assert "phase-gate waive targets-proven" in verdict["next_hint"]
+
+
+@pytest.mark.sweep
+def test_code_that_kills_the_sandbox_closes_at_the_end_of_a_run(sample: Sample) -> None:
+    code = KILLS.format(root=str(sample.root))
+    green(sample, FAILING_TESTS[: FAILING_TESTS.index("\n\ndef test_sub")], code)
+    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    assert ran.code == 10
+    assert sample.gate("explain", "targets-proven").has("ends the sandbox, twice: pytest ended too early")
 
 
 #: Every test has another row by it, and none can begin before the code is there.

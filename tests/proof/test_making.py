@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proof import negative
+from phase_gate.proof import making, negative
 from phase_gate.proof.making import key_of, make_proof
 from phase_gate.proof.testing import keep_words
 from phase_gate.values import replace
@@ -207,6 +207,13 @@ def test_nothing_is_said_of_functions_that_were_not_tried(tmp_path: Path) -> Non
     proof = make_proof(trial, at="")
     assert verdicts(proof) == {"test_add": "unknown"}
     assert (proof.unnoticed, proof.functions[0].left_out) == ((), "it could not be tried")
+
+
+def test_a_proof_has_a_number_of_runs_and_no_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "MOST_STARTS", 2)
+    proof = prove(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD})
+    assert (verdicts(proof), proof.starts) == ({"test_add": "proven"}, 2)
+    assert proof.functions[0].left_out == "it could not be tried"
 
 
 @pytest.mark.sweep
