@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from phase_gate.storage.tree.walk import SKIP_MARKS, SKIPPED_FOLDERS
 
 #: What the name of a lock begins with, before that of its folder. Tests see the folder: it is named as any other is.
 _LOCKS = "phase-gate-"
+
+#: Seconds after which a lock that is free is a lost one: before, another proof may have made it and not yet taken it.
+_SETTLED = 60
 
 #: Folders that are copied although a walk for sources leaves them out: built extensions lie there.
 _COPIED = frozenset({"build", "dist"})
@@ -44,7 +48,8 @@ def remove_left_sandboxes() -> None:
         folder = path.with_name(path.stem.removeprefix(_LOCKS))
         lock = RunLock(path)
         with contextlib.suppress(OSError, LockedError, StorageError):
-            if path.lstat().st_uid != os.getuid():
+            found = path.lstat()
+            if found.st_uid != os.getuid() or time.time() - found.st_mtime < _SETTLED:
                 continue
             lock.acquire()
             shutil.rmtree(folder, ignore_errors=True)

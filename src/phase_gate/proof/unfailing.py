@@ -174,8 +174,7 @@ def _outcomes(run: SandboxRun) -> _Outcomes:
 def _judge(function: _Function, passed: _Outcomes, contents: Mapping[str, bytes], enter: Enter) -> AlteredProof:
     still = [row for row in function.rows if passed.get(row.key)]
     if not still:
-        has_failed = any(row.key in passed for row in function.rows)
-        return _proof(function, "fails" if has_failed else "not-tried")
+        return _proof(function, "fails" if any(row.key in passed for row in function.rows) else "not-tried")
     run = enter(contents, function.ids, is_alone=True)
     alone = _outcomes(run)
     if not any(row.key in alone for row in still):
