@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES
 from pathlib import Path
 
 from phase_gate.proof.sandbox import Sandbox
@@ -95,6 +95,13 @@ class Sandboxes:
         found = (f"{stem}{suffix}" for stem in stems for suffix in EXTENSION_SUFFIXES)
         return frozenset(path for path in found if path not in trial.now and (trial.root / path).exists())
 
+    @cached_property
+    def _left_behind(self) -> frozenset[str]:
+        """The bytecode beside a source that is gone: nobody can read what it does."""
+        trial = self._trial
+        gone = [path.removesuffix(".py") for path in trial.then.files.keys() - trial.now.keys() if path.endswith(".py")]
+        return frozenset(f"{stem}{suffix}" for stem in gone for suffix in BYTECODE_SUFFIXES)
+
     def is_late(self, path: str) -> bool:
         """Tell whether a file came into a test folder after RED: the frozen tests have to do without it."""
         if path in self._trial.then.files or self._trial.has_present_tests:
@@ -123,7 +130,7 @@ class Sandboxes:
         stays = frozenset() if trial.has_present_tests else trial.frozen - trial.as_now
         contents = {path: data for path, data in self.before.items() if path in stays}
         late = frozenset(path for path in trial.now if self.is_late(path)) - trial.as_now
-        left_out = (late | self.built) - set(laid_in)
+        left_out = (late | self.built) - set(laid_in) | self._left_behind
         return Sandbox(root=trial.root, contents=contents, left_out=left_out, folders=self._folders)
 
     @cached_property
