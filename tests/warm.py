@@ -108,6 +108,7 @@ def _serve(script: str) -> None:
     from _pytest.config import default_plugins
 
     import phase_gate
+    from phase_gate import bound
 
     for name in (*(f"_pytest.{plugin}" for plugin in default_plugins), *_LATER):
         importlib.import_module(name)
@@ -115,7 +116,7 @@ def _serve(script: str) -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     sys.modules["ruff"] = None  # type: ignore[assignment]  # a plain installation; see `_give_extras`
-    os.fsync = lambda fd: None  # nobody pulls the plug here
+    bound.os.fsync = lambda fd: None  # nobody pulls the plug here
     _warm_up()
     # What is there now stays: a child that collects garbage need not look through it, and does not copy its pages.
     gc.collect()
