@@ -9,6 +9,7 @@ import pytest
 
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import (
+    PROFILE,
     Frozen,
     Meaning,
     SupportFile,
@@ -329,3 +330,17 @@ def test_a_new_module_of_the_name_of_a_helper(path: str, packages: tuple[str, ..
     new = dict.fromkeys((path, *(f"{package}/__init__.py" for package in packages)), ("n1", ()))
     found = find_altered(FROZEN, INVENTORY, replace(SAME, support={**SAME.support, **new}))
     assert [finding.file for finding in found] == ([path] if is_hiding else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "tiers"),
+    [
+        pytest.param({PROFILE: "default"}, {PROFILE: "quick"}, ["advisory"], id="another"),
+        pytest.param({}, {PROFILE: "quick"}, [], id="a-test-brings-hypothesis-along"),
+        pytest.param({PROFILE: "quick"}, {}, [], id="no-test-uses-it-any-more"),
+    ],
+)
+def test_a_profile_of_hypothesis_is_named_where_it_changed(
+    before: dict[str, str], now: dict[str, str], tiers: list[str]
+) -> None:
+    assert [each.tier for each in find_changed_settings(replace(FROZEN, settings=before), now)] == tiers

@@ -62,9 +62,9 @@ def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -
 
 
 def _profile() -> dict[str, str]:
-    """Return the profile of hypothesis, where it is not the usual one: an option, a variable or code may choose it."""
+    """Return the profile of hypothesis, where it is loaded: an option, a variable or code may choose it."""
     name = getattr(getattr(sys.modules.get("hypothesis"), "settings", None), "_current_profile", None)
-    return {PROFILE: str(name)} if name not in (None, "default") else {}
+    return {} if name is None else {PROFILE: str(name)}
 
 
 def _ini_values(config: pytest.Config) -> Mapping[str, object]:
