@@ -306,6 +306,7 @@ def test_a_project_that_is_not_installed_is_to_be_installed_first(tmp_path: Path
     assert [each.verdict for each in prove(tmp_path).targets] == ["fails-with"]
 
 
+@pytest.mark.sweep
 def test_what_took_too_long_is_unknown_and_never_refused(tmp_path: Path) -> None:
     begin(tmp_path, {"calc.py": WRONG})
     write(tmp_path, {"calc.py": ADD, "test_calc.py": f"import time\n{TEST_ADD}    time.sleep(60)\n"})

@@ -85,7 +85,11 @@ def test_a_treatment_that_never_ends_twice_is_refuted(tmp_path: Path, kind: Kind
     ("limits", "said"),
     [
         (Limits(processor=4, clock=900), "it took longer than 4 s of processor time in test_calc.py::test_add"),
-        (Limits(processor=900, clock=20), "it took longer than 20 s in test_calc.py::test_add"),
+        pytest.param(
+            Limits(processor=900, clock=20),
+            "it took longer than 20 s in test_calc.py::test_add",
+            marks=pytest.mark.sweep,
+        ),
     ],
 )
 def test_what_was_over_is_said(tmp_path: Path, kind: Kind, limits: Limits, said: str) -> None:

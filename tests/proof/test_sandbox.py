@@ -295,6 +295,7 @@ def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind
     assert run.problem == (said if is_stray else "")
 
 
+@pytest.mark.sweep
 def test_silence_ends_a_run_and_tells_who_was_at_work(tmp_path: Path) -> None:
     tests = "import time\n\n\ndef test_a():\n    pass\n\n\ndef test_b():\n    time.sleep(3600)\n"
     write(tmp_path, {"test_calc.py": tests})
