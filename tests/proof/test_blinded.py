@@ -76,7 +76,7 @@ def test_a_treatment_that_dies_twice_is_refuted(tmp_path: Path, kind: Kind, name
 
 
 def test_a_treatment_that_never_ends_twice_is_refuted(tmp_path: Path, kind: Kind) -> None:
-    target = prove(tmp_path, {"calc.py": LOOPS}, seconds=5)
+    target = prove(tmp_path, {"calc.py": LOOPS}, seconds=3)
     assert target.verdict == "fails-with", target
     assert "ends the sandbox, twice: it took longer than" in target.why
 
@@ -130,6 +130,7 @@ def test_a_stub_that_loops_in_red_is_not_tried(tmp_path: Path, kind: Kind) -> No
     assert "without the change: it took longer than" in target.why
 
 
+@pytest.mark.sweep
 def test_a_loop_that_an_emptied_function_makes_endless_is_not_tried(tmp_path: Path) -> None:
     code = (
         "def is_done(left):\n    return not left\n\n\ndef add(a, b):\n    left = [a, b]\n    total = 0\n"
@@ -227,6 +228,7 @@ def test_limits_follow_what_the_targets_took_outside() -> None:
     assert replace(trial, took=9.0).limits == Limits(processor=90, clock=180)
 
 
+@pytest.mark.sweep
 def test_waiting_costs_no_processor_time(tmp_path: Path) -> None:
     """As on a busy machine: the clock goes on, the processor works for others."""
     slow = ADD.replace("return", "import time\n    time.sleep(8)\n    return")

@@ -18,7 +18,7 @@ from tests.stores.kinds import make_bare
 from tests.stores.proofs import Place, gate
 from tests.support import OURS
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
 #: Seconds that a run of these tests may take, and the same as `run_limit` has it: in hours.
 LIMIT = 6.0
