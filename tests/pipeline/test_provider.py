@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.pipeline.provider import commit_of, look_for_drift
+from phase_gate.pipeline.provider import look_for_drift
+from phase_gate.storage.tree.git import head_of
 from phase_gate.workflow.model import Drift
 from tests.evidence.test_git import commit, context, edit
 from tests.support import Sample
@@ -30,7 +31,7 @@ def count_lines(root: Path, base: str) -> int:
 
 
 def test_lines_that_came_and_went(repository: Sample) -> None:
-    base = commit_of(str(repository.root))
+    base = head_of(repository.root)
     assert count_lines(repository.root, base) == 0
     edit(repository, "a.py", "a = 2\na = 3\n")
     edit(repository, "new.py", "a = 1\n")
@@ -57,7 +58,7 @@ def test_no_program_of_the_repository_is_run(
     repository: Sample, tmp_path_factory: pytest.TempPathFactory, install: Callable[[Sample, Path], None]
 ) -> None:
     canary = tmp_path_factory.mktemp("beside") / "canary"
-    base = commit_of(str(repository.root))
+    base = head_of(repository.root)
     install(repository, canary)
     edit(repository, "b.py", "b = 2\nb = 3\n")
     os.utime(repository.root / "a.py", (1, 1))
@@ -75,7 +76,7 @@ def test_behind_a_filter_of_the_repository(repository: Sample) -> None:
     edit(repository, ".gitattributes", "a.py filter=crypt\n")
     (repository.root / "a.py").touch()
     commit(repository)
-    base = commit_of(str(repository.root))
+    base = head_of(repository.root)
     assert count_lines(repository.root, base) == 0
     edit(repository, "a.py", "a = 1\na = 2\n")
     assert count_lines(repository.root, base) > 0

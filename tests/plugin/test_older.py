@@ -105,6 +105,19 @@ def test_a_fixture_that_only_a_changed_test_uses_is_not_named(sample: Sample) ->
     assert named(sample) == []
 
 
+def test_line_ends_that_git_converts_are_no_change(sample: Sample) -> None:
+    sample.write({**FIRST, **calc("a + b"), "tests/golden.txt": "2\n", ".gitignore": ".phase-gate\n"})
+    sample.commit_all()
+    sample.git("config", "core.autocrlf", "true")
+    for name in sample.git("ls-files").split():
+        (sample.root / name).unlink()
+    sample.git("checkout", "-q", "--", ".")
+    assert (sample.root / "tests/golden.txt").read_bytes() == b"2\r\n"
+    sample.write({**_NEW, **calc("a + b", f"\n\n{_TWICE.format(0)}")})
+    ran = run(sample, "red", "--exit-signal=red")
+    assert (ran.code, named(sample)) == (0, []), ran.out
+
+
 def test_a_folder_of_tests_that_is_renamed_is_not_named(sample: Sample) -> None:
     begin(sample)
     (sample.root / "tests").rename(sample.root / "test")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from phase_gate.verification.changes import OwnCommits, find_own_commits, head_of
+from phase_gate.storage.tree.git import head_of
+from phase_gate.verification.changes import OwnCommits, find_own_commits
 from tests.support import Sample
 
 pytestmark = pytest.mark.processes

@@ -108,8 +108,8 @@ def _read(call: Call, project: Project, store: TaskStore, folder: Path) -> list[
         while (missing := find_missing(folder)) != [] and (left := wait(missing or ())):
             time.sleep(min(left, 1.0))
         return read_shards(folder, key=project.key)
-    from phase_gate.shards.combining import commit_here
     from phase_gate.shards.sharing import Round, collect_shards
+    from phase_gate.storage.tree.git import head_of
 
     def look_again(found: Round | None) -> bool:
         left = wait(() if found is None else found.missing)
@@ -119,7 +119,7 @@ def _read(call: Call, project: Project, store: TaskStore, folder: Path) -> list[
 
     return collect_shards(
         store,
-        commit=commit_here(project),
+        commit=head_of(project.root),
         environment=call.environment,
         folder=project.root / FOLDER,
         wait=look_again,

@@ -14,9 +14,10 @@ from phase_gate.pipeline.documents import RootCause
 from phase_gate.pipeline.evidence import with_checks, with_fix
 from phase_gate.pipeline.model import PipelineFiles, find_pipeline
 from phase_gate.pipeline.order import rules_of
-from phase_gate.pipeline.provider import PipelineProvider, PipelineView, commit_of
+from phase_gate.pipeline.provider import PipelineProvider, PipelineView
 from phase_gate.pipeline.recovery import record_name
 from phase_gate.pipeline.show import missing_commands
+from phase_gate.storage.tree.git import head_of
 from phase_gate.values import replace
 from phase_gate.workflow.model import ROOT_CAUSE, PipelineRules, name_rules, requires_of
 from phase_gate.workflow.model_json import workflow_to_json
@@ -115,7 +116,7 @@ def remember_pipeline(
     root = project.root
     files = PipelineFiles(
         artifacts={name: digest_of(root, artifact) for name, artifact in rules.artifacts.items()},
-        commit=commit_of(str(root)),
+        commit=head_of(root),
         root_cause=_root_cause(project, rules) if phase.recovers else {},
         commands=commands_of(project, workflow),
     )

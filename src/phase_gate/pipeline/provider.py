@@ -114,14 +114,6 @@ def _changed_rules(view: PipelineView) -> tuple[tuple[str, ...], str]:
 # --- what git shows since the plan was approved: configuration files that changed, and how many lines did
 
 
-def commit_of(root: str) -> str:
-    """Return what is checked out; empty where that is not known."""
-    try:
-        return run_git(root, "rev-parse", "--verify", "-q", "HEAD").decode("ascii").strip()
-    except (NoGitError, UnicodeDecodeError):
-        return ""
-
-
 def look_for_drift(
     context: EvidenceContext, rules: Drift, base: str, is_left_out: Callable[[str], bool]
 ) -> Drifted | None:

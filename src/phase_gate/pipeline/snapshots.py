@@ -9,11 +9,12 @@ from typing import Any
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.pipeline.begin import require_pipeline
 from phase_gate.pipeline.order import rules_of
-from phase_gate.pipeline.provider import commit_of, tree_of
+from phase_gate.pipeline.provider import tree_of
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.root import place_below
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import compile_globs
+from phase_gate.storage.tree.git import head_of
 from phase_gate.task import Task
 from phase_gate.values import Value
 from phase_gate.workflow.model import SNAPSHOT
@@ -45,7 +46,7 @@ def write_snapshot(task: Task, output: str | None = None) -> WrittenSnapshot:
     document = {
         "tree": tree_of(files, rules),
         "files": len(files),
-        "commit": commit_of(str(project.root)),
+        "commit": head_of(project.root),
         "task": state.task,
         "cycle": state.cycle,
         "phase": state.phase,

@@ -8,7 +8,7 @@ from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.keeping import Kept, hidden_sources, keep_files
-from phase_gate.storage.references import ask_git
+from phase_gate.storage.tree.git import head_of
 
 
 class ProofProvider(Provider):
@@ -32,7 +32,7 @@ class BeginningProvider(ProofProvider):
 
     def remember(self, context: EvidenceContext) -> Any:
         left = context.recall("proof at exit") or context.recall("proof")
-        commit = "" if left else ask_git(context.root, "rev-parse", "--verify", "-q", "HEAD")
+        commit = "" if left else head_of(context.root)
         return left or (to_json(Kept(commit=commit)) if commit else None)
 
 

@@ -124,7 +124,7 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         as_now=frozenset(finding.file for finding in waived if finding.file),
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
         has_control=phase.name in _follows_red(task),
-        began=files_at_beginning(objects, state, task.project.root),
+        began=files_at_beginning(objects, state, task.project.root, files),
     )
 
 
@@ -199,7 +199,7 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int, required: 
 
 
 def _weakened(task: Task) -> tuple[Finding, ...]:
-    """Return what RED did to older tests as objections: where no person looks on, nobody else would ask about it."""
+    """Return what RED did to older tests, as objections that close the gate."""
     frozen = task.store.objects.load_frozen(task.state.freeze.current)
     found = () if frozen is None else frozen.weakened
     return tuple(replace(each, slug=GUARD, guard=GUARD, tier="hard") for each in found)

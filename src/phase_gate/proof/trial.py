@@ -97,7 +97,7 @@ class Sandboxes:
 
     @cached_property
     def _left_behind(self) -> frozenset[str]:
-        """The bytecode beside a source that is gone: nobody can read what it does."""
+        """The bytecode beside a source that is gone: a reviewer can't read what it does."""
         trial = self._trial
         gone = [path.removesuffix(".py") for path in trial.then.files.keys() - trial.now.keys() if path.endswith(".py")]
         return frozenset(f"{stem}{suffix}" for stem in gone for suffix in BYTECODE_SUFFIXES)

@@ -16,7 +16,7 @@ from phase_gate.shards.merging import combine_shards
 from phase_gate.shards.record import Shard
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.git import try_git
+from phase_gate.storage.tree.git import head_of
 from phase_gate.workflow.model_json import workflow_from_json
 
 
@@ -62,12 +62,6 @@ def _start_facts(shards: Sequence[Shard]) -> Mapping[str, Any]:
     }
 
 
-def commit_here(project: Project) -> str:
-    """Return the commit that lies here; empty where there is none."""
-    commit = try_git(project.root, "rev-parse", "HEAD")
-    return "" if commit is None else commit.decode("ascii", "replace").strip()
-
-
 def _refuse_other_place(project: Project, shard: Shard) -> None:
     """Refuse shards that speak of other code than what lies here."""
     if shard.task != project.task:
@@ -75,7 +69,7 @@ def _refuse_other_place(project: Project, shard: Shard) -> None:
             f"the shards are of task {shard.task}, and this is task {project.task}",
             remedy=f"phase-gate ci combine --task={shard.task} DIR",
         )
-    here = commit_here(project)
+    here = head_of(project.root)
     if here != shard.commit:
         raise ShardError(
             f"the shards ran on commit {shard.commit[:12] or 'none'}, and here is {here[:12] or 'none'}",

@@ -32,7 +32,7 @@ from phase_gate.shards.sharing import hand_in, round_of
 from phase_gate.shards.split import read_split
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree, changed_sources
-from phase_gate.storage.tree.git import try_git
+from phase_gate.storage.tree.git import head_of
 from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.model import Phase
@@ -114,14 +114,13 @@ class ShardRecorder(SessionRecorder):
 
     def _begun(self, tree: Tree) -> Shard:
         """Return the record of a shard that has not ended: it stays if the process dies."""
-        commit = try_git(self._project.root, "rev-parse", "HEAD")
         return Shard(
             id=self.origin.run,
             split=self._split,
             task=self._project.task,
             phase=self._phase.name,
             began=now(),
-            commit="" if commit is None else commit.decode("ascii", "replace").strip(),
+            commit=head_of(self._project.root),
             tree=tree.digest,
             python=platform.python_version(),
             pytest=pytest.__version__,

@@ -15,9 +15,9 @@ from typing import Any
 from phase_gate.gate.measured import BEGINNING
 from phase_gate.gate.state import State
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.references import blobs_at_head, blobs_of
+from phase_gate.storage.references import blobs_at_head, files_of_commit
 from phase_gate.storage.tree.contents import LINK
-from phase_gate.storage.tree.git import read_blobs, try_git
+from phase_gate.storage.tree.git import head_of, read_blobs
 from phase_gate.values import Value, field, replace
 
 #: Bytes of data that are not in git, before they are compressed: more than one person changes between two commits.
@@ -42,8 +42,7 @@ def keep_files(root: Path, files: Mapping[str, str]) -> Kept:
 
     :param files: path -> content id, as the tree has it.
     """
-    said = try_git(root, "rev-parse", "--verify", "-q", "HEAD")
-    commit = "" if said is None else said.decode("ascii", "replace").strip()
+    commit = head_of(root)
     committed = blobs_at_head(root) if commit else {}
     waiting = [
         (not path.endswith(".py"), full.stat().st_size, path)
@@ -63,13 +62,16 @@ def keep_files(root: Path, files: Mapping[str, str]) -> Kept:
     return Kept(files=dict(files), commit=commit, contents=contents, too_large=tuple(too_large))
 
 
-def files_at_beginning(objects: ObjectStore, state: State, root: Path) -> Kept | None:
-    """Return the files that the cycle began with, before RED; None: they are not known."""
+def files_at_beginning(objects: ObjectStore, state: State, root: Path, now: Mapping[str, str]) -> Kept | None:
+    """Return the files that the cycle began with, before RED; None: they are not known.
+
+    :param now: path -> content id, as the tree has it.
+    """
     remembered = state.memory.cycle.get(BEGINNING)
     if remembered is None:
         return None
     kept = kept_from(objects.load(remembered))
-    return kept if kept.files else replace(kept, files=blobs_of(root, kept.commit))
+    return kept if kept.files else replace(kept, files=files_of_commit(root, kept.commit, now))
 
 
 def hidden_sources(files: Mapping[str, str], beside: Mapping[str, str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -76,7 +77,7 @@ def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:
 def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
     """Return path -> bare name -> body hash at HEAD; empty without git or without a commit."""
     paths = [path for path in inventory.files if not path.startswith("../")]
-    committed = blobs_at_head(root)
+    committed = files_of_commit(root, "HEAD", tree_files)
     found: dict[str, Mapping[str, str]] = {}
     for path in paths:
         blob, file = committed.get(path), inventory.files[path]
@@ -84,8 +85,7 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
             continue
         source = None if tree_files.get(path) == blob else try_git(root, "cat-file", "blob", blob)
         # A text with examples may be a document, which the tree leaves out.
-        is_same = tree_files.get(path) == blob or (source is not None and file.content == content_id(source))
-        if is_same or _is_committed(root, path, source):
+        if tree_files.get(path) == blob or (source is not None and file.content == content_id(source)):
             # Unchanged as a whole: also the tests whose bodies stand elsewhere, inherited or made at run time.
             found[path] = {bare_name(name): file.bodies.get(bare_name(name), "") for name in file.ids}
             continue
@@ -120,11 +120,6 @@ def _bodies(tree: ast.Module, path: str, now: TestFile) -> dict[str, str]:
     return {**dict.fromkeys(made, ""), **find_doctests(tree, path), **tests}
 
 
-def _is_committed(root: Path, path: str, source: bytes | None) -> bool:
-    """Tell whether a file that git keeps in a form of its own, as git-crypt does, is as it was committed."""
-    return source is not None and b"\0" in source and try_git(root, "diff", "--quiet", "HEAD", "--", path) is not None
-
-
 def blobs_at_head(root: Path) -> dict[str, str]:
     """Return path from the root -> blob id at HEAD; empty without git or without a commit."""
     return blobs_of(root, "HEAD")
@@ -142,6 +137,22 @@ def blobs_of(root: Path, commit: str) -> dict[str, str]:
         if len(words) == 3 and words[1] == b"blob":
             blobs[path.decode("utf-8", "surrogateescape")] = words[2].decode("ascii")
     return blobs
+
+
+def files_of_commit(root: Path, commit: str, now: Mapping[str, str]) -> dict[str, str]:
+    """Return path -> content id of a commit's files, comparable with the tree's.
+
+    git may keep a file in another form than it lies here: with other line ends, or encrypted.
+
+    :param now: path -> content id, as the tree has it.
+    """
+    found = blobs_of(root, commit)
+    in_doubt = {path for path, blob in found.items() if now.get(path, blob) != blob}
+    if in_doubt:
+        listed = try_git(root, "diff", "--name-only", "-z", "--no-renames", "--relative", commit, "--", ".")
+        if listed is not None:
+            found.update((path, now[path]) for path in in_doubt - set(os.fsdecode(listed).split("\0")))
+    return found
 
 
 def find_commit(root: Path, revision: str) -> str:

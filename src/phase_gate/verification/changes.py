@@ -160,12 +160,6 @@ class OwnCommits(Value):
     files: frozenset[str] = frozenset()
 
 
-def head_of(root: Path) -> str:
-    """Return the commit that HEAD is; empty where there is none."""
-    found = try_git(root, "rev-parse", "--verify", "-q", "HEAD")
-    return "" if found is None else found.decode("ascii").strip()
-
-
 def find_own_commits(
     root: Path, base: str, head: str, *, gate: Collection[str], is_ours: Callable[[str], bool]
 ) -> OwnCommits:

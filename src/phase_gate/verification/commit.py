@@ -12,10 +12,9 @@ from phase_gate.gate.state import Event
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.tree.contents import name_blob
 from phase_gate.storage.tree.fingerprint import Tree, list_matcher
-from phase_gate.storage.tree.git import NoGitError, act_with_git, try_git
+from phase_gate.storage.tree.git import NoGitError, act_with_git, head_of, try_git
 from phase_gate.values import Value
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
-from phase_gate.verification.changes import head_of
 from phase_gate.verification.judging import advise_task, holds_back
 from phase_gate.verification.model import Status, Verification
 from phase_gate.visible import show_rows

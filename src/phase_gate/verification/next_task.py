@@ -13,9 +13,9 @@ from typing import Literal
 
 from phase_gate.errors import MovedError, NotAllowedError
 from phase_gate.storage.store import Transaction
+from phase_gate.storage.tree.git import head_of
 from phase_gate.values import Value
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
-from phase_gate.verification.changes import head_of
 from phase_gate.verification.executor import begin_attempt
 from phase_gate.verification.model import FINISHED, STEPS, FailureType, Status, Verification
 from phase_gate.verification.rules import resume_command

@@ -19,10 +19,11 @@ from phase_gate.project import Project
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.storage.tree.git import head_of
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
-from phase_gate.verification.changes import head_of, remember_files
+from phase_gate.verification.changes import remember_files
 from phase_gate.verification.commands import find_missing_program, pytest_arguments
 from phase_gate.verification.executor import begin_attempt
 from phase_gate.verification.lint import lint_command, lint_done

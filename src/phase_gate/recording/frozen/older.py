@@ -29,16 +29,14 @@ def find_weakened(task: Task, files: Mapping[str, str], inventory: Inventory, me
     :param files: path -> content id, as they are now.
     """
     root, objects, state = task.project.root, task.store.objects, task.state
-    began = files_at_beginning(objects, state, root) or Kept()
+    began = files_at_beginning(objects, state, root, files) or Kept()
     frozen = objects.load_frozen(state.freeze.before)
     # Without git the tree has no data: what the last cycle froze of it has.
     data = {} if frozen is None else {path: each.content for path, each in frozen.support.items()}
     before = {**data, **began.files}
     now = {**{path: content for path, (content, _) in meaning.support.items()}, **files}
     used = {*inventory.files, *meaning.support} & before.keys() & now.keys()
-    # An id that git gave, and one of our own, can't be compared: the project came into a repository in between.
-    alike = (path for path in used if (":" in before[path]) == (":" in now[path]))
-    changed = sorted(path for path in alike if before[path] != now[path])
+    changed = sorted(path for path in used if before[path] != now[path])
     if not changed:
         return ()
     try:

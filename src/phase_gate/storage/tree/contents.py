@@ -31,7 +31,7 @@ LINK = "link:"
 SCHEMA = 2
 #: File systems with the coarsest times (FAT) count in steps of two seconds.
 RACY_NS = 2_000_000_000
-#: Larger files that nobody committed are told by size and time: hashing one would be felt.
+#: Larger files that git does not track are compared by size and time: hashing one takes too long.
 LARGE = 64 * 1024 * 1024
 #: Bytes that are read at once.
 _PART = 1 << 20
@@ -58,7 +58,7 @@ class Contents:
     def find(self, path: str, *, is_new: bool = False, follow: bool = False) -> str | None:
         """Return the id of what is in a file; None if there is none.
 
-        :param is_new: nobody has committed it.
+        :param is_new: git does not track it.
         :param follow: look at what a link leads to, instead of where that is.
         """
         full = self._below + path

@@ -97,7 +97,7 @@ def take_tree(
 
 
 def _list_names(top: str) -> tuple[str, Mapping[str, bool]]:
-    """Return how files are listed, and path -> whether nobody has committed it."""
+    """Return how files are listed, and path -> whether git does not track it."""
     try:
         return "git", list_with_git(top)
     except NoGitError:

@@ -67,6 +67,12 @@ def try_git(root: Path, *arguments: str) -> bytes | None:
         return None
 
 
+def head_of(root: Path) -> str:
+    """Return the commit that HEAD is; empty where there is none."""
+    found = try_git(root, "rev-parse", "--verify", "-q", "HEAD")
+    return "" if found is None else found.decode("ascii", "replace").strip()
+
+
 def read_blobs(folder: Path, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
     """Return the contents that a commit has at these paths from the folder; none of what it does not have."""
     found: dict[str, bytes] = {}
