@@ -55,7 +55,6 @@ EVENTS: Mapping[str, str] = {
     "rewound": "The task went back to an earlier phase, with a reason",
     "rollback-accepted": "A person accepted a folder that came back from an old copy, or from elsewhere",
     "run-ended": "A run ended: kind, counts, metrics, the tree that it left",
-    "run-forked": "A forked child came back into pytest when its run had ended, which was noticed later",
     "run-lost": "A run began and never ended, which was noticed later",
     "run-started": "A run began: phase, tree, arguments, versions; the shards that it is made of, if it is",
     "shard-began": "A shard of a run began on some machine: which one, of which commit; with a shared store",

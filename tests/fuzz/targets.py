@@ -419,7 +419,6 @@ _EVENTS: list[tuple[str, dict[str, Any]]] = [
         {"run": "s", "phase": "RED", "tree": "t", "rules": None, "arguments": [], "python": "", "pytest": ""},
     ),
     ("run-lost", {"run": "s"}),
-    ("run-forked", {"run": "s", "tests": ["s"]}),
     ("repaired", {"kept_lines": 1}),
 ]
 

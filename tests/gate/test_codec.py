@@ -165,7 +165,7 @@ FULL = State(
     streak=Streak(count=2, tree="t1"),
     trees=Trees(last="t1", green="t1"),
     open_runs=(OpenRun(id="r9", phase="GREEN", at="now", tree="t1", nested=True, overlaps=True, rewinds=True),),
-    last_run=RunSummary(id="r8", kind="complete", phase="GREEN", at="then", iteration=3, why="w", forked=True),
+    last_run=RunSummary(id="r8", kind="complete", phase="GREEN", at="then", iteration=3, why="w"),
     measurement=Measurement(
         run="r8", iteration=3, tree="t1", metrics={"tests_total": 5}, findings=({"slug": "s"},), notes=("n",)
     ),
@@ -382,7 +382,7 @@ def test_whatever_happens_the_numbers_stay_sane(happened: list[Event]) -> None:
         if state.undo is not None:
             assert state.undo.state.undo is None, "one step back, never two"
         if state.streak.tree is None and event.kind != "run-ended" and before.streak.tree is not None:
-            named = ("phase-entered", "run-forked", "run-lost", "repaired", "rollback-accepted")
+            named = ("phase-entered", "run-lost", "repaired", "rollback-accepted")
             assert event.kind in named
 
 

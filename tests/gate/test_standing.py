@@ -86,18 +86,6 @@ def test_an_exited_phase_holds() -> None:
             id="a-partial-run-came-since",
         ),
         pytest.param(
-            replace(
-                EXITED,
-                evaluation_is_stale=True,
-                last_run=RunSummary(id="r2", kind="complete", phase="GREEN", at="now", forked=True),
-            ),
-            TREE,
-            "a forked child came back into pytest when its run had ended, after the last verdict:"
-            " only a complete run makes a new one",
-            "pytest --phase=auto",
-            id="a-forked-child-came-back-late",
-        ),
-        pytest.param(
             EXITED, "tree-2", "files have changed since the last run", "pytest --phase=auto", id="the-tree-is-another"
         ),
         pytest.param(

@@ -157,15 +157,6 @@ def test_a_lost_run_is_0_and_nobody_knows_what_it_left() -> None:
     assert play(GREEN, state=state).streak.count == 1
 
 
-def test_a_child_that_comes_back_late_is_0_until_a_run_has_ended() -> None:
-    state = apply(play(GREEN, GREEN), Event(kind="run-forked", data={"run": "any", "tests": []}, at="later"))
-    assert (state.streak.count, state.streak.tree, state.trees.green) == (0, None, None)
-    assert state.is_forked
-    assert state.trees.last == T, "what the last run left is known all the same"
-    state = play(GREEN, state=state)
-    assert (state.streak.count, state.is_forked) == (1, False)
-
-
 def test_a_lost_nested_run_changes_nothing() -> None:
     state = begin(play(GREEN, GREEN), "inner", nested=True)
     state = apply(state, Event(kind="run-lost", data={"run": "inner"}))

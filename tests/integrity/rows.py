@@ -183,7 +183,7 @@ _FORKS = (
     Row(
         name="a forked child ends the run in its parent's place",
         cheat=Attempt(code=_CHILD_COMES_BACK),
-        told_by="a forked child came back from it into pytest",
+        told_by="tests_failing == 0",
         twin_name="a forked child leaves with os._exit",
         twin=Attempt(code=_CHILD_LEAVES),
     ),

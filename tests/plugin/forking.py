@@ -13,8 +13,6 @@ from tests.support import Ran, Sample
 
 #: What a forked child that came through the whole inner session leaves for whoever looks.
 SEEN = "child.json"
-#: Two files by which a late child and the outer test wait for each other.
-PID, GO = "child.pid", "go"
 
 #: A test, and the code under test: `{child}` is what the child does, `{parent}` what the parent does after it.
 TEST = "from work import work\n\n\ndef test_before():\n    pass\n\n\ndef test_work():\n    assert work() == 1\n"
@@ -30,22 +28,6 @@ def work():
         return 1
     os.waitpid(child, 0)
     return {parent}
-"""
-#: The parent goes on at once, and the child only when it is told to.
-LATE_WORK = f"""\
-import os
-import time
-from pathlib import Path
-
-
-def work():
-    child = os.fork()
-    if child == 0:
-        while not Path("{GO}").exists():
-            time.sleep(0.005)
-        return 1
-    Path("{PID}").write_text(str(child))
-    return 1
 """
 
 
@@ -68,14 +50,3 @@ def child_of(sample: Sample) -> dict[str, Any]:
     """Return what the child saw that came through the session."""
     told: dict[str, Any] = json.loads((sample.root / SEEN).read_text(encoding="utf-8"))
     return told
-
-
-def run_late(sample: Sample, *arguments: str, between: Any = None) -> Ran:
-    """Run pytest on LATE_WORK, and let the child come back when the run has ended."""
-    (sample.root / GO).unlink(missing_ok=True)
-    ran = run(sample, *arguments)
-    if between is not None:
-        between()
-    (sample.root / GO).touch()
-    os.waitpid(int((sample.root / PID).read_text(encoding="ascii")), 0)
-    return ran

@@ -64,7 +64,7 @@ CHEATS: tuple[Cheat, ...] = (
         row=41,
         name="a forked child passes the test in its parent's place",
         by="recognition",
-        told_by="a forked child came back",
+        told_by="tests_failing == 0",
         green={"calc.py": _FORKS},
     ),
     Cheat(

@@ -121,6 +121,5 @@ def _read(call: Call, project: Project, store: TaskStore, folder: Path) -> list[
         store,
         commit=head_of(project.root),
         environment=call.environment,
-        folder=project.root / FOLDER,
         wait=look_again,
     )

@@ -8,7 +8,6 @@ from typing import Any, Literal
 from phase_gate.decisions.fresh_evidence import look_for, measure_now, remember_next
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.evaluation import Evaluation
-from phase_gate.gate.forked import LATE
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
 from phase_gate.gate.parts import PIPELINE, parts_of
@@ -199,8 +198,6 @@ def _why_stale(state: State, phase: Phase, task: Task) -> str:
         return f"run {lost[0][:8]} began after it and never ended"
     if last is not None and last.id != measured.run:
         return f"a run came after iteration {measured.iteration} ({last.kind})"
-    if state.is_forked:
-        return LATE
     if task.tree.digest != measured.tree:
         names = name_first(task.changed_files)
         changed = f"files have changed since iteration {measured.iteration}: no run has tested them"

@@ -39,7 +39,7 @@ from phase_gate.workflow.names import ANSWER_VARIABLE
 #: Our folder in a project whose state lies elsewhere.
 _OWN = ".phase-gate"
 #: Events of a run of pytest: an agent may test.
-_RUNS = frozenset({"run-started", "run-ended", "run-lost", "run-forked", "evaluated"})
+_RUNS = frozenset({"run-started", "run-ended", "run-lost", "evaluated"})
 
 
 class StepEnd(Value):

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from phase_gate.errors import PhaseOrderError, UsageError
-from phase_gate.gate.forked import LATE
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.parts import parts_of, parts_of_workflow
 from phase_gate.gate.state import Event, State
@@ -236,9 +235,9 @@ def what_is_missing(state: State) -> str:
     if state.evaluation is None or state.evaluation.get("phase") != state.phase:
         return "no complete run in it yet"
     if state.evaluation_is_stale:
-        if state.iteration == 0 and not state.is_forked:
+        if state.iteration == 0:
             return "no complete run in it yet"  # the verdict is of an earlier entry
-        return LATE if state.is_forked else "a run came after its last verdict"
+        return "a run came after its last verdict"
     return str(state.evaluation["reason"])
 
 

@@ -60,18 +60,6 @@ def _run_lost(state: State, event: Event) -> State:
     )
 
 
-def _run_forked(state: State, event: Event) -> State:
-    """A child came back when its run had ended: it is unknown which of the runs that count it disturbed."""
-    event.data["run"]
-    return replace(
-        state,
-        streak=Streak(),
-        trees=replace(state.trees, green=None),
-        last_run=None if state.last_run is None else replace(state.last_run, forked=True),
-        evaluation_is_stale=state.evaluation is not None,
-    )
-
-
 def _run_ended(state: State, event: Event) -> State:
     data = event.data
     run = state.open_run(data["run"])
@@ -181,6 +169,5 @@ def snapshot_of(data: Json | None) -> Snapshot | None:
 RUN_CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "run-started": _run_started,
     "run-lost": _run_lost,
-    "run-forked": _run_forked,
     "run-ended": _run_ended,
 }

@@ -143,10 +143,7 @@ def outdated(
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
-        from phase_gate.gate.forked import LATE
-
-        came = f"{LATE}, after the last verdict" if state.is_forked else f"a run came after the last verdict{last}"
-        return again("stale", f"{came}: only a complete run makes a new one")
+        return again("stale", f"a run came after the last verdict{last}: only a complete run makes a new one")
     left = state.trees.last
     if evaluation["run"] is None:
         # It speaks of the code that the last green run tested, or of no code at all.
@@ -162,7 +159,7 @@ def _again(state: State, way_on: Callable[[], WayOn] | None, status: Status, rea
 
 def _was_left(state: State) -> bool:
     """Tell whether the verdict speaks of an earlier entry into the phase: it was rewound, or entered again."""
-    return state.evaluation_is_stale and state.iteration == 0 and not state.is_forked and not state.is_done
+    return state.evaluation_is_stale and state.iteration == 0 and not state.is_done
 
 
 def _came_after(state: State, evaluation: Json) -> str:

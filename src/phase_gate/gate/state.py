@@ -55,8 +55,6 @@ class RunSummary(Value):
     at: str
     iteration: int | None = None
     why: str = ""
-    #: A forked child, of it or of one before it, came back into pytest when it had ended: its outcomes are in doubt.
-    forked: bool = False
 
 
 class Measurement(Value):
@@ -264,11 +262,6 @@ class State(Value):
     @property
     def is_stuck(self) -> bool:
         return self.phase == STUCK
-
-    @property
-    def is_forked(self) -> bool:
-        """Whether a forked child came back when its run had ended, and no run has ended since."""
-        return self.last_run is not None and self.last_run.forked
 
     def open_run(self, run: str) -> OpenRun | None:
         return next((each for each in self.open_runs if each.id == run), None)

@@ -18,7 +18,6 @@ from phase_gate.recording.origin import Origin
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.report.panel import Line
 from phase_gate.storage.again import again_if_moved
-from phase_gate.storage.fork_marks import SUFFIX
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.task import Task
 from phase_gate.visible import count
@@ -33,8 +32,7 @@ class BaselineRecorder:
         self._revision: str = config.option.phase_baseline
         self._store = project.store("phase-gate baseline")
         self._origin = Origin()
-        self._origin.mark = self._store.fork_mark_file(self._origin.run)
-        self._witness = SessionWitness(config, project.root, self._origin)
+        self._witness = SessionWitness(config, project.root)
         self._surroundings = take_surroundings(project.root)
         self._says = ""
         self._status = 0
@@ -70,7 +68,6 @@ class BaselineRecorder:
     @again_if_moved
     def _record(self, session: pytest.Session) -> None:
         witness = self._witness
-        self._refuse_children()
         outcomes = witness.outcomes()
         tree = self._project.take_tree()
         inventory = take_inventory(outcomes, root=self._project.root, contents=tree.files, known=None)
@@ -89,15 +86,6 @@ class BaselineRecorder:
         failing = event.data["failing"]
         self._says = f"baseline: {count(event.data['total'], 'test')}, {count(failing, 'known failure')}"
 
-    def _refuse_children(self) -> None:
-        """Refuse outcomes that may be those of a forked child."""
-        doubts = self._origin.doubts()
-        self._origin.clear()
-        if doubts:
-            raise NotAllowedError(
-                f"{doubts[0].id}: {doubts[0].detail}", remedy="let the child end with os._exit, then try again"
-            )
-
     def pytest_terminal_summary(self) -> None:
         if self._origin.is_left():
             return
@@ -114,8 +102,7 @@ class KnownRecorder:
         self._config, self._project = config, project
         self._file = Path(str(config.option.phase_baseline).partition("=")[2])
         self._origin = Origin()
-        self._origin.mark = self._file.with_suffix(SUFFIX)
-        self.witness = SessionWitness(config, project.root, self._origin)
+        self.witness = SessionWitness(config, project.root)
 
     @classmethod
     def configure(cls, config: pytest.Config) -> None:
@@ -135,8 +122,7 @@ class KnownRecorder:
 
     def _record(self) -> None:
         outcomes = self.witness.outcomes()
-        # What a forked child collected, or disturbed, is not what the command selects.
-        if not outcomes or self._origin.is_left() or self._origin.doubts():
+        if not outcomes or self._origin.is_left():
             return
         project = self._project
         inventory = take_inventory(outcomes, root=project.root, contents=project.take_tree().files, known=None)

@@ -14,7 +14,6 @@ import pytest
 from phase_gate.codec import spell_out
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.outcomes import FAILING, Bucket
-from phase_gate.storage.process_identity import FORKS
 
 #: Worst first; the fold keeps the first of two.
 _WORST_FIRST = (
@@ -42,11 +41,7 @@ CATEGORIES = ("failed", "passed", "skipped", "deselected", "xfailed", "xpassed",
 class Buckets:
     """Fast where nothing is odd: a passed call touches one list."""
 
-    def __init__(
-        self, *, subtests_are_shown: bool = False, came_back: Callable[[str], object] = lambda node: None
-    ) -> None:
-        #: Told of a report that a forked child made: nothing of it counts.
-        self._came_back = came_back
+    def __init__(self, *, subtests_are_shown: bool = False) -> None:
         #: With `-v` pytest's summary counts subtests that did not fail, too.
         self._subtests_are_shown = subtests_are_shown
         #: One for each report of a passed call.
@@ -70,12 +65,10 @@ class Buckets:
         """Return the function that pytest calls three times a test: everything it needs is at hand, the rest is odd."""
         passed, failed_subtests, plain = self._passed.append, self._failed_subtests, pytest.TestReport
         fold_odd, undecided = self._fold_odd, self._undecided.append
-        forks, forks_here, came_back, kind = FORKS, FORKS[0], self._came_back, type
+        kind = type
 
         def fold(report: pytest.TestReport) -> None:
-            if forks[0] != forks_here:
-                came_back(report.nodeid)
-            elif report.outcome != "passed" or kind(report) is not plain or "wasxfail" in report.__dict__:
+            if report.outcome != "passed" or kind(report) is not plain or "wasxfail" in report.__dict__:
                 fold_odd(report)
             elif report.when == "call":
                 if failed_subtests and report.nodeid in failed_subtests:

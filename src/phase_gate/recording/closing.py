@@ -59,8 +59,8 @@ def _write_judged(run: RecordedRun, record: RunRecord, prover: _Prover) -> tuple
     signals = _GivenSignals(run, run.state)
     finished = _judge(run, run.state, record, signals, prover)
     with run.store.transaction() as change:
-        if change.opened.head != judged_on or change.events:
-            # Another process wrote in between, or a child came back late: judge again, on what is true now.
+        if change.opened.head != judged_on:
+            # Another process wrote in between: judge again, on what is true now.
             run.refuse_lost(change.opened)
             signals = _GivenSignals(run, change.state)
             finished = _judge(run, change.state, record, signals, prover)

@@ -71,8 +71,6 @@ class Controller(SessionRecorder):
             controller._problem = error
             run.phase = named_phase(workflow, options.phase) or workflow.first
         controller._take_criteria()
-        if controller._problem is None and not controller._void:
-            controller.origin.mark = run.store.fork_mark_file(run.id)
         return controller
 
     def _register(self) -> None:
@@ -86,8 +84,6 @@ class Controller(SessionRecorder):
         self._run.warnings += filter(None, (network_warning(self._run.store.folder),))
         self._run.begin()
         self._show_again = hide_from_tests(self._config)
-        if self._run.is_nested:
-            self.origin.mark = None  # nothing of this run counts
 
     def _header(self) -> str:
         phase = "?" if self._run.phase is None else self._run.phase.name
@@ -109,7 +105,6 @@ class Controller(SessionRecorder):
         )
         self._run.show = progress_writer(self._config)
         finished = write_end(self._run, record)
-        self.origin.clear()
         self._evaluation, self._kind, self._is_green = finished.evaluation, finished.kind, finished.is_green
         if self._evaluation is not None:
             self._complaints += announce_evaluation(self._config, self._evaluation)

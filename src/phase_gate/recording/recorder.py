@@ -63,7 +63,7 @@ class SessionRecorder:
         self._project = run.project
         self._void = next((flag for name, flag in _VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
         self.origin = start_snapshot(config).origin
-        self._witness = SessionWitness(config, self._project.root, self.origin)
+        self._witness = SessionWitness(config, self._project.root)
         self._outcomes = OutcomeWitness(config, self._project.root, drops_matter=not self.is_shard)
         self._root = root_to_name(config, self._project.root)
         self._criteria = Criteria()
@@ -130,8 +130,6 @@ class SessionRecorder:
             self._problem = error
         except Exception as error:
             self._problem = as_fault(error, remedy=REPORT_FAULT)
-        if self._problem is not None:
-            self.origin.mark = None  # nothing of this session counts
 
     def pytest_report_header(self) -> str | list[str]:
         return [] if self.origin.is_left() else show_line(self._header())
@@ -146,7 +144,6 @@ class SessionRecorder:
             "wants_reasons": self._wants_reasons,
             "freezes": self._run.freezes,
             "criteria": list(self._criteria.ids),
-            "mark": "" if self.origin.mark is None else str(self.origin.mark),
             **self._worker_input(),
         }
 
@@ -172,7 +169,6 @@ class SessionRecorder:
             exit_status=exit_status,
             duration=time.perf_counter() - self._started,
             marks=self._marks,
-            origin=self.origin,
             parts=self._parts,
             modules=modules,
         )

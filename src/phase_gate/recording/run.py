@@ -16,7 +16,6 @@ from phase_gate.bound import os, time
 from phase_gate.errors import StorageError
 from phase_gate.evidence.gathering import remember, remember_next
 from phase_gate.gate.findings import Finding
-from phase_gate.gate.forked import say_forked
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
@@ -166,7 +165,6 @@ class RecordedRun:
             self.at_start = look_at_frozen(self.project, frozen, self.tree)
         self._look_around(self.state, entry.phase)
         with self.store.transaction(known=self.opened) as change:
-            self._report_forked(change)
             self._report_lost(change)
             if change.opened.head != self.opened.head:
                 entry = self._decide_again(change.state, entry)
@@ -235,12 +233,6 @@ class RecordedRun:
         for run in self.store.close_lost(change):
             began = f"run {run.id[:8]}, which began at {run.at},"
             self.warnings.append(f"{began} was lost: it never ended, so the streak starts anew")
-
-    def _report_forked(self, change: Transaction) -> None:
-        for event in change.events:
-            if event.kind == "run-forked":
-                said = say_forked(event.data["run"], event.data["tests"])
-                self.warnings.append(f"{said}, so the streak starts anew")
 
     def _note_entry(self, state: State, entry: Entry) -> None:
         if GUARD in entry.phase.gate_1.guards and self.project.configuration.proof.mode == "off":

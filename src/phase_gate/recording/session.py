@@ -28,7 +28,6 @@ from phase_gate.recording.frozen.meaning import take_meaning
 from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.modules import found_modules, imported_files
 from phase_gate.recording.options import describe_narrowing, narrowed_files, sees_whole_files
-from phase_gate.recording.origin import Origin
 from phase_gate.recording.outcomes import OutcomeWitness
 from phase_gate.recording.run import RecordedRun
 from phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
@@ -54,7 +53,6 @@ def gather_facts(
     exit_status: int,
     duration: float,
     marks: CriterionMarks | None,
-    origin: Origin,
     parts: ItemWitness | None,
     modules: Iterable[str],
 ) -> SessionFacts:
@@ -104,7 +102,7 @@ def gather_facts(
         testpaths=take_testpaths(config, root),
         modules={**found_modules(modules, str(root)), **witness.modules},
         imported=imported,
-        doubts=(*outcome_witness.doubts(), *witness.doubts(), *origin.doubts()),
+        doubts=(*outcome_witness.doubts(), *witness.doubts()),
         measured=measured,
         complaints=complaints,
         surroundings=run.surroundings,

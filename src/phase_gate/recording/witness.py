@@ -14,16 +14,14 @@ from phase_gate.gate.freeze import Parts
 from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes
 from phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from phase_gate.recording.collection import Collection
-from phase_gate.recording.origin import Origin
 
 
 class SessionWitness:
     """Registered on the controller only, never on a worker."""
 
-    def __init__(self, config: pytest.Config, root: Path, origin: Origin) -> None:
+    def __init__(self, config: pytest.Config, root: Path) -> None:
         self._config, self.collection = config, Collection(config, root)
-        self.buckets = Buckets(subtests_are_shown=_subtests_are_shown(config), came_back=origin.is_left)
-        origin.name_test = self.collection.test_id
+        self.buckets = Buckets(subtests_are_shown=_subtests_are_shown(config))
         #: Why the session ended before its time; empty if it did not.
         self.interrupted = ""
         #: What workers found doubtful, and where they found modules.

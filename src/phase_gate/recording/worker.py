@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from phase_gate.codec import spell_out, spell_out_each
-from phase_gate.gate.inventory import join_id
 from phase_gate.recording.early import start_snapshot
 from phase_gate.recording.modules import found_modules, imported_files, loaded_names
 from phase_gate.recording.outcomes import OutcomeWitness
-from phase_gate.storage.process_identity import FORKS
-from phase_gate.storage.root import relative_id
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
@@ -33,9 +30,6 @@ class WorkerWitness:
         self._config, self._marks = config, marks
         self._told: dict[str, Any] = config.workerinput.get(INPUT, {})  # type: ignore[attr-defined]
         self._origin = start_snapshot(config).origin
-        self._origin.mark = Path(self._told["mark"]) if self._told.get("mark") else None
-        self._origin.name_test = self._name_test
-        self._forks = self._origin.forks
         is_shard = self._told.get("is_shard", False)
         self._outcomes = OutcomeWitness(config, Path(self._told.get("root", ".")), drops_matter=not is_shard)
         self._outcomes.guard(phase_gate_outcomes=self._outcomes)
@@ -56,10 +50,6 @@ class WorkerWitness:
         self._paths: dict[str, str] = {}
         self._groups: set[str] = set()
         self._groups_are_in_ids = bool(getattr(config.option, "loadgroup", False))
-
-    def _name_test(self, node: str) -> str:
-        part, _, name = node.partition("::")
-        return join_id(relative_id(self._config.rootpath / part, Path(self._told["root"])), name)
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         self._deselected += [item.nodeid for item in items]
@@ -82,8 +72,6 @@ class WorkerWitness:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if FORKS[0] != self._forks:
-            self._origin.is_left(report.nodeid)  # what a forked child sends goes out in the worker's name
         # So that a report which is changed on its way can be told.
         if report.outcome == "failed":
             self._failed.add(report.nodeid)
@@ -91,7 +79,7 @@ class WorkerWitness:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         if self._origin.is_left():
-            return
+            return  # the controller says that it heard nothing
         # A fault of ours must not end the worker: the controller says that it heard nothing.
         with contextlib.suppress(Exception):
             output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]

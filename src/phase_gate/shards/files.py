@@ -17,12 +17,10 @@ from typing import Any
 
 from phase_gate.codec import from_json, spell_out
 from phase_gate.errors import ShardError
-from phase_gate.gate.forked import forked_child
 from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.gate.outcomes import Outcomes
 from phase_gate.gate.record import SessionFacts
 from phase_gate.shards.record import Shard, Split
-from phase_gate.storage import fork_marks
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.root import refuse_links
 from phase_gate.values import replace
@@ -34,11 +32,6 @@ SUFFIX = ".shard.gz"
 
 def shard_file(folder: Path, split: Split) -> Path:
     return folder / f"{split.index}-of-{split.total}{SUFFIX}"
-
-
-def shard_mark_file(folder: Path, shard: str) -> Path:
-    """Return where a forked child of the shard with this id leaves its mark."""
-    return folder / f"{shard}{fork_marks.SUFFIX}"
 
 
 def write_shard(folder: Path, shard: Shard, *, key: bytes | None) -> Path:
@@ -109,13 +102,9 @@ def _read(path: Path, name: str, key: bytes | None, expand: Any) -> Shard:
     if not hmac.compare_digest(str(digest).encode(), _digest(body, key).encode()):
         raise ShardError(f"{name} is not what the shard wrote, or was made with another key", remedy=remedy)
     try:
-        shard = shard_from_json(json.loads(body), file=name, expand=expand)
-        late = fork_marks.read_mark(shard_mark_file(path.parent, shard.id))
+        return shard_from_json(json.loads(body), file=name, expand=expand)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ShardError(f"{name} is not the record of a shard", remedy=remedy) from None
-    if shard.facts is None or not late:
-        return shard
-    return replace(shard, facts=replace(shard.facts, doubts=(*shard.facts.doubts, *map(forked_child, late))))
 
 
 def _digest(body: bytes, key: bytes | None) -> str:

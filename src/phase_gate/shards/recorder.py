@@ -26,7 +26,7 @@ from phase_gate.recording.run import RecordedRun, Request
 from phase_gate.recording.slices import SliceWitness
 from phase_gate.recording.worker import read_worker
 from phase_gate.report.panel import Line
-from phase_gate.shards.files import FOLDER, shard_mark_file, write_shard
+from phase_gate.shards.files import FOLDER, write_shard
 from phase_gate.shards.record import Shard, Split, collection_digest, to_ranges
 from phase_gate.shards.sharing import hand_in, round_of
 from phase_gate.shards.split import read_split
@@ -50,7 +50,6 @@ class ShardRecorder(SessionRecorder):
     def __init__(self, config: pytest.Config, run: RecordedRun, options: Options, split: Split, phase: Phase) -> None:
         super().__init__(config, run, options)
         self._split, self._phase = split, phase
-        self.origin.mark = None if self._void else shard_mark_file(self._folder, self.origin.run)
         self._slices = SliceWitness()
         self._before: Tree | None = None
         self._shard: Shard | None = None
@@ -108,7 +107,6 @@ class ShardRecorder(SessionRecorder):
 
     def _finish(self, exit_status: int) -> None:
         self._write(self._end(exit_status))
-        self.origin.clear()
 
     # --- the record ----------------------------------------------------------------------------------------------
 

@@ -7,18 +7,15 @@ was part of a run is spent; and a shard that ran to its end is not run again in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from phase_gate.errors import ShardError
-from phase_gate.gate.forked import forked_child
 from phase_gate.gate.state import Event
-from phase_gate.shards.files import SCHEMA, shard_from_json, shard_mark_file, shard_to_json
+from phase_gate.shards.files import SCHEMA, shard_from_json, shard_to_json
 from phase_gate.shards.record import Shard, Split
-from phase_gate.storage import fork_marks
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore
-from phase_gate.values import Value, replace
+from phase_gate.values import Value
 
 BEGAN, ENDED = "shard-began", "shard-ended"
 
@@ -141,12 +138,10 @@ def collect_shards(
     *,
     commit: str,
     environment: Mapping[str, str],
-    folder: Path,
     wait: Callable[[Round | None], bool],
 ) -> list[Shard]:
     """Return the records of the newest round on this commit. Raises ShardError if there is none.
 
-    :param folder: where forked children of shards that ran on this machine leave their marks.
     :param wait: is told what is there while a shard is missing; waits, and tells whether to look again.
     """
     name = round_of(environment)
@@ -161,16 +156,15 @@ def collect_shards(
             f"no shard that ran on commit {commit[:12] or 'none'} waits in {store.shared.shown}",
             remedy="let every shard run with the same store: pytest --phase=PHASE --phase-shard=I/N",
         )
-    return [_load(store, each, folder) for _, each in sorted(found.shards.items())]
+    return [_load(store, each) for _, each in sorted(found.shards.items())]
 
 
-def _load(store: TaskStore, handed: Handed, folder: Path) -> Shard:
+def _load(store: TaskStore, handed: Handed) -> Shard:
     document: Any = store.objects.load(handed.record)
     try:
         if handed.schema != SCHEMA:
             raise ValueError("another version's")
         shard = shard_from_json(document, file=f"the record of shard {handed.split} in the store")
-        late = fork_marks.read_mark(shard_mark_file(folder, shard.id))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ShardError(
             f"shard {handed.split} wrote another record than this version reads",
@@ -180,6 +174,4 @@ def _load(store: TaskStore, handed: Handed, folder: Path) -> Shard:
         raise ShardError(
             f"the record of shard {handed.split} is another shard's", remedy="run that shard again, and combine them"
         )
-    if shard.facts is None or not late:
-        return shard
-    return replace(shard, facts=replace(shard.facts, doubts=(*shard.facts.doubts, *map(forked_child, late))))
+    return shard

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from phase_gate.errors import TamperedError, TaskNameError
-from phase_gate.storage import fork_marks
 from phase_gate.storage.files import REAL, FileSystem, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.ledger import REPAIR
 
@@ -66,9 +65,6 @@ class TaskPlaces:
         if not run.isascii() or not run.replace("-", "").isalnum():
             raise TamperedError(f"{run[:12]!a} can't be a run's name", remedy=REPAIR)
         return self.folder / "runs" / f"{run}.lock"
-
-    def fork_mark_file(self, run: str) -> Path:
-        return self.folder / "runs" / f"{run}{fork_marks.SUFFIX}"
 
 
 def task_folder(state_folder: Path, task: str) -> Path:

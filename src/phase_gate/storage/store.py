@@ -18,14 +18,12 @@ from phase_gate.errors import (
     TamperedError,
 )
 from phase_gate.gate.state import Event, OpenRun, State
-from phase_gate.storage import fork_marks
 from phase_gate.storage.files import (
     REAL,
     FileSystem,
     exists,
     make_folder,
     read_bytes,
-    remove_file,
     write_atomically,
 )
 from phase_gate.storage.ledger import Line, digest, encode_transaction
@@ -64,15 +62,6 @@ class Transaction:
             event = event if event.at else replace(event, at=self.at)
             self.events.append(event)
             self.state = apply(self.state, event)
-
-
-def with_events(state: State, events: list[Event]) -> State:
-    """Return the state after these events."""
-    from phase_gate.gate.events import apply
-
-    for event in events:
-        state = apply(state, event)
-    return state
 
 
 class TaskStore(TaskFiles):
@@ -182,11 +171,7 @@ class TaskStore(TaskFiles):
         opened = self.opener.open()
         if self.shared is not None and asks:
             opened = self._catch_up(opened)
-        marks = self.late_marks(opened)
-        if not marks:
-            return opened
-        # It is more than the files tell: a transaction has to open them again.
-        return replace(opened, state=with_events(opened.state, marks), stat={})
+        return opened
 
     def _catch_up(self, opened: Opened) -> Opened:
         """Return the task as the shared store has it; the lock is taken only if there is something to write."""
@@ -219,22 +204,6 @@ class TaskStore(TaskFiles):
         refuse_links(self._own_folders)
         return self.opener.is_as_opened(opened)
 
-    def late_marks(self, opened: Opened) -> list[Event]:
-        """Return what forked children did when their run had ended: no line of the ledger tells of it yet."""
-        if not opened.exists:
-            return []
-        alive = [run.id for run in opened.state.open_runs]
-        marked = fork_marks.list_marked(self.folder / "runs", self.files, open_runs=alive)
-        return [
-            Event(kind="run-forked", data={"run": run, "tests": self._marked_tests(run)}, at=now()) for run in marked
-        ]
-
-    def forget_mark(self, run: str) -> None:
-        remove_file(self.fork_mark_file(run), self.files)
-
-    def _marked_tests(self, run: str) -> list[str]:
-        return list(fork_marks.read_mark(self.fork_mark_file(run), self.files))
-
     def lost_runs(self, state: State) -> tuple[str, ...]:
         """Return the open runs whose own lock is free, or whose time is over: they will never end."""
         return tuple(run.id for run in state.open_runs if not self.is_alive(run.id, run.limit))
@@ -244,7 +213,6 @@ class TaskStore(TaskFiles):
         lost = tuple(run for run in map(change.state.open_run, self.lost_runs(change.state)) if run is not None)
         for run in lost:
             change.record(Event(kind="run-lost", data={"run": run.id}))
-            self.forget_mark(run.id)  # it counts for nothing anyway
         return lost
 
     def refuse_while_running(self, state: State) -> None:
@@ -335,13 +303,9 @@ class TaskStore(TaskFiles):
             change = Transaction(opened, at=now())
             if not opened.exists:
                 self._begin(change)
-            marks = self.late_marks(opened)
-            change.record(*marks)
             yield change
             if change.events and (opened.exists or len(change.events) > 1):
                 self._commit(change, is_expected=opened.exists and not accept_rollback)
-            for mark in marks:
-                self.forget_mark(mark.data["run"])
 
     def rewrite(self, opened: Opened, kept: bytes, *events: Event) -> None:
         """Replace the ledger by its good beginning and these events, in one step. The caller holds the lock."""

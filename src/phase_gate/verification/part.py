@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.codec import from_json
-from phase_gate.gate.forked import LATE
 from phase_gate.gate.measured import Section
 from phase_gate.gate.parts import PARTS, VERIFICATION, Part
 from phase_gate.gate.standing import Standing, by_verdict, closed
@@ -53,9 +52,8 @@ class VerificationPart(Part):
             reason = f"approved, and committed as {value.commit[:10]}"
             return Standing(is_open=True, status="open", reason=reason, next_command=look)
         if evaluation is None or state.evaluation_is_stale:
-            is_forked = evaluation is not None and state.is_forked
             status: GateStatus = "unstarted" if evaluation is None else "stale"
-            return closed(status, LATE if is_forked else f"it is {value.status}", look)
+            return closed(status, f"it is {value.status}", look)
         if value.verified_tree not in ("", tree) and not evaluation["forced_exit"]:
             reason = "files were changed after the verify run: its evidence is stale"
             return closed("stale", reason, look)

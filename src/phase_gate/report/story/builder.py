@@ -11,7 +11,6 @@ from typing import Any
 
 from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.events import apply
-from phase_gate.gate.forked import say_forked
 from phase_gate.gate.measured import Section
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State
@@ -257,8 +256,6 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
             if data.get("premature"):
                 kind, text = "too-early", "exit signal, too early"
             yield kind, _with_reason(text, data.get("reason") or data.get("problem"), data.get("by"))
-        case "run-forked":
-            yield "note", say_forked(data["run"], data["tests"])
         case "signal-refused":
             yield "too-early", _with_reason("a refused signal", data.get("problem"))
         case "waived":

@@ -40,8 +40,6 @@ def read_story(project: Project, store: TaskStore) -> Story:
             read_event(line, builder.see)
             events, head = line.seq, line.hash
         opened = store.look()
-        for event in store.late_marks(opened):
-            builder.see(event)
         task = Task(project, store, builder.state)
         lost = task.lost_runs
         store.check_objects(opened.state)
