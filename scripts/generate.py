@@ -30,7 +30,7 @@ from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of
 from phase_gate.values import fields
 from phase_gate.verification.lint import RULES
 from phase_gate.verification.model import TRANSITIONS as STATUS_TRANSITIONS
-from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
+from phase_gate.workflow.metrics import METRICS, SPELLINGS
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 
@@ -244,7 +244,7 @@ def codes() -> str:
 
 
 def metrics() -> str:
-    others = {**ALIASES, **ALIAS_CONDITIONS}
+    others = SPELLINGS
     return (
         table(("metric", "type", "meaning"), ((f"`{each.name}`", each.type, each.meaning) for each in METRICS))
         + "\n"

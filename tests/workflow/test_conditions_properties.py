@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phase_gate.errors import ConditionError
+from phase_gate.workflow.condition_text import MAX_LENGTH
 from phase_gate.workflow.conditions import Condition, parse_condition
-from phase_gate.workflow.conditions.parser import MAX_LENGTH
 from phase_gate.workflow.metrics import MetricType, MetricValue
 
 #: Few enough that the module takes seconds; each property was also run with 2,500.
@@ -238,7 +238,7 @@ def test_conjoin_is_and(one: Pair, other: Pair, context: Context) -> None:
 def test_replacing_a_name_by_a_condition_keeps_the_verdict(expression: Pair, alias: Pair, context: Context) -> None:
     condition, definition = parse_condition(expression.ours), parse_condition(alias.ours)
     try:
-        replaced = condition.replace_names({"b0": definition}, {})
+        replaced = condition.replace_names({"b0": definition})
     except ConditionError:
         return  # the name is compared with something that is neither true nor false
     defined = {name: value for name, value in context.items() if name != "b0"}

@@ -19,7 +19,7 @@ from phase_gate.errors import ConditionError
 from phase_gate.values import Value, annotation_of, replace, told_about
 from phase_gate.values import fields as names_of
 from phase_gate.workflow.conditions import Condition, parse_condition
-from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
+from phase_gate.workflow.metrics import METRIC_TYPES, SPELLINGS, MetricType, MetricValue
 from phase_gate.workflow.model import Guard, Workflow, decisive_rules
 from phase_gate.workflow.phrases import PatternError, check_pattern
 
@@ -41,7 +41,7 @@ _TYPES: tuple[MetricType, ...] = get_args(MetricType)
 #: Names that must not get a second meaning, and what they are.
 RESERVED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(METRIC_TYPES, "a measured metric"),
-    **dict.fromkeys((*ALIASES, *ALIAS_CONDITIONS), "another spelling of a metric"),
+    **dict.fromkeys(SPELLINGS, "another spelling of a metric"),
     **dict.fromkeys(("and", "or", "not", "in", "true", "false", "null"), "a word of conditions"),
     **dict.fromkeys(_GATE_NAMES, "a name of the gates"),
 }
@@ -91,7 +91,7 @@ def read_condition(fields: Fields, key: str = "condition") -> Condition:
     if fields.faults.number > before:
         return STAND_IN
     try:
-        return parse_condition(text).replace_names(_alias_conditions(), ALIASES)
+        return parse_condition(text).replace_names(_aliases())
     except ConditionError as error:
         fields.report(key, f"{fields.dotted(key)}: {error.problem}", error.remedy)
         return STAND_IN
@@ -221,8 +221,8 @@ def digest_rules(workflow: Workflow) -> str:
 
 
 @cache
-def _alias_conditions() -> Mapping[str, Condition]:
-    return {name: parse_condition(text) for name, text in ALIAS_CONDITIONS.items()}
+def _aliases() -> Mapping[str, Condition]:
+    return {name: parse_condition(text) for name, text in SPELLINGS.items()}
 
 
 def take_name(fields: Fields, name: str, taken: dict[str, str], what: str) -> None:

@@ -161,6 +161,8 @@ ALIASES: Mapping[str, str] = {"no_improvements_found": "no_more_improvements_ide
 ALIAS_CONDITIONS: Mapping[str, str] = {
     "all_diagrams_valid": "(diagrams_total > 0 AND diagrams_valid == diagrams_total)",
 }
+#: Both, by their spellings.
+SPELLINGS: Mapping[str, str] = {**ALIASES, **ALIAS_CONDITIONS}
 
 #: What only a claim can give.
 CLAIM_METRICS = frozenset(

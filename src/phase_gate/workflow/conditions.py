@@ -1,0 +1,364 @@
+"""The condition language: a typed subset of CEL, with words.
+
+Decides whether a condition is met by given values, and says so clause by clause. It never runs code:
+there are no calls, no attributes and no arithmetic. Pure. `condition_text` parses.
+
+    condition   = conjunction { OR conjunction }
+    conjunction = negation { AND negation }
+    negation    = NOT negation | "(" condition ")" | clause
+    clause      = operand compare operand | operand "in" "[" literal { "," literal } "]" | name | "true" | "false"
+    compare     = "==" | "!=" | "<" | "<=" | ">" | ">="
+    operand     = name | literal
+    literal     = integer | float | text | "true" | "false" | "null"
+
+- AND, OR and NOT may be written `&&`, `||` and `!`; words are read in any case. NOT takes the whole clause
+  that follows; `!` before a comparison needs parentheses. Space and line breaks mean nothing.
+- Text stands in '...' or "...", with the escapes `\\ \" \' \n \t`.
+- Three-valued: a name without a usable value makes its clause unknown, and so does a comparison of types that
+  can't be compared. NOT unknown is unknown; `false AND unknown` is false; `true OR unknown` is true.
+- Integers and floats compare with each other. A boolean is no number. Numbers and texts have an order, booleans
+  and null have none. Anything may be asked to be `== null` or `!= null`. `in` is a row of `==` joined by OR.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from math import isfinite
+
+from phase_gate.values import Value, replace
+from phase_gate.workflow.condition_text import (
+    MAX_LENGTH,
+    Group,
+    Leaf,
+    Node,
+    Operand,
+    error_at,
+    join,
+    parse_tree,
+    render,
+    render_leaf,
+    render_value,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.workflow.metrics import MetricType, MetricValue
+
+#: In bits: no float is larger, and Python refuses to print integers of thousands of digits.
+_MAX_INTEGER_BITS = 1024
+#: In characters: a longer text would push the rest of its line off the panel.
+_MAX_SHOWN_TEXT = 60
+
+#: What we call the types of values: as metrics do, and null.
+_TYPE_NAMES: Mapping[type, str] = {int: "int", float: "number", bool: "bool", str: "text", type(None): "null"}
+_FAMILIES = {"int": "number"}
+_ORDERED = ("number", "text")
+_PARTNERS = {"number": "a number", "bool": "true or false", "text": "a quoted text"}
+
+_COMPARE: Mapping[str, Callable[..., bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": operator.eq,
+}
+
+
+class Clause(Value):
+    """One comparison of a condition, evaluated."""
+
+    #: Canonical text, with the NOTs that stand right before it.
+    text: str
+    #: None means unknown.
+    met: bool | None
+    #: The names with a usable value.
+    values: Mapping[str, MetricValue]
+    #: The names without one.
+    unknown: tuple[str, ...]
+    #: For people: the names replaced by their values, or the value alone where the rest is literal.
+    shown: str
+    #: The top-level conjunct around it, as a condition of its own; None where the clause is that conjunct.
+    group: str | None
+    #: Why it is unknown.
+    problem: str = ""
+
+
+class Outcome(Value, kw_only=False):
+    """What a condition says for given values; None means unknown, which opens nothing."""
+
+    met: bool | None
+    clauses: tuple[Clause, ...]
+
+
+class Condition(Value):
+    """A condition; two of them are equal if their canonical texts are. Made by `parse_condition`, or read back."""
+
+    #: Canonical, in one line; it parses to an equal condition.
+    text: str
+    #: As written.
+    source: str
+    #: With its places in the source; None for one that was stored: most of those are never asked.
+    parsed: Node | None = None
+
+    @property
+    def tree(self) -> Node:
+        return self.parsed or _parse_stored(self.text)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(operand.name for leaf in _leaves(self.tree) for operand in _names_in(leaf))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Condition) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Condition({self.text!r})"
+
+    def evaluate(self, values: Mapping[str, MetricValue]) -> Outcome:
+        """Return the outcome with every clause in it, the ones that no longer matter too."""
+        clauses: list[Clause] = []
+        tree = self.tree
+        conjuncts = tree.parts if isinstance(tree, Group) and tree.word == "AND" else (tree,)
+        verdicts = []
+        for conjunct in conjuncts:
+            is_clause = isinstance(_strip_negations(conjunct)[0], Leaf)
+            verdicts.append(_judge(conjunct, values, None if is_clause else render(conjunct), clauses))
+        return Outcome(_combine(verdicts, decisive=False), tuple(clauses))
+
+    def check_types(self, types: Mapping[str, MetricType]) -> None:
+        """Raise ConditionError for what can't be compared; all names are among `types`."""
+        for leaf in _leaves(self.tree):
+            _check_leaf(leaf, types, self.source)
+
+    def replace_names(self, aliases: Mapping[str, Condition]) -> Condition:
+        """Return the condition with names replaced by conditions, or by other names where those are all of them.
+
+        What is put in is not looked through again. Errors go on speaking of places in `source`.
+        """
+        if self.names.isdisjoint(aliases):
+            return self
+        tree = _substitute(self.tree, {name: alias.tree for name, alias in aliases.items()}, self.source)
+        text = render(tree)
+        parse_tree(text)  # the limits hold for what comes out, too
+        return Condition(text=text, source=self.source, parsed=tree)
+
+    def conjoin(self, other: Condition) -> Condition:
+        """Return the condition that both hold."""
+        return parse_condition(render(join("AND", (self.tree, other.tree))))
+
+
+def parse_condition(source: str) -> Condition:
+    """Return the condition that a text says; ConditionError tells where it can't be understood."""
+    tree = parse_tree(source)
+    text = render(tree)
+    if len(text) > MAX_LENGTH:
+        problem = f"the condition has {len(text)} characters in canonical form, more than {MAX_LENGTH}"
+        raise error_at(source, 0, problem, "shorten it, or split it into guards")
+    return Condition(text=text, source=source, parsed=tree)
+
+
+def stored_condition(text: str) -> Condition:
+    """Return a condition from its canonical text, which was parsed before it was stored."""
+    return Condition(text=text, source=text)
+
+
+@lru_cache(maxsize=256)
+def _parse_stored(text: str) -> Node:
+    return parse_tree(text)
+
+
+def _leaves(node: Node) -> Iterator[Leaf]:
+    """Yield the comparisons from left to right."""
+    if isinstance(node, Leaf):
+        yield node
+    else:
+        for part in node.parts:
+            yield from _leaves(part)
+
+
+def _names_in(leaf: Leaf) -> list[Operand]:
+    return [operand for operand in (leaf.left, *leaf.right) if operand.name]
+
+
+# --- what a condition says for given values
+
+
+def _strip_negations(node: Node) -> tuple[Node, int]:
+    """Return what is below the NOTs in front, and how many of them there are."""
+    count = 0
+    while isinstance(node, Group) and node.word == "NOT":
+        node, count = node.parts[0], count + 1
+    return node, count
+
+
+def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, clauses: list[Clause]) -> bool | None:
+    """Return the verdict on a node, and append its clauses."""
+    inner, negations = _strip_negations(node)
+    if isinstance(inner, Leaf):
+        clauses.append(_judge_clause(inner, negations, values, group))
+        return clauses[-1].met
+    verdict = _combine([_judge(part, values, group, clauses) for part in inner.parts], decisive=inner.word == "OR")
+    return _negate(verdict, negations)
+
+
+def _combine(verdicts: list[bool | None], *, decisive: bool) -> bool | None:
+    """Return what the verdicts say together: a single decisive one is enough, even if others are unknown."""
+    if decisive in verdicts:
+        return decisive
+    return None if None in verdicts else not decisive
+
+
+def _negate(verdict: bool | None, times: int) -> bool | None:
+    return verdict if verdict is None or times % 2 == 0 else not verdict
+
+
+def _judge_clause(leaf: Leaf, negations: int, values: Mapping[str, MetricValue], group: str | None) -> Clause:
+    names = dict.fromkeys(operand.name for operand in _names_in(leaf))
+    missing = [name for name in names if name not in values]
+    unusable = {name: fault for name in names if name in values and (fault := _find_fault(values[name]))}
+    known = {name: values[name] for name in names if name in values and name not in unusable}
+    if missing or unusable:
+        reasons = [f"no value for {', '.join(missing)}"] if missing else []
+        verdict, problem = None, "; ".join(reasons + [f"{name} {fault}" for name, fault in unusable.items()])
+    else:
+        verdict, problem = _compare(leaf, known)
+    prefix = "NOT " * negations
+    return Clause(
+        text=prefix + render(leaf),
+        met=_negate(verdict, negations),
+        values=known,
+        unknown=(*missing, *unusable),
+        shown=_show(leaf, prefix, known),
+        group=group,
+        problem=problem,
+    )
+
+
+def _find_fault(value: object) -> str:
+    """Return why a value can't be used, or nothing."""
+    # Exact types: a subclass may bring its own idea of equality.
+    if type(value) not in _TYPE_NAMES:
+        return f"has a value of type {type(value).__name__}, which a condition can't compare"
+    if isinstance(value, float) and not isfinite(value):
+        return "is not a finite number"
+    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
+        return "is too large a number"
+    return ""
+
+
+def _compare(leaf: Leaf, known: Mapping[str, MetricValue]) -> tuple[bool | None, str]:
+    """Return the verdict on a comparison whose names all have values, and why it is unknown."""
+    left = known[leaf.left.name] if leaf.left.name else leaf.left.value
+    left_type = _TYPE_NAMES[type(left)]
+    if not leaf.operator:
+        return (left, "") if isinstance(left, bool) else (None, f"{leaf.left.name} is {left_type}, not bool")
+    problem = ""
+    for operand in leaf.right:
+        right = known[operand.name] if operand.name else operand.value
+        mismatch = _find_mismatch(left_type, leaf.operator, _TYPE_NAMES[type(right)])
+        if not mismatch and _COMPARE[leaf.operator](left, right):
+            return True, ""
+        problem = problem or mismatch
+    return (None, problem) if problem else (False, "")
+
+
+def _show(leaf: Leaf, prefix: str, known: Mapping[str, MetricValue]) -> str:
+    def show_operand(operand: Operand) -> str:
+        if operand.name and operand.name not in known:
+            return "?"
+        value = known[operand.name] if operand.name else operand.value
+        if isinstance(value, str) and len(value) > _MAX_SHOWN_TEXT:
+            value = f"{value[:_MAX_SHOWN_TEXT]}..."
+        return render_value(value)
+
+    names = _names_in(leaf)
+    return show_operand(names[0]) if len(names) == 1 else prefix + render_leaf(leaf, show_operand)
+
+
+# --- which types may be compared, when a condition is loaded and when it is evaluated
+
+
+def _find_mismatch(left: str, sign: str, right: str) -> str:
+    """Return why values of two types can't be compared that way, or nothing."""
+    family = _FAMILIES.get(left, left)
+    is_same = family == _FAMILIES.get(right, right)
+    has_order = is_same and family in _ORDERED
+    if has_order or (sign in ("==", "!=", "in") and (is_same or "null" in (left, right))):
+        return ""
+    return f"{left} has no order" if is_same else f"can't compare {left} with {right}"
+
+
+def _check_leaf(leaf: Leaf, types: Mapping[str, MetricType], source: str) -> None:
+    def type_of(operand: Operand) -> str:
+        return types[operand.name] if operand.name else _TYPE_NAMES[type(operand.value)]
+
+    text, start, left = render(leaf), leaf.left.offset, type_of(leaf.left)
+    if not leaf.operator and left != "bool":
+        example = '== "..."' if left == "text" else "> 0"
+        problem = f"{text} is {left}, not bool, and no condition by itself"
+        raise error_at(source, start, problem, f"compare it: {text} {example}")
+    for operand in leaf.right:
+        right = type_of(operand)
+        if mismatch := _find_mismatch(left, leaf.operator, right):
+            # The name stays: its type is given, while the literal is what the writer can change.
+            is_literal_first = operand.name and not leaf.left.name
+            subject, kind = (operand, right) if is_literal_first else (leaf.left, left)
+            raise error_at(source, start, f"{mismatch}: {text}", _find_partner(subject, _FAMILIES.get(kind, kind)))
+
+
+def _find_partner(subject: Operand, family: str) -> str:
+    if family == "null":
+        return "compare null by == or != only"
+    order = "" if family in _ORDERED else " by == or !="
+    return f"compare {subject.name or render_value(subject.value)} with {_PARTNERS[family]}{order}"
+
+
+# --- put whole conditions, or other names, in the place of a condition's names
+
+
+def _substitute(node: Node, trees: Mapping[str, Node], source: str) -> Node:
+    """Return the tree with its names replaced; places stay those of `source`."""
+    if isinstance(node, Group):
+        parts = [_substitute(part, trees, source) for part in node.parts]
+        return Group("NOT", tuple(parts)) if node.word == "NOT" else join(node.word, parts)
+
+    def rename(operand: Operand) -> Operand:
+        tree = trees.get(operand.name)
+        return replace(operand, name=tree.left.name) if isinstance(tree, Leaf) and not tree.operator else operand
+
+    left, right = rename(node.left), tuple(rename(operand) for operand in node.right)
+    for old, new in zip((node.left, *node.right), (left, *right), strict=True):
+        if old.name in trees and old is new:
+            tree = _move(trees[old.name], old.offset)
+            return tree if _asks_for_truth(node, old, source) else Group("NOT", (tree,))
+    return Leaf(left, node.operator, right)
+
+
+def _asks_for_truth(leaf: Leaf, alias: Operand, source: str) -> bool:
+    """Whether a leaf holds if its alias does; false if it holds when the alias does not."""
+    if not leaf.operator:
+        return True
+    value = next(operand.value for operand in (leaf.left, *leaf.right) if operand is not alias)
+    if leaf.operator not in ("==", "!=") or not isinstance(value, bool):
+        raise error_at(
+            source,
+            alias.offset,
+            f"{alias.name} stands for a whole condition and can only be true or false",
+            f"write {alias.name} or NOT {alias.name}, without a comparison",
+        )
+    return value is (leaf.operator == "==")
+
+
+def _move(node: Node, offset: int) -> Node:
+    """Return a tree whose places are all one."""
+    if isinstance(node, Group):
+        return replace(node, parts=tuple(_move(part, offset) for part in node.parts))
+    left, *right = (replace(operand, offset=offset) for operand in (node.left, *node.right))
+    return replace(node, left=left, right=tuple(right))
