@@ -27,9 +27,9 @@ from phase_gate.gate.breaker import TRANSITIONS
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.report.mermaid import render_mermaid
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
+from phase_gate.tasks.lint import RULES
+from phase_gate.tasks.model import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.values import fields
-from phase_gate.verification.lint import RULES
-from phase_gate.verification.model import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.workflow.metrics import METRICS, SPELLINGS
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults

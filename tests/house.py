@@ -43,8 +43,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("project", "task", "storage", "stores", "config", "hookspecs"),
     ("recording", "evidence", "report"),
     (
-        "verification",
-        "pipeline",
+        "tasks",
         "claims",
         "shards",
         "proof",

@@ -8,10 +8,9 @@ import pytest
 
 from phase_gate.errors import PhaseGateError
 from phase_gate.names import find_name_fault, name_key, same_name
-from phase_gate.pipeline.model import Choice, Vote, count_votes
-from phase_gate.pipeline.votes import parse_vote
 from phase_gate.storage.signal_file import parse_signal
-from phase_gate.verification.result_files import read_executor_result, read_verdict
+from phase_gate.tasks.handins import parse_vote, read_executor_result, read_verdict
+from phase_gate.tasks.pipeline import Choice, Vote, count_votes
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ REVIEWED = {
     ("storage/tree/git.py", "gitdir:"): "a file of git's",
     ("proof/testing.py", "error: "): "what pytest says of its options, for people",
     ("proof/testing.py", "ERROR: usage:"): "the line before it, which says nothing",
-    ("verification/run.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",
+    ("tasks/running.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",
 }
 
 

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 from phase_gate.config.files import load_shipped_workflow
-from phase_gate.pipeline.order import main_line
-from phase_gate.pipeline.show import gate_result, merge_gate_results
+from phase_gate.tasks.pipeline_show import gate_result, merge_gate_results
+from phase_gate.tasks.routing import main_line
 from tests.conformance.pipelines import AGREED, CHECKS, CONFIGURATION, LINE, PATHS, Pipe
 from tests.conformance.stories import SCHEMAS, command
 from tests.support import Sample

@@ -48,7 +48,7 @@ def test_no_step_can_be_left_out(gate: Gate, left_out: str) -> None:
 
 @pytest.mark.criterion("VG-02")
 def test_the_states_of_a_task_that_fails_twice_and_passes(gate: Gate) -> None:
-    """The table itself, with everything that can't follow, is in tests/verification/test_model.py."""
+    """The table itself, with everything that can't follow, is in tests/tasks/test_model.py."""
     gate.sample.write(planner=WRONG)
     states = []
 
@@ -652,7 +652,7 @@ def test_the_progress_is_drawn_as_in_the_document(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-20", "VG-22")
 def test_state_md_status_and_stats_show_the_same_numbers(gate: Gate) -> None:
-    """The numbers of the document's own example are in tests/verification/test_rules.py."""
+    """The numbers of the document's own example are in tests/tasks/test_rules.py."""
     tasks = [gate.task(name=f"Task {number}: Part", files=[f"part_{number}.py"]) for number in (1, 2)]
     gate.start(document=[*tasks, gate.task()])
     gate.executor(gate.result("failure", task_name="Task 1: Part"))

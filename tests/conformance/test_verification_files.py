@@ -12,10 +12,10 @@ import yaml
 
 from phase_gate.errors import MalformedResultError, TaskFileError
 from phase_gate.evidence.process.run import run_process
-from phase_gate.verification.lint import lint_command, lint_done
-from phase_gate.verification.result_files import read_executor_result, read_verdict
-from phase_gate.verification.spec import TaskSpec
-from phase_gate.verification.task_files import parse_tasks
+from phase_gate.tasks.handins import read_executor_result, read_verdict
+from phase_gate.tasks.lint import lint_command, lint_done
+from phase_gate.tasks.model import TaskSpec
+from phase_gate.tasks.task_files import parse_tasks
 from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS
 from tests.conformance.stories import faults
 from tests.evidence.processes import Reached, is_alive

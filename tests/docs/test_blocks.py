@@ -12,9 +12,9 @@ from phase_gate.evidence.documents.diagrams import Diagram
 from phase_gate.evidence.documents.mermaid import check_mermaid
 from phase_gate.project import Project
 from phase_gate.storage.signal_file import parse_signal
-from phase_gate.verification.lint import lint_command, lint_done
-from phase_gate.verification.result_files import read_executor_result, read_verdict
-from phase_gate.verification.task_files import parse_tasks
+from phase_gate.tasks.handins import read_executor_result, read_verdict
+from phase_gate.tasks.lint import lint_command, lint_done
+from phase_gate.tasks.task_files import parse_tasks
 from tests.docs.blocks import (
     ROOT,
     Block,

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.files import FileSystem
-from phase_gate.storage.store import TaskStore
 from tests.conformance.verifying import RIGHT, TASK, Gate, python
 from tests.faults.verifications import STEPS, Walk
 from tests.support import Sample
@@ -116,66 +114,3 @@ def test_an_edit_beside_a_verdict_is_never_committed_unverified(gate: Gate, dela
     assert refused.code == 13, refused
     assert gate.sample.git("show", "HEAD:planner.py") != RIGHT + "import os\n"
     assert gate.call("check", "--task", TASK).code == 10
-
-
-#: Counts the files that are opened below the state folder.
-COUNT = """\
-import sys
-
-opened = 0
-
-def see(event, arguments):
-    global opened
-    if event == "open" and ".phase-gate" in str(arguments[0]):
-        opened += 1
-
-sys.addaudithook(see)
-from phase_gate.cli import main
-
-code = main(sys.argv[1:])
-print(opened, file=sys.stderr)
-raise SystemExit(code)
-"""
-
-
-def opened_by(gate: Gate, *words: str) -> int:
-    ran = gate.sample.process(sys.executable, "-c", COUNT, *words)
-    return int(ran.err.splitlines()[-1])
-
-
-class Hasty(FileSystem):
-    """A disk that nobody waits for."""
-
-    def fsync(self, descriptor: int) -> None:
-        pass
-
-    def fsync_folder(self, folder: Path) -> None:
-        pass
-
-
-@pytest.mark.sweep
-def test_a_thousand_tasks_are_read_once(gate: Gate) -> None:
-    gate.start()
-    gate.executor()
-    folder = gate.root / ".phase-gate" / "tasks"
-    _, *happened = (line.event for line in TaskStore(folder / TASK, task=TASK).lines())
-    for number in range(1, 1000):
-        name = f"task-{number:04}"
-        with TaskStore(folder / name, task=name, files=Hasty()).transaction() as change:
-            change.record(*happened)
-    first = opened_by(gate, "verify", "status")
-    assert first >= 1000
-    assert opened_by(gate, "verify", "status") <= 20, "whatever their number"
-    assert opened_by(gate, "status") <= 20
-    gate.verify("--task", TASK)
-    assert opened_by(gate, "verify", "stats") <= 20
-    assert gate.json("verify", "stats")["gate_stats"]["total_tasks"] == 1000
-
-
-@pytest.mark.parametrize("damage", [None, b"{", b'{"schema": 1, "tasks": {"task-3-create-plannerid": {}}}'], ids=str)
-def test_the_cache_is_only_a_cache(gate: Gate, damage: bytes | None) -> None:
-    gate.reviewing()
-    document = gate.json("verify", "status")
-    cache = gate.root / ".phase-gate" / "cache" / "verification.json"
-    cache.unlink() if damage is None else cache.write_bytes(damage)
-    assert gate.json("verify", "status") == document

@@ -16,9 +16,9 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.gate.failures import blank
 from phase_gate.gate.overrides import is_excuse
 from phase_gate.names import find_name_fault, name_key
-from phase_gate.pipeline.artifacts import _check
-from phase_gate.pipeline.votes import parse_vote
-from phase_gate.verification.output import first_failures
+from phase_gate.tasks.artifacts import _check
+from phase_gate.tasks.handins import parse_vote
+from phase_gate.tasks.weighing import first_failures
 from phase_gate.visible import find_unseen, show_text
 from phase_gate.workflow.model import Artifact
 

@@ -9,11 +9,11 @@ import jsonschema
 from phase_gate.codec import from_json, to_json
 from phase_gate.evidence.process.output import Blotter
 from phase_gate.storage.places import task_folder
-from phase_gate.verification.lint import lint_command, lint_done
-from phase_gate.verification.output import count_tests_said
-from phase_gate.verification.result_files import read_executor_result, read_verdict
-from phase_gate.verification.spec import TaskSpec, result_to_json, verdict_to_json
-from phase_gate.verification.task_files import parse_tasks
+from phase_gate.tasks.handins import read_executor_result, read_verdict, result_to_json, verdict_to_json
+from phase_gate.tasks.lint import lint_command, lint_done
+from phase_gate.tasks.model import TaskSpec
+from phase_gate.tasks.task_files import parse_tasks
+from phase_gate.tasks.weighing import count_tests_said
 from tests.conftest import ROOT
 
 _SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"

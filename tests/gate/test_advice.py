@@ -15,12 +15,12 @@ from phase_gate.gate.findings import ALREADY_PASSING, cap_findings, name_tests
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Answer, Reading
 from phase_gate.gate.status import show_next, show_verdict
+from phase_gate.tasks.judging import advise_task
+from phase_gate.tasks.model import FailureType
 from phase_gate.values import replace
-from phase_gate.verification.judging import advise_task
-from phase_gate.verification.model import FailureType
 from phase_gate.workflow.model import Phase, Workflow
+from tests.tasks import support as verify
 from tests.typable import is_typable
-from tests.verification import support as verify
 
 AT = "2026-01-26T14:00:00.000Z"
 WORKFLOWS = [load_shipped_workflow(name) for name in ("tdd", "exit-gate", "confidence", "pipeline")]

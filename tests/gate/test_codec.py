@@ -38,11 +38,11 @@ from phase_gate.gate.state import (
     Undo,
 )
 from phase_gate.gate.waivers import Waiver
-from phase_gate.pipeline.model import Pipeline, Step
+from phase_gate.tasks.model import FailureType
+from phase_gate.tasks.pipeline import Pipeline, Step
 from phase_gate.values import as_dict, replace
-from phase_gate.verification.model import FailureType
 from phase_gate.workflow.settings import DriveSettings
-from tests.verification.support import began, check, failed, reported, taken, task
+from tests.tasks.support import began, check, failed, reported, taken, task
 
 # --- a state and its document
 

@@ -25,12 +25,12 @@ from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.state import Event
 from phase_gate.project import Project
 from phase_gate.stores import choosing
+from phase_gate.tasks.board import TaskBoard
+from phase_gate.tasks.model import TaskSpec
+from phase_gate.tasks.next_task import NextOptions, Nothing, hand_out
+from phase_gate.tasks.rules import set_limits
+from phase_gate.tasks.start import verification_workflow
 from phase_gate.values import Value
-from phase_gate.verification.board import TaskBoard
-from phase_gate.verification.next_task import NextOptions, Nothing, hand_out
-from phase_gate.verification.rules import set_limits
-from phase_gate.verification.spec import TaskSpec
-from phase_gate.verification.start import verification_workflow
 from phase_gate.workflow.model_json import workflow_to_json
 
 #: Seconds without a task that was handed out: however busy the machine is, one of 20 workers comes sooner.

@@ -8,7 +8,7 @@ from phase_gate.cli._drive_screen import Screen, ask_line, screen_rows
 from phase_gate.cli._streams import render_json, say, screen_width
 from phase_gate.drive.list_session import Choice, Escalated, ListHappening, Working
 from phase_gate.drive.list_view import ListBoard, render_list_lines, render_list_screen
-from phase_gate.verification.override import KINDS
+from phase_gate.tasks.overrides import KINDS
 
 #: How the question is put, and what may be typed; the document's three ways.
 _WAYS = (

@@ -10,9 +10,9 @@ from phase_gate.drive.clients import Client, find_client
 from phase_gate.drive.list_session import ListSession, ListWatchers, make_team
 from phase_gate.drive.task_list import ListEnded, drive_list
 from phase_gate.errors import UsageError
+from phase_gate.tasks.model import Status
+from phase_gate.tasks.prompts import write_executor_prompt
 from phase_gate.values import replace
-from phase_gate.verification.model import Status
-from phase_gate.verification.prompt import write_executor_prompt
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.settings import DriveSettings
 

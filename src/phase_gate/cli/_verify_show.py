@@ -8,18 +8,17 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json
 from phase_gate.cli._verify_steps import open_board
-from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError
 from phase_gate.storage.store import now
-from phase_gate.verification.board import TaskBoard, TaskSession
-from phase_gate.verification.feedback import feedback as feedback_text
-from phase_gate.verification.feedback import find_dependency
-from phase_gate.verification.model import FINISHED, Status, Verification
-from phase_gate.verification.overview import state_file
-from phase_gate.verification.result import evidence_chain, gate_result, is_complete
-from phase_gate.verification.rules import MARGIN, late, resume_command
-from phase_gate.verification.show import failure_rows, stats_rows, step_rows, task_rows
-from phase_gate.verification.stats import failures_to_json, stats_to_json
+from phase_gate.tasks.board import TaskBoard, TaskSession
+from phase_gate.tasks.model import FINISHED, Status, Verification
+from phase_gate.tasks.overview import failures_to_json, row_to_json, stats_to_json
+from phase_gate.tasks.prompts import feedback as feedback_text
+from phase_gate.tasks.prompts import find_dependency
+from phase_gate.tasks.result import evidence_chain, gate_result, is_complete
+from phase_gate.tasks.rules import MARGIN, late, resume_command
+from phase_gate.tasks.show import failure_rows, stats_rows, step_rows, task_rows
+from phase_gate.tasks.state_file import state_file
 from phase_gate.visible import show_rows
 
 
@@ -40,7 +39,7 @@ def status(call: Call) -> Answer:
     if overview.next_command:
         rows.append(f"  next: {overview.next_command}")
     document = {
-        "tasks": [spell_out(row) for row in overview.rows],
+        "tasks": [row_to_json(row) for row in overview.rows],
         "gate_stats": stats_to_json(overview),
         "damaged": list(board.damaged),
     }
@@ -59,7 +58,7 @@ def _one(session: TaskSession) -> Answer:
     check = verification.check
     if check is not None and check.how == "running" and not session.store.is_alive(check.id, check.limit + MARGIN):
         rows.append("Note     the verify run was killed: the next command records it as interrupted")
-    overdue = late(session.board.clock.on_own(session.task, verification), now())
+    overdue = late(verification, now())
     if overdue:
         rows.append(f"Note     late: {overdue}")
     is_finished = verification.status in FINISHED

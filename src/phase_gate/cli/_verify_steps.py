@@ -15,15 +15,15 @@ from phase_gate.errors import UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
 from phase_gate.names import find_name_fault
 from phase_gate.project import Project, who_am_i
-from phase_gate.verification.board import Attachment, TaskBoard, TaskStatus
-from phase_gate.verification.judging import advise_task
-from phase_gate.verification.model import IN_PROGRESS, NOT_PASSED, Status
-from phase_gate.verification.show import step_rows
+from phase_gate.tasks.board import Attachment, TaskBoard, TaskStatus
+from phase_gate.tasks.judging import advise_task
+from phase_gate.tasks.model import IN_PROGRESS, NOT_PASSED, Status
+from phase_gate.tasks.show import step_rows
 from phase_gate.visible import show_rows
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 
 if TYPE_CHECKING:
-    from phase_gate.verification.start import TakenTask
+    from phase_gate.tasks.start import TakenTask
 
 
 def open_board(call: Call) -> TaskBoard:
@@ -41,7 +41,7 @@ def open_board(call: Call) -> TaskBoard:
 
 
 def start(call: Call) -> Answer:
-    from phase_gate.verification.start import StartOptions, begin, choose_specs, take_tasks
+    from phase_gate.tasks.start import StartOptions, begin, choose_specs, take_tasks
 
     given, board = call.arguments, open_board(call)
     if given.task_file is None:
@@ -49,7 +49,7 @@ def start(call: Call) -> Answer:
         if task is None:
             return _hand_out(call, board, by=given.by or "")
         return answer_status(begin(board.session(task), by=given.by or ""))
-    from phase_gate.verification.task_files import read_task_file
+    from phase_gate.tasks.task_files import read_task_file
 
     specs = choose_specs(
         read_task_file(call.start / given.task_file, given.task_file),
@@ -78,8 +78,8 @@ def next_task(call: Call) -> Answer:
 
 
 def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Answer:
-    from phase_gate.verification.next_task import NextOptions, Nothing, hand_out
-    from phase_gate.verification.start import TakenTask
+    from phase_gate.tasks.next_task import NextOptions, Nothing, hand_out
+    from phase_gate.tasks.start import TakenTask
 
     fault = find_name_fault(by)
     if fault:
@@ -125,14 +125,14 @@ def _answer_taken(taken: Sequence[TakenTask]) -> Answer:
 
 
 def executor(call: Call) -> Answer:
-    from phase_gate.verification.executor import report_execution
+    from phase_gate.tasks.steps import report_execution
 
     board = open_board(call)
     return answer_step(report_execution(board, _read_attachment(call, board.project)))
 
 
 def run(call: Call) -> Answer:
-    from phase_gate.verification.run import Display, run_verify
+    from phase_gate.tasks.running import Display, run_verify
 
     board = open_board(call)
     session = board.session(board.named() or board.waiting((Status.VERIFYING,), "its verify command"))
@@ -152,7 +152,7 @@ def _draw_clock(seconds: float, limit: float) -> None:
 
 
 def bundle(call: Call) -> Answer:
-    from phase_gate.verification.bundle import make_bundle, render_bundle
+    from phase_gate.tasks.prompts import make_bundle, render_bundle
 
     board = open_board(call)
     document = make_bundle(board.session(board.named() or board.waiting((Status.REVIEWING,), "a review")))
@@ -160,7 +160,7 @@ def bundle(call: Call) -> Answer:
 
 
 def review(call: Call) -> Answer:
-    from phase_gate.verification.review import review
+    from phase_gate.tasks.steps import review
 
     board = open_board(call)
     status = review(board, _read_attachment(call, board.project))
@@ -169,7 +169,7 @@ def review(call: Call) -> Answer:
 
 
 def commit(call: Call) -> Answer:
-    from phase_gate.verification.commit import commit_task, find_committable
+    from phase_gate.tasks.commit import commit_task, find_committable
 
     board = open_board(call)
     done = commit_task(board.session(board.named() or find_committable(board)), message=call.arguments.message)
@@ -182,7 +182,7 @@ def commit(call: Call) -> Answer:
 
 
 def abandon(call: Call) -> Answer:
-    from phase_gate.verification.override import abandon_attempt
+    from phase_gate.tasks.overrides import abandon_attempt
 
     board = open_board(call)
     session = board.session(board.named() or board.waiting(IN_PROGRESS, "its end"))

@@ -71,11 +71,11 @@ def run(call: Call) -> Answer:
 
 
 def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) -> Answer:
-    from phase_gate.pipeline.show import gate_result, merge_gate_results
+    from phase_gate.tasks.pipeline_show import gate_result, merge_gate_results
 
     result = gate_result(evaluation)
     if call.arguments.merge is not None:
-        from phase_gate.pipeline.artifacts import read_json
+        from phase_gate.tasks.artifacts import read_json
 
         try:
             handler = read_json(call.start / call.arguments.merge)
@@ -146,8 +146,8 @@ def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | 
 def _requirements(workflow: Workflow, phase: Phase) -> Iterator[str]:
     if workflow.pipeline is None:
         return
-    from phase_gate.pipeline.model import Pipeline
-    from phase_gate.pipeline.show import needs_of
+    from phase_gate.tasks.asking import needs_of
+    from phase_gate.tasks.pipeline import Pipeline
 
     yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline()))
     if phase.on_failure:

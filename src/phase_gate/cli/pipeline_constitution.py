@@ -6,10 +6,9 @@ import argparse
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.pipeline.begin import require_pipeline
-from phase_gate.pipeline.constitution import AS_RECORDED, accept_constitution, compare_constitution
-from phase_gate.pipeline.model import Pipeline
 from phase_gate.task import Task
+from phase_gate.tasks.pipeline import Pipeline
+from phase_gate.tasks.pipeline_steps import AS_RECORDED, accept_constitution, compare_constitution, require_pipeline
 from phase_gate.visible import show_rows
 
 

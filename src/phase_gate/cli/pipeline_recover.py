@@ -10,20 +10,14 @@ from phase_gate.cli._entry import answer_entry
 from phase_gate.cli._streams import render_json
 from phase_gate.decisions.advancing import describe_entry
 from phase_gate.gate.state import State
-from phase_gate.pipeline.asking import needs_in
-from phase_gate.pipeline.begin import pipeline_of, require_pipeline, restart_cycle, resume_with_guidance, start_recovery
-from phase_gate.pipeline.model import Pipeline
-from phase_gate.pipeline.order import budget, main_line, problem_of_rewind, rules_of
-from phase_gate.pipeline.recovery import (
-    describe_pipeline_stuck,
-    failure_to_json,
-    record_name,
-    stuck_sections,
-    stuck_to_json,
-)
-from phase_gate.pipeline.skeletons import root_cause_record
 from phase_gate.report.stuck import render_sections
 from phase_gate.task import Task
+from phase_gate.tasks.asking import needs_in, root_cause_record
+from phase_gate.tasks.evidence import record_name
+from phase_gate.tasks.pipeline import Pipeline, pipeline_of
+from phase_gate.tasks.pipeline_show import describe_pipeline_stuck, failure_to_json, stuck_sections, stuck_to_json
+from phase_gate.tasks.pipeline_steps import require_pipeline, restart_cycle, resume_with_guidance, start_recovery
+from phase_gate.tasks.routing import budget, main_line, problem_of_rewind, rules_of
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command

@@ -5,9 +5,15 @@ from __future__ import annotations
 import argparse
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.pipeline.begin import require_pipeline
-from phase_gate.pipeline.model import Pipeline
-from phase_gate.pipeline.requests import ApprovedRequest, MadeRequest, approve_request, make_request, reject_request
+from phase_gate.tasks.pipeline import Pipeline
+from phase_gate.tasks.pipeline_steps import (
+    ApprovedRequest,
+    MadeRequest,
+    approve_request,
+    make_request,
+    reject_request,
+    require_pipeline,
+)
 from phase_gate.values import as_dict
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import CHANGE_TYPES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.pipeline.snapshots import write_snapshot
+from phase_gate.tasks.pipeline_steps import write_snapshot
 from phase_gate.visible import count, show_rows
 from phase_gate.workflow.names import look_command
 

@@ -9,9 +9,10 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import read_input
 from phase_gate.config.yaml import read_bytes
 from phase_gate.errors import VoteError
-from phase_gate.pipeline.begin import require_pipeline
-from phase_gate.pipeline.show import vote_rows, votes_to_json
-from phase_gate.pipeline.votes import MAX_BYTES, Ballot, cast_vote, parse_vote, show_votes
+from phase_gate.tasks.handins import MAX_SIZE, Ballot, parse_vote
+from phase_gate.tasks.pipeline_show import vote_rows, votes_to_json
+from phase_gate.tasks.pipeline_steps import require_pipeline
+from phase_gate.tasks.voting import cast_vote, show_votes
 from phase_gate.visible import show_rows
 
 
@@ -46,9 +47,9 @@ def _read_ballot(call: Call) -> Ballot | None:
     if name is None:
         return None
     if name == "-":
-        name, text = "vote", read_input(MAX_BYTES + 1)
+        name, text = "vote", read_input(MAX_SIZE + 1)
     else:
-        text = read_bytes(call.start / name, name=name, limit=MAX_BYTES, error=VoteError, if_missing="check the path")
+        text = read_bytes(call.start / name, name=name, limit=MAX_SIZE, error=VoteError, if_missing="check the path")
     ballot = parse_vote(text, name)
     call.author(name, ballot.by)
     return ballot

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from phase_gate.project import Project
     from phase_gate.storage.signal_file import SignalFile
     from phase_gate.task import Task
-    from phase_gate.verification.stats import Overview
+    from phase_gate.tasks.overview import Overview
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +121,7 @@ def _look(call: Call) -> Answer:
     rows += [("verdict", standing.verdict), ("next", standing.next_step)]
     text = show_rows(f"{name:9}{value}" for name, value in rows)
     if PIPELINE in state.parts:
-        from phase_gate.pipeline.show import pipeline_to_json
+        from phase_gate.tasks.pipeline_show import pipeline_to_json
 
         document["pipeline"] = pipeline_to_json(state.parts[PIPELINE])
     route = _draw(task, standing)
@@ -145,9 +145,9 @@ def _overview(call: Call, project: Project) -> Overview | None:
     look = project.look_at_tasks(f"phase-gate {call.arguments.command}")
     if not os.path.isdir(project.state_folder / "tasks"):
         return None
-    from phase_gate.verification.overview import load_overview
+    from phase_gate.tasks.overview import load_overview
 
-    found = load_overview(project.state_folder, look, key=project.key)
+    found = load_overview(project.state_folder, look)
     return found if found.total else None
 
 
@@ -156,7 +156,7 @@ def _draw(task: Task, standing: Standing) -> tuple[list[str], dict[str, Any]] | 
     state = task.state
     if state.phase is None or (state.workflow == DEFAULT_WORKFLOW and not _has_turned(state)):
         return None
-    from phase_gate.pipeline.route import FEW, find_route, render_route, route_to_json
+    from phase_gate.tasks.route import FEW, find_route, render_route, route_to_json
 
     workflow = task.rules
     verdict = state.evaluation

@@ -11,10 +11,10 @@ from phase_gate.evidence.gathering import remember
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
 from phase_gate.gate.rejudging import evaluate_without_run, judgement_events
-from phase_gate.pipeline.model import find_pipeline
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.task import Task
+from phase_gate.tasks.pipeline import find_pipeline
 from phase_gate.values import Value
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import DONE
@@ -133,7 +133,8 @@ def _begin_pipeline(task: Task, *, template: bool) -> EnteredPhase | None:
     workflow = task.project.workflow()
     if workflow.pipeline is None or workflow.first.tests != "none":
         return None
-    from phase_gate.pipeline.begin import begin_cycle, pipeline_of
+    from phase_gate.tasks.pipeline import pipeline_of
+    from phase_gate.tasks.pipeline_steps import begin_cycle
 
     begun = begin_cycle(task, workflow)
     recorded = tuple(pipeline_of(begun.state).constitution)
@@ -148,7 +149,7 @@ def describe_entry(
     written: Iterable[str] | None = None
     kept: Iterable[str] = ()
     if find_pipeline(task.state) is not None:
-        from phase_gate.pipeline.asking import needs_in, write_skeletons
+        from phase_gate.tasks.asking import needs_in, write_skeletons
 
         needs = tuple(needs_in(task, phase))  # before anything is written
         if template:

@@ -10,9 +10,9 @@ from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.ways import way_to, way_to_begin
-from phase_gate.pipeline.model import files_in, find_pipeline
 from phase_gate.storage.again import again_if_moved
 from phase_gate.task import Task
+from phase_gate.tasks.pipeline import files_in, find_pipeline
 from phase_gate.values import Value
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE
@@ -58,7 +58,7 @@ def rewind(task: Task, name: str, *, reason: str, by: str) -> Rewound:
         remembered = remember(task.after(change), workflow, wanted)
         entered: dict[str, Any] = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
         if pipeline is not None:
-            from phase_gate.pipeline.order import entry_data
+            from phase_gate.tasks.routing import entry_data
 
             current = workflow.phase(state.phase)
             entered |= entry_data(pipeline, workflow, current, wanted, "rewind", files_in(remembered))
@@ -77,6 +77,6 @@ def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
             f"{wanted.name} can't be entered from {state.phase} by a rewind: a recovery has its own ways",
             remedy="phase-gate pipeline recover",
         )
-    from phase_gate.pipeline.order import main_line
+    from phase_gate.tasks.routing import main_line
 
     return list(main_line(workflow))

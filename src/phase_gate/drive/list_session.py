@@ -14,9 +14,9 @@ from phase_gate.errors import UsageError
 from phase_gate.evidence.process.tree import MARK, PatientInterrupts
 from phase_gate.project import Project
 from phase_gate.storage.store import now
+from phase_gate.tasks.board import TaskBoard, TaskSession
+from phase_gate.tasks.overrides import KINDS
 from phase_gate.values import Value, field, replace
-from phase_gate.verification.board import TaskBoard, TaskSession
-from phase_gate.verification.override import KINDS
 from phase_gate.workflow.settings import DriveSettings
 
 OWNER = "phase-gate verify drive"

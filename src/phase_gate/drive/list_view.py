@@ -7,8 +7,8 @@ from typing import Any
 
 from phase_gate.drive.list_session import ListHappening, Working
 from phase_gate.drive.view import cut_row
+from phase_gate.tasks.model import Status
 from phase_gate.values import Value, replace
-from phase_gate.verification.model import Status
 from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.names import show_duration
 

@@ -28,7 +28,7 @@ class DrivePart(Part):
         return ""
 
     def sections(
-        self, value: DriveState | None, *, folder: Path, look: Callable[[str], State | None], key: bytes | None
+        self, value: DriveState | None, *, folder: Path, look: Callable[[str], State | None]
     ) -> tuple[Section, ...]:
         if value is None:
             return ()

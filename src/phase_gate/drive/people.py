@@ -10,9 +10,9 @@ from phase_gate.evidence.process.run import run_process
 from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.signals import Signal
-from phase_gate.pipeline.begin import resume_with_guidance
 from phase_gate.project import Project, who_am_i
 from phase_gate.storage.files import REAL, make_folder
+from phase_gate.tasks.pipeline_steps import resume_with_guidance
 from phase_gate.values import replace
 from phase_gate.workflow.settings import DriveSettings
 

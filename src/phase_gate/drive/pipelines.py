@@ -5,14 +5,13 @@ from __future__ import annotations
 from phase_gate.drive.session import DriveSession
 from phase_gate.drive.voting import ask_voters
 from phase_gate.errors import NotAllowedError
-from phase_gate.pipeline.artifacts import digest_of
-from phase_gate.pipeline.asking import needs_in, write_skeletons
-from phase_gate.pipeline.begin import start_recovery
-from phase_gate.pipeline.model import find_pipeline
-from phase_gate.pipeline.order import rules_of
-from phase_gate.pipeline.snapshots import write_snapshot
-from phase_gate.pipeline.votes import show_votes
 from phase_gate.task import Task
+from phase_gate.tasks.artifacts import digest_of
+from phase_gate.tasks.asking import needs_in, write_skeletons
+from phase_gate.tasks.pipeline import find_pipeline
+from phase_gate.tasks.pipeline_steps import start_recovery, write_snapshot
+from phase_gate.tasks.routing import rules_of
+from phase_gate.tasks.voting import show_votes
 from phase_gate.values import Value
 from phase_gate.workflow.model import SNAPSHOT, Phase, requires_of
 

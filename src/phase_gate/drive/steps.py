@@ -20,19 +20,16 @@ from phase_gate.evidence.process.output import blot, hidden_in
 from phase_gate.evidence.process.tree import MARK
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
 from phase_gate.storage.store import now
+from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.handins import MAX_SIZE
+from phase_gate.tasks.model import FailureType, Status, Verification
+from phase_gate.tasks.overrides import abandon_attempt
+from phase_gate.tasks.prompts import make_bundle, render_bundle, write_executor_prompt
+from phase_gate.tasks.rules import seconds_between
+from phase_gate.tasks.running import Display, run_verify
+from phase_gate.tasks.start import begin
+from phase_gate.tasks.steps import fail_attempt, record_turn, report_execution, review
 from phase_gate.values import Value
-from phase_gate.verification.board import Attachment, TaskBoard, TaskSession, TaskStatus
-from phase_gate.verification.bundle import make_bundle, render_bundle
-from phase_gate.verification.executor import fail_attempt, report_execution
-from phase_gate.verification.model import FailureType, Status, Verification
-from phase_gate.verification.override import abandon_attempt
-from phase_gate.verification.prompt import write_executor_prompt
-from phase_gate.verification.result_files import MAX_SIZE
-from phase_gate.verification.review import review
-from phase_gate.verification.rules import seconds_between
-from phase_gate.verification.run import Display, run_verify
-from phase_gate.verification.start import begin
-from phase_gate.verification.turns import record_turn
 from phase_gate.visible import show_line
 from phase_gate.workflow.names import ANSWER_VARIABLE
 

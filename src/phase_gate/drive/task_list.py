@@ -15,13 +15,13 @@ from phase_gate.gate.overrides import Person
 from phase_gate.project import who_am_i
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock, is_free
+from phase_gate.tasks.board import TaskBoard
+from phase_gate.tasks.commit import commit_task
+from phase_gate.tasks.model import FINISHED, Status, Verification
+from phase_gate.tasks.overrides import resume_task, skip_task
+from phase_gate.tasks.overview import Overview
+from phase_gate.tasks.rules import escalate, resume_command
 from phase_gate.values import Value
-from phase_gate.verification.board import TaskBoard
-from phase_gate.verification.commit import commit_task
-from phase_gate.verification.model import FINISHED, Status
-from phase_gate.verification.override import resume_task, skip_task
-from phase_gate.verification.rules import escalate, resume_command
-from phase_gate.verification.stats import Overview, TaskRow
 from phase_gate.workflow.names import show_duration
 
 
@@ -143,7 +143,7 @@ class _List:
                 continue
             if self.blocked.get(row.task, row.task) not in {row.task, *finished}:
                 continue
-            if names.issuperset(row.depends_on):
+            if names.issuperset(row.spec.depends_on):
                 if self.blocked.pop(row.task, None) is not None:
                     self.again.add(row.task)
                 return row.task
@@ -254,7 +254,7 @@ def _choose(session: ListSession, task: str | None) -> tuple[str, ...]:
     return tuple(row.task for row in overview.rows) if task is None else (board.find(task),)
 
 
-def _row(board: TaskBoard, task: str) -> TaskRow:
+def _row(board: TaskBoard, task: str) -> Verification:
     row = board.overview.row(task)
     assert row is not None, "it was driven"
     return row

@@ -9,9 +9,9 @@ from phase_gate.drive.list_session import ListSession
 from phase_gate.drive.steps import StepEnd, execute, give_up, judge, verify
 from phase_gate.drive.waiting import how_long
 from phase_gate.storage import store
-from phase_gate.verification.feedback import find_dependency
-from phase_gate.verification.model import FINISHED, Status, Verification
-from phase_gate.verification.rules import RETRIES, escalate, late, seconds_between
+from phase_gate.tasks.model import FINISHED, Status, Verification
+from phase_gate.tasks.prompts import find_dependency
+from phase_gate.tasks.rules import RETRIES, escalate, late, seconds_between
 
 _PAUSE = 0.1
 

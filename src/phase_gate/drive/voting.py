@@ -13,11 +13,12 @@ from phase_gate.drive.session import DriveSession
 from phase_gate.drive.waiting import wait_until_free
 from phase_gate.errors import PhaseGateError, StateError
 from phase_gate.evidence.process.output import blot
-from phase_gate.pipeline.artifacts import find_files
-from phase_gate.pipeline.order import rules_of
-from phase_gate.pipeline.votes import MAX_BYTES, VoteStanding, cast_vote, parse_vote
 from phase_gate.storage.files import REAL, remove_file, write_atomically
 from phase_gate.task import Task
+from phase_gate.tasks.artifacts import find_files
+from phase_gate.tasks.handins import MAX_SIZE, parse_vote
+from phase_gate.tasks.routing import rules_of
+from phase_gate.tasks.voting import VoteStanding, cast_vote
 from phase_gate.values import Value, replace
 from phase_gate.visible import show_line, show_text
 from phase_gate.workflow.names import ANSWER_VARIABLE
@@ -167,7 +168,7 @@ def _take_vote(session: DriveSession, voter: Voter, version: str) -> list[str]:
     """Record what a voter wrote; return what there is to tell the author of it."""
     try:
         with voter.answer.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+            data = stream.read(MAX_SIZE + 1)
     except OSError:
         session.note(f"{voter.name} did not vote")
         return []

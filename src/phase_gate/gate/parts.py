@@ -36,7 +36,7 @@ class Row(Value):
 
 PARTS: Mapping[str, Row] = {
     PIPELINE: Row(
-        module="phase_gate.pipeline.part",
+        module="phase_gate.tasks.pipeline_part",
         kinds=frozenset(
             {
                 "voted",
@@ -49,7 +49,7 @@ PARTS: Mapping[str, Row] = {
         ),
     ),
     VERIFICATION: Row(
-        module="phase_gate.verification.part",
+        module="phase_gate.tasks.events",
         kinds=frozenset(
             {
                 "task-taken",
@@ -112,14 +112,11 @@ class Part:
         """Return why the agent at work may not give this answer; empty: it may."""
         return ""
 
-    def sections(
-        self, value: Any, *, folder: Path, look: Callable[[str], State | None], key: bytes | None
-    ) -> tuple[Section, ...]:
+    def sections(self, value: Any, *, folder: Path, look: Callable[[str], State | None]) -> tuple[Section, ...]:
         """Return what the part tells in the story of a task; `value` is None for a task without the part.
 
         :param folder: the state folder, with all tasks.
         :param look: returns the state of a task; None for one that never began.
-        :param key: the key that is set.
         """
         return ()
 

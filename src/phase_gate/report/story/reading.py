@@ -58,10 +58,7 @@ def read_story(project: Project, store: TaskStore) -> Story:
 def _with_parts(project: Project, story: Story, state: State) -> Story:
     """Return the story with what the features of the project tell."""
     look = project.look_at_tasks("phase-gate report")
-    told = [
-        load_part(name).sections(state.parts.get(name), folder=project.state_folder, look=look, key=project.key)
-        for name in PARTS
-    ]
+    told = [load_part(name).sections(state.parts.get(name), folder=project.state_folder, look=look) for name in PARTS]
     return replace(story, more=(*story.more, *(section for sections in told for section in sections)))
 
 

@@ -1,0 +1,267 @@
+"""Look at the files of a pipeline: artifacts and the constitution, their contents as digests, and what they lack."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from phase_gate.evidence.documents.pages import Page, Piece
+from phase_gate.evidence.documents.rules import count_words, is_hole, is_open
+from phase_gate.gate.findings import Finding
+from phase_gate.tasks.handins import read_audit, read_root_cause, read_snapshot
+from phase_gate.values import Value, field
+from phase_gate.visible import count
+from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
+from phase_gate.workflow.phrases import compile_phrase
+
+#: Bytes, and files: more is no artifact that reviewers read.
+_LARGEST = 1024 * 1024
+_MOST = 200
+
+_READERS: Mapping[str, Callable[[object], Any]] = {
+    AUDIT: read_audit,
+    ROOT_CAUSE: read_root_cause,
+    SNAPSHOT: read_snapshot,
+}
+
+
+def look_at(root: Path, artifact: Artifact) -> SeenArtifact:
+    """Return the artifact as it is now."""
+    files = find_files(root, artifact)
+    if not files:
+        return SeenArtifact()
+    problems: list[str] = []
+    contents: dict[str, bytes] = {}
+    for name in files:
+        try:
+            contents[name] = _read(root / name)
+        except (OSError, ValueError) as error:
+            problems.append(f"{name} can't be read: {getattr(error, 'strerror', None) or error}")
+    document = None
+    for name, content in contents.items():
+        try:
+            document = _check(content, artifact, root)
+        except ValueError as error:
+            problems.append(f"{name}: {error}" if len(files) > 1 else str(error))
+    return SeenArtifact(files=files, digest=_digest(contents), problems=tuple(problems), document=document)
+
+
+def digest_of(root: Path, artifact: Artifact) -> str:
+    """Return a digest of the artifact's content as it is now; empty if nothing is there."""
+    contents = {}
+    for name in find_files(root, artifact):
+        try:
+            contents[name] = _read(root / name)
+        except (OSError, ValueError):
+            continue
+    return _digest(contents)
+
+
+def find_files(root: Path, artifact: Artifact) -> tuple[str, ...]:
+    """Return what its glob finds below the root, sorted."""
+    found = sorted(_below(root, artifact.path))
+    return tuple(found[:_MOST])
+
+
+def _below(root: Path, glob: str) -> Iterator[str]:
+    for path in root.glob(glob):
+        if path.is_file() and ".phase-gate" not in path.parts:
+            yield path.relative_to(root).as_posix()
+
+
+def digest_file(path: Path) -> str:
+    """Return a digest of one file, byte by byte; empty if it can't be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def read_json(path: Path) -> Any:
+    """Return what stands in a JSON file. Raises OSError or ValueError."""
+    return _parse(_read(path))
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError("it is larger than 1 MiB")
+    return content
+
+
+def _digest(contents: Mapping[str, bytes]) -> str:
+    """Return a digest of names and texts; how text is wrapped and indented makes no new version."""
+    if not contents:
+        return ""
+    parts = hashlib.sha256()
+    for name, content in sorted(contents.items()):
+        parts.update(name.encode("utf-8", "surrogateescape") + b"\0" + b" ".join(content.split()) + b"\0")
+    return parts.hexdigest()
+
+
+def _check(content: bytes, artifact: Artifact, root: Path) -> Any:
+    """Return the document of a JSON artifact. Raises ValueError for a content that is not enough."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is no UTF-8 text") from None
+    if artifact.pattern and compile_phrase(artifact.pattern).search(text) is None:
+        raise ValueError(f"it has no {words_of_pattern(artifact)}")
+    if artifact.line and not _has_line(text, artifact.line):
+        raise ValueError(f"it has no {words_of_line(artifact)}")
+    if artifact.schema:
+        document = _parse(content)
+        _refuse_holes(document)
+        reader = _READERS.get(artifact.schema)
+        if reader is not None:
+            return reader(document)
+        _check_schema(document, root / artifact.schema, artifact.schema)
+        return document
+    pieces = [piece for piece in re.split(r"\n\s*\n|\n(?=\s*[-*#] )", text) if piece.strip()]
+    for piece in pieces:
+        _refuse_hole(piece.strip())
+    page = Page(pieces=tuple(Piece(line=1, text=piece) for piece in pieces if not is_open(piece.strip())))
+    words = count_words(page)
+    if words < artifact.min_words:
+        raise ValueError(f"{count(words, 'different word')} of text, at least {artifact.min_words} are wanted")
+    return None
+
+
+def _has_line(text: str, wanted: str) -> bool:
+    return any(_plain_line(line) == _plain_line(wanted) for line in text.splitlines())
+
+
+def _plain_line(line: str) -> str:
+    """Return a line without its case, and without what makes it bold or ends its sentence."""
+    return " ".join(line.replace("*", "").replace("_", " ").split()).rstrip(".").casefold()
+
+
+def _refuse_hole(text: str) -> None:
+    if is_hole(text):
+        raise ValueError(f"a template's text is still in it: {text.splitlines()[0][:60]!r}")
+
+
+def _refuse_holes(document: Any) -> None:
+    """Refuse a JSON document that still has what a skeleton left open."""
+    left = [document]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            _refuse_hole(value.strip())
+        elif isinstance(value, dict):
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)
+
+
+def _parse(content: bytes) -> Any:
+    try:
+        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    except ValueError as error:
+        raise ValueError(f"no JSON: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a key comes twice")
+    return document
+
+
+def _check_schema(document: Any, path: Path, name: str) -> None:
+    try:
+        import jsonschema
+    except ImportError:
+        raise ValueError("nothing here can check a JSON Schema: pip install 'pytest-phase-gate[pipeline]'") from None
+    try:
+        schema = read_json(path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"its schema {name} can't be read: {getattr(error, 'strerror', None) or error}") from None
+    validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft7Validator)
+    try:
+        validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        raise ValueError(f"{name} is no JSON Schema: {error.message}") from None
+    found = next(iter(validator(schema).iter_errors(document)), None)
+    if found is not None:
+        raise ValueError(f"{found.json_path}: {found.message[:200]}")
+
+
+def words_of_line(artifact: Artifact) -> str:
+    return f'line "{artifact.line}"'
+
+
+def words_of_pattern(artifact: Artifact) -> str:
+    # Where the expression stands, not the expression: the file beside it can say what it is for.
+    return f"text that fits artifacts.{artifact.name}.pattern"
+
+
+# --- What was seen of a pipeline's files, and why an artifact does not count. Pure values; `provider` looks
+
+
+class SeenArtifact(Value):
+    """An artifact as it is now."""
+
+    #: What matches its glob, from the root.
+    files: tuple[str, ...] = ()
+    #: Of its content; empty if nothing is there.
+    digest: str = ""
+    #: What its content lacks, in words.
+    problems: tuple[str, ...] = ()
+    #: Where it is JSON: what stands in it, read by its schema.
+    document: Any = None
+
+
+class Drifted(Value):
+    """What git shows since the plan was approved."""
+
+    #: Configuration files that changed, with digests of their content.
+    files: Mapping[str, str] = field(default_factory=dict)
+    lines: int = 0
+
+
+class SeenProject(Value):
+    """What was seen of the project."""
+
+    artifacts: Mapping[str, SeenArtifact]
+    #: Digests of the constitution's files; empty for one that is not there.
+    constitution: Mapping[str, str]
+    #: The tree, artifacts left out, as snapshots name it.
+    tree: str
+    #: Rules that are not what they were when the cycle began.
+    changed_rules: tuple[str, ...] = ()
+    #: Why the present rules can't be read; empty where they can.
+    rules_problem: str = ""
+    #: None: unknown.
+    drift: Drifted | None = None
+
+
+def fault_of(seen: SeenArtifact, described: Artifact, *, old: Iterable[str], tree: str) -> str:
+    """Say why an artifact does not count; nothing if it does."""
+    if not seen.files:
+        return "is missing" if described.schema != SNAPSHOT else "is missing: phase-gate pipeline snapshot makes it"
+    if seen.problems:
+        return "; ".join(seen.problems)
+    if described.schema == SNAPSHOT and seen.document.tree != tree:
+        return "shows another tree than the present one: phase-gate pipeline snapshot makes it anew"
+    if seen.digest in old:
+        phrase = "this phase" if described.made == "phase" else "this attempt"
+        return f"is what lay there before {phrase} began: it has to be made anew"
+    return ""
+
+
+def fingerprint(*parts: str) -> str:
+    """Return what makes two requests the same one."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def hard(slug: str, name: str, detail: str, *, proof: str = "") -> Finding:
+    """Return a finding that closes its guard."""
+    return Finding(slug=slug, tier="hard", id=name, detail=detail, proof=proof)

@@ -1,0 +1,369 @@
+"""What the steps of a verify task share: which task is meant, its files, its verdict, and where it stands after one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeVar
+
+from phase_gate.codec import spell_out
+from phase_gate.errors import MalformedResultError, NotAllowedError, TaskNameError, UsageError
+from phase_gate.evidence.gathering import context_of
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.rejudging import judgement_events
+from phase_gate.gate.signals import ABSENT, Reading
+from phase_gate.gate.state import Event, State
+from phase_gate.names import author_of, same_name
+from phase_gate.project import Look, Project
+from phase_gate.storage.places import place_name
+from phase_gate.storage.root import refuse_links
+from phase_gate.storage.store import TaskStore, Transaction
+from phase_gate.storage.tree.fingerprint import Tree, describe_difference
+from phase_gate.task import Task, take_listed_tree
+from phase_gate.tasks.changes import TextChange, find_changes, read_changes
+from phase_gate.tasks.handins import ExecutorResult, Verdict
+from phase_gate.tasks.judging import TaskChanges, judge
+from phase_gate.tasks.model import (
+    FINISHED,
+    PHASE,
+    Check,
+    FailureType,
+    Status,
+    TaskSpec,
+    Verification,
+    find_verification,
+    task_slug,
+)
+from phase_gate.tasks.overview import Overview, load_overview
+from phase_gate.tasks.result import status_to_json
+from phase_gate.tasks.rules import MARGIN, Escalation, escalate, resume_command
+from phase_gate.tasks.state_file import state_file, write_state_file
+from phase_gate.values import Value, replace
+from phase_gate.workflow.model import Phase, Workflow
+
+#: Characters of a text that the ledger's lines have; the whole is a stored object.
+LONGEST = 2000
+
+Result = TypeVar("Result", ExecutorResult, Verdict)
+
+
+class Attachment(Value):
+    """A report or a verdict as it was handed in."""
+
+    data: bytes
+    name: str
+    #: From the project's root; None for a file that lies elsewhere, and for standard input.
+    path: str | None = None
+    #: When the file was written, in seconds; None for standard input.
+    written: float | None = None
+    #: Who hands it in, as the call says.
+    by: str | None = None
+    #: Whose it is where neither the call nor the file says so.
+    user: str = ""
+
+    def author(self, signed: str) -> str:
+        """Return who it is from. Raises NotAllowedError where the signature and the call name two."""
+        return author_of(self.name, signed=signed, given=self.by) or self.user
+
+
+class TaskStatus(Value):
+    """Where a task stands."""
+
+    task: str
+    verification: Verification
+    escalation: Escalation
+    #: The verdict of the step that led here; None where the task was only looked at.
+    evaluation: Evaluation | None = None
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return status_to_json(self.task, self.verification, self.escalation)
+
+
+class TaskBoard:
+    """The project with all of its verify tasks."""
+
+    def __init__(self, project: Project, *, wanted: str | None, owner: str) -> None:
+        """Open it.
+
+        :param wanted: the task that the call names, as people name it: that is no folder's name.
+        :param owner: what the lock says of who holds it.
+        """
+        self.project, self._wanted, self._owner = project, wanted, owner
+        refuse_links(project.own_folders)
+        if project.configuration.verification.state_file is not None:
+            state_file(project)  # refused before a step, not after it
+        self._overview: Overview | None = None
+        self._look: Look | None = None
+
+    @property
+    def overview(self) -> Overview:
+        if self._overview is None:
+            if self._look is None:
+                self._look = self.project.look_at_tasks(self._owner)
+            self._overview = load_overview(self.project.state_folder, self._look)
+        return self._overview
+
+    @functools.cached_property
+    def place(self) -> str:
+        """The name of this work tree among those that share the tasks; empty where they are not shared."""
+        return "" if self.project.shared_store() is None else place_name(self.project.state_folder)
+
+    @property
+    def damaged(self) -> tuple[str, ...]:
+        """The tasks that can't be trusted."""
+        return tuple(each.task for each in self.overview.untrusted)
+
+    def store(self, task: str) -> TaskStore:
+        return replace(self.project, task=task).store(self._owner)
+
+    def session(self, task: str) -> TaskSession:
+        return TaskSession(self, task)
+
+    # --- which task ----------------------------------------------------------------------------------------------
+
+    def named(self) -> str | None:
+        """Return the task that the call names, by its folder, its name, or the beginning of that."""
+        return None if self._wanted is None else self.find(self._wanted)
+
+    def find(self, given: str) -> str:
+        tasks = [row.task for row in self.overview.rows]
+        slug = task_slug(given)
+        if slug in tasks or given in tasks:
+            return slug if slug in tasks else given
+        begin = [task for task in tasks if task.startswith(f"{slug}-")]
+        if len(begin) == 1:
+            return begin[0]
+        self._tell_damage(task for task in self.damaged if task in (slug, given) or task.startswith(f"{slug}-"))
+        shown = repr(given if len(given) <= 30 else f"{given[:27]}...")
+        problem = f"{shown} is no verify task" if not begin else f"{shown} is not one task"
+        known = ", ".join((begin or tasks)[:10])
+        raise TaskNameError(problem, remedy=f"one of: {known}" if known else "phase-gate verify start --task-file FILE")
+
+    def waiting(self, statuses: Collection[Status], what: str, *, first: Collection[Status] = ()) -> str:
+        """Return the one task in one of these statuses, where the call names none.
+
+        :param first: if one alone is in one of these, that one is meant.
+        """
+        found = [row.task for row in self.overview.rows if row.status in first]
+        if len(found) != 1:
+            found = [row.task for row in self.overview.rows if row.status in statuses]
+        if len(found) == 1:
+            return found[0]
+        unfinished = [row.task for row in self.overview.rows if row.status not in FINISHED]
+        if not found and len(unfinished) == 1:
+            return unfinished[0]  # it is meant, and says itself why it is not its turn
+        if not found:
+            self._tell_damage(self.damaged)
+            remedy = "phase-gate verify status" if self.overview.rows else "phase-gate verify start --task-file FILE"
+            raise NotAllowedError(f"no task waits for {what}", remedy=remedy)
+        raise UsageError(
+            f"{len(found)} tasks wait for {what}", remedy=f"add --task, with one of: {', '.join(found[:10])}"
+        )
+
+    def open_for(
+        self,
+        attachment: Attachment,
+        read: Callable[[bytes, str], Result],
+        what: str,
+        *,
+        waits: Collection[Status],
+        first: Collection[Status] = (),
+    ) -> tuple[TaskSession, Result | MalformedResultError, str]:
+        """Return the task that a report or a verdict is for, what it says or why it can't be read, and who it is from.
+
+        :param waits, first: as in `waiting`, where neither the call nor the file names a task.
+        """
+        try:
+            result: Result | MalformedResultError = read(attachment.data, attachment.name)
+        except MalformedResultError as error:
+            result = error
+        said, signed = ("", "") if isinstance(result, MalformedResultError) else (result.task_name, result.by)
+        task = self.named() or (self.find(said) if said else self.waiting(waits, what, first=first))
+        session = self.session(task)
+        name = session.verification().spec.name
+        if said and task_slug(said) != session.task:
+            raise NotAllowedError(
+                f"{attachment.name} speaks of {said!r}, and the task is {name!r}",
+                remedy=f"hand in {what} for this task, or name the other one with --task",
+            )
+        return session, result, attachment.author(signed)
+
+    def _tell_damage(self, tasks: Iterable[str]) -> None:
+        """Raise what is wrong with the first of these, which can't be read: it may be the one that is meant."""
+        for task in tasks:
+            self.store(task).look()
+
+    # --- after a step --------------------------------------------------------------------------------------------
+
+    def forget(self) -> None:
+        """Look at all tasks anew when they are asked for: something was written here."""
+        self._overview = None
+
+    def ask_again(self) -> None:
+        """Look at all tasks anew when they are asked for, at those too that other machines have changed."""
+        self._overview = self._look = None
+
+    def refresh(self) -> None:
+        """Look at all tasks anew, and write STATE.md for people. No code reads it back."""
+        self.forget()
+        # As the folder has it: the shared store was asked about all of them.
+        write_state_file(
+            self.project, self.overview, lambda task: find_verification(self.store(task).look(asks=False).state)
+        )
+
+
+class TaskSession:
+    """One verify task."""
+
+    def __init__(self, board: TaskBoard, task: str) -> None:
+        self.board, self.task = board, task
+        self.project = replace(board.project, task=task)
+        self.store: TaskStore = board.store(task)
+
+    # --- looking -------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        return self.store.look().state
+
+    def verification(self) -> Verification:
+        return require_verification(self.state(), self.task)
+
+    def tree(self, spec: TaskSpec) -> Tree:
+        """Return the files now: the sources, and all that the task lists, whatever they are."""
+        return take_listed_tree(self.project, spec.files)
+
+    def changes(self, state: State, verification: Verification, tree: Tree) -> TaskChanges:
+        """Return what changed since the task was taken."""
+        context = context_of(Task(self.project, self.store, state), frozenset(), phase=PHASE)
+        before = self.store.objects.load(verification.memory)
+        return find_changes(context, verification, tree, before, others=lambda: self.board.overview)
+
+    def text_changes(self, verification: Verification, paths: Iterable[str]) -> list[TextChange]:
+        """Return what these files were when the task was taken, and what they are."""
+        return read_changes(self.project.root, self.store.objects.load(verification.memory), paths)
+
+    def changed_since_failure(self, verification: Verification) -> list[str]:
+        """Return the files that are not what they were when the last attempt failed."""
+        if not verification.files:
+            return []
+        before = self.store.objects.load(verification.files)
+        found = describe_difference(before, self.tree(verification.spec).files)
+        return sorted((*found.added, *found.removed, *found.changed))
+
+    def output(self, verification: Verification) -> str:
+        """Return what the verify command printed, as far as it is kept."""
+        check = verification.check
+        return "" if check is None or not check.output else str(self.store.objects.load(check.output)["output"])
+
+    def rules(self, change: Transaction) -> tuple[Workflow, Phase]:
+        workflow = Task(self.project, self.store, change.state).rules
+        phase = workflow.phase(PHASE)
+        assert phase is not None, "a verify task has the gate's phase"
+        return workflow, phase
+
+    def status(self, verification: Verification, evaluation: Evaluation | None = None) -> TaskStatus:
+        escalation = escalate(verification, self.board.overview.halted(verification.spec.wave))
+        return TaskStatus(task=self.task, verification=verification, escalation=escalation, evaluation=evaluation)
+
+    def refuse_halted(self, verification: Verification) -> None:
+        wave = verification.spec.wave
+        why = self.board.overview.halted(wave)
+        if why:
+            raise NotAllowedError(why, remedy=f"look into it, then: {resume_command(wave)}")
+
+    def refuse_foreign(self, verification: Verification, by: str) -> None:
+        """Refuse a report for an attempt that another worker has: its own was taken over. Raises NotAllowedError."""
+        if verification.status is not Status.EXECUTING or not verification.by:
+            return
+        place = self.board.place
+        if same_name(by, verification.by) and (not place or place == verification.place):
+            return
+        where = ", in another work tree" if same_name(by, verification.by) else f", and the report is {by}'s"
+        raise NotAllowedError(
+            f"{verification.by} has attempt {verification.attempt} of {self.task} since {verification.began_at}{where}",
+            remedy=f"if it is yours: phase-gate verify executor FILE --by NAME --task {self.task}, where it was taken;"
+            " else take another one: phase-gate verify next --by NAME",
+        )
+
+    def refuse_elsewhere(self, verification: Verification, tree: Tree) -> None:
+        """Refuse to verify files that are not the reported ones in another work tree. Raises NotAllowedError."""
+        place, report = self.board.place, verification.report
+        if not place or verification.place in ("", place) or report is None or report.tree == tree.digest:
+            return
+        raise NotAllowedError(
+            f"{self.task} is worked on in another work tree, and these are not the files that {report.by} reported",
+            remedy="run it there, or bring those files here first",
+        )
+
+    # --- changing ------------------------------------------------------------------------------------------------
+
+    def close_lost(self, change: Transaction) -> None:
+        """Record that a verify run will never end, if that is so. Refuses while it goes on."""
+        verification = require_verification(change.state, self.task)
+        check = verification.check
+        if check is None or check.how != "running":
+            return
+        if self.store.is_alive(check.id, check.limit + MARGIN):
+            raise NotAllowedError(
+                f"the verify command of {self.task} runs since {check.at}", remedy="wait for it to end, then try again"
+            )
+        change.record(lost_check(check))
+
+    def judge(self, change: Transaction, changes: TaskChanges, reading: Reading = ABSENT) -> Evaluation:
+        """Judge the task as it stands now, and record the verdict."""
+        workflow, phase = self.rules(change)
+        evaluation = judge(change.state, workflow, phase, reading, changes, at=change.at, root=str(self.project.root))
+        change.record(*judgement_events(evaluation, phase, at=change.at))
+        return evaluation
+
+    def fail(
+        self,
+        change: Transaction,
+        kind: FailureType,
+        *,
+        step: int,
+        error: str,
+        tree: Tree,
+        lines: tuple[str, ...] = (),
+        counts: bool = True,
+        check: Check | None = None,
+    ) -> None:
+        """Record that the attempt failed, with the files as they are.
+
+        :param check: the run of the verify command that it failed with.
+        """
+        failure = {
+            "type": str(kind),
+            "step": step,
+            "error": error[:LONGEST],
+            "lines": [line[:300] for line in lines],
+            "tree": tree.digest,
+            "counts": counts,
+            "exit_code": None if check is None else check.exit_code,
+            "started": check is None or check.how != "not-started",
+        }
+        files = self.store.keep("files", dict(tree.files))
+        change.record(Event(kind="attempt-failed", data={"failure": failure, "files": files}))
+
+    def end_step(self, change: Transaction, evaluation: Evaluation | None = None) -> TaskStatus:
+        """Return where the task stands after a step, and write what people read between two steps."""
+        self.board.refresh()
+        return self.status(require_verification(change.state, self.task), evaluation)
+
+
+def require_verification(state: State, task: str) -> Verification:
+    verification = find_verification(state)
+    if verification is None:
+        raise NotAllowedError(f"{task} is no verify task", remedy="phase-gate verify status lists them")
+    return verification
+
+
+def lost_check(check: Check) -> Event:
+    """Return the end of a verify run that began and never ended."""
+    ended = replace(check, how="interrupted", why="it began and never ended: it was killed, or the machine stopped")
+    return check_event(ended)
+
+
+def check_event(check: Check) -> Event:
+    return Event(kind="verify-ran", data={"check": spell_out(check)})

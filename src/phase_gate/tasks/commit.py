@@ -1,0 +1,201 @@
+"""Commit what was approved of a verify task, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from phase_gate.errors import NotAllowedError, StaleSignalError
+from phase_gate.gate.state import Event
+from phase_gate.storage.again import again_if_moved
+from phase_gate.storage.tree.contents import name_blob
+from phase_gate.storage.tree.fingerprint import Tree, list_matcher
+from phase_gate.storage.tree.git import NoGitError, act_with_git, head_of, try_git
+from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
+from phase_gate.tasks.judging import advise_task, holds_back
+from phase_gate.tasks.model import Status, Verification
+from phase_gate.values import Value
+from phase_gate.visible import show_rows
+
+#: In the commit's message: by it a commit is found again whose record was lost.
+TRAILER = "Phase-Gate"
+#: Seconds: hooks of a commit may run a whole suite.
+_LIMIT = 300.0
+
+
+class Committed(Value):
+    status: TaskStatus
+    commit: str
+    files: tuple[str, ...]
+
+
+@again_if_moved
+def commit_task(session: TaskSession, *, message: str | None = None) -> Committed:
+    """Commit the files of an approved task.
+
+    :param message: the first line of the commit's message; the task's name if there is none.
+    """
+    with session.store.transaction() as change:
+        current = require_verification(change.state, session.task)
+        _refuse(session, current)
+        session.refuse_halted(current)
+        root = session.project.root
+        commit = _find_lost(root, current, session.task) or _commit(session, current, message)
+        change.record(Event(kind="committed", data={"commit": commit}))
+    return Committed(status=session.end_step(change), commit=commit, files=tuple(_files_of(root, commit)))
+
+
+def find_committable(board: TaskBoard) -> str:
+    """Return the one task that waits for its commit."""
+    found = [row.task for row in board.overview.rows if row.status is Status.APPROVED and not row.commit]
+    return found[0] if len(found) == 1 else board.waiting((Status.APPROVED,), "its commit")
+
+
+def _refuse(session: TaskSession, current: Verification) -> None:
+    if current.status is Status.SKIPPED:
+        raise NotAllowedError(
+            f"{session.task} is {current.word}: only what was approved is committed",
+            remedy="commit it yourself, if you answer for it",
+        )
+    if current.status is not Status.APPROVED:
+        advice = advise_task(current)
+        raise NotAllowedError(f"{session.task} is {current.status}: only APPROVED commits", remedy=advice.next_step)
+    if current.commit:
+        raise NotAllowedError(
+            f"{session.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"
+        )
+    why = holds_back(current)
+    if why:
+        raise NotAllowedError(
+            f"{session.task} is approved, but {why}: manual review", remedy="look at it, and commit it yourself"
+        )
+
+
+def _commit(session: TaskSession, current: Verification, message: str | None) -> str:
+    """Commit the task's files that changed, as they were approved. Returns the commit's id."""
+    root = session.project.root
+    if try_git(root, "rev-parse", "--git-dir") is None:
+        following = session.board.overview.next_command or "phase-gate verify status"
+        raise NotAllowedError(
+            f"{root.name} is no git repository: nothing can be committed", remedy=f"the approval stands: {following}"
+        )
+    before = head_of(root)
+    tree = session.tree(current.spec)
+    if tree.digest != current.verified_tree:
+        raise StaleSignalError(
+            "files were changed after the approval: they are not what was verified",
+            remedy=f"take the change back, or have it verified anew: {_abandon(session)}",
+        )
+    paths = _changed(root, current)
+    if not paths:
+        raise _nothing_left(session, current, tree)
+    approved = _hash_files(root, [path for path in paths if os.path.lexists(root / path)])
+    tracked = os.fsdecode(try_git(root, "ls-files", "-z", "--", *paths) or b"").split("\0")
+    new = [path for path in paths if path in approved and path not in tracked]
+    try:
+        if new:
+            _git(root, "add", "--intent-to-add", "--", *new)
+        # --only: what else is staged stays staged, and out of it.
+        _git(root, "commit", "--quiet", "--only", "-m", _message(session.task, current, message), "--", *paths)
+    except NotAllowedError:
+        if new:
+            with contextlib.suppress(NotAllowedError):
+                _git(root, "reset", "--quiet", "--", *new)
+        raise
+    commit = head_of(root)
+    changed = _not_as_approved(root, commit, paths, approved)
+    if changed or session.tree(current.spec).digest != current.verified_tree:
+        _git(root, *(("reset", "--quiet", "--soft", before) if before else ("update-ref", "-d", "HEAD")))
+        raise StaleSignalError(
+            f"a hook of git changed what was approved ({', '.join(changed) or 'the files themselves'}); the commit was"
+            " taken back",
+            remedy=f"let the executor run what the hook runs, then: {_abandon(session)}",
+        )
+    return commit
+
+
+def _abandon(session: TaskSession) -> str:
+    return f'phase-gate verify abandon --task {session.task} --reason "..."'
+
+
+def _nothing_left(session: TaskSession, current: Verification, tree: Tree) -> NotAllowedError:
+    changes = session.changes(session.state(), current, tree)
+    stands = f"the approval stands: {session.board.overview.next_command or 'phase-gate verify status'}"
+    if not changes.commits:
+        return NotAllowedError(f"git sees no change in the files of {session.task}", remedy=stands)
+    again = f"{changes.undo} keeps the files and takes that back; then phase-gate verify commit" if changes.undo else ""
+    return NotAllowedError(
+        f"{session.task} was committed before it was approved, as {changes.commits_shown}",
+        remedy=f"{again}; or leave it as it is, {stands}" if again else f"leave it as it is, {stands}",
+    )
+
+
+def _changed(root: Path, current: Verification) -> list[str]:
+    """Return the task's files that are not what HEAD has."""
+    is_listed = list_matcher(current.spec.files)
+    said = _git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", ".")
+    prefix = _git(root, "rev-parse", "--show-prefix").rstrip("\n")
+    paths = [record[3:].removeprefix(prefix) for record in said.split("\0") if record]
+    return sorted({path for path in paths if is_listed(path)})
+
+
+def _not_as_approved(root: Path, commit: str, paths: Sequence[str], approved: dict[str, str]) -> list[str]:
+    """Return the files that the commit has in another form than they were approved in."""
+    said = _git(root, "ls-tree", "-r", "-z", commit, "--", *paths)
+    there = {}
+    for record in said.split("\0"):
+        meta, _, path = record.partition("\t")
+        if path:
+            there[path] = meta.split()[2]
+    touched = set(_files_of(root, commit))
+    return sorted({path for path in paths if there.get(path) != approved.get(path)} | (touched - set(paths)))
+
+
+def _message(task: str, current: Verification, given: str | None) -> str:
+    assert current.review is not None
+    assert current.check is not None
+    title = given or current.spec.name
+    rows = [
+        f"Verified: {current.spec.verify}",
+        f"Reviewed-by: {current.review.by}",
+        *(f"Weak: {why}" for why in current.weak_because),
+        f"{TRAILER}: {task} {current.check.id}",
+    ]
+    return f"{title}\n\n{show_rows(rows)}"
+
+
+def _find_lost(root: Path, current: Verification, task: str) -> str:
+    """Return the commit that was made, and not recorded because the process died in between; empty if there is none."""
+    assert current.check is not None
+    line = f"{TRAILER}: {task} {current.check.id}"
+    found = try_git(root, "rev-list", "-n", "1", "--fixed-strings", f"--grep={line}", "HEAD")
+    return "" if found is None else found.decode("ascii", "replace").strip()
+
+
+def _files_of(root: Path, commit: str) -> list[str]:
+    said = _git(root, "diff-tree", "--root", "--no-commit-id", "--name-only", "--relative", "-r", "-z", commit)
+    return [path for path in said.split("\0") if path]
+
+
+def _git(root: Path, *arguments: str) -> str:
+    try:
+        done = act_with_git(root, *arguments, keep=("GIT_AUTHOR_", "GIT_COMMITTER_"), limit=_LIMIT)
+    except NoGitError as error:
+        raise NotAllowedError(f"git {arguments[0]}: {error}", remedy="commit it yourself") from None
+    if done.returncode != 0:
+        said = os.fsdecode(done.stderr).strip().splitlines() or ["git failed"]
+        raise NotAllowedError(
+            f"git {arguments[0]}: {said[-1]}", remedy="mend what git says, then phase-gate verify commit again"
+        )
+    return os.fsdecode(done.stdout)
+
+
+def _hash_files(root: Path, paths: Sequence[str]) -> dict[str, str]:
+    """Return path -> blob, as the commit will have it: with the repository's own filters."""
+    links = {path: name_blob(os.fsencode(os.readlink(root / path))) for path in paths if (root / path).is_symlink()}
+    files = [path for path in paths if path not in links and (root / path).is_file()]
+    # As arguments, since the names that --stdin-paths reads are relative to the repository, not to the folder.
+    hashed = _git(root, "hash-object", "--", *files).split() if files else []
+    return {**links, **dict(zip(files, hashed, strict=True))}

@@ -1,0 +1,284 @@
+"""The verdict on a verify task: its metrics, its findings, and both gates.
+
+Pure. Gate 1 is what executor and verify command gave in this attempt, Gate 2 the reviewer's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from phase_gate.gate.advice import Advice
+from phase_gate.gate.evaluation import Evaluation, with_advice
+from phase_gate.gate.findings import Finding, cap_findings
+from phase_gate.gate.judgement import judge_iteration
+from phase_gate.gate.measured import Measured
+from phase_gate.gate.signals import Reading
+from phase_gate.gate.state import State
+from phase_gate.gate.waivers import covered_by
+from phase_gate.tasks.model import FailureType, Status, Verification, find_verification
+from phase_gate.tasks.rules import escalate, retries_left
+from phase_gate.values import Value, replace
+from phase_gate.visible import count
+from phase_gate.workflow.metrics import MetricValue
+from phase_gate.workflow.model import Phase, Workflow
+
+#: The guard of what a task may change.
+FILES_LISTED = "files-listed"
+
+
+class TaskChanges(Value):
+    """What changed in the project since a task was taken, as things are at one moment."""
+
+    tree: str
+    #: Files that changed since the task was taken, as git shows it; None if that can't be told.
+    changed: tuple[str, ...] | None = None
+    #: Those of them that are this task's, or no task's.
+    own: tuple[str, ...] = ()
+    #: Those of them that neither this task lists nor another one that is being worked on.
+    unlisted: tuple[str, ...] | None = None
+    #: New files that no task lists and git does not track: outputs mostly. Shown to the reviewer.
+    untracked: tuple[str, ...] = ()
+    #: Changes that belong to other tasks, with those.
+    theirs: tuple[tuple[str, str], ...] = ()
+    #: Commits of this task's files that the gate did not make; and what takes them back, where something does.
+    commits: tuple[str, ...] = ()
+    undo: str = ""
+
+    @property
+    def weak_because(self) -> tuple[str, ...]:
+        """Why a pass would be a weak one, as things are."""
+        return (f"committed before it was approved: {self.commits_shown}",) if self.commits else ()
+
+    @property
+    def commits_shown(self) -> str:
+        more = f" and {len(self.commits) - 3} more" if len(self.commits) > 3 else ""
+        return ", ".join(commit[:10] for commit in self.commits[:3]) + more
+
+
+def verification_values(verification: Verification, changes: TaskChanges) -> dict[str, MetricValue]:
+    """Return what the records of the present attempt give; a name that is missing is unknown."""
+    values: dict[str, MetricValue] = {"attempt": verification.attempt}
+    if verification.report is not None:
+        values["executor_status"] = str(verification.report.result["status"])
+        values["done_criteria_met"] = bool(verification.report.result["done_criteria_met"])
+    check = verification.check
+    values["verify_ran"] = check is not None and check.has_ended
+    if check is not None and check.has_ended:
+        values["verify_fresh"] = check.after == changes.tree
+        values["verify_problems"] = len(check.problems)
+        if check.exit_code is not None:
+            values["verify_exit_code"] = check.exit_code
+        if check.tests is not None:
+            values["verify_tests"] = check.tests
+    if changes.unlisted is not None:
+        values["files_unlisted"] = len(changes.unlisted)
+    return values
+
+
+def judge(
+    state: State, workflow: Workflow, phase: Phase, reading: Reading, changes: TaskChanges, *, at: str, root: str
+) -> Evaluation:
+    """Return the verdict on the task as it stands: each step of executor, command or reviewer is an iteration."""
+    verification = find_verification(state)
+    assert verification is not None
+    iteration = state.iteration + 1
+    seen = Measured(
+        metrics={
+            "iteration": iteration,
+            "signals_premature": state.signals_premature,
+            **verification_values(verification, changes),
+        },
+        findings=cap_findings(_findings(verification, changes)),
+        notes=_notes(verification, changes),
+    )
+    evaluation = judge_iteration(
+        state, workflow, phase, seen, reading, iteration=iteration, run=None, at=at, root=root, kind="no run"
+    )
+    # What the phase's exit, which follows at once, makes of it.
+    decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
+    advice = advise_task(decided, evaluation)
+    return with_advice(evaluation, advice)
+
+
+def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]:
+    found = _unlisted(changes)
+    check = verification.check
+    if check is not None:
+        found += [
+            Finding(slug="verify-proves", tier="hard", id=slug, detail=text, proof=check.id)
+            for slug, text in check.problems
+        ]
+        found += [
+            Finding(slug="tests-unchanged", tier="advisory", id=test, file=test.partition("::")[0], detail=text)
+            for test, text in check.altered
+        ]
+        if check.has_ended and check.after != changes.tree:
+            detail = f"verified was {check.after[:16]}, there is {changes.tree[:16]}"
+            found.append(Finding(slug="verify-fresh", tier="hard", detail=detail))
+    return found
+
+
+def is_unlisted(state: State, changes: TaskChanges, *, at: str) -> bool:
+    """Tell whether a file was changed that the task does not list, and that no waiver covers."""
+    found = cap_findings(_unlisted(changes))
+    return bool(found) and not covered_by(state.overrides.waivers, FILES_LISTED, found, at=at)
+
+
+def _unlisted(changes: TaskChanges) -> list[Finding]:
+    return [
+        Finding(slug=FILES_LISTED, tier="hard", file=path, detail="it changed, and the task does not list it")
+        for path in changes.unlisted or ()
+    ]
+
+
+def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
+    notes = [f"changed by another task: {path} ({task})" for path, task in changes.theirs[:5]]
+    if changes.commits and verification.review is None:
+        undo = f": `{changes.undo}` takes that back and keeps the files" if changes.undo else ""
+        notes.append(f"committed before it was approved, which makes the pass weak: {changes.commits_shown}{undo}")
+    if changes.untracked:
+        shown = ", ".join(changes.untracked[:5])
+        more = f" and {len(changes.untracked) - 5} more" if len(changes.untracked) > 5 else ""
+        notes.append(f"new files that the task does not list and git does not track: {shown}{more}")
+    report, check = verification.report, verification.check
+    claimed = {} if report is None else report.result.get("verification", {})
+    # A claim of another code than 0 is said among what makes the pass weak.
+    if check is not None and check.exit_code and claimed.get("exit_code") == 0:
+        notes.append(f"the executor claims exit code {claimed['exit_code']}; measured, it is {check.exit_code}")
+    if changes.changed is not None and report is not None:
+        missing = sorted(set(report.result.get("files_modified", ())) - set(changes.changed))
+        if missing:
+            notes.append(f"the executor names files that did not change: {', '.join(missing[:5])}")
+    return (*notes, *weak_notes(verification))
+
+
+def weak_notes(verification: Verification) -> tuple[str, ...]:
+    """Return a note for whatever makes a pass weak."""
+    return tuple(f"weak: {why}" for why in verification.weak_because)
+
+
+# --- what a verdict on a verify task says to people: one sentence, and the next command to type
+
+
+def command(words: str, task: str) -> str:
+    """Return what to type about a task."""
+    return f"phase-gate {words} --task {task}"
+
+
+def advise_task(verification: Verification, evaluation: Evaluation | None = None) -> Advice:
+    """Return reason and next step for a task as it stands."""
+    task, status = verification.spec.slug, verification.status
+    if status is Status.PENDING:
+        return Advice("waiting", "it waits for its executor", command("verify start", task))
+    if status is Status.EXECUTING:
+        reason = f"attempt {verification.attempt}: it waits for the executor's report"
+        return Advice("waiting", reason, "", command("verify executor FILE", task))
+    if status is Status.VERIFYING:
+        return _verifying(verification, evaluation)
+    if status is Status.REVIEWING:
+        return _reviewing(verification, evaluation)
+    if status is Status.BLOCKED:
+        assert verification.report is not None
+        reason = f"blocked: {_first_line(verification.report.result['error'])}"
+        return Advice("needs-person", reason, command("verify feedback", task))
+    if status is Status.APPROVED:
+        return _approved(verification)
+    if status is Status.SKIPPED:
+        assert verification.skip is not None
+        skip = verification.skip
+        hint = "commit it yourself: the gate did not see it pass"
+        return Advice("open", f"{verification.word} by {skip.by}: {skip.reason}", "", hint)
+    return _failed(verification)
+
+
+def _verifying(verification: Verification, evaluation: Evaluation | None) -> Advice:
+    check, unlisted = verification.check, None
+    following = command("verify run", verification.spec.slug)
+    if evaluation is not None:
+        unlisted = _unmet_guard(evaluation, verification.spec.slug, (FILES_LISTED,))
+    if unlisted is not None:
+        return unlisted
+    if check is None:
+        return Advice("waiting", "the executor reports success; the verify command has to show it", following)
+    if check.how == "running":
+        look = command("verify status", verification.spec.slug)
+        return Advice("running", f"the verify command runs since {check.at}", look)
+    return Advice("waiting", f"the verify command did not end by itself ({check.how}): {check.why}", following)
+
+
+def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Advice:
+    task = verification.spec.slug
+    unmet = None if evaluation is None else _unmet_guard(evaluation, task)
+    if unmet is not None:
+        return unmet
+    last, again = verification.last_failure, command("verify review FILE --by NAME", task)
+    if last is not None and last.type is FailureType.MALFORMED and last.step == 3 and not last.recovered:
+        reason = f"{last.type}: {_first_line(last.error)}; the other two steps stand"
+        return Advice("waiting", reason, "", f"write it as `phase-gate workflow schema verdict` says, then {again}")
+    return Advice(
+        "waiting",
+        f"Gate 1 is open; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
+        command("verify bundle", task),
+    )
+
+
+def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ()) -> Advice | None:
+    """Return what the first unmet guard says, or the first of these; None if there is none."""
+    for guard in evaluation.gate_1.guards:
+        if guard.passes or (names and guard.name not in names):
+            continue
+        named = [each.place or each.detail for each in evaluation.findings if each.belongs_to(guard.name)]
+        shown = f" ({', '.join(named[:3])})" if named else ""
+        hint = guard.remedy
+        if guard.name == FILES_LISTED:
+            person = '--reason "..." --by NAME'
+            hint = (
+                f"take the change back; or a person lets it pass: phase-gate waive {FILES_LISTED} --task {task}"
+                f" {person}, or lists the file: phase-gate verify start --task-file FILE {person}"
+            )
+        return Advice("closed", f"{guard.name}: {guard.detail}{shown}", "", hint)
+    return None
+
+
+def holds_back(verification: Verification) -> str:
+    """Say why an approved task is not committed by us; empty if it is."""
+    assert verification.review is not None
+    verdict = verification.review.verdict
+    if verdict["confidence"] == "LOW":
+        return "the reviewer's confidence is LOW"
+    if verdict["recommendation"] != "commit":
+        return f"the reviewer recommends {verdict['recommendation']}"
+    return ""
+
+
+def _approved(verification: Verification) -> Advice:
+    assert verification.review is not None
+    weak = " (weak)" if verification.weak_because else ""
+    said = f"both gates are open: approved by {verification.review.by}{weak}"
+    if verification.commit:
+        return Advice("open", f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
+    why = holds_back(verification)
+    if why:
+        return Advice("open", f"{said}, but {why}: manual review", "", "look at it, and commit it yourself")
+    return Advice("open", said, command("verify commit", verification.spec.slug))
+
+
+def _failed(verification: Verification) -> Advice:
+    task, last = verification.spec.slug, verification.last_failure
+    assert last is not None
+    said = f"{last.type}: {_first_line(last.error)}"
+    escalation = escalate(verification)
+    if escalation.level >= 2:
+        hint = command('verify resume --reason "..." --by NAME', task)
+        return Advice("needs-person", f"{escalation.reason}; {said}", "", hint)
+    left = retries_left(verification)
+    tries = f"{count(left, 'more attempt')} before a person is asked"
+    if last.type is FailureType.TIMEOUT:
+        hint = command("verify executor FILE", task)
+        return Advice("failed", f"{said}; {tries}, with more time and after 30 s", "", hint)
+    return Advice("failed", f"{said}; {tries}", command("verify feedback", task))
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:200] if lines else ""

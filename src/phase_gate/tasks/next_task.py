@@ -1,0 +1,202 @@
+"""Hand out the next task of the list to one of many workers.
+
+What decides is the task's own ledger: the worker whose begin of the attempt is written has it. A worker that is later
+than its step allows loses the task, by the same rules as a report that comes too late.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Literal
+
+from phase_gate.errors import MovedError, NotAllowedError
+from phase_gate.storage import store
+from phase_gate.storage.store import Transaction
+from phase_gate.storage.tree.git import head_of
+from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
+from phase_gate.tasks.model import FINISHED, STEPS, FailureType, Status, Verification
+from phase_gate.tasks.overview import Overview
+from phase_gate.tasks.rules import MARGIN, asks_person, lease_ends, resume_command
+from phase_gate.tasks.start import collect_known_here, remember_here
+from phase_gate.tasks.steps import begin_attempt
+from phase_gate.values import Value
+
+#: Steps whose worker may be late. A task that waits for its reviewer has done with its worker.
+_WORKED_ON = (Status.EXECUTING, Status.VERIFYING)
+
+#: The seconds between two looks while a worker waits, at least and at most.
+_LOOKS = (0.5, 5.0)
+
+#: How often a worker tries anew where others got every task that it saw.
+_TRIES = 12
+
+#: Why there is none: the list is empty, or done; or something may come of itself; or a person has to decide.
+Why = Literal["no-task", "finished", "waiting", "needs-person"]
+
+
+class Nothing(Value):
+    """No task could be handed out."""
+
+    why: Why
+    problem: str
+    #: What to type next; or what to fill in first, and type.
+    next_command: str = ""
+    next_hint: str = ""
+    #: Tasks that workers or reviewers have now.
+    at_work: int = 0
+
+
+class NextOptions(Value):
+    """What a worker asks for."""
+
+    #: Empty where none is named.
+    by: str
+    #: Only tasks of this wave.
+    wave: str | None = None
+    #: Seconds to wait for one.
+    wait: float = 0.0
+    #: Says what is going on.
+    show: Callable[[str], None]
+
+
+def hand_out(board: TaskBoard, options: NextOptions) -> TaskStatus | Nothing:
+    """Begin an attempt of the next task for this worker alone."""
+    until = time.monotonic() + options.wait
+    pause, tries = _LOOKS[0], _TRIES
+    while True:
+        _release_late(board)
+        rows = _ready(board, options.wave)
+        for row in _spread(rows):
+            session = board.session(row.task)
+            change = _claim(session, row, options)
+            if change is not None:
+                return session.end_step(change)
+        board.ask_again()
+        if rows and tries and _ready(board, options.wave):
+            tries -= 1  # others got all of those, and there are more by now
+            continue
+        nothing = explain_nothing(board.overview, options.wave)
+        left = until - time.monotonic()
+        if nothing.why != "waiting" or left <= 0:
+            return nothing
+        time.sleep(min(left, pause * random.uniform(0.7, 1.0)))
+        pause = min(2 * pause, _LOOKS[1])
+        board.ask_again()
+
+
+def _ready(board: TaskBoard, wave: str | None) -> list[Verification]:
+    return board.overview.ready(lambda row: _is_over(board, row), wave=wave)
+
+
+def _is_over(board: TaskBoard, row: Verification) -> bool:
+    """Tell whether the task belongs to no worker any more; what others have written takes a while to arrive."""
+    ends, margin = lease_ends(row), MARGIN if board.place else 0.0
+    return ends is not None and datetime.fromisoformat(store.now()).timestamp() > ends + margin
+
+
+def _spread(rows: Sequence[Verification]) -> Iterator[Verification]:
+    """Yield candidates: the first of the list, and after each that another worker got one that lies farther on.
+
+    So a worker alone goes by the list, and twenty at once do not all run after the same next one.
+    """
+    left, reach = list(rows), 1
+    while left:
+        yield left.pop(random.randrange(min(reach, len(left))))
+        reach = min(2 * reach + 1, 64)
+
+
+def _claim(session: TaskSession, row: Verification, options: NextOptions) -> Transaction | None:
+    """Begin an attempt; None where another worker was first."""
+    # As the folder has it: whether it is still so is found out by writing.
+    opened = session.store.look(asks=False)
+    verification = require_verification(opened.state, session.task)
+    if not _is_as_seen(verification, row):
+        return None
+    tree = session.tree(verification.spec)
+    memory = remember_here(session, opened.state, tree)
+    head = head_of(session.project.root)
+    try:
+        with session.store.transaction(known=opened) as change:
+            if not _is_as_seen(require_verification(change.state, session.task), row):
+                return None
+            begin_attempt(session, change, tree, head=head, by=options.by, memory=memory)
+    except MovedError:
+        return None
+    if memory:
+        collect_known_here(session, verification, options.show)
+    return change
+
+
+def _is_as_seen(verification: Verification, row: Verification) -> bool:
+    return (verification.status, verification.attempt, verification.last_step_at) == (
+        row.status,
+        row.attempt,
+        row.last_step_at,
+    )
+
+
+# --- workers that are late
+
+
+def _release_late(board: TaskBoard) -> None:
+    """Record the attempts that have run out of time as failed."""
+    late = [row for row in board.overview.rows if _is_late(board, row)]
+    released = [_release(board.session(row.task), row) for row in late]
+    if any(released):
+        board.forget()
+
+
+def _is_late(board: TaskBoard, row: Verification) -> bool:
+    return row.status in _WORKED_ON and _is_over(board, row)
+
+
+def _release(session: TaskSession, row: Verification) -> bool:
+    """Record that an attempt ran out of time; tell whether this call did."""
+    tree = session.tree(session.verification().spec)
+    try:
+        with session.store.transaction() as change:
+            current = require_verification(change.state, session.task)
+            if not _is_as_seen(current, row):
+                return False
+            session.close_lost(change)
+            step = current.step
+            name, limit = STEPS[step], current.limits[STEPS[step]]
+            worker = current.by or "its worker"
+            error = f"{worker} has not ended the {name} step in {limit:g} s: the task is free for another worker"
+            session.fail(change, FailureType.TIMEOUT, step=step, error=error, tree=tree)
+            current = require_verification(change.state, session.task)
+            session.judge(change, session.changes(change.state, current, tree))
+    except (MovedError, NotAllowedError):
+        return False  # another worker was first, or its verify command runs
+    return True
+
+
+# --- why there is none
+
+
+def explain_nothing(overview: Overview, wave: str | None) -> Nothing:
+    """Say why no task can be handed out."""
+    rows = [row for row in overview.rows if wave is None or row.wave == wave]
+    if not rows:
+        named = "there is no task yet" if wave is None else f"there is no task in wave {wave}"
+        return Nothing(why="no-task", problem=named, next_hint="phase-gate verify start --task-file FILE")
+    left = [row for row in rows if row.status not in FINISHED]
+    if not left:
+        return Nothing(why="finished", problem="every task is finished", next_command="phase-gate verify status")
+    halted = overview.halted(left[0].wave)
+    if halted:
+        return Nothing(why="needs-person", problem=halted, next_hint=resume_command(left[0].wave))
+    # What is pending waits for one of these, or for a task that there is not.
+    moving = [row for row in left if row.status not in (Status.PENDING, Status.BLOCKED) and not asks_person(row)]
+    at_work = sum(row.status in (*_WORKED_ON, Status.REVIEWING) for row in left)
+    first = next((row for row in left if row.status is not Status.PENDING), left[0])
+    following = f"phase-gate verify status --task {first.task}"
+    problem = f"no task is left that could begin: {left[0].task} is {left[0].word}"
+    if left[0].by and left[0].status in _WORKED_ON:
+        problem += f", {left[0].by} has it"
+    is_moving = bool(moving) or overview.next_task is not None
+    why: Why = "waiting" if is_moving else "needs-person"
+    return Nothing(why=why, problem=problem, next_command=following, at_work=at_work)

@@ -1,0 +1,373 @@
+"""Begin a cycle of a pipeline, a recovery of it, or all anew; and what its other commands share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.evidence.gathering import remember
+from phase_gate.gate.order import Entry, How, entry_events, shorten
+from phase_gate.gate.overrides import Kind, Person, override_record, refuse_excuse
+from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.state import Event, State
+from phase_gate.storage.again import again_if_moved
+from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.root import place_below
+from phase_gate.storage.store import Transaction, now
+from phase_gate.storage.tree.fingerprint import compile_globs
+from phase_gate.storage.tree.git import head_of
+from phase_gate.task import Task
+from phase_gate.tasks.artifacts import digest_file
+from phase_gate.tasks.looking import tree_of
+from phase_gate.tasks.pipeline import Failure, Pipeline, Request, files_in, pipeline_of
+from phase_gate.tasks.routing import (
+    Plan,
+    budget,
+    decided,
+    enter_command,
+    entry_data,
+    failure_events,
+    made,
+    main_line,
+    rules_of,
+)
+from phase_gate.values import Value, replace
+from phase_gate.workflow.model import CHANGE_TYPES, SNAPSHOT, Phase, Workflow
+
+
+@again_if_moved
+def begin_cycle(task: Task, workflow: Workflow) -> Task:
+    """Enter the first phase of a new cycle, with the constitution on record. Returns the task after it."""
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        if change.state.phase is not None and not change.state.is_done:
+            raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
+        enter_first(task, workflow, change)
+        return task.after(change)
+
+
+@again_if_moved
+def restart_cycle(task: Task, person: Person) -> State:
+    """Begin a new cycle where the pipeline is stuck: a person answers for it. Returns the state after it."""
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        if not change.state.is_stuck:
+            raise NotAllowedError("the pipeline is not stuck: there is nothing to begin anew", "phase-gate status")
+        person.require(change.opened.state, "beginning anew")
+        refuse_excuse(person.reason)
+        workflow = task.project.workflow()
+        if workflow.pipeline is None:
+            raise NotAllowedError(f"workflow {workflow.name} is no pipeline", remedy="name one in phase-gate.yaml")
+        said = override("restart", change.state, person, at=change.at)
+        enter_first(task, workflow, change)
+        # After the cycle began, which forgets what was decided in the one before.
+        change.record(said)
+    return change.state
+
+
+@again_if_moved
+def resume_with_guidance(task: Task, person: Person) -> Task:
+    """Enter the failed phase anew where the pipeline is stuck, as a person says. Returns the task after it."""
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        if not change.state.is_stuck:
+            raise NotAllowedError("the pipeline is not stuck: it goes on without guidance", "phase-gate status")
+        person.require(change.opened.state, "guidance")
+        refuse_excuse(person.reason)
+        stuck, workflow = task.after(change), task.after(change).rules
+        failed = workflow.phase(pipeline_of(change.state).failed_phase)
+        assert failed is not None, "a gate of the pipeline failed"
+        said = override("guidance", change.state, person, at=change.at)
+        (entered,) = entry_events(
+            change.state,
+            Entry(failed, How.GUIDED),
+            workflow,
+            run=None,
+            allow_non_interactive=task.project.configuration.allow_non_interactive,
+            remembered=remember(stuck, workflow, failed),
+        )
+        words = f"{person.by}: {' '.join(person.reason.split())}"
+        data = {**entered.data, PIPELINE: {**entered.data[PIPELINE], "guidance": words}}
+        change.record(said, replace(entered, data=data))
+        return task.after(change)
+
+
+@again_if_moved
+def start_recovery(task: Task, *, reason: str, by: str) -> State:
+    """Enter the recovery on purpose. Returns the state after it."""
+    reason = " ".join(reason.split())
+    if not reason:
+        raise UsageError("a recovery needs a reason", remedy='add --reason "..."')
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        pipeline, workflow = pipeline_of(change.state), task.after(change).rules
+        phase = workflow.phase(change.state.phase or "")
+        if phase is None or phase.recovers or not phase.on_failure:
+            raise NotAllowedError(f"{change.state.phase} leads to no recovery", remedy="phase-gate status")
+        if pipeline.recoveries >= budget(workflow):
+            raise NotAllowedError(
+                f"all {budget(workflow)} recoveries are used up: the next gate that fails ends the pipeline",
+                remedy="see that Gate 1 is open before you signal: phase-gate advance",
+            )
+        entered = workflow.phase(phase.on_failure)
+        assert entered is not None, "the file was checked"
+        now = remember(task.after(change), workflow, entered)
+        plan = Plan(failure=Failure(phase=phase.name, reason=f"{reason} (begun on purpose by {by})"))
+        change.record(*failure_events(pipeline, workflow, phase, plan, now, at=change.at))
+    return change.state
+
+
+def enter_first(task: Task, workflow: Workflow, change: Transaction) -> None:
+    """Record a new cycle. Refuses one whose constitution is not there: no gate of it could ever open."""
+    project, rules = task.project, rules_of(workflow)
+    missing = [path for path in rules.constitution if not (project.root / path).is_file()]
+    if missing:
+        raise NotAllowedError(
+            f"the pipeline's constitution is missing: {', '.join(missing)}",
+            remedy=f"write {missing[0]}: the rules that must not change on the way; "
+            "or name others as constitution: [...] in phase-gate.yaml",
+        )
+    state = change.state
+    how = How.BEGIN if state.phase is None else How.NEW_CYCLE
+    change.record(
+        *entry_events(
+            state,
+            Entry(workflow.first, how),
+            workflow,
+            run=None,
+            allow_non_interactive=project.configuration.allow_non_interactive,
+            remembered=remember(task.after(change), workflow, workflow.first, begins_cycle=True),
+        )
+    )
+
+
+def require_pipeline(task: Task) -> Pipeline:
+    """Return the pipeline of the present cycle. Refuses before anything is locked or made."""
+    if task.state.phase is None:
+        raise NotAllowedError(f"task {task.project.task} has not begun", remedy=task.project.begin_command)
+    return pipeline_of(task.state)
+
+
+def override(kind: Kind, state: State, person: Person, *, at: str) -> Event:
+    """Return what is recorded where a person decides against the evidence."""
+    return Event(kind="overridden", data=override_record(kind, state, reason=person.reason, by=person.by, at=at))
+
+
+# --- Change requests of a pipeline: make one, approve it, reject it
+
+
+class MadeRequest(Value):
+    request: Request
+    #: The phases whose exit leads to where the request leads.
+    routing: tuple[str, ...]
+
+
+class ApprovedRequest(Value):
+    request: Request
+    #: Whether its phase has begun; else it is still to come.
+    is_entered: bool
+    #: What to type then.
+    next_command: str
+
+
+@again_if_moved
+def make_request(task: Task, *, kind: str | None, title: str, by: str, blocking: bool) -> MadeRequest:
+    """Record a change request."""
+    title = " ".join(title.split())
+    with _changing(task) as (change, workflow):
+        if kind is None or not title:
+            raise UsageError(
+                "a change request needs a type and a title", remedy=f'--type {"|".join(CHANGE_TYPES)} --title "..."'
+            )
+        rules, pipeline = rules_of(workflow), pipeline_of(change.state)
+        if kind not in rules.routes:
+            known = ", ".join(rules.routes) or "none"
+            raise NotAllowedError(
+                f"workflow {workflow.name} does not say where {kind} requests lead", remedy=f"types: {known}"
+            )
+        same = [each for each in pipeline.pending if (each.type, each.title) == (kind, title)]
+        if same:
+            remedy = "phase-gate pipeline request list"
+            raise NotAllowedError(f"{same[0].id} asks for the same, and waits", remedy=remedy)
+        request = Request(
+            id=f"CR-{len(pipeline.requests) + 1}",
+            type=kind,
+            title=title,
+            target=rules.routes[kind],
+            by=by,
+            blocking=blocking,
+        )
+        change.record(made(request, at=change.at))
+    return MadeRequest(request=request, routing=tuple(phase.name for phase in workflow.phases if phase.routes))
+
+
+@again_if_moved
+def reject_request(task: Task, name: str | None, person: Person, *, by: str) -> Request:
+    """Record that a request is rejected, and return it."""
+    with _changing(task) as (change, _):
+        request = _find(change, name)
+        if not person.reason.strip():
+            raise UsageError("a rejection needs a reason", remedy='add --reason "..."')
+        if request.fingerprint or request.blocking:
+            # Only a person rejects what a phase has found, or what blocks: an agent would do it to go on.
+            what = "the rejection of what blocks" if request.blocking else f"the rejection of what {request.by} found"
+            person.require(change.opened.state, what)
+        change.record(decided(request, "rejected", by=by, reason=person.reason))
+    return _after(change, request)
+
+
+@again_if_moved
+def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> ApprovedRequest:
+    """Record that a request is approved, and enter the phase that it leads to, unless that is still to come."""
+    with _changing(task) as (change, workflow):
+        request = _find(change, name)
+        current, target = workflow.phase(change.state.phase or ""), workflow.phase(request.target)
+        assert current is not None, "the pipeline has not ended"
+        assert target is not None, "the file was checked"
+        if current.recovers:
+            raise NotAllowedError(
+                f"{current.name} has to end first: {request.id} would lead out of it",
+                remedy="phase-gate pipeline recover",
+            )
+        change.record(decided(request, "approved", by=by, reason=reason or "decided on purpose"))
+        line = main_line(workflow)
+        is_entered = line.index(target.name) <= line.index(current.name)
+        if is_entered:
+            _enter(task, change, workflow, target)
+    step = enter_command(workflow, target.name, change.state.task) if is_entered else "phase-gate status"
+    return ApprovedRequest(request=_after(change, request), is_entered=is_entered, next_command=step)
+
+
+@contextmanager
+def _changing(task: Task) -> Iterator[tuple[Transaction, Workflow]]:
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        state = change.state
+        if state.is_done or state.is_stuck:
+            raise NotAllowedError(
+                f"the pipeline is {state.phase}: nothing can be changed on the way any more", remedy="phase-gate status"
+            )
+        yield change, task.after(change).rules
+
+
+def _find(change: Transaction, name: str | None) -> Request:
+    pipeline = pipeline_of(change.state)
+    if name is None:
+        raise UsageError("which request is decided on is missing", remedy="phase-gate pipeline request list names them")
+    request = pipeline.request(name)
+    if request is None:
+        known = ", ".join(each.id for each in pipeline.requests) or "there is none"
+        raise UsageError(f"there is no request {shorten(name)}", remedy=f"known: {known}")
+    if request.status != "proposed":
+        raise NotAllowedError(f"{request.id} is {request.status} already", remedy="phase-gate pipeline request list")
+    return request
+
+
+def _after(change: Transaction, request: Request) -> Request:
+    return pipeline_of(change.state).request(request.id) or request
+
+
+def _enter(task: Task, change: Transaction, workflow: Workflow, phase: Phase) -> None:
+    now = remember(task.after(change), workflow, phase)
+    current = workflow.phase(change.state.phase or "")
+    said = entry_data(pipeline_of(change.state), workflow, current, phase, How.REQUEST, files_in(now))
+    data = {"phase": phase.name, "how": How.REQUEST, "remembered": dict(now.phase), "run": None, **said}
+    change.record(Event(kind="phase-entered", data=data))
+
+
+# --- The constitution of a pipeline: files that may not change while a cycle lasts, unless a person accepts it
+
+
+AS_RECORDED = "as recorded"
+
+
+class Accepted(Value):
+    #: Files that are not what was recorded.
+    changed: tuple[str, ...]
+    #: Digests of all files, as they are recorded now.
+    constitution: dict[str, str]
+
+
+def compare_constitution(task: Task, pipeline: Pipeline) -> dict[str, str]:
+    """Return each file of the constitution with what became of it."""
+    return {
+        path: _compare(pipeline.constitution.get(path, ""), digest_file(task.project.root / path))
+        for path in rules_of(task.rules).constitution
+    }
+
+
+def _compare(recorded: str, now: str) -> str:
+    if not recorded:
+        return "never recorded"
+    if not now:
+        return "missing"
+    return AS_RECORDED if recorded == now else "changed"
+
+
+@again_if_moved
+def accept_constitution(task: Task, person: Person) -> Accepted:
+    """Record the files as they are: a person answers for it."""
+    root = task.project.root
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        compared = compare_constitution(task.after(change), pipeline_of(change.state))
+        changed = tuple(path for path, word in compared.items() if word != AS_RECORDED)
+        if not changed:
+            raise NotAllowedError("the constitution is as recorded", remedy="there is nothing to accept")
+        now = {path: digest_file(root / path) for path in compared}
+        missing = [path for path, digest in now.items() if not digest]
+        if missing:
+            raise NotAllowedError(f"{missing[0]} is missing, so it can't be accepted", remedy="put it back first")
+        person.require(change.opened.state, "a change of the constitution")
+        refuse_excuse(person.reason)
+        data = {"constitution": now, "reason": person.reason, "by": person.by}
+        change.record(
+            override("constitution-accept", change.state, person, at=change.at),
+            Event(kind="constitution-accepted", data=data),
+        )
+    return Accepted(changed=changed, constitution=now)
+
+
+# --- Write down which tree a phase of a pipeline speaks of
+
+
+class WrittenSnapshot(Value):
+    path: str
+    document: Mapping[str, Any]
+
+
+def write_snapshot(task: Task, output: str | None = None) -> WrittenSnapshot:
+    """Write the snapshot of the present phase.
+
+    :param output: where, if the workflow's path is a pattern.
+    """
+    pipeline = require_pipeline(task)
+    project, state, rules = task.project, task.state, rules_of(task.rules)
+    wanted = [each for each in rules.artifacts.values() if each.schema == SNAPSHOT]
+    if not wanted:
+        raise NotAllowedError(
+            f"workflow {state.workflow} has no artifact with `schema: {SNAPSHOT}`", remedy="there is nothing to write"
+        )
+    path = output or wanted[0].path
+    if any(character in path for character in "*?["):
+        raise UsageError(f"{path} is a pattern, no file", remedy="name the file: --output FILE")
+    if not compile_globs([wanted[0].path])(path):
+        raise UsageError(f"{path} is not where {wanted[0].name} is looked for", remedy=f"use {wanted[0].path}")
+    files = project.take_tree(new_data=False).files
+    document = {
+        "tree": tree_of(files, rules),
+        "files": len(files),
+        "commit": head_of(project.root),
+        "task": state.task,
+        "cycle": state.cycle,
+        "phase": state.phase,
+        "attempt": pipeline.attempts.get(state.phase or "", 0),
+        "at": now(),
+    }
+    target = place_below(project.root, path, setting=f"artifact {wanted[0].name}")
+    make_folder(REAL, target.parent)
+    write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
+    return WrittenSnapshot(path=path, document=document)

@@ -1,0 +1,392 @@
+"""Which phase of a pipeline follows which, and what an entry means for artifacts: every transition there is.
+
+Pure. Declared transitions only: `next`, a request's route, a failure, and the way back from a recovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from phase_gate.codec import spell_out
+from phase_gate.gate.advice import Advice, what_gate_1_misses
+from phase_gate.gate.evaluation import Evaluation, with_advice
+from phase_gate.gate.measured import Remembered
+from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.state import Event
+from phase_gate.gate.ways import way_to, way_to_begin
+from phase_gate.tasks.pipeline import Failure, Pipeline, PipelineFiles, Request, files_in
+from phase_gate.values import Value, replace
+from phase_gate.workflow.model import MAX_RECOVERIES, Artifact, Phase, PipelineRules, Workflow, requires_of
+from phase_gate.workflow.names import DONE, STUCK, look_command
+
+
+class Way(Value):
+    """Where a phase leads, how, and by which requests."""
+
+    phase: str
+    how: str = "next"
+    requests: tuple[Request, ...] = ()
+
+
+def main_line(workflow: Workflow) -> tuple[str, ...]:
+    """Return the phases from the first one to DONE, in their order; those that only recover are none of them."""
+    names: dict[str, None] = {}
+    phase: Phase | None = workflow.first
+    while phase is not None and phase.name not in names:
+        names[phase.name] = None
+        phase = workflow.phase(phase.next)
+    return tuple(names)
+
+
+def following(pipeline: Pipeline, workflow: Workflow, current: Phase) -> Way:
+    """Return where the phase leads once it has exited."""
+    if current.recovers:
+        return Way(phase=pipeline.leads_to or pipeline.failed_phase, how="recovered")
+    due = due_requests(pipeline, workflow, current)
+    if due:
+        return Way(phase=due[0].target, how="request", requests=due)
+    return Way(phase=current.next)
+
+
+def due_requests(pipeline: Pipeline, workflow: Workflow, current: Phase) -> tuple[Request, ...]:
+    """Return the pending requests that lead back from here, the one that leads back farthest first.
+
+    One whose target is still to come waits for it: nothing is skipped.
+    """
+    if not current.routes:
+        return ()
+    line = main_line(workflow)
+    here = line.index(current.name)
+    due = [request for request in pipeline.pending if request.target in line and line.index(request.target) <= here]
+    return tuple(sorted(due, key=lambda request: line.index(request.target)))
+
+
+def budget(workflow: Workflow) -> int:
+    """Return how many recoveries a cycle has."""
+    value = workflow.parameters.get(MAX_RECOVERIES, 0)
+    return int(value) if isinstance(value, int | float) else 0
+
+
+def rules_of(workflow: Workflow) -> PipelineRules:
+    return workflow.pipeline or PipelineRules()
+
+
+def artifacts_from(workflow: Workflow, target: str) -> tuple[str, ...]:
+    """Return the artifacts that phases ask for from this one on."""
+    line = main_line(workflow)
+    wanted = (workflow.phase(name) for name in line[line.index(target) :])
+    return _names(phase for phase in wanted if phase is not None)
+
+
+def _names(phases: Iterable[Phase]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for phase in phases for name in requires_of(phase).artifacts))
+
+
+def entry_data(
+    pipeline: Pipeline, workflow: Workflow, current: Phase | None, phase: Phase, how: str, now: PipelineFiles
+) -> dict[str, Any]:
+    """Return what the event says with which a phase is entered, to the pipeline and about the freeze.
+
+    :param pipeline: where a cycle begins, that of the cycle before.
+    :param current: the phase that the task comes from.
+    :param now: how the artifacts are, and what git has checked out.
+    """
+    artifacts, described = now.artifacts, rules_of(workflow).artifacts
+    # Whatever has to be new in every phase is old as soon as one is entered.
+    each_time = [name for name in requires_of(phase).artifacts if described[name].made == "phase"]
+    old = {name: [artifacts.get(name, "")] for name in each_time}
+    data: dict[str, Any] = {}
+    unfreezes = False
+    begins = how in ("begin", "new-cycle", "restart")
+    if begins:
+        old = {name: [digest] for name, digest in artifacts.items()}
+        old |= {name: list(past) for name, past in _used_before(pipeline, how, described).items()}
+    elif how == "failure":
+        old |= {name: [artifacts.get(name, "")] for name in requires_of(phase).artifacts}
+        if current is None or not current.recovers:
+            data["at_failure"] = dict(artifacts)
+    elif how in ("recovered", "guided", "request", "rewind"):
+        anew = artifacts_from(workflow, phase.name)
+        stood = pipeline.at_failure if how in ("recovered", "guided") else artifacts
+        old = {name: [*old.get(name, ()), stood.get(name, "")] for name in anew}
+        data["anew"] = list(anew)
+        unfreezes = not _comes_after_red(workflow, phase)
+    elif current is not None:
+        data["made"] = {name: artifacts.get(name, "") for name in requires_of(current).artifacts}
+        if requires_of(current).consensus is not None:
+            data["base"] = now.commit
+    data["commands"] = new_commands(Pipeline() if begins else pipeline, now)
+    data["old"] = {
+        name: [each for each in dict.fromkeys(digests) if each] for name, digests in old.items() if any(digests)
+    }
+    said = {PIPELINE: {name: value for name, value in data.items() if value or name == "base"}}
+    return {**said, "unfreezes": True} if unfreezes else said
+
+
+def new_commands(pipeline: Pipeline, now: PipelineFiles) -> dict[str, str]:
+    """Return the commands of checks that are not rules yet."""
+    return {name: rule for name, rule in now.commands.items() if name not in pipeline.commands}
+
+
+def _used_before(past: Pipeline, how: str, described: Mapping[str, Artifact]) -> dict[str, tuple[str, ...]]:
+    """Return what earlier cycles used of artifacts that may be older than a cycle; a restart makes all of them old."""
+    if how == "restart":
+        return {}
+    return {
+        name: (*past.old.get(name, ()), past.made.get(name, ""))
+        for name, each in described.items()
+        if each.made == "anytime"
+    }
+
+
+def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:
+    """Tell whether tests were frozen by a phase of their own, before this one."""
+    line = main_line(workflow)
+    before = (workflow.phase(name) for name in line[: line.index(phase.name)])
+    return any(each is not None and each.scope == "targets" for each in before)
+
+
+def rewind_key(pipeline: Pipeline, target: str) -> str:
+    """Return what tells one rewind for one failure from another."""
+    failure = next((each for each in reversed(pipeline.failures) if each.phase == pipeline.failed_phase), None)
+    unmet = () if failure is None else failure.unmet
+    return "|".join((pipeline.failed_phase, target, *sorted(unmet)))
+
+
+def problem_of_rewind(pipeline: Pipeline, workflow: Workflow, target: str) -> str:
+    """Say what is wrong with a rewind that a root-cause record asks for; nothing if nothing is."""
+    line = main_line(workflow)
+    failed = pipeline.failed_phase
+    if target not in line:
+        return f"{target} is no phase that one can go back to: {', '.join(line)}"
+    if failed in line and line.index(target) > line.index(failed):
+        return f"{target} lies ahead of {failed}, which failed: nothing is skipped"
+    if target != failed and rewind_key(pipeline, target) in pipeline.rewinds:
+        return f"going back to {target} was tried for this very failure of {failed}, and did not help"
+    return ""
+
+
+# --- What a verdict means in a pipeline: requests that it raises, the recovery or the end that a failing gate leads to
+
+
+#: The finding that asks for a change: `id` is its type, `proof` what makes it the same one.
+CHANGE_REQUESTED = "change-requested"
+
+
+class Plan(Value):
+    """What follows from a verdict."""
+
+    requests: tuple[Request, ...] = ()
+    failure: Failure | None = None
+    #: Why there is no recovery left for the failure; empty: there is.
+    stuck: str = ""
+    way: Way | None = None
+
+
+def decide(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Plan:
+    """Return what follows from a verdict that counts."""
+    if evaluation.subject.iteration is None:
+        return Plan()
+    requests = _raised(evaluation, pipeline, workflow)
+    if evaluation.can_exit:
+        seen = replace(pipeline, requests=(*pipeline.requests, *requests))
+        if phase.recovers:
+            target = str(evaluation.metrics.get("recovery_target") or pipeline.failed_phase)
+            return Plan(requests=requests, way=Way(phase=target, how="recovered"))
+        return Plan(requests=requests, way=following(seen, workflow, phase))
+    if phase.on_failure and evaluation.is_premature:
+        failure = describe_failure(evaluation, phase)
+        return Plan(requests=requests, failure=failure, stuck=why_stuck(pipeline, workflow, failure))
+    return Plan(requests=requests)
+
+
+def _raised(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow) -> tuple[Request, ...]:
+    routes = rules_of(workflow).routes
+    raised: list[Request] = []
+    for finding in evaluation.findings:
+        is_new = not pipeline.knows(finding.proof) and all(each.fingerprint != finding.proof for each in raised)
+        if finding.slug == CHANGE_REQUESTED and finding.proof and is_new and finding.id in routes:
+            number = len(pipeline.requests) + len(raised) + 1
+            raised.append(
+                Request(
+                    id=f"CR-{number}",
+                    type=finding.id,
+                    title=finding.detail,
+                    target=routes[finding.id],
+                    by=evaluation.subject.phase,
+                    fingerprint=finding.proof,
+                )
+            )
+    return tuple(raised)
+
+
+def describe_failure(evaluation: Evaluation, phase: Phase) -> Failure:
+    gate = evaluation.gate_1
+    unmet = [guard.name for guard in gate.guards if not guard.passes]
+    unmet += [clause.text for clause in gate.clauses if clause.met is not True and clause.group is None]
+    measured = [evaluation.metrics.get(name) for name in ("suite_failing", "checks_failed")]
+    failing = sum(value for value in measured if isinstance(value, int))
+    reason = what_gate_1_misses(phase, gate, evaluation.metrics, "", evaluation.findings, evaluation.subject.task)[0]
+    return Failure(phase=phase.name, reason=reason, unmet=tuple(unmet), failing=failing or None)
+
+
+def why_stuck(pipeline: Pipeline, workflow: Workflow, failure: Failure) -> str:
+    """Say why a failure ends the pipeline; nothing where a recovery may follow."""
+    allowed = budget(workflow)
+    best = best_attempt(pipeline, failure.phase)
+    if best is not None and failure.failing is not None and failure.failing > best:
+        return (
+            f"{failure.phase} is worse than in an earlier attempt: {failure.failing} tests and checks fail, "
+            f"and at best it was {best}"
+        )
+    if pipeline.recoveries >= allowed:
+        return f"all {allowed} recoveries are used up"
+    return ""
+
+
+def best_attempt(pipeline: Pipeline, phase: str) -> int | None:
+    """Return how few tests and checks failed at best where this phase failed before; None if unknown."""
+    counts = [each.failing for each in pipeline.failures if each.phase == phase and each.failing is not None]
+    return min(counts) if counts else None
+
+
+def furthest_failure(pipeline: Pipeline, workflow: Workflow) -> Failure | None:
+    """Return the failure of the attempt that came furthest, with the fewest that failed."""
+    line = main_line(workflow)
+    known = [each for each in pipeline.failures if each.phase in line]
+    return max(known, key=lambda each: (line.index(each.phase), -(each.failing or 0)), default=None)
+
+
+# --- words
+
+
+def with_pipeline(
+    evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase: Phase, *, task: str
+) -> Evaluation:
+    """Return the verdict with what follows from it in its words."""
+    plan = decide(evaluation, pipeline, workflow, phase)
+    notes = [f"{each.id} ({each.type}) asks for a change: {each.title}" for each in plan.requests]
+    if notes:
+        evaluation = replace(evaluation, notes=(*evaluation.notes, *notes))
+    if plan.failure is not None:
+        failed = f"the gate of {phase.name} failed: {plan.failure.reason}"
+        recover = "phase-gate pipeline recover" + ("" if task == "default" else f" --task {task}")
+        if plan.stuck:
+            reason = f"{STUCK}: {failed}; {plan.stuck}. A person is needed"
+            return with_advice(evaluation, Advice("stuck", reason, recover))
+        number, allowed = pipeline.recoveries + 1, budget(workflow)
+        reason = f"{failed}; {phase.on_failure} begins: recovery {number} of {allowed}"
+        return with_advice(evaluation, Advice("failed", reason, recover))
+    if plan.way is None:
+        return evaluation
+    if plan.way.phase == DONE:
+        first = way_to_begin(workflow, task)
+        return replace(evaluation, next_command=first, next_hint="starts the next cycle")
+    reason = f"both gates are open: {phase.name} has exited{describe_way(plan.way)}"
+    return with_advice(evaluation, Advice("open", reason, enter_command(workflow, plan.way.phase, task)))
+
+
+def describe_way(way: Way) -> str:
+    """Return where it goes on, as far as that is not the usual way."""
+    if way.how == "recovered":
+        return f"; back to {way.phase}"
+    if way.requests:
+        named = ", ".join(f"{each.id} ({each.type})" for each in way.requests)
+        return f"; {named} {'leads' if len(way.requests) == 1 else 'lead'} back to {way.phase}"
+    return ""
+
+
+def enter_command(workflow: Workflow, name: str, task: str) -> str:
+    """Return what to type to enter a phase."""
+    phase = workflow.phase(name)
+    return look_command(task) if phase is None else way_to(phase, task)
+
+
+# --- events
+
+
+def pipeline_events(
+    evaluation: Evaluation,
+    pipeline: Pipeline,
+    workflow: Workflow,
+    phase: Phase,
+    *,
+    at: str,
+    look: Callable[[Phase], Remembered],
+) -> tuple[list[Event], dict[str, Any]]:
+    """Return the events that follow from a verdict, and what its exit says where it exits.
+
+    :param look: looks at the project as it is when the given phase is entered.
+    """
+    plan = decide(evaluation, pipeline, workflow, phase)
+    events = [made(request, at=at) for request in plan.requests]
+    wanted = requires_of(phase)
+    now = files_in(look(phase)) if wanted.checks or (plan.way and wanted.consensus) else PipelineFiles()
+    # A command that was judged stays, so that a weaker one does not take its place.
+    added = new_commands(pipeline, now) if wanted.checks else {}
+    if added:
+        events.append(Event(kind="commands-added", data={"commands": added}, at=at))
+    if plan.failure is not None:
+        entered = workflow.phase(phase.on_failure)
+        assert entered is not None, "the file was checked"
+        return [*events, *failure_events(pipeline, workflow, phase, plan, look(entered), at=at)], {}
+    if plan.way is None:
+        return events, {}
+    said: dict[str, Any] = {"next": plan.way.phase}
+    if phase.recovers and plan.way.phase != pipeline.failed_phase:
+        said["rewind"] = rewind_key(pipeline, plan.way.phase)
+    if wanted.consensus is not None:
+        on = {name: now.artifacts.get(name, "") for name in wanted.consensus.on}
+        if any(dict(vote.on) == on for vote in pipeline.votes):
+            said["approved"] = on
+    return events, said
+
+
+def made(request: Request, *, at: str) -> Event:
+    data = {name: value for name, value in spell_out(request).items() if name not in ("at", "decided_by", "reason")}
+    return Event(kind="request-made", data=data, at=at)
+
+
+def decided(request: Request, status: str, *, by: str, reason: str, at: str = "") -> Event:
+    return Event(kind="request-decided", data={"id": request.id, "status": status, "by": by, "reason": reason}, at=at)
+
+
+def _root_cause(pipeline: Pipeline, now: PipelineFiles) -> dict[str, str]:
+    """Return what is known of the cause; a record that was left from something else says nothing about this."""
+    record = now.root_cause
+    if not record or now.artifacts.get(record["artifact"]) in pipeline.old.get(record["artifact"], ()):
+        return {}
+    return {"root_cause": record["summary"], "human_input": record["human_input"]}
+
+
+def failure_events(
+    pipeline: Pipeline, workflow: Workflow, phase: Phase, plan: Plan, now: Remembered, *, at: str
+) -> list[Event]:
+    """Return the events of a gate that failed: the recovery that begins, or the end of the pipeline."""
+    assert plan.failure is not None, "a gate failed"
+    files = files_in(now)
+    failure = replace(plan.failure, **_root_cause(pipeline, files))
+    data = {
+        "phase": phase.name,
+        "reason": failure.reason,
+        "failure": spell_out(failure),
+        "failed_phase": pipeline.failed_phase if phase.recovers else phase.name,
+        "uses_recovery": not plan.stuck,
+    }
+    events = [Event(kind="gate-failed", data=data, at=at)]
+    if plan.stuck:
+        if not phase.recovers:
+            # What a person guides may be written before they say so.
+            data["at_failure"] = dict(files.artifacts)
+        return [*events, Event(kind="stuck", data={"phase": phase.name, "reason": plan.stuck}, at=at)]
+    entered = workflow.phase(phase.on_failure)
+    assert entered is not None, "the file was checked"
+    entry = {
+        "phase": entered.name,
+        "how": "failure",
+        "remembered": dict(now.phase),
+        "run": None,
+        **entry_data(pipeline, workflow, phase, entered, "failure", files),
+    }
+    return [*events, Event(kind="phase-entered", data=entry, at=at)]

@@ -1,0 +1,269 @@
+"""When a task may be tried again, when a person is asked, and how long a step may take.
+
+Pure, with the time as an argument: the tables of the document, and what follows from them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.tasks.model import FINISHED, NOT_PASSED, STEPS, Failure, FailureType, Status, TaskSpec, Verification
+from phase_gate.values import Value
+from phase_gate.visible import count
+from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS
+
+
+class Retry(Value, kw_only=False):
+    """How often a failure of one type is tried again by itself, and after how many seconds."""
+
+    times: int
+    delay: float = 0.0
+
+
+#: A blocked task is not tried again: it waits.
+RETRIES: Mapping[FailureType, Retry] = {
+    FailureType.EXECUTION_FAILURE: Retry(2),
+    FailureType.VERIFY_FAILURE: Retry(2),
+    FailureType.ARCHITECT_REJECTION: Retry(1),
+    FailureType.TIMEOUT: Retry(1, 30.0),
+    FailureType.MALFORMED: Retry(2),
+}
+
+#: What may be tried again although no file has changed.
+ON_SAME_FILES = frozenset(
+    # What an executor could not do may be mended outside of the files: a package is installed, a service started.
+    {FailureType.EXECUTION_FAILURE, FailureType.TIMEOUT, FailureType.MALFORMED, FailureType.BLOCKED}
+)
+
+#: Failures of one task, verdicts against it, time-outs, and failing tasks of a wave, after which a person is asked.
+FAILURES, REJECTIONS, TIMEOUTS, WAVE = 3, 2, 2, 3
+
+#: What each level does.
+ACTIONS: Mapping[int, tuple[str, ...]] = {
+    1: ("retry with feedback", "continue if it succeeds"),
+    2: ("display the failure summary", "offer: retry, skip or investigate", "wait for a person"),
+    3: ("stop every task of the wave", "keep the state for resuming", "go on only by an explicit command"),
+}
+
+
+class Escalation(Value):
+    """How far a failure went: 1 is tried again, 2 waits for a person, 3 halts the wave."""
+
+    level: int
+    reason: str = ""
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return ACTIONS.get(self.level, ())
+
+
+def escalate(verification: Verification, halted: str = "") -> Escalation:
+    """Return the level of a task: 0 as long as nothing failed.
+
+    :param halted: why its wave is halted; empty if it is not.
+    """
+    if halted:
+        return Escalation(level=3, reason=halted)
+    if verification.status in FINISHED:
+        return Escalation(level=0)
+    failed = since_resumed(verification)
+    rejected = _of(failed, FailureType.ARCHITECT_REJECTION)
+    late = _of(failed, FailureType.TIMEOUT)
+    malformed = _of(failed, FailureType.MALFORMED)
+    if malformed >= FAILURES:
+        return Escalation(level=2, reason=f"{malformed} malformed results: manual review")
+    if rejected >= REJECTIONS:
+        return Escalation(level=2, reason=f"the reviewer rejected it {rejected} times")
+    if late >= TIMEOUTS:
+        return Escalation(level=2, reason=f"{late} time-outs")
+    if len(failed) >= FAILURES:
+        return Escalation(level=2, reason=f"it failed {len(failed)} times")
+    return Escalation(level=1 if failed else 0, reason=count(len(failed), "failure") if failed else "")
+
+
+def since_resumed(verification: Verification) -> list[Failure]:
+    """Return the failures that count since a person last let the task go on."""
+    # By their order, not by their times: machines have clocks of their own.
+    return [each for each in verification.failures[verification.resumed_after :] if each.counts]
+
+
+def _of(failures: Iterable[Failure], kind: FailureType) -> int:
+    return sum(each.type is kind for each in failures)
+
+
+def asks_person(verification: Verification) -> bool:
+    """Tell whether the task goes on only after a person has looked at it."""
+    return escalate(verification).level >= 2
+
+
+def needs_manual_review(verification: Verification) -> bool:
+    """Tell whether results came more than once in a form that can't be read."""
+    return _of(since_resumed(verification), FailureType.MALFORMED) > 1
+
+
+def retries_left(verification: Verification) -> int:
+    """Return how often the task may still be tried again by itself, after its last failure."""
+    last = verification.last_failure
+    failed = since_resumed(verification)
+    if last is None or not last.counts or last.type not in RETRIES:
+        return FAILURES - 1 - len(failed)
+    of_its_type = RETRIES[last.type].times - (_of(failed, last.type) - 1)
+    return max(0, min(of_its_type, FAILURES - len(failed)))
+
+
+def require_attempt(verification: Verification, *, tree: str, at: str) -> None:
+    """Refuse an attempt that must not begin now. Raises NotAllowedError."""
+    task, status = verification.spec.slug, verification.status
+    if status in FINISHED:
+        raise NotAllowedError(f"{task} is {verification.word}", remedy="phase-gate verify status")
+    if status is Status.VERIFYING:
+        raise NotAllowedError(
+            f"attempt {verification.attempt} of {task} waits for its verify command",
+            remedy=f"phase-gate verify run --task {task}",
+        )
+    if status is Status.REVIEWING and tree == verification.verified_tree:
+        raise NotAllowedError(
+            f"attempt {verification.attempt} of {task} waits for its reviewer",
+            remedy=f"phase-gate verify review verdict.yaml --task {task}, or change what is not right yet",
+        )
+    refuse_escalated(verification)
+    last = verification.last_failure
+    if last is None or last.type not in RETRIES or status not in (Status.FAILED, Status.REJECTED):
+        return
+    wait = RETRIES[last.type].delay - seconds_between(last.at, at)
+    if wait > 0:
+        raise NotAllowedError(
+            f"a time-out is tried again after {RETRIES[last.type].delay:.0f} s, and {wait:.0f} s of them are left",
+            remedy=f"wait {wait:.0f} s, then the same command again",
+        )
+
+
+def refuse_unchanged(verification: Verification, tree: str) -> None:
+    """Refuse a report of success on the very files that the last attempt failed with. Raises NotAllowedError."""
+    last = verification.last_failure
+    if last is None or last.recovered or not last.counts or last.type in ON_SAME_FILES or tree != last.tree:
+        return
+    if last.type is FailureType.VERIFY_FAILURE and (verification.spec.flaky or not last.started):
+        return
+    if verification.resumed_after == len(verification.failures):
+        return  # a person says that it was mended elsewhere
+    task = verification.spec.slug
+    raise NotAllowedError(
+        f"no file has changed since attempt {last.attempt} of {task} failed ({last.type}): it would fail again",
+        remedy=f"mend it first: phase-gate verify feedback --task {task}; or, if it was mended outside of the files,"
+        f' a person says so: phase-gate verify resume --task {task} --reason "..." --by NAME',
+    )
+
+
+def resume_command(wave: str) -> str:
+    """Return what a person types to let a halted wave go on; the tasks without one are a wave, too."""
+    named = f" --wave {shlex.quote(wave)}" if wave else ""
+    return f'phase-gate verify resume{named} --reason "..." --by NAME'
+
+
+def refuse_escalated(verification: Verification) -> None:
+    """Refuse to go on by itself where a person is asked. Raises NotAllowedError."""
+    escalation = escalate(verification)
+    if escalation.level >= 2:
+        task = verification.spec.slug
+        raise NotAllowedError(
+            f"{task} waits for a person: {escalation.reason}",
+            remedy=f'retry: phase-gate verify resume --task {task} --reason "..." --by NAME; investigate: phase-gate'
+            f" verify failures --task {task}; or skip: phase-gate verify skip --task {task} --kind KIND",
+        )
+
+
+# --- time
+
+
+def seconds_between(earlier: str, later: str) -> float:
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+
+
+def set_limits(spec: TaskSpec, configured: Mapping[str, float], given: Mapping[str, float | None]) -> dict[str, float]:
+    """Return the seconds of each step: from the call, else from the task, else from the project, else the usual."""
+    return {
+        step: _refuse_excess(
+            step,
+            next(
+                value
+                for value in (given.get(step), spec.timeouts.get(step), configured.get(step), DEFAULT_TIMEOUTS[step])
+                if value is not None
+            ),
+        )
+        for step in STEPS.values()
+    }
+
+
+def _refuse_excess(step: str, seconds: float) -> float:
+    most = MAX_TIMEOUTS[step]
+    if not 0 < seconds <= most:
+        raise UsageError(
+            f"{seconds:g} s is not a time that the {step} step may take",
+            remedy=f"give more than 0 and at most {most:g}",
+        )
+    return seconds
+
+
+def check_limit(step: str, seconds: float) -> float:
+    """Return the seconds; raises UsageError beyond the document's maximum."""
+    return _refuse_excess(step, seconds)
+
+
+def extend_limits(verification: Verification) -> dict[str, float]:
+    """Return the limits of the next attempt: twice as long for a step that was too slow, up to the maximum."""
+    limits, last = dict(verification.limits), verification.last_failure
+    if last is not None and last.type is FailureType.TIMEOUT:
+        step = STEPS[last.step]
+        limits[step] = min(2 * limits[step], MAX_TIMEOUTS[step])
+    return limits
+
+
+def late(verification: Verification, at: str) -> str:
+    """Say by how much the present step is late, or the whole gate; empty if it is not, or has no time limit."""
+    if verification.untimed or verification.status not in (Status.EXECUTING, Status.REVIEWING):
+        return ""
+    step = STEPS[verification.step]
+    began = verification.began_at
+    if verification.status is Status.REVIEWING:
+        assert verification.check is not None, "what is reviewed was verified"
+        began = verification.check.ended_at
+    took, limit = seconds_between(began, at), verification.limits[step]
+    if took > limit:
+        return f"the {step} step took {took:.0f} s, and has {limit:g} s"
+    total = seconds_between(verification.began_at, at)
+    return f"the gate took {total:.0f} s, and has {GATE_TIMEOUT:g} s" if total > GATE_TIMEOUT else ""
+
+
+#: Seconds that an attempt keeps beyond its time where others see it through a shared store: what a worker has written
+#: takes a while to arrive.
+MARGIN = 30.0
+
+
+def lease_ends(verification: Verification) -> float | None:
+    """Return when the task belongs to no worker any more, in seconds of the epoch; None: no worker has it, or for ever.
+
+    The attempt belongs to its worker for the time of its step, and after a failure for the time of another attempt.
+    """
+    status, last, limits = verification.status, verification.last_failure, verification.limits
+    if status is Status.EXECUTING:
+        since, seconds = verification.began_at, limits["executor"]
+    elif status is Status.VERIFYING:
+        since, seconds = verification.last_step_at, limits["verify"]
+    elif last is None or status not in NOT_PASSED:
+        return None
+    elif last.type is FailureType.TIMEOUT:
+        since, seconds = last.at, RETRIES[last.type].delay  # its worker has lost it
+    else:
+        since, seconds = last.at, limits["executor"]
+    if verification.untimed and (last is None or last.type is not FailureType.TIMEOUT or status not in NOT_PASSED):
+        return None
+    return datetime.fromisoformat(since).timestamp() + seconds
+
+
+def time_left(verification: Verification, at: str) -> float:
+    """Return the seconds that are left of the whole gate."""
+    return float("inf") if verification.untimed else GATE_TIMEOUT - seconds_between(verification.began_at, at)

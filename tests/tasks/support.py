@@ -1,0 +1,73 @@
+"""Events of a verify task, one function each, for tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phase_gate.codec import to_json
+from phase_gate.gate.events import apply
+from phase_gate.gate.state import NEW_STATE, Event, State
+from phase_gate.tasks.model import FailureType, TaskSpec, Verification, find_verification
+from phase_gate.workflow.settings import DEFAULT_TIMEOUTS
+
+AT = "2026-01-26T14:00:00.000Z"
+
+SPEC = TaskSpec(name="Task 3: Create PlannerId", files=("a.py",), action="make it", verify="pytest a", done="2 tests")
+
+
+def at(seconds: float) -> str:
+    """Return a time so long after the beginning."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    return f"2026-01-26T{14 + hours:02}:{minutes:02}:{rest:06.3f}Z"
+
+
+def story(*events: Event) -> State:
+    state = NEW_STATE
+    for event in events:
+        state = apply(state, event)
+    return state
+
+
+def task(*events: Event) -> Verification:
+    verification = find_verification(story(*events))
+    assert verification is not None
+    return verification
+
+
+def taken(spec: TaskSpec = SPEC, **data: Any) -> Event:
+    document = {"spec": to_json(spec), "limits": dict(DEFAULT_TIMEOUTS), "rules": "rules", **data}
+    return Event(kind="task-taken", data=document, at=AT)
+
+
+def began(attempt: int = 1, *, when: str = AT) -> Event:
+    return Event(kind="attempt-began", data={"attempt": attempt}, at=when)
+
+
+def reported(status: str = "success", *, when: str = AT, met: bool = True, **more: Any) -> Event:
+    result = {"status": status, "task_name": SPEC.name, "files_modified": [], "done_criteria_met": met, **more}
+    return Event(kind="executor-reported", data={"result": result, "by": "eve", "tree": "T", "kept": "k"}, at=when)
+
+
+def check(*, run: str = "1", exit_code: int = 0, when: str = AT, **more: Any) -> tuple[Event, Event]:
+    began = {"id": run, "command": SPEC.verify, "tree": "T", "limit": 120.0}
+    ended = {**began, "at": when, "after": "T", "how": "ended", "exit_code": exit_code, "seconds": 1.0, **more}
+    return Event(kind="verify-started", data=began, at=when), Event(kind="verify-ran", data={"check": ended}, at=when)
+
+
+def reviewed(verdict: str, *, when: str = AT, **more: Any) -> Event:
+    said = {"verdict": verdict, "task_name": SPEC.name, "confidence": "HIGH", "findings": ["f"], **more}
+    return Event(kind="reviewed", data={"verdict": said, "by": "ann", "tree": "T"}, at=when)
+
+
+def failed(kind: FailureType, *, step: int, when: str = AT, **more: Any) -> Event:
+    failure = {"type": str(kind), "step": step, "error": "it broke", "tree": "T", **more}
+    return Event(kind="attempt-failed", data={"failure": failure}, at=when)
+
+
+def exited() -> Event:
+    return Event(kind="phase-exited", data={"phase": "VERIFICATION", "next": "DONE", "forced": False}, at=AT)
+
+
+def approved() -> tuple[Event, ...]:
+    return (taken(), began(), reported(), *check(), reviewed("APPROVED"), exited())

@@ -1,0 +1,137 @@
+"""Artifacts of a pipeline: what is looked at, what counts as the same, what is lacking."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phase_gate.tasks.artifacts import digest_of, look_at
+from phase_gate.tasks.handins import RootCause
+from phase_gate.workflow.model import Artifact
+
+WORDS = "The post office sells parcels at its counter, and a clerk reads the price off the screen."
+SCHEMA = {"type": "object", "required": ["total"], "properties": {"total": {"type": "integer"}}}
+
+
+def artifact(path: str = "plan.md", **changes: Any) -> Artifact:
+    return Artifact(name="plan", path=path, **changes)
+
+
+def problem(root: Path, described: Artifact) -> str:
+    return "; ".join(look_at(root, described).problems)
+
+
+def test_nothing_is_there(tmp_path: Path) -> None:
+    seen = look_at(tmp_path, artifact())
+    assert (seen.files, seen.digest, seen.problems) == ((), "", ())
+    (tmp_path / "plan.md").mkdir()  # a folder is no artifact
+    assert look_at(tmp_path, artifact()).files == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "changes", "words"),
+    [
+        pytest.param(WORDS, {"min_words": 10}, "", id="enough"),
+        pytest.param(WORDS, {"min_words": 40}, "different words of text, at least 40", id="too-short"),
+        pytest.param("plan " * 500, {"min_words": 2}, "1 different word", id="one-word-very-often"),
+        pytest.param("", {}, "0 different words", id="empty"),
+        pytest.param("# Plan\n\nTODO\n", {"min_words": 2}, "1 different word", id="nobody-has-written-it-yet"),
+        pytest.param("# Plan\n\n{describe the plan here}\n", {}, "a template's text is still in it", id="a-template"),
+        pytest.param("Decision: approved\n", {"pattern": r"(?m)^Decision: approved$"}, "", id="says-so"),
+        pytest.param(
+            "Decision: not approved\n",
+            {"pattern": r"(?m)^Decision: approved$"},
+            "it has no text that fits",
+            id="does-not",
+        ),
+        pytest.param("Well.\n\n  **decision:** approved.\n", {"line": "Decision: approved"}, "", id="has-the-line"),
+        pytest.param(
+            "Decision: approved if paid\n", {"line": "Decision: approved"}, "it has no line", id="another-line"
+        ),
+        pytest.param("> Decision: approved\n", {"line": "Decision: approved"}, "it has no line", id="a-quoted-line"),
+        pytest.param(
+            '{"failed_phase": "A", "summary": "<what happened, in a sentence>", "root_cause": "x", '
+            '"requires_phase_rewind_to": null}',
+            {"schema": "root-cause"},
+            "a template's text is still in it",
+            id="a-record-that-was-not-filled-in",
+        ),
+        pytest.param(b"\xff\xfe", {}, "no UTF-8 text", id="no-text"),
+        pytest.param("x" * (1024 * 1024 + 1), {}, "larger than 1 MiB", id="too-large"),
+        pytest.param("{", {"schema": "root-cause"}, "no JSON", id="no-json"),
+        pytest.param('{"a": 1, "a": 2}', {"schema": "root-cause"}, "a key comes twice", id="a-key-twice"),
+        pytest.param("[" * 100_000, {"schema": "root-cause"}, "nested too deep", id="nested-too-deep"),
+        pytest.param("{}", {"schema": "root-cause"}, "failed_phase is missing", id="not-what-the-schema-says"),
+    ],
+)
+def test_what_an_artifact_lacks(tmp_path: Path, content: str | bytes, changes: dict[str, Any], words: str) -> None:
+    (tmp_path / "plan.md").write_bytes(content if isinstance(content, bytes) else content.encode())
+    found = problem(tmp_path, artifact(**changes))
+    assert (words in found) if words else not found
+
+
+def test_our_own_schemas_give_what_stands_in_the_file(tmp_path: Path) -> None:
+    record = {"failed_phase": "audit", "summary": "s", "root_cause": "r", "requires_phase_rewind_to": None}
+    (tmp_path / "plan.md").write_text(json.dumps(record))
+    assert isinstance(look_at(tmp_path, artifact(schema="root-cause")).document, RootCause)
+
+
+@pytest.mark.parametrize(
+    ("schema", "document", "words"),
+    [
+        pytest.param(SCHEMA, {"total": 3}, "", id="fits"),
+        pytest.param(SCHEMA, {"total": "3"}, "$.total: '3' is not of type 'integer'", id="does-not-fit"),
+        pytest.param({"type": "nonsense"}, {}, "numbers.json is no JSON Schema", id="no-schema"),
+        pytest.param(None, {}, "numbers.json", id="schema-is-not-there"),
+    ],
+)
+def test_a_schema_of_the_project(tmp_path: Path, schema: object, document: object, words: str) -> None:
+    if schema is not None:
+        (tmp_path / "numbers.json").write_text(json.dumps(schema))
+    (tmp_path / "plan.md").write_text(json.dumps(document))
+    found = problem(tmp_path, artifact(schema="numbers.json"))
+    assert (words in found) if words else not found
+
+
+def test_without_the_extra_a_schema_of_the_project_is_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    (tmp_path / "numbers.json").write_text(json.dumps(SCHEMA))
+    (tmp_path / "plan.md").write_text('{"total": 3}')
+    assert "pytest-phase-gate[pipeline]" in problem(tmp_path, artifact(schema="numbers.json"))
+
+
+def test_a_glob_finds_several_and_all_of_them_count(tmp_path: Path) -> None:
+    described = artifact("roles/*.md", min_words=5)
+    (tmp_path / "roles").mkdir()
+    (tmp_path / "roles" / "a.md").write_text(WORDS)
+    one = look_at(tmp_path, described)
+    assert (one.files, one.problems) == (("roles/a.md",), ())
+    (tmp_path / "roles" / "b.md").write_text("short")
+    both = look_at(tmp_path, described)
+    assert both.files == ("roles/a.md", "roles/b.md")
+    assert both.problems == ("roles/b.md: 1 different word of text, at least 5 are wanted",)
+    assert both.digest != one.digest
+
+
+def test_what_makes_a_new_version(tmp_path: Path) -> None:
+    file = tmp_path / "plan.md"
+    file.write_text(WORDS)
+    first = digest_of(tmp_path, artifact())
+    file.write_text(WORDS.replace(" ", "\n   ") + "\n\n")
+    assert digest_of(tmp_path, artifact()) == first, "wrapped otherwise"
+    file.write_text(WORDS.replace("clerk", "Clerk"))
+    assert digest_of(tmp_path, artifact()) != first
+    file.unlink()
+    assert digest_of(tmp_path, artifact()) == ""
+
+
+def test_our_own_folder_is_none_of_it(tmp_path: Path) -> None:
+    (tmp_path / ".phase-gate").mkdir()
+    (tmp_path / ".phase-gate" / "plan.md").write_text(WORDS)
+    assert look_at(tmp_path, artifact("**/plan.md")).files == ()

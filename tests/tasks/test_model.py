@@ -1,0 +1,254 @@
+"""The verification gate as tables: which status follows which, and what each event makes of a task."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from phase_gate.codec import to_json
+from phase_gate.gate.codec import state_from_json, state_to_json
+from phase_gate.gate.events import apply
+from phase_gate.gate.parts import PARTS, VERIFICATION
+from phase_gate.gate.state import NEW_STATE, Event, State
+from phase_gate.tasks.events import advance, move
+from phase_gate.tasks.model import (
+    TRANSITIONS,
+    Check,
+    FailureType,
+    Status,
+    TaskSpec,
+    Verification,
+    doubts,
+    find_verification,
+    is_same_command,
+)
+from phase_gate.tasks.show import progress_bar
+from phase_gate.values import replace
+from tests.tasks.support import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken, task
+
+#: What the document draws, with the ways to and from BLOCKED, to SKIPPED, and back from APPROVED before its commit.
+DRAWN = {
+    ("PENDING", "EXECUTING"),
+    ("EXECUTING", "VERIFYING"),
+    ("VERIFYING", "REVIEWING"),
+    ("REVIEWING", "APPROVED"),
+    ("EXECUTING", "FAILED"),
+    ("VERIFYING", "FAILED"),
+    ("REVIEWING", "REJECTED"),
+    ("FAILED", "EXECUTING"),
+    ("REJECTED", "EXECUTING"),
+    ("EXECUTING", "BLOCKED"),
+    ("BLOCKED", "EXECUTING"),
+    ("APPROVED", "REJECTED"),
+    *((status, "SKIPPED") for status in Status if status not in ("APPROVED", "SKIPPED")),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(Status, Status)))
+def test_only_what_is_drawn_follows(before: Status, after: Status) -> None:
+    verification = Verification(spec=SPEC, taken_at=AT, status=before)
+    assert (after in TRANSITIONS[before]) is ((before, after) in DRAWN)
+    if (before, after) in DRAWN:
+        assert move(verification, after).status is after
+    else:
+        with pytest.raises(ValueError, match="can't follow"):
+            move(verification, after)
+
+
+#: A way to each status, and what can't happen there.
+WAYS: dict[Status, tuple[Event, ...]] = {
+    Status.PENDING: (taken(),),
+    Status.EXECUTING: (taken(), began()),
+    Status.VERIFYING: (taken(), began(), reported()),
+    Status.REVIEWING: (taken(), began(), reported(), *check()),
+    Status.APPROVED: approved(),
+    Status.FAILED: (taken(), began(), failed(FailureType.EXECUTION_FAILURE, step=1)),
+    Status.REJECTED: (
+        *(taken(), began(), reported(), *check()),
+        *(reviewed("REJECTED"), failed(FailureType.ARCHITECT_REJECTION, step=3)),
+    ),
+    Status.BLOCKED: (taken(), began(), reported("blocked")),
+    Status.SKIPPED: (
+        taken(),
+        Event(kind="verification-skipped", data={"mark": "forced", "skip_kind": "", "reason": "r", "by": "b"}, at=AT),
+    ),
+}
+
+
+@pytest.mark.parametrize("status", Status)
+def test_each_status_is_reached_by_its_events_and_survives_json(status: Status) -> None:
+    state = story(*WAYS[status])
+    found = find_verification(state)
+    assert found is not None
+    assert found.status is status
+    assert state_from_json(state_to_json(state)) == state
+
+
+@pytest.mark.parametrize(
+    ("status", "event"),
+    [
+        pytest.param(Status.PENDING, reported(), id="a-report-before-the-attempt"),
+        pytest.param(Status.EXECUTING, check()[0], id="a-verify-run-without-a-report"),
+        pytest.param(Status.VERIFYING, reviewed("APPROVED"), id="a-verdict-without-a-verify-run"),
+        pytest.param(Status.VERIFYING, Event(kind="committed", data={"commit": "1"}, at=AT), id="a-commit-too-early"),
+        pytest.param(Status.FAILED, reported(), id="a-report-of-an-attempt-that-is-over"),
+        pytest.param(Status.APPROVED, began(2), id="an-attempt-of-what-is-approved"),
+        pytest.param(Status.APPROVED, taken(), id="what-has-begun-is-not-taken-again"),
+        pytest.param(Status.SKIPPED, began(), id="an-attempt-of-what-was-skipped"),
+    ],
+)
+def test_what_can_not_happen_raises(status: Status, event: Event) -> None:
+    with pytest.raises(ValueError, match=r"follow|not|taken once more"):
+        apply(story(*WAYS[status]), event)
+
+
+def test_the_phase_exits_only_from_a_review() -> None:
+    exited = Event(kind="phase-exited", data={"phase": "VERIFICATION", "next": "DONE", "forced": False}, at=AT)
+    with pytest.raises(ValueError, match="APPROVED can't follow VERIFYING"):
+        apply(story(*WAYS[Status.VERIFYING]), exited)
+
+
+@pytest.mark.parametrize(
+    ("status", "drawn"),
+    [
+        (Status.PENDING, "[--------] Step 1/3"),
+        (Status.EXECUTING, "[#-------] Step 1/3"),
+        (Status.VERIFYING, "[####----] Step 2/3"),
+        (Status.REVIEWING, "[#######-] Step 3/3"),
+        (Status.APPROVED, "[########] Step 3/3"),
+        (Status.SKIPPED, "[--------] Step 1/3"),
+    ],
+    ids=str,
+)
+def test_the_progress_bar(status: Status, drawn: str) -> None:
+    assert progress_bar(task(*WAYS[status])) == f"Gate Progress: {drawn}"
+
+
+def test_no_event_comes_without_a_task() -> None:
+    for kind in PARTS[VERIFICATION].kinds:
+        if kind != "task-taken":
+            with pytest.raises(ValueError, match="without a task"):
+                advance(None, Event(kind=kind, data={}, at=AT))
+
+
+def test_an_attempt_has_no_evidence_of_the_one_before() -> None:
+    state = story(*WAYS[Status.REJECTED], began(2))
+    found = find_verification(state)
+    assert found is not None
+    assert (found.attempt, found.report, found.check, found.review) == (2, None, None, None)
+
+
+def test_a_verify_run_that_proves_nothing_stays_where_it_is() -> None:
+    state = story(taken(), began(), reported(), *check(exit_code=0, problems=[["no-tests", "no test ran"]]))
+    found = find_verification(state)
+    assert found is not None
+    assert found.status is Status.VERIFYING
+
+
+def test_another_verify_run_can_not_end_this_one() -> None:
+    started, _ = check()
+    ended = check(run="other")[1]
+    with pytest.raises(ValueError, match="another run"):
+        story(taken(), began(), reported(), started, ended)
+
+
+def failures_after(*events: Event) -> list[tuple[str, bool, str]]:
+    verification = find_verification(story(*events))
+    assert verification is not None
+    return [(each.type, each.recovered, each.resolution) for each in verification.failures]
+
+
+def test_a_failure_is_recovered_once_a_later_attempt_comes_past_its_step() -> None:
+    way = (taken(), began(), reported(), *check(exit_code=1), failed(FailureType.VERIFY_FAILURE, step=2))
+    assert failures_after(*way) == [("VERIFY_FAILURE", False, "")]
+    retried = (*way, began(2), reported(resolution="waits longer"))
+    assert failures_after(*retried) == [("VERIFY_FAILURE", False, "")]
+    assert failures_after(*retried, *check(run="2")) == [("VERIFY_FAILURE", True, "waits longer")]
+
+
+def test_a_malformed_verdict_leaves_the_review_open() -> None:
+    way = (*WAYS[Status.REVIEWING], failed(FailureType.MALFORMED, step=3))
+    state = story(*way)
+    found = find_verification(state)
+    assert found is not None
+    assert found.status is Status.REVIEWING
+    assert failures_after(*way, reviewed("APPROVED")) == [("MALFORMED", True, "a verdict that can be read")]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "flags", "weak"),
+    [
+        pytest.param({"confidence": "HIGH"}, [], (), id="strong"),
+        pytest.param({"confidence": "MEDIUM"}, [], ("confidence is MEDIUM",), id="less-confidence"),
+        pytest.param({"confidence": "HIGH", "concerns": ["slow"]}, [], ("concern: slow",), id="a-concern"),
+        pytest.param({"confidence": "HIGH"}, ["ran twice"], ("ran twice",), id="a-flag-of-the-verify-run"),
+    ],
+)
+def test_a_weak_pass_says_why(verdict: dict[str, Any], flags: list[str], weak: tuple[str, ...]) -> None:
+    state: State = story(taken(), began(), reported(), *check(flags=flags), reviewed("APPROVED", **verdict))
+    found = find_verification(state)
+    assert found is not None
+    assert found.weak_because == weak
+
+
+def test_an_older_state_without_the_field_is_read() -> None:
+    assert find_verification(state_from_json(state_to_json(NEW_STATE))) is None
+
+
+def test_a_task_that_waits_may_be_taken_with_another_text() -> None:
+    other = TaskSpec(name=SPEC.name, files=("b.py",), action="a", verify="pytest b", done="d")
+    again = Event(kind="task-taken", data={"spec": to_json(other), "limits": {}}, at=AT)
+    found = find_verification(story(taken(), again))
+    assert found is not None
+    assert found.spec == other
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"exit_code": 1}, {"how": "timed-out"}, {"problems": (("no-tests", ""),)}, {"how": "interrupted"}],
+    ids=["exit-code", "time-out", "a-problem", "interrupted"],
+)
+def test_a_check_passes_only_with_nothing_against_it(change: dict[str, Any]) -> None:
+    good = Check(id="1", command="c", at=AT, tree="t", how="ended", exit_code=0)
+    assert good.passes
+    assert not replace(good, **change).passes
+
+
+@pytest.mark.parametrize(
+    ("claimed", "command", "same"),
+    [
+        pytest.param("pytest -q a.py", "pytest -q a.py", True, id="the-same"),
+        pytest.param(" pytest  -q a.py\n", "pytest -q a.py", True, id="spaces"),
+        pytest.param("pytest -k 'a or b'", 'pytest -k "a or b"', True, id="other-quotes"),
+        pytest.param("`pytest a.py`", "pytest a.py", True, id="marks-of-code"),
+        pytest.param("$ pytest a.py", "pytest a.py", True, id="a-prompt"),
+        pytest.param("tsc && \\\n  npm test", "tsc && npm test", True, id="two-lines"),
+        pytest.param("echo it's", "echo  it's", True, id="no-words-of-a-shell"),
+        pytest.param("pytest", "pytest a.py", False, id="less-of-it"),
+        pytest.param("pytest a.py || true", "pytest a.py", False, id="more-of-it"),
+        pytest.param("pytest 'a b'", "pytest a b", False, id="quotes-that-matter"),
+        pytest.param("npm test", "pytest a.py", False, id="another-one"),
+        pytest.param("echo it's", "echo its", False, id="another-text"),
+    ],
+)
+def test_which_commands_are_one(claimed: str, command: str, same: bool) -> None:
+    assert is_same_command(claimed, command) is same
+
+
+@pytest.mark.parametrize(
+    ("status", "verification", "said"),
+    [
+        pytest.param("success", {"command": "pytest a", "exit_code": 0}, [], id="an-honest-claim"),
+        pytest.param("success", {"command": "true", "exit_code": 0}, ["another command"], id="another-command"),
+        pytest.param("success", {"command": "pytest a", "exit_code": 3}, ["claims exit code 3"], id="another-code"),
+        pytest.param("success", {"command": "", "exit_code": -9}, ["another command", "code -9"], id="both"),
+        pytest.param("failure", {"command": "pytest b", "exit_code": 1}, [], id="a-failure-claims-nothing"),
+        pytest.param("failure", None, [], id="no-claim"),
+    ],
+)
+def test_what_speaks_against_a_report(status: str, verification: object, said: list[str]) -> None:
+    found = doubts({"status": status, "verification": verification}, "pytest a")
+    assert len(found) == len(said)
+    assert all(part in text for part, text in zip(said, found, strict=True))

@@ -1,0 +1,238 @@
+"""`verify next`: the next task of the list for one worker of many, with a state folder alone and with a store."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.stores.in_memory import Server
+from tests.support import Sample
+from tests.tasks.fleet import Fleet, part
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(params=["folder", "store"])
+def fleet(request: pytest.FixtureRequest, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    monkeypatch.setattr("phase_gate.tasks.next_task.time.sleep", lambda seconds: None)
+    return Fleet(sample, monkeypatch, None if request.param == "folder" else Server())
+
+
+def test_each_worker_gets_another_task_in_the_order_of_the_list(fleet: Fleet) -> None:
+    a, b = fleet.machine("a"), fleet.machine("b")
+    assert a.next("ann") == "no-task"
+    assert a.take_list(part(1), part(2), part(3, depends_on=["part 1"])).code == 0
+    assert [a.next("ann"), b.next("bob"), b.next("cem")] == ["part-1", "part-2", "waiting"]
+    listed = b.call("verify", "status")
+    assert listed.has("part-1", "EXECUTING", "ann since", "bob since")
+    assert a.status("part-2")["worker"] == "bob"
+
+
+def test_start_without_a_name_is_the_same_call(fleet: Fleet) -> None:
+    a, b = fleet.machine("a"), fleet.machine("b")
+    a.take_list(part(1), part(2))
+    assert a.call("verify", "start", "--by", "ann").code == 0
+    assert b.call("verify", "start").has("part 2 (part-2), attempt 1")
+    assert a.status("part-1")["worker"] == "ann"
+    assert a.status("part-2")["worker"] is None
+    assert a.call("verify", "next", "--task", "part-1").code == 2
+
+
+def test_what_depends_on_a_task_begins_when_that_is_approved(fleet: Fleet) -> None:
+    a, b = fleet.machine("a"), fleet.machine("b")
+    a.take_list(part(1), part(2, depends_on=["part 1"]))
+    assert a.next("ann") == "part-1"
+    for step in (a.report("part-1", "ann"), a.verify("part-1")):
+        assert b.next("bob") == "waiting"
+        assert step.code == 0, step
+    assert a.call("verify", "bundle", "--task", "part-1").code == 0
+    assert a.review("part-1", "rev").code == 0
+    assert b.next("bob") == "part-2"
+    assert b.report("part-2", "bob").code == 0
+    assert b.verify("part-2").code == 0
+    assert b.call("verify", "bundle", "--task", "part-2").code == 0
+    assert b.review("part-2", "rev").code == 0
+    ended = a.call("verify", "next", "--by", "ann")
+    assert ended.code == 13
+    assert ended.has("every task is finished")
+
+
+def test_a_wave_begins_after_the_one_before(fleet: Fleet) -> None:
+    a = fleet.machine("a")
+    a.take_list(part(1, wave="one"), part(2, wave="two"))
+    assert a.next("ann") == "part-1"
+    assert a.next("bob") == "waiting"
+    assert a.next("bob", "--wave", "two") == "part-2"
+    assert a.next("bob", "--wave", "three") == "no-task"
+
+
+@pytest.mark.criterion("VG-13")
+@pytest.mark.criterion("VG-14")
+def test_a_late_worker_loses_its_task(fleet: Fleet) -> None:
+    a, b = fleet.machine("a"), fleet.machine("b")
+    a.take_list(part(1))
+    assert a.next("ann") == "part-1"
+    assert b.next("bob") == "waiting"
+    fleet.wait(290)
+    assert b.next("bob") == "waiting"
+    assert b.status("part-1")["gate_status"] == "EXECUTING"
+    fleet.wait(50)
+    # The failure is on the record, and a time-out is tried again after 30 s.
+    assert b.next("bob") == "waiting"
+    failed = b.status("part-1")
+    assert failed["gate_status"] == "FAILED"
+    assert [each["type"] for each in failed["previous_failures"]] == ["TIMEOUT"]
+    fleet.wait(70)
+    assert b.next("bob") == "part-1"
+    taken = b.status("part-1")
+    assert (taken["worker"], taken["attempt"], taken["gate_status"]) == ("bob", 2, "EXECUTING")
+    late = a.report("part-1", "ann")
+    assert late.code == 13
+    assert late.has("bob has attempt 2 of part-1")
+    assert b.report("part-1", "bob").code == 0
+
+
+@pytest.mark.criterion("VG-15")
+def test_two_late_workers_are_enough_for_a_person_to_look(fleet: Fleet) -> None:
+    a = fleet.machine("a")
+    a.take_list(part(1))
+    for name in ("ann", "bob"):
+        assert a.next(name) == "part-1"
+        fleet.wait(1300)
+        last = a.next("cem")
+        fleet.wait(70)
+    assert last == "needs-person"
+    ran = a.call("verify", "next", "--by", "cem")
+    assert ran.code == 12
+
+
+def test_a_worker_that_dies_before_its_verify_run_loses_the_task(fleet: Fleet) -> None:
+    a, b = fleet.machine("a"), fleet.machine("b")
+    a.take_list(part(1))
+    assert a.next("ann") == "part-1"
+    assert a.report("part-1", "ann").code == 0
+    assert b.next("bob") == "waiting"
+    fleet.wait(160)
+    assert b.next("bob") == "waiting"
+    failure = b.status("part-1")["previous_failures"][0]
+    assert (failure["type"], failure["step"]) == ("TIMEOUT", 2)
+
+
+def test_what_failed_stays_with_its_worker_for_the_time_of_an_attempt(fleet: Fleet) -> None:
+    a, b = fleet.machine("a"), fleet.machine("b")
+    a.take_list(part(1))
+    assert a.next("ann") == "part-1"
+    said = {"status": "failure", "task_name": "part 1", "error": "no idea"}
+    assert a.call("verify", "executor", a.paper("result", said), "--by", "ann").code == 10
+    assert b.next("bob") == "waiting"
+    fleet.wait(290)
+    assert b.next("bob") == "waiting"
+    fleet.wait(50)
+    assert b.next("bob") == "part-1"
+    assert b.status("part-1")["worker"] == "bob"
+
+
+def test_people_without_a_time_limit_keep_their_task(fleet: Fleet) -> None:
+    a = fleet.machine("a")
+    a.call("verify", "start", "--untimed", "--task-file", a.paper("list", [part(1), part(2)]))
+    assert a.next("ann") == "part-1"
+    fleet.wait(100_000)
+    assert a.next("bob") == "part-2"
+    assert a.next("cem") == "waiting"
+
+
+def test_a_report_of_another_worker_is_refused(fleet: Fleet) -> None:
+    a = fleet.machine("a")
+    a.take_list(part(1))
+    assert a.next("ann") == "part-1"
+    refused = a.report("part-1", "bob")
+    assert refused.code == 13
+    assert refused.has("ann has attempt 1 of part-1", "the report is bob's")
+    assert a.report("part-1", "Ann").code == 0
+
+
+def test_a_worker_may_wait_for_a_task(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = fleet.machine("a"), fleet.machine("b")
+    a.take_list(part(1), part(2, depends_on=["part 1"]))
+    assert a.next("ann") == "part-1"
+
+    def finish(seconds: float) -> None:
+        monkeypatch.setattr("phase_gate.tasks.next_task.time.sleep", lambda seconds: None)
+        skip = ("--kind", "unavailable", "--reason", "the service is down", "--by", "mara")
+        assert a.call("verify", "skip", "--task", "part-1", *skip).code == 0
+
+    monkeypatch.setattr("phase_gate.tasks.next_task.time.sleep", finish)
+    assert b.next("bob", "--wait", "10m") == "part-2"
+    assert b.call("verify", "next", "--wait", "soon").code == 2
+
+
+# --- only with a store
+
+
+@pytest.fixture
+def shared(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    return Fleet(sample, monkeypatch, Server())
+
+
+def test_a_wave_goes_on_although_the_clock_of_the_person_is_slow(shared: Fleet) -> None:
+    a, b = shared.machine("a"), shared.machine("b", hours=-1)
+    a.take_list(part(1), part(2), part(3), part(4))
+    for number in (1, 2, 3):
+        said = {"status": "failure", "task_name": f"part {number}", "error": "no idea"}
+        a.call("verify", "executor", a.paper("result", said))
+    assert a.next("ann") == "needs-person"
+    assert b.call("verify", "resume", "--reason", "the registry is back", "--by", "mara").code == 0
+    assert a.next("ann") == "part-4"
+
+
+def test_files_are_compared_with_those_where_the_task_is_worked_on(shared: Fleet) -> None:
+    a, b = shared.machine("a"), shared.machine("b")
+    a.take_list(part(1), part(2))
+    # What a person committed since is no work of bob's.
+    (b.root / "src.py").write_text("VALUE = 2\n", encoding="utf-8")
+    assert b.next("bob") == "part-1"
+    assert b.report("part-1", "bob").code == 0
+    assert b.verify("part-1").code == 0
+    assert b.status("part-1")["gate_status"] == "REVIEWING"
+    # In the same work tree they are remembered once: a second attempt hides nothing of the first.
+    assert b.next("bob") == "part-2"
+    (b.root / "src.py").write_text("VALUE = 3\n", encoding="utf-8")
+    said = {"status": "failure", "task_name": "part 2", "error": "no idea"}
+    assert b.call("verify", "executor", b.paper("result", said), "--by", "bob").code == 10
+    assert b.call("verify", "start", "--task", "part-2", "--by", "bob").code == 0
+    assert b.report("part-2", "bob").code == 0
+    ran = b.verify("part-2")
+    assert ran.has("files-listed"), ran
+
+
+def test_a_report_from_another_work_tree_is_refused(shared: Fleet) -> None:
+    a, b = shared.machine("a"), shared.machine("b")
+    a.take_list(part(1))
+    assert a.next("ann") == "part-1"
+    assert b.report("part-1", "ann").has("in another work tree")
+    assert a.report("part-1", "ann").code == 0
+    (b.root / "part_1.py").unlink()
+    refused = b.verify("part-1")
+    assert refused.code == 13
+    assert refused.has("these are not the files that ann reported")
+    assert a.verify("part-1").code == 0
+
+
+def test_the_one_that_comes_second_gets_the_next_one(shared: Fleet) -> None:
+    a, b = shared.machine("a"), shared.machine("b")
+    a.take_list(part(1), part(2))
+    b.call("verify", "status")
+    assert shared.server is not None
+    shared.server.before_append = lambda: faster.append(b.next("bob"))
+    faster: list[str] = []
+    assert a.next("ann") == "part-2"
+    assert faster == ["part-1"]
+
+
+def test_a_task_that_cannot_be_trusted_is_not_handed_out(shared: Fleet) -> None:
+    a, b = shared.machine("a"), shared.machine("b")
+    a.take_list(part(1), part(2))
+    assert shared.server is not None
+    rows = shared.server.rows["part-1"]
+    rows[-1] = rows[-1].replace(b"write part_1.py", b"write part_9.py")
+    assert b.next("bob") == "part-2"
+    assert b.call("verify", "status").code == 11

@@ -1,0 +1,320 @@
+"""Votes, records, audits, attempts and ways of a pipeline: one table a rule."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from phase_gate.codec import from_json, to_json
+from phase_gate.config.files import load_shipped_workflow
+from phase_gate.errors import DocumentError, VoteError
+from phase_gate.tasks.artifacts import Drifted, SeenArtifact, SeenProject, fault_of
+from phase_gate.tasks.evidence import measure_drift, problem_of_record
+from phase_gate.tasks.handins import parse_vote, read_audit, read_root_cause, read_snapshot
+from phase_gate.tasks.pipeline import Failure, Pipeline, PipelineFiles, Request, Vote, count_votes
+from phase_gate.tasks.routing import due_requests, entry_data, following, why_stuck
+from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS
+from phase_gate.workflow.model import Artifact
+from tests.conftest import ROOT
+
+WORKFLOW = load_shipped_workflow("pipeline")
+PHASES = {phase.name: phase for phase in WORKFLOW.phases}
+SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"
+ON = {"plan": "d1"}
+
+
+def vote(by: str, choice: Any = "approve", confidence: float = 1.0, **changes: Any) -> Vote:
+    return Vote(**{"by": by, "vote": choice, "confidence": confidence, "phase": "P", "attempt": 1, "on": ON, **changes})
+
+
+@pytest.mark.parametrize(
+    ("votes", "score", "voters"),
+    [
+        pytest.param([], None, 0, id="no-votes-no-score"),
+        pytest.param([vote("ann")], 1.0, 1, id="approve-weighs-1"),
+        pytest.param([vote("ann", "conditional")], 0.5, 1, id="conditional-weighs-half"),
+        pytest.param([vote("ann", "reject")], 0.0, 1, id="reject-weighs-nothing-and-is-a-vote"),
+        pytest.param(
+            [vote("ann", confidence=0.9), vote("bob", "conditional", 0.8)], 0.65, 2, id="mean-times-confidence"
+        ),
+        pytest.param([vote("ann", "reject"), vote("Ann")], 1.0, 1, id="one-vote-a-name-the-last-counts"),
+        pytest.param([vote("ann", on={"plan": "d0"})], None, 0, id="another-version"),
+        pytest.param([vote("ann", on={"plan": "d1", "more": "d2"})], None, 0, id="more-than-what-is-asked"),
+        pytest.param([vote("ann", attempt=2)], None, 0, id="another-attempt"),
+        pytest.param([vote("ann", phase="Q")], None, 0, id="another-phase"),
+        pytest.param([vote("ann"), vote("ann", on={"plan": "d0"})], None, 0, id="the-last-was-on-another-version"),
+    ],
+)
+def test_what_votes_come_to(votes: list[Vote], score: float | None, voters: int) -> None:
+    tally = count_votes(votes, phase="P", attempt=1, on=ON)
+    assert (tally.score, len(tally.counted)) == (score, voters)
+
+
+def test_nothing_is_agreed_on_what_is_not_there() -> None:
+    assert count_votes([vote("ann", on={"plan": ""})], phase="P", attempt=1, on={"plan": ""}).score is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("vote: approve\nconfidence: 1\n", "'by' is missing"),
+        ("vote: yes\nconfidence: 1\nby: ann\n", "vote can't be 'yes'"),
+        ("vote: approve\nconfidence: 1.1\nby: ann\n", "confidence can't be 1.1"),
+        ("vote: approve\nconfidence: -1\nby: ann\n", "confidence can't be -1"),
+        ('vote: approve\nconfidence: "1"\nby: ann\n', "confidence has to be a number"),
+        ("vote: approve\nconfidence: true\nby: ann\n", "confidence has to be a number"),
+        ("vote: reject\nconfidence: 1\nby: ann\n", "a vote to reject needs a reason"),
+        ("vote: conditional\nconfidence: 1\nby: ann\nreason: ' '\n", "reason is blank"),
+        ("vote: approve\nconfidence: 1\nby: ann\nweight: 5\n", "unknown key 'weight'"),
+        ("vote: approve\nvote: reject\n", ""),
+        ("- approve\n", ""),
+    ],
+)
+def test_a_vote_that_is_not_plainly_one_is_refused(text: str, words: str) -> None:
+    with pytest.raises((VoteError, DocumentError)) as caught:
+        parse_vote(text, "vote.yaml")
+    assert words in str(caught.value)
+
+
+def test_a_vote_in_full() -> None:
+    text = "vote: reject\nconfidence: 0.5\nby: Ann  Bee\nreason: too\n  vague\nphase: architecture\nversion: abc\n"
+    ballot = parse_vote(text, "vote.yaml")
+    assert (ballot.vote, ballot.confidence, ballot.by, ballot.reason) == ("reject", 0.5, "Ann Bee", "too vague")
+    assert (ballot.phase, ballot.version) == ("ARCHITECTURE", "abc")
+
+
+# --- documents, held against their published schemas
+
+RECORD = {"failed_phase": "AUDIT", "summary": "s", "root_cause": "r", "requires_phase_rewind_to": None}
+FINDING = {"id": "A-1", "severity": "blocking", "kind": "security", "title": "t"}
+AUDIT = {"summary": "s", "findings": [FINDING]}
+SNAPSHOT = {"tree": "t", "task": "d", "cycle": 1, "phase": "P", "attempt": 1, "at": "now", "files": 3}
+
+READERS: dict[str, Any] = {"root-cause": read_root_cause, "audit": read_audit, "snapshot": read_snapshot}
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "is_right"),
+    [
+        ("root-cause", RECORD, True),
+        ("root-cause", {**RECORD, "requires_phase_rewind_to": "INTAKE", "evidence": ["a.py:3"]}, True),
+        ("root-cause", {**RECORD, "required_human_input": "a decision"}, True),
+        ("root-cause", {**RECORD, "requires_phase_rewind_to": ""}, False),
+        ("root-cause", {**RECORD, "requires_phase_rewind_to": 3}, False),
+        ("root-cause", {key: value for key, value in RECORD.items() if key != "requires_phase_rewind_to"}, False),
+        ("root-cause", {**RECORD, "summary": " "}, False),
+        ("root-cause", {**RECORD, "evidence": "a.py"}, False),
+        ("root-cause", {**RECORD, "evidence": [""]}, False),
+        ("root-cause", {**RECORD, "guess": 1}, False),
+        ("root-cause", [RECORD], False),
+        ("audit", AUDIT, True),
+        ("audit", {**AUDIT, "findings": []}, True),
+        ("audit", {**AUDIT, "findings": [{**FINDING, "status": "resolved", "file": "a.py", "line": 3}]}, True),
+        ("audit", {"findings": []}, False),
+        ("audit", {**AUDIT, "findings": None}, False),
+        ("audit", {**AUDIT, "findings": [{**FINDING, "severity": "BLOCKING"}]}, False),
+        ("audit", {**AUDIT, "findings": [{**FINDING, "kind": "taste"}]}, False),
+        ("audit", {**AUDIT, "findings": [{**FINDING, "status": "wontfix"}]}, False),
+        ("audit", {**AUDIT, "findings": [{**FINDING, "line": 0}]}, False),
+        ("audit", {**AUDIT, "findings": [{**FINDING, "line": True}]}, False),
+        ("snapshot", SNAPSHOT, True),
+        ("snapshot", {**SNAPSHOT, "commit": ""}, True),
+        ("snapshot", {**SNAPSHOT, "attempt": "1"}, False),
+        ("snapshot", {**SNAPSHOT, "tree": ""}, False),
+        ("snapshot", {"tree": "t"}, False),
+    ],
+)
+def test_documents_are_read_as_their_schemas_say(name: str, document: Any, is_right: bool) -> None:
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    assert jsonschema.Draft7Validator(schema).is_valid(document) is is_right
+    if is_right:
+        READERS[name](document)
+    else:
+        with pytest.raises(ValueError, match=r"\w"):
+            READERS[name](document)
+
+
+def test_two_findings_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two findings with the id 'A-1'"):
+        read_audit({**AUDIT, "findings": [FINDING, FINDING]})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"requires_phase_rewind_to": "intake"}, ""),
+        ({"requires_phase_rewind_to": "AUDIT"}, ""),
+        ({"requires_phase_rewind_to": "PRODUCTION_GATE"}, "lies ahead of AUDIT"),
+        ({"requires_phase_rewind_to": "DONE"}, "is no phase that one can go back to"),
+        ({"requires_phase_rewind_to": "RECOVERY_LOOP"}, "is no phase that one can go back to"),
+        ({"requires_phase_rewind_to": "REVIEW"}, "was tried for this very failure"),
+        ({"failed_phase": "REVIEW"}, "speaks of REVIEW, and AUDIT failed"),
+    ],
+)
+def test_where_a_record_may_lead(changes: dict[str, Any], words: str) -> None:
+    pipeline = Pipeline(
+        failed_phase="AUDIT",
+        failures=(Failure(phase="AUDIT", reason="r", unmet=("b", "a")),),
+        rewinds=("AUDIT|REVIEW|a|b", "AUDIT|INTAKE|c", "QA_VALIDATION|INTAKE|a|b"),
+    )
+    problem = problem_of_record(read_root_cause({**RECORD, **changes}), pipeline, WORKFLOW)
+    assert (words in problem) if words else not problem
+
+
+# --- artifacts
+
+PLAN = Artifact(name="plan", path="plan.md")
+
+
+@pytest.mark.parametrize(
+    ("seen", "artifact", "words"),
+    [
+        (SeenArtifact(), PLAN, "is missing"),
+        (SeenArtifact(), Artifact(name="s", path="s", schema="snapshot"), "phase-gate pipeline snapshot makes it"),
+        (SeenArtifact(files=("plan.md",), digest="new", problems=("3 words",)), PLAN, "3 words"),
+        (SeenArtifact(files=("plan.md",), digest="old"), PLAN, "before this attempt began"),
+        (
+            SeenArtifact(files=("plan.md",), digest="old"),
+            Artifact(name="p", path="p", made="phase"),
+            "before this phase began",
+        ),
+        (SeenArtifact(files=("plan.md",), digest="new"), PLAN, ""),
+    ],
+)
+def test_why_an_artifact_does_not_count(seen: SeenArtifact, artifact: Artifact, words: str) -> None:
+    fault = fault_of(seen, artifact, old=("older", "old"), tree="t")
+    assert (words in fault) if words else not fault
+
+
+ALL = {name: f"{name}-now" for name in (WORKFLOW.pipeline.artifacts if WORKFLOW.pipeline else ())}
+#: What may be older than the pipeline.
+PLANS = {"intake-brief", "master-plan", "architecture-plan", "role-plans"}
+
+
+@pytest.mark.parametrize(
+    ("at", "phase", "how", "old"),
+    [
+        pytest.param(None, "INTAKE", "begin", set(ALL) - PLANS, id="reports-that-lay-there-before-and-no-plans"),
+        pytest.param(None, "INTAKE", "restart", set(ALL), id="a-restart-makes-all-old"),
+        pytest.param("INTAKE", "CONSENSUS_MASTER_PLAN", "next", set(), id="going-on-makes-nothing-old"),
+        pytest.param("CONSENSUS_ROLE_PLANS", "IMPLEMENTATION", "next", {"repository-snapshot"}, id="but-a-snapshot"),
+        pytest.param(
+            "AUDIT",
+            "REVIEW",
+            "rewind",
+            {"review-decision", "repository-snapshot", "audit-report", "production-report"},
+            id="a-rewind-makes-old-what-comes-from-there-on",
+        ),
+        pytest.param("AUDIT", "PRODUCTION_GATE", "request", {"production-report"}, id="so-does-a-request"),
+        pytest.param("AUDIT", "RECOVERY_LOOP", "failure", {"root-cause", "recovery-plan"}, id="a-recovery-has-its-own"),
+    ],
+)
+def test_what_an_entry_makes_old(at: str | None, phase: str, how: str, old: set[str]) -> None:
+    now = PipelineFiles(artifacts=ALL, commit="c")
+    data = entry_data(Pipeline(), WORKFLOW, PHASES.get(at or ""), PHASES[phase], how, now)["pipeline"]
+    assert set(data.get("old", {})) == old
+    assert all(digests == [ALL[name]] for name, digests in data.get("old", {}).items())
+
+
+def test_a_plan_that_an_earlier_cycle_used_is_old_in_the_next_one() -> None:
+    past = Pipeline(old={"intake-brief": ("first",)}, made={"intake-brief": "second", "audit-report": "third"})
+    now = PipelineFiles(artifacts=ALL, commit="c")
+    old = entry_data(past, WORKFLOW, None, PHASES["INTAKE"], "new-cycle", now)["pipeline"]["old"]
+    assert old["intake-brief"] == ["first", "second"], "and what was written since counts"
+    assert old["audit-report"] == [ALL["audit-report"]]
+    assert "master-plan" not in old
+
+
+def test_after_a_recovery_what_stood_there_at_the_failure_is_old() -> None:
+    pipeline = Pipeline(at_failure={"production-report": "then"})
+    now = PipelineFiles(artifacts=ALL, commit="c")
+    data = entry_data(pipeline, WORKFLOW, PHASES["RECOVERY_LOOP"], PHASES["PRODUCTION_GATE"], "recovered", now)
+    assert data["pipeline"]["old"] == {"production-report": ["then"]}
+
+
+# --- ways
+
+
+def request(number: int, target: str, status: Any = "proposed") -> Request:
+    return Request(id=f"CR-{number}", type="scope", title="t", target=target, status=status)
+
+
+@pytest.mark.parametrize(
+    ("phase", "requests", "way"),
+    [
+        ("REVIEW", [], ("AUDIT", "next")),
+        ("REVIEW", [request(1, "INTAKE")], ("INTAKE", "request")),
+        ("REVIEW", [request(1, "REVIEW")], ("REVIEW", "request")),
+        ("REVIEW", [request(1, "INTAKE", "approved"), request(2, "INTAKE", "rejected")], ("AUDIT", "next")),
+        ("REVIEW", [request(1, "PRODUCTION_GATE")], ("AUDIT", "next")),
+        ("REVIEW", [request(1, "QA_VALIDATION"), request(2, "ARCHITECTURE")], ("ARCHITECTURE", "request")),
+        ("IMPLEMENTATION", [request(1, "INTAKE")], ("QA_VALIDATION", "next")),
+    ],
+)
+def test_where_a_phase_leads(phase: str, requests: list[Request], way: tuple[str, str]) -> None:
+    pipeline = Pipeline(requests=tuple(requests))
+    found = following(pipeline, WORKFLOW, PHASES[phase])
+    assert (found.phase, found.how) == way
+    assert found.requests == due_requests(pipeline, WORKFLOW, PHASES[phase])
+
+
+@pytest.mark.parametrize(
+    ("failures", "recoveries", "now", "is_stuck"),
+    [
+        pytest.param([], 4, 9, False, id="one-is-left"),
+        pytest.param([], 5, 0, True, id="none-is-left"),
+        pytest.param([("P", 3)], 1, 3, False, id="as-bad-as-before"),
+        pytest.param([("P", 3)], 1, 4, True, id="worse-than-before"),
+        pytest.param([("P", 3), ("P", 1)], 2, 2, True, id="worse-than-the-best"),
+        pytest.param([("Q", 1)], 1, 2, False, id="another-phase"),
+        pytest.param([("P", None)], 1, 2, False, id="nothing-was-measured-then"),
+        pytest.param([("P", 1)], 1, None, False, id="nothing-was-measured-now"),
+    ],
+)
+def test_when_a_failure_ends_the_pipeline(
+    failures: list[tuple[str, int | None]], recoveries: int, now: int | None, is_stuck: bool
+) -> None:
+    before = tuple(Failure(phase=phase, reason="r", failing=count) for phase, count in failures)
+    pipeline = Pipeline(failures=before, recoveries=recoveries)
+    assert bool(why_stuck(pipeline, WORKFLOW, Failure(phase="P", reason="r", failing=now))) is is_stuck
+
+
+# --- drift
+
+
+def drifted(**changes: Any) -> list[tuple[str, str]]:
+    project = SeenProject(artifacts={}, constitution={}, tree="", drift=Drifted(**changes))
+    return [(each.id, each.proof) for each in measure_drift(project, WORKFLOW, PHASES["REVIEW"]).findings]
+
+
+def test_the_same_drift_is_the_same_request() -> None:
+    assert drifted(lines=400) == []
+    ((kind, large),) = drifted(lines=401)
+    assert kind == "scope"
+    assert drifted(lines=500) == [("scope", large)]
+    assert drifted(lines=4000) != [("scope", large)]
+    ((kind, first),) = drifted(files={"tox.ini": "a"})
+    assert kind == "config"
+    assert drifted(files={"tox.ini": "b"}) != [("config", first)]
+    assert drifted(files={"tox.ini": "a"}, lines=1) == [("config", first)]
+
+
+def test_a_pipeline_comes_back_from_json_as_it_was() -> None:
+    pipeline = Pipeline(
+        constitution={"a": "b"},
+        old={"plan": ("x", "y")},
+        votes=(vote("ann"),),
+        requests=(request(1, "INTAKE"),),
+        failures=(Failure(phase="P", reason="r", unmet=("a",), failing=2),),
+        rewinds=("a|b",),
+        recoveries=1,
+    )
+    assert from_json(Pipeline, json.loads(json.dumps(to_json(pipeline)))) == pipeline
+
+
+def test_every_metric_of_a_pipeline_is_in_the_table() -> None:
+    assert METRIC_TYPES.keys() >= PIPELINE_METRICS

@@ -1,0 +1,268 @@
+"""Reports and verdicts: what is one, and what is malformed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from phase_gate.errors import MalformedResultError
+from phase_gate.tasks.handins import (
+    MAX_SIZE,
+    UNFILLED,
+    Claimed,
+    ExecutorResult,
+    Verdict,
+    read_executor_result,
+    read_verdict,
+    result_to_json,
+    verdict_to_json,
+)
+from tests.conformance.stories import faults, load_schema
+
+SUCCESS: dict[str, Any] = {
+    "status": "success",
+    "task_name": "Task 3: Create PlannerId",
+    "files_modified": ["src/a.ts"],
+    "verification": {"command": "npm test -- PlannerId", "exit_code": 0, "output_summary": "5 tests passed"},
+    "done_criteria_met": True,
+    "evidence": "5 of 5\npass",
+    "error": None,
+}
+FAILURE: dict[str, Any] = {"status": "failure", "task_name": "Task 3", "error": "Cannot find module 'uuid'"}
+APPROVED: dict[str, Any] = {
+    "verdict": "APPROVED",
+    "task_name": "Task 3",
+    "confidence": "HIGH",
+    "findings": ["All 5 tests pass"],
+    "concerns": [],
+    "recommendation": "commit",
+}
+REJECTED: dict[str, Any] = {**APPROVED, "verdict": "REJECTED", "recommendation": "retry", "feedback": "null input"}
+
+
+def without(document: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key not in keys}
+
+
+def claim(**more: object) -> dict[str, Any]:
+    return {**SUCCESS, "verification": {**SUCCESS["verification"], **more}}
+
+
+def test_a_report_is_read_whole() -> None:
+    document = {**SUCCESS, "by": "ann", "resolution": "installed it"}
+    result = read_executor_result(yaml.safe_dump(document), "result.yaml")
+    assert result == ExecutorResult(
+        status="success",
+        task_name="Task 3: Create PlannerId",
+        files_modified=("src/a.ts",),
+        verification=Claimed(command="npm test -- PlannerId", exit_code=0, output_summary="5 tests passed"),
+        done_criteria_met=True,
+        evidence="5 of 5\npass",
+        by="ann",
+        resolution="installed it",
+    )
+    assert faults("executor-result", result_to_json(result)) == []
+    assert read_executor_result(yaml.safe_dump(result_to_json(result)), "again") == result
+
+
+def test_a_verdict_is_read_whole() -> None:
+    document = {
+        **REJECTED,
+        "concerns": ["a"],
+        "blockers": ["b"],
+        "by": "bob",
+        "attempt": 2,
+        "tree": "t",
+        "evidence": "e",
+    }
+    verdict = read_verdict(yaml.safe_dump(document), "verdict.yaml")
+    assert verdict == Verdict(
+        verdict="REJECTED",
+        task_name="Task 3",
+        confidence="HIGH",
+        findings=("All 5 tests pass",),
+        recommendation="retry",
+        concerns=("a",),
+        blockers=("b",),
+        feedback="null input",
+        by="bob",
+        attempt=2,
+        tree="t",
+        evidence="e",
+    )
+    assert not verdict.is_approved
+    assert faults("verdict", verdict_to_json(verdict)) == []
+    assert read_verdict(yaml.safe_dump(verdict_to_json(verdict)), "again") == verdict
+
+
+GOOD_RESULTS = [
+    SUCCESS,
+    FAILURE,
+    {**FAILURE, "status": "blocked", "blocked_by": "Task 2"},
+    claim(exit_code=1),
+    {**without(SUCCESS, "evidence"), "done_criteria_met": False},
+    {**SUCCESS, "error": ""},
+    without(SUCCESS, "error"),
+    {**SUCCESS, "evidence": 5, "files_modified": []},
+    {**FAILURE, "files_modified": ["a"], "done_criteria_met": False, "evidence": None},
+    {**FAILURE, "verification": {"command": "x", "exit_code": 2}},
+    {**SUCCESS, "evidence": "f'{evidence}' is printed"},
+    {**FAILURE, "error": int("9" * 40)},
+    without(SUCCESS, "task_name"),
+    without(SUCCESS, "files_modified"),
+    without(SUCCESS, "evidence"),
+    {**SUCCESS, "evidence": " "},
+    without(FAILURE, "task_name"),
+]
+BAD_RESULTS: list[Any] = [
+    {},
+    [],
+    "success",
+    without(SUCCESS, "status"),
+    without(SUCCESS, "verification"),
+    without(SUCCESS, "done_criteria_met"),
+    without(claim(output_summary=None), "evidence"),
+    {**claim(output_summary=" "), "evidence": " "},
+    {**SUCCESS, "status": "success | failure | blocked"},
+    {**SUCCESS, "status": "Success"},
+    {**SUCCESS, "status": None},
+    {**SUCCESS, "status": ["success"]},
+    {**SUCCESS, "task_name": "Task N: Name"},
+    {**SUCCESS, "task_name": ""},
+    {**SUCCESS, "files_modified": ["..."]},
+    {**SUCCESS, "files_modified": "src/a.ts"},
+    {**SUCCESS, "files_modified": [None]},
+    {**SUCCESS, "evidence": "{description}\n"},
+    {**SUCCESS, "error": "{error}"},
+    {**SUCCESS, "error": "no"},
+    {**SUCCESS, "blocked_by": "Task 2"},
+    {**SUCCESS, "done_criteria_met": "true | false"},
+    {**SUCCESS, "done_criteria_met": "true"},
+    {**SUCCESS, "done_criteria_met": 1},
+    {**SUCCESS, "notes": "x"},
+    claim(command="{verify_command}"),
+    claim(command=""),
+    claim(exit_code={"code": None}),
+    claim(exit_code="0"),
+    claim(exit_code=None),
+    claim(exit_code=True),
+    claim(exit_code=0.5),
+    claim(output_summary="{summary}"),
+    claim(more=1),
+    {**SUCCESS, "verification": "npm test"},
+    without(FAILURE, "error"),
+    {**FAILURE, "error": None},
+    {**FAILURE, "done_criteria_met": True},
+    without({**FAILURE, "status": "blocked"}, "error"),
+]
+GOOD_VERDICTS = [
+    APPROVED,
+    REJECTED,
+    without(APPROVED, "concerns"),
+    without(APPROVED, "task_name"),
+    {**APPROVED, "confidence": "LOW", "recommendation": "manual_review"},
+    {**APPROVED, "blockers": ["one"]},
+    {**without(REJECTED, "feedback"), "concerns": ["no docs"]},
+    {**without(REJECTED, "feedback"), "blockers": ["no docs"]},
+    {**APPROVED, "feedback": None, "attempt": 1},
+]
+BAD_VERDICTS: list[Any] = [
+    {},
+    "APPROVED",
+    without(APPROVED, "verdict"),
+    without(APPROVED, "confidence"),
+    without(APPROVED, "findings"),
+    without(APPROVED, "recommendation"),
+    {**APPROVED, "verdict": "APPROVED | REJECTED"},
+    {**APPROVED, "verdict": "approved"},
+    {**APPROVED, "verdict": True},
+    {**APPROVED, "confidence": "HIGH | MEDIUM | LOW"},
+    {**APPROVED, "confidence": 90},
+    {**APPROVED, "findings": []},
+    {**APPROVED, "findings": ["Criterion X met: {evidence}"]},
+    {**APPROVED, "findings": "all good"},
+    {**APPROVED, "findings": [""]},
+    {**APPROVED, "concerns": None},
+    {**APPROVED, "recommendation": "merge"},
+    {**APPROVED, "attempt": 0},
+    {**APPROVED, "attempt": "1"},
+    {**APPROVED, "mood": "fine"},
+    {**REJECTED, "recommendation": "commit"},
+    without(REJECTED, "feedback"),
+    {**REJECTED, "feedback": " "},
+]
+
+
+@pytest.mark.parametrize(
+    ("document", "is_good"), [*((each, True) for each in GOOD_RESULTS), *((each, False) for each in BAD_RESULTS)]
+)
+def test_reader_and_schema_of_reports_agree(document: Any, is_good: bool) -> None:
+    if is_good:
+        read_executor_result(yaml.safe_dump(document), "r")
+    else:
+        with pytest.raises(MalformedResultError) as caught:
+            read_executor_result(yaml.safe_dump(document), "r")
+        assert caught.value.problem.startswith("r:")
+        assert caught.value.remedy
+    assert (faults("executor-result", document) == []) is is_good
+
+
+@pytest.mark.parametrize(
+    ("document", "is_good"), [*((each, True) for each in GOOD_VERDICTS), *((each, False) for each in BAD_VERDICTS)]
+)
+def test_reader_and_schema_of_verdicts_agree(document: Any, is_good: bool) -> None:
+    if is_good:
+        read_verdict(yaml.safe_dump(document), "v")
+    else:
+        with pytest.raises(MalformedResultError) as caught:
+            read_verdict(yaml.safe_dump(document), "v")
+        assert caught.value.problem.startswith("v:")
+    assert (faults("verdict", document) == []) is is_good
+
+
+@pytest.mark.parametrize("name", ["executor-result", "verdict"])
+def test_the_schema_knows_the_same_forms(name: str) -> None:
+    assert load_schema(name)["definitions"]["text"]["not"]["pattern"] == UNFILLED
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("```yaml\nstatus: success\n```\n", "begins with ```", id="a-fence"),
+        pytest.param(b"\n ```\n", "begins with ```", id="a-fence-of-bytes"),
+        pytest.param("", "empty", id="empty"),
+        pytest.param("status: [", "not YAML", id="not-yaml"),
+        pytest.param("status: success\nstatus: failure", "again", id="two-answers"),
+        pytest.param("status: &a success", "anchor", id="an-anchor"),
+        pytest.param("status: !!python/object:os.system success", "tag", id="a-tag"),
+        pytest.param("status: success\n---\nstatus: failure", "second document", id="two-documents"),
+        pytest.param("evidence: " + "x" * MAX_SIZE, "bigger than 65536 bytes", id="too-big"),
+        pytest.param(b"\xff", "not UTF-8", id="not-utf-8"),
+        pytest.param("evidence: \x1b[31m", "U+001B", id="orders-to-a-terminal"),
+    ],
+)
+def test_what_is_no_document_is_malformed(text: str | bytes, problem: str) -> None:
+    for read in (read_executor_result, read_verdict):
+        with pytest.raises(MalformedResultError, match="r:") as caught:
+            read(text, "r")
+        assert problem in caught.value.problem
+
+
+def test_the_form_of_the_protocol_is_no_report() -> None:
+    form = """\
+status: success | failure | blocked
+task_name: "Task N: Name"
+files_modified: [...]
+verification:
+  command: "{verify_command}"
+  exit_code: {code}
+  output_summary: "{summary}"
+done_criteria_met: true | false
+evidence: |
+  {description}
+error: null | "{error}"
+"""
+    with pytest.raises(MalformedResultError):
+        read_executor_result(form, "r")

@@ -1,0 +1,306 @@
+"""Retries, escalation and time limits of the verification gate, as tables; and the statistics of many tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.state import Event
+from phase_gate.tasks.model import FailureType, Status, TaskSpec, Verification
+from phase_gate.tasks.overview import Overview, failures_to_json, stats_to_json
+from phase_gate.tasks.rules import (
+    RETRIES,
+    escalate,
+    extend_limits,
+    late,
+    needs_manual_review,
+    refuse_unchanged,
+    require_attempt,
+    retries_left,
+    set_limits,
+)
+from phase_gate.values import replace
+from phase_gate.workflow.settings import MAX_TIMEOUTS
+from tests.tasks.support import (
+    AT,
+    SPEC,
+    approved,
+    at,
+    began,
+    check,
+    exited,
+    failed,
+    reported,
+    reviewed,
+    taken,
+    task,
+)
+
+X, V, R, B, T, M = (
+    FailureType.EXECUTION_FAILURE,
+    FailureType.VERIFY_FAILURE,
+    FailureType.ARCHITECT_REJECTION,
+    FailureType.BLOCKED,
+    FailureType.TIMEOUT,
+    FailureType.MALFORMED,
+)
+STEP = {X: 1, V: 2, R: 3, T: 2, M: 1}
+
+
+def attempt(number: int, kind: FailureType, *, when: str = AT) -> tuple[Event, ...]:
+    """The events of an attempt that failed."""
+    fails = failed(kind, step=STEP[kind], when=when)
+    way: dict[FailureType, tuple[Event, ...]] = {
+        V: (reported(), *check(run=str(number), exit_code=1)),
+        T: (reported(), check(run=str(number))[0]),
+        R: (reported(), *check(run=str(number)), reviewed("REJECTED")),
+    }
+    return (began(number), *way.get(kind, ()), fails)
+
+
+def after(*kinds: FailureType, spec: TaskSpec = SPEC) -> Verification:
+    events = [event for number, kind in enumerate(kinds, start=1) for event in attempt(number, kind)]
+    return task(taken(spec), *events)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "level"),
+    [
+        pytest.param((), 0, id="nothing-failed"),
+        pytest.param((V,), 1, id="one-failure-is-tried-again"),
+        pytest.param((V, X), 1, id="two-failures-are-tried-again"),
+        pytest.param((V, X, V), 2, id="three-failures-ask-a-person"),
+        pytest.param((R,), 1, id="one-rejection-is-tried-again"),
+        pytest.param((R, R), 2, id="two-rejections-ask-a-person"),
+        pytest.param((T, T), 2, id="two-time-outs-ask-a-person"),
+        pytest.param((M, M), 1, id="two-malformed-results-are-tried-again"),
+        pytest.param((M, M, M), 2, id="three-malformed-results-ask-a-person"),
+    ],
+)
+def test_escalation(kinds: tuple[FailureType, ...], level: int) -> None:
+    found = escalate(after(*kinds))
+    assert found.level == level
+    assert bool(found.actions) is (level > 0)
+
+
+def test_a_halted_wave_is_level_three() -> None:
+    found = escalate(after(), halted="wave w1 is halted")
+    assert (found.level, found.reason) == (3, "wave w1 is halted")
+    assert "explicit command" in found.actions[-1]
+
+
+def test_what_a_person_let_go_on_counts_anew() -> None:
+    resumed = Event(kind="task-resumed", data={}, at=at(1))
+    stuck = task(taken(), *(event for number in (1, 2, 3) for event in attempt(number, V)))
+    with pytest.raises(NotAllowedError, match="waits for a person: it failed 3 times"):
+        require_attempt(stuck, tree="other", at=AT)
+    again = task(taken(), *(event for number in (1, 2, 3) for event in attempt(number, V)), resumed)
+    assert escalate(again).level == 0
+    require_attempt(again, tree="other", at=AT)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "left"),
+    [
+        pytest.param((X,), 2, id="execution"),
+        pytest.param((V,), 2, id="verify"),
+        pytest.param((R,), 1, id="rejection"),
+        pytest.param((T,), 1, id="time-out"),
+        pytest.param((M,), 2, id="malformed"),
+        pytest.param((V, V), 1, id="the-second-one"),
+        pytest.param((V, V, V), 0, id="none-left"),
+        pytest.param((R, R), 0, id="rejected-twice"),
+    ],
+)
+def test_retries_left(kinds: tuple[FailureType, ...], left: int) -> None:
+    assert retries_left(after(*kinds)) == left
+
+
+def test_the_table_of_retries_is_the_documents() -> None:
+    assert {kind: (each.times, each.delay) for kind, each in RETRIES.items()} == {
+        X: (2, 0), V: (2, 0), R: (1, 0), T: (1, 30), M: (2, 0),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "tree", "is_refused"),
+    [
+        pytest.param(X, "T", False, id="execution-on-the-same-files"),
+        pytest.param(V, "T", True, id="verify-on-the-same-files"),
+        pytest.param(R, "T", True, id="rejection-on-the-same-files"),
+        pytest.param(M, "T", False, id="malformed-on-the-same-files"),
+        pytest.param(T, "T", False, id="time-out-on-the-same-files"),
+        pytest.param(V, "U", False, id="verify-on-other-files"),
+    ],
+)
+def test_nothing_is_run_again_on_the_same_files(kind: FailureType, tree: str, is_refused: bool) -> None:
+    verification = after(kind)
+    require_attempt(verification, tree=tree, at=at(31))  # somebody may well begin to mend it
+    if not is_refused:
+        refuse_unchanged(verification, tree)
+        return
+    with pytest.raises(NotAllowedError, match="no file has changed") as caught:
+        refuse_unchanged(verification, tree)
+    assert "phase-gate verify resume --task task-3-create-plannerid" in caught.value.remedy
+    refuse_unchanged(replace(verification, resumed_after=len(verification.failures)), tree)
+
+
+def test_a_verify_command_that_never_started_is_run_again_on_the_same_files() -> None:
+    verification = task(taken(), began(), reported(), failed(V, step=2, started=False))
+    refuse_unchanged(verification, "T")
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(0, 30), (29, 1)], ids=["at-once", "nearly"])
+def test_a_time_out_is_tried_again_later(seconds: float, left: int) -> None:
+    with pytest.raises(NotAllowedError, match=f"30 s, and {left} s of them are left"):
+        require_attempt(after(T), tree="U", at=at(seconds))
+
+
+def test_declared_flaky_is_tried_again_on_the_same_files_after_a_verify_failure_only() -> None:
+    spec = replace(SPEC, flaky="the network")
+    refuse_unchanged(after(V, spec=spec), "T")
+    with pytest.raises(NotAllowedError, match="no file has changed"):
+        refuse_unchanged(after(R, spec=spec), "T")
+
+
+@pytest.mark.parametrize(
+    ("events", "refused"),
+    [
+        pytest.param((began(), reported()), "waits for its verify command", id="verifying"),
+        pytest.param((began(), reported(), *check()), "waits for its reviewer", id="reviewing"),
+        pytest.param(approved()[1:], "is APPROVED", id="approved"),
+    ],
+)
+def test_no_attempt_begins_in_the_middle_of_one(events: tuple[Event, ...], refused: str) -> None:
+    with pytest.raises(NotAllowedError, match=refused):
+        require_attempt(task(taken(), *events), tree="T", at=AT)
+
+
+def test_an_attempt_begins_anew_where_the_reviewed_files_were_edited() -> None:
+    require_attempt(task(taken(), began(), reported(), *check()), tree="edited", at=AT)
+
+
+def test_a_blocked_task_goes_on_by_itself() -> None:
+    require_attempt(task(taken(), began(), reported("blocked")), tree="T", at=AT)
+
+
+@pytest.mark.parametrize(
+    ("spec", "configured", "given", "expected"),
+    [
+        pytest.param({}, {}, {}, (300, 120, 180), id="the-documents"),
+        pytest.param({}, {"verify": 60.0}, {}, (300, 60, 180), id="the-projects"),
+        pytest.param({"verify": 30.0}, {"verify": 60.0}, {}, (300, 30, 180), id="the-tasks"),
+        pytest.param({"verify": 30.0}, {"verify": 60.0}, {"verify": 10.0}, (300, 10, 180), id="the-calls"),
+    ],
+)
+def test_limits(
+    spec: Mapping[str, float], configured: Mapping[str, float], given: Mapping[str, float], expected: tuple[float, ...]
+) -> None:
+    assert tuple(set_limits(replace(SPEC, timeouts=spec), configured, given).values()) == expected
+
+
+@pytest.mark.parametrize("step", MAX_TIMEOUTS)
+def test_no_limit_is_beyond_the_maximum(step: str) -> None:
+    set_limits(SPEC, {}, {step: MAX_TIMEOUTS[step]})
+    for seconds in (MAX_TIMEOUTS[step] + 1, 0, -1, float("nan")):
+        with pytest.raises(UsageError, match=f"{step} step"):
+            set_limits(SPEC, {}, {step: seconds})
+
+
+def test_a_step_that_was_too_slow_gets_more_time_up_to_the_maximum() -> None:
+    verification = after(T)
+    assert extend_limits(verification)["verify"] == 240
+    assert extend_limits(replace(verification, limits={**verification.limits, "verify": 200.0}))["verify"] == 300
+    assert extend_limits(after(V)) == after(V).limits
+
+
+@pytest.mark.parametrize(
+    ("events", "seconds", "said"),
+    [
+        pytest.param((began(),), 300, "", id="executor-in-time"),
+        pytest.param((began(),), 301, "the executor step took 301 s, and has 300 s", id="executor-late"),
+        pytest.param((began(), reported(), *check(when=at(60))), 240, "", id="reviewer-in-time"),
+        pytest.param(
+            (began(), reported(), *check(when=at(60))), 241, "the review step took 181 s, and has 180 s", id="late"
+        ),
+        pytest.param(
+            (began(), reported(), *check(when=at(1700))), 1801, "the gate took 1801 s, and has 1800 s", id="in-all"
+        ),
+        pytest.param((began(), reported()), 9999, "", id="the-verify-run-is-ended-by-us"),
+    ],
+)
+def test_late(events: tuple[Event, ...], seconds: float, said: str) -> None:
+    assert late(task(taken(), *events), at(seconds)) == said
+    assert late(task(taken(untimed=True), *events), at(seconds)) == ""
+
+
+def test_more_than_one_malformed_result_is_flagged() -> None:
+    assert not needs_manual_review(after(M))
+    assert needs_manual_review(after(M, M))
+
+
+# --- all tasks together
+
+
+def row(number: int, status: Status, *, attempts: int = 1, wave: str = "", failing: bool = False) -> Verification:
+    made = replace(after(*(V,) * (attempts if failing else 0)), attempt=attempts)
+    spec = replace(made.spec, name=f"Task {number}", wave=wave)
+    return replace(made, status=status, spec=spec, last_step_at=at(number))
+
+
+def test_the_statistics_of_the_document() -> None:
+    """Twelve tasks: 8 passed, 1 failed, 1 in progress, 2 pending, as the document shows them."""
+    attempts = (1, 1, 1, 1, 1, 2, 2, 2)
+    rows = [
+        *(row(number, Status.APPROVED, attempts=tries) for number, tries in enumerate(attempts, start=1)),
+        row(9, Status.VERIFYING),
+        row(10, Status.FAILED),
+        *(row(number, Status.PENDING, attempts=0) for number in (11, 12)),
+    ]
+    document = stats_to_json(Overview(rows=tuple(rows)))
+    assert document["total_tasks"] == 12
+    assert [document[name] for name in ("passed", "failed", "in_progress", "pending")] == [8, 1, 1, 2]
+    assert document["pass_rate"] == "89%"
+    assert document["avg_attempts"] == 1.3
+    assert document["current_gate"] == {"task": "Task 9", "status": "VERIFYING", "attempt": 1}
+
+
+def test_nothing_is_no_rate() -> None:
+    document = stats_to_json(Overview())
+    assert (document["pass_rate"], document["avg_attempts"], document["current_gate"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(("failing", "halted"), [(2, False), (3, True), (4, True)], ids=["two", "three", "four"])
+def test_three_failing_tasks_halt_their_wave(failing: int, halted: bool) -> None:
+    rows = [row(number, Status.FAILED, wave="w1", failing=number <= failing) for number in range(1, 6)]
+    overview = Overview(rows=(*rows, row(9, Status.FAILED, wave="w2", failing=True)))
+    assert [wave.is_halted for wave in overview.waves] == [halted, False]
+    assert overview.halted("w1").startswith("wave w1 is halted") is halted
+    assert overview.halted("w2") == overview.halted("") == ""
+
+
+def test_a_wave_that_was_resumed_or_recovered_goes_on() -> None:
+    rows = tuple(row(number, Status.FAILED, wave="w1", failing=True) for number in (1, 2, 3))
+    assert Overview(rows=rows).halted("w1")
+    assert not Overview(rows=(*rows[:2], replace(rows[2], wave_resumed_after=1))).halted("w1")
+    mended = replace(rows[2], failures=tuple(replace(each, recovered=True) for each in rows[2].failures))
+    assert not Overview(rows=(*rows[:2], mended)).halted("w1")
+    assert not Overview(rows=(*rows[:2], replace(rows[2], status=Status.SKIPPED))).halted("w1")
+
+
+def test_the_failure_log_has_the_names_of_the_document() -> None:
+    verification = task(taken(), *attempt(1, V), began(2), reported(), *check(run="2"), reviewed("APPROVED"), exited())
+    assert failures_to_json(Overview(rows=(verification,)).failures) == [
+        {
+            "task": SPEC.name,
+            "attempt": 1,
+            "failure_type": "VERIFY_FAILURE",
+            "step": 2,
+            "error": "it broke",
+            "recovered": True,
+            "resolution": None,
+            "at": AT,
+        }
+    ]

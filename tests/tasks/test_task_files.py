@@ -1,0 +1,295 @@
+"""Tasks of the verification gate: both forms, and what is wrong with others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phase_gate.codec import from_json, to_json
+from phase_gate.errors import TaskFileError
+from phase_gate.storage.places import task_folder
+from phase_gate.tasks.model import TaskSpec, task_slug
+from phase_gate.tasks.task_files import parse_tasks, read_task_file
+from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
+from tests.conformance.stories import faults, load_schema
+
+XML = """\
+<task type="auto">
+  <name>Task 3: Create PlannerId</name>
+  <files>src/domain/PlannerId.ts, src/domain/index.ts</files>
+  <action>
+    Create the class.
+      - with an id
+  </action>
+  <verify shell="true">tsc --noEmit && npm test -- PlannerId</verify>
+  <done>PlannerId exists; all 5 tests pass</done>
+  <depends_on>Task 1: Set up, and tidy</depends_on>
+  <flaky reason="the clock">accepted</flaky>
+  <timeouts verify="60" executor="600"/>
+  <wave>w1</wave>
+</task>
+"""
+YAML = """\
+name: "Task 3: Create PlannerId"
+files: [src/domain/PlannerId.ts, ./src/domain/index.ts]
+action: |
+  Create the class.
+    - with an id
+verify: tsc --noEmit && npm test -- PlannerId
+shell: true
+done: PlannerId exists; all 5 tests pass
+depends_on: "Task 1: Set up, and tidy"
+flaky: accepted
+flaky_reason: the clock
+timeouts: {verify: 60, executor: 600}
+wave: w1
+"""
+SPEC = TaskSpec(
+    name="Task 3: Create PlannerId",
+    files=("src/domain/PlannerId.ts", "src/domain/index.ts"),
+    action="Create the class.\n  - with an id",
+    verify="tsc --noEmit && npm test -- PlannerId",
+    done="PlannerId exists; all 5 tests pass",
+    shell=True,
+    depends_on=("Task 1: Set up, and tidy",),
+    flaky="the clock",
+    timeouts={"verify": 60.0, "executor": 600.0},
+    wave="w1",
+)
+
+
+def xml(name: str = "a", **more: str) -> str:
+    parts = {"name": name, "files": "a.py", "action": "do", "verify": "pytest a", "done": "5 pass", **more}
+    return "<task>" + "".join(f"<{key}>{value}</{key}>" for key, value in parts.items()) + "</task>"
+
+
+def yaml(**more: str) -> str:
+    parts = {"name": "a", "files": "[a.py]", "action": "do", "verify": "pytest a", "done": "5 pass", **more}
+    return "".join(f"{key}: {value}\n" for key, value in parts.items())
+
+
+@pytest.mark.parametrize("text", [XML, YAML], ids=["xml", "yaml"])
+def test_both_forms_say_the_same(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "task"
+    path.write_text(text, encoding="utf-8")
+    assert read_task_file(path) == (SPEC,)
+    assert from_json(TaskSpec, to_json(SPEC)) == SPEC
+
+
+def test_a_short_one_needs_nothing_else() -> None:
+    expected = TaskSpec(name="a", files=("a.py",), action="do", verify="pytest a", done="5 pass")
+    assert parse_tasks(xml(), "a.xml") == parse_tasks(yaml(), "a.yaml") == (expected,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<plan phase='p' wave='w'><tasks wave='v'>{xml('a')}</tasks><x/>{xml('b')}</plan>",
+        "<?xml version='1.0' encoding='latin-1'?>\n"
+        f"<t phase='p'><u wave='v'>{xml('a')}</u><u wave='w'>{xml('b')}</u></t>",
+    ],
+    ids=["any-root", "with-a-head"],
+)
+def test_several_below_a_root_share_what_is_said_above(text: str) -> None:
+    tasks = parse_tasks(text, "t.xml")
+    assert [(each.name, each.wave, each.phase) for each in tasks] == [("a", "v", "p"), ("b", "w", "p")]
+
+
+def test_several_without_a_root() -> None:
+    assert [each.name for each in parse_tasks(f"<!-- two -->\n{xml('a')}\n{xml('b')}\n", "t.xml")] == ["a", "b"]
+
+
+def test_a_list_in_yaml_and_what_its_tasks_share() -> None:
+    one, two = (
+        "- {name: a, files: [], action: x, verify: x, done: x}",
+        "- {name: b, files: c, action: x, verify: x, done: x}",
+    )
+    assert [each.name for each in parse_tasks(f"{one}\n{two}\n", "t.yaml")] == ["a", "b"]
+    (task,) = parse_tasks(f"wave: w1\nplan: 03-01\ntasks:\n{one}\n", "t.yaml")
+    assert (task.wave, task.plan, task.files) == ("w1", "03-01", ())
+
+
+@pytest.mark.parametrize(
+    ("verify", "expected"),
+    [
+        ("a && b", "a && b"),
+        ("a &amp;&amp; b", "a && b"),
+        ("<![CDATA[a && b < c]]>", "a && b < c"),
+        ("a 2>&1", "a 2>&1"),
+        ("test 1 < 2", "test 1 < 2"),
+        ("a &lt; b", "a < b"),
+        ("a &#38; b", "a & b"),
+        ("a & b <!-- & no --> c", "a & b  c"),
+    ],
+)
+def test_signs_of_a_shell_in_xml(verify: str, expected: str) -> None:
+    assert parse_tasks(xml(verify=verify), "t.xml")[0].verify == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("a.py", ("a.py",)),
+        ("\n  a.py\n  b c.py\n", ("a.py", "b c.py")),
+        ("a.py,b.py , ./c.py", ("a.py", "b.py", "c.py")),
+        ("<file>a, b.py</file><file>c.py</file>", ("a, b.py", "c.py")),
+        ("src/", ("src/**",)),
+        ("src/**/*.py, src//a.py", ("src/**/*.py", "src/a.py")),
+        ("a.py, ./a.py", ("a.py",)),
+        ("", ()),
+    ],
+)
+def test_files(given: str, expected: tuple[str, ...]) -> None:
+    assert parse_tasks(xml(files=given), "t.xml")[0].files == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("<task></task>", "t:1:1: <name> is missing in <task>", id="nothing-in-it"),
+        pytest.param("<tasks></tasks>", "t:1:1: no <task> in it", id="no-task"),
+        pytest.param("\n\n" + xml(done="").replace("<done></done>", ""), "t:3:1: <done> is missing", id="no-done"),
+        pytest.param(xml(name=""), "name is blank", id="a-blank-name"),
+        pytest.param(xml(verify=" "), "verify is blank", id="a-blank-verify"),
+        pytest.param(xml(name="x" * 201), "more than 200 characters", id="a-long-name"),
+        pytest.param(xml(verify="a 'b"), "can't be split into words", id="an-open-quote"),
+        pytest.param(xml(verify="''"), "there is no command", id="no-command"),
+        pytest.param(xml(owner="me"), "unknown key 'owner'", id="another-element"),
+        pytest.param(xml().replace("<verify>", "<verify cwd='x'>"), "unknown key 'cwd'", id="another-attribute"),
+        pytest.param(xml().replace("<verify>", "<verify shell='yes'>"), "shell has to be a boolean", id="yes"),
+        pytest.param(xml().replace("<task>", "<task type='checkpoint'>"), "type can't be 'checkpoint'", id="a-person"),
+        pytest.param(xml().replace("<task>", "<task name='b'>"), "name stands there twice", id="two-names"),
+        pytest.param(xml(action="a <b>c</b>"), "<b> in <action>", id="markup-in-a-text"),
+        pytest.param(xml(action=xml()), "<task> in <action>", id="a-task-in-a-task"),
+        pytest.param(xml(files="a <file>b</file>"), "text beside the elements of <files>", id="mixed-files"),
+        pytest.param(xml(files="<path>b</path>"), "<path> in <files>", id="no-file"),
+        pytest.param(xml(timeouts="60"), "text in <timeouts>", id="timeouts-as-a-text"),
+        pytest.param("<task>hello</task>", "text beside the elements of <task>", id="loose-text"),
+        pytest.param(xml() + "\n" + xml(name="A"), "'A' is kept in a/, and so is 'a' of line 1", id="one-folder"),
+        pytest.param("<task><name>a</task>", "t:1:16: not XML: mismatched tag", id="not-closed"),
+        pytest.param("<task>\n<name>&x;</name></task>", "t:2:7: not XML: undefined entity", id="an-entity"),
+        pytest.param("<!DOCTYPE a SYSTEM 'file:///etc/passwd'>" + xml(), "a document type is not read", id="a-doctype"),
+        pytest.param(
+            f"<?xml version='1.0'?>\n<!DOCTYPE a [<!ENTITY b 'c'>]>{xml()}", "t:2:", id="a-doctype-with-entities"
+        ),
+        pytest.param("<x>" + "<!DOCTYPE a>" + xml() + "</x>", "not XML", id="a-doctype-inside"),
+        pytest.param("<a>" * 40, "nested deeper than 32 levels", id="too-deep"),
+        pytest.param(xml(action="&#x202e;"), "the character U+202E can't stand in <action>", id="a-hidden-character"),
+        pytest.param(xml(action="&#0;"), "not XML: reference to invalid character number", id="a-nul"),
+        pytest.param("<task>" + "x" * 1024 * 1024, "bigger than 1048576 bytes", id="too-big"),
+        pytest.param(b"<task>\xff", "not UTF-8 text", id="not-utf-8"),
+        pytest.param("", "the file is empty", id="empty"),
+        pytest.param("just a text", "a task has to stand here", id="a-text"),
+        pytest.param("[]", "no task in it", id="an-empty-list"),
+        pytest.param("tasks: {}", "tasks has to be a list", id="tasks-as-a-mapping"),
+        pytest.param("tasks: []\nname: a", "unknown key 'name'", id="both"),
+        pytest.param("name: a\nname: b", "key 'name' again", id="a-key-twice"),
+        pytest.param("name: &a b", "anchor &a", id="an-anchor"),
+        pytest.param("name: a", "the key 'files' is missing", id="missing-keys"),
+        pytest.param(yaml(flaky="true", flaky_reason="x"), "flaky can't be 'true'", id="flaky-as-a-flag"),
+        pytest.param(yaml(flaky="accepted"), "flaky: accepted needs a reason", id="flaky-without-a-reason"),
+        pytest.param(yaml(flaky_reason="x"), "a reason for what is not declared", id="a-reason-alone"),
+        pytest.param(yaml(timeouts="{verify: 301}"), "timeouts.verify can't be 301 s", id="above-the-maximum"),
+        pytest.param(yaml(timeouts="{verify: 0}"), "timeouts.verify can't be 0", id="no-time"),
+        pytest.param(yaml(timeouts="{build: 3}"), "unknown key 'build' in timeouts", id="another-step"),
+        *(
+            pytest.param(yaml(files=f"[{path!r}]"), "is no path from the project's root", id=f"path-{path}")
+            for path in ("/etc/passwd", "../a", "a/../../b", "~/a", "a\\b", ".", "./")
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(text: str | bytes, problem: str) -> None:
+    with pytest.raises(TaskFileError) as caught:
+        parse_tasks(text, "t")
+    assert problem in caught.value.problem
+    assert caught.value.problem.startswith("t:")
+    assert caught.value.remedy
+
+
+TASK = {"name": "a", "files": ["a.py"], "action": "do", "verify": "pytest a", "done": "5 pass"}
+GOOD: list[Any] = [
+    TASK,
+    [TASK, {**TASK, "name": "b"}],
+    {"tasks": [TASK], "wave": "w1", "phase": "3", "plan": "03-01"},
+    {**TASK, "files": "a.py"},
+    {**TASK, "files": []},
+    {**TASK, "files": ["src/", "./a", "**/*.py", ".env", "..a", "a.."]},
+    {**TASK, "shell": True, "depends_on": ["b"], "flaky": "accepted", "flaky_reason": "the clock", "type": "auto"},
+    {**TASK, "depends_on": "b", "timeouts": {"executor": 900, "verify": 0x1, "review": 1.5}},
+]
+BAD: list[Any] = [
+    {},
+    [],
+    [TASK, "b"],
+    "a",
+    *({key: value for key, value in TASK.items() if key != missing} for missing in TASK),
+    *({**TASK, key: " "} for key in TASK),
+    *({**TASK, key: None} for key in TASK),
+    *({**TASK, "files": [path]} for path in ("/a", "../a", "a/..", "a/../b", "~", "a\\b", ".", "./", "")),
+    {"tasks": []},
+    {"tasks": [TASK], "name": "a"},
+    {**TASK, "shell": "true"},
+    {**TASK, "flaky": "accepted"},
+    {**TASK, "flaky": True, "flaky_reason": "the clock"},
+    {**TASK, "flaky_reason": "the clock"},
+    {**TASK, "timeouts": {"verify": 301}},
+    {**TASK, "timeouts": {"verify": 0}},
+    {**TASK, "timeouts": {"build": 1}},
+    {**TASK, "timeouts": 60},
+    {**TASK, "type": "checkpoint"},
+    {**TASK, "name": "x" * 201},
+    {**TASK, "owner": "me"},
+]
+
+
+@pytest.mark.parametrize(("document", "is_good"), [*((each, True) for each in GOOD), *((each, False) for each in BAD)])
+def test_schema_and_reader_agree(document: Any, is_good: bool) -> None:
+    text = json.dumps(document)
+    if is_good:
+        assert parse_tasks(text, "t")
+    else:
+        with pytest.raises(TaskFileError):
+            parse_tasks(text, "t")
+    assert (faults("task", document) == []) is is_good
+
+
+def test_the_schema_has_the_limits_of_the_code() -> None:
+    steps = load_schema("task")["definitions"]["task"]["properties"]["timeouts"]["properties"]
+    assert {name: (each["default"], each["maximum"]) for name, each in steps.items()} == {
+        name: (DEFAULT_TIMEOUTS[name], MAX_TIMEOUTS[name]) for name in MAX_TIMEOUTS
+    }
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(TaskFileError, match=r"task\.xml: there is no such file"):
+        read_task_file(tmp_path / "task.xml", "task.xml")
+
+
+def test_entities_do_not_grow() -> None:
+    """What is known as a billion laughs."""
+    entities = "".join(f"<!ENTITY l{n} '{f'&l{n - 1};' * 10}'>" for n in range(1, 9))
+    with pytest.raises(TaskFileError, match="document type"):
+        parse_tasks(f"<!DOCTYPE a [<!ENTITY l0 'ha'>{entities}]><task>&l8;</task>", "t")
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("Task 3: Create PlannerId", "task-3-create-plannerid"),
+        ("a", "a"),
+        ("--A__b--", "a-b"),
+    ],
+)
+def test_a_task_s_folder(name: str, slug: str) -> None:
+    assert task_slug(name) == slug
+
+
+def test_folders_of_odd_names_are_told_apart() -> None:
+    names = ["default", "Default", "…", "Задача 1", "Задача 2", "Aufgabe ä", "Aufgabe ö", "x" * 80, "x" * 81, ""]
+    slugs = [task_slug(name) for name in names]
+    assert len(set(slugs)) == len(names)
+    for slug in slugs:
+        assert task_folder(Path(), slug).name == slug
