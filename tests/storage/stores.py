@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from phase_gate.gate.state import Event
+from phase_gate.gate.codec import state_to_json
+from phase_gate.gate.events import apply
+from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.ledger import GENESIS, digest, encode_transaction
 from phase_gate.storage.memory import Memory
@@ -152,3 +154,16 @@ def pass_once(store: TaskStore, run: str, *, tree: str = "tree") -> TaskStore:
         with store.transaction() as change:
             change.record(Event(kind=kind, data=data))
     return store
+
+
+def assert_intact(store: TaskStore) -> int:
+    """The chain holds, and the state is what its events give; returns how many events there are."""
+    state, number = NEW_STATE, 0
+    for line in store.lines():
+        state, number = apply(state, line.event), line.seq
+    opened = store.look()
+    assert (opened.serial, opened.state_lags, opened.unfinished) == (number, False, b"")
+    assert json.loads(store.state_file.read_bytes())["state"] == state_to_json(state)
+    leftovers = [path.name for path in store.folder.rglob("*") if path.suffix in (".tmp", ".holder")]
+    assert leftovers == []
+    return number

@@ -19,9 +19,12 @@ from phase_gate.storage.shared import Head, SharedStore
 from phase_gate.stores.address import parse_address
 from phase_gate.stores.choosing import open_address
 from tests.conftest import ROOT
-from tests.soak.contention import SLOW_TEST, assert_intact
+from tests.storage.stores import assert_intact
 from tests.stores.writing import Found, open_task
 from tests.support import OURS
+
+#: Long enough that runs which are started together do overlap.
+SLOW_TEST = "import time\n\n\ndef test_slow():\n    time.sleep(0.3)\n"
 
 
 class Place(NamedTuple):

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.values import Value
-from tests.walks import child
+from tests.stateful import child
 from tests.warm import WITHOUT_EXTRAS, WarmServer
 
 #: What an inner session loads beside pytest's own plugins; whatever else is installed stays out.
 _PLUGINS = ("-p", "phase_gate.plugin")
 
-#: What RED freezes, as far as the walks touch it.
+#: What RED freezes, as far as the machine touches it.
 _FROZEN = ("tests/**/*.py", "conftest.py", "pytest.ini", "phase-gate.yaml")
 
 #: Lines of an output that a printed session shows.
@@ -50,11 +50,11 @@ class Session:
         self.typed: list[Typed] = []
         #: What the test files, and what they depend on, were when a phase last exited.
         self.frozen: dict[str, str] = {}
-        #: How many lines made the project; they are the same in all walks, and not shown.
+        #: How many lines made the project; they are always the same, and not shown.
         self.begun = 0
-        #: Words behind `phase-gate status`: which task the walk is about.
+        #: Words behind `phase-gate status`: which task the steps are about.
         self.asks: tuple[str, ...] = ()
-        #: Seconds that the walk has waited.
+        #: Seconds that passed by waiting.
         self.later = 0
         #: Who types: `$` an agent, without a terminal; `person$` a person at a terminal.
         self.prompt = "$"
@@ -86,7 +86,7 @@ class Session:
         elif program in ("pytest", "phase-gate"):
             code, output = self._fork(program, words, killed=killed, at_terminal=person)
         else:
-            raise AssertionError(f"a walk can't type {line!r}")
+            raise AssertionError(f"a session can not type {line!r}")
         shown = f"timeout --signal=KILL 1 {line}" if killed else line
         done = Typed(line=shown, code=code, output=output, prompt="person$" if person else self.prompt)
         self.typed.append(done)

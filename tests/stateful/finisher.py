@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from phase_gate.values import Value
+from tests.stateful.craft import CONFIGURATION, INI, Craft
 from tests.typable import is_typable
-from tests.walks.craft import CONFIGURATION, INI, Craft
 
 #: Things done in one phase before the exit is out of reach (an open circuit and a wrong test at once take 13); and in
 #: all, where phases send each other back.
@@ -48,7 +48,7 @@ class Finish(Value):
 
 
 class Finisher:
-    """Goes on where a walk ended.
+    """Continues where the steps ended.
 
     :param exits: the phases at whose exit the work is done; DONE ends every cycle.
     """

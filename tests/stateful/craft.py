@@ -9,8 +9,8 @@ import json
 import re
 
 from phase_gate.values import Value, replace
-from tests.walks import papers
-from tests.walks.session import Session
+from tests.stateful import papers
+from tests.stateful.session import Session
 
 CODE, CONFIGURATION, INI, TESTS = "calc.py", "phase-gate.yaml", "pytest.ini", "tests/**/test_*.py"
 

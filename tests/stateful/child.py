@@ -1,4 +1,4 @@
-"""What a walk does to the processes that it starts: another time of day, or an end in the middle."""
+"""What a session does to the processes that it starts: another time of day, or an end in the middle."""
 
 from __future__ import annotations
 
