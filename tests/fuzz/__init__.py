@@ -1,1 +1,1 @@
-"""Every parser against bytes that nobody meant for it."""
+"""Every parser against bytes that it was not made for."""

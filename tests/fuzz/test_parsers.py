@@ -1,12 +1,11 @@
-"""Only our own errors come out of a parser, whatever goes in."""
+"""Only our own errors come out of a parser, and soon, whatever goes in."""
 
 from __future__ import annotations
 
-import itertools
-import json
 import re
 import tracemalloc
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,123 +15,123 @@ from hypothesis import strategies as st
 from phase_gate.errors import TamperedError
 from phase_gate.storage.files import REAL
 from phase_gate.storage.objects import MAX_SIZE, ObjectStore
-from tests.fuzz.mutations import anything
-from tests.fuzz.targets import all_targets
+from tests.fuzz import stored  # noqa: F401  # adds its rows
+from tests.fuzz.parsers import PARSERS
+from tests.sweeps import IS_WHOLE
 
-NAMES = tuple(all_targets())
+#: What parsers stumble over, beside random bytes.
+ODD = (
+    *(b"\x00", b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\r", b"\n", b"\t"),
+    *(b"null", b"true", b"-1", b"1e999", b"NaN", b"-Infinity", b"9" * 5000, b"0.1", b'""', b"[]", b"{}"),
+    *(b"&a", b"*a", b"<<: *a", b"!!python/object:os.system", b"%YAML 9.9", b"---\n", b"? ", b"| ", b"'", b'"', b": "),
+    *(b"(" * 50, b"[" * 60, b"{" * 60, b"NOT " * 50, b'{"a":' * 60, b"AND", b"in [", b"==", b"---END"),
+)
+_TOKEN = re.compile(rb"\w+|\s+|[^\w\s]")
 
-#: Few enough that the folder takes seconds.
-brief = settings(
-    deadline=None,
-    max_examples=60,
-    derandomize=True,
-    database=None,
+
+@st.composite
+def damaged(draw: st.DrawFn, seeds: tuple[bytes, ...]) -> bytes:
+    """Return a valid document after one to four changes."""
+    data = draw(st.sampled_from(seeds))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(data)))
+        end = start + draw(st.sampled_from([0, 1, 1, 2, 5, 20, 200]))
+        part = draw(st.sampled_from([b"", data[start:end] * 2]) | st.sampled_from(ODD) | st.binary(max_size=6))
+        data = data[:start] + part + data[end:]
+    return data
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("name", PARSERS)
+@settings(
+    max_examples=600 if IS_WHOLE else 60,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )
-
-
-@pytest.mark.sampled(7)
-@pytest.mark.parametrize("name", NAMES)
-@brief
 @given(data=st.data())
 def test_only_our_own_errors_come_out(name: str, data: st.DataObject) -> None:
-    target = all_targets()[name]
-    target(data.draw(anything(target.seeds)))
+    texts = st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass"))
+    damages = damaged(PARSERS[name].seeds)
+    PARSERS[name](data.draw(damages | damages | damages | texts | st.binary(max_size=80)))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_it_is_made_from_is_valid(name: str) -> None:
-    """Were the seeds refused, the mutants would not get far."""
-    target = all_targets()[name]
-    refused = {"forged-ledger", "ledger", "object-name", "lock-holder", "object"}  # they end in a refusal by design
-    for seed in target.seeds:
-        if name in refused:
-            target(seed)
+@pytest.mark.parametrize("name", PARSERS)
+def test_the_seeds_are_valid(name: str) -> None:
+    """If seeds were refused, what is made from them would not get far."""
+    for seed in PARSERS[name].seeds:
+        if name in ("forged-ledger", "ledger", "object-name", "stored-object"):  # refused by design, at the very end
+            PARSERS[name](seed)
         else:
-            target.run(seed)
+            PARSERS[name].read(seed)
 
 
-#: Targets that take JSON, where nesting has no limit of its own.
-NESTING = ("ledger-line", "ledger", "forged-ledger", "state", "memory", "tree-cache", "status-block")
-#: Of events, as far as somebody reads them.
-FIELDS = ("run", "phase", "kind", "green", "evaluation", "iteration", "next", "findings", "tree")
-
-LARGE = {
-    "deep-lists": b"[" * 100_000,
-    "deep-mappings": b'{"a":' * 100_000,
-    "deep-pairs": b"[" * 900 + b"]" * 900,
-    "deep-parentheses": b"(" * 9_000,
-    "many-negations": b"NOT " * 2_400,
-    "a-long-number": b"9" * 100_000,
-    "a-long-line": b"x" * 2_000_000,
-    "many-lines": b"\n" * 500_000,
-    "many-keys": b"".join(b"k%d: v\n" % number for number in range(20_000)),
-    "an-alias-bomb": b"a: &a [x]\n" + b"".join(b"%c: &%c [*a, *a, *a]\n" % (n, n) for n in range(98, 110)),
-    "nul-bytes": b"\0" * 10_000,
-    "lone-surrogates": b"\xed\xa0\x80" * 1_000,
-    "a-flood-of-quotes": b'"' * 100_001,
-    "a-flood-of-comments": b"-->" + b"<!--" * 200_000,
-    "a-flood-of-fences": b"```\n" * 100_000,
-    "a-wide-heading": b"# a" + b" " * 500_000 + b"b",
-    "a-wide-table": b"| a" + b" " * 500_000 + b"b" + b"|" * 100_000,
-    "a-long-id": b"- A" + b"-A" * 400_000,
-    "a-flood-of-diagrams": b"::: mermaid\n" * 20_000,
-    "a-flood-of-directives": b'%%{ /* /\' """ accDescr { ' * 20_000,
-    "a-flood-of-arguments": b"C4Context\nPerson(" + b"a," * 20_000 + b")",
-    "a-flood-of-brackets": b"{a b" + b" because {a b" * 50_000,
-    "a-flood-of-imports": b"!a " * 100_000 + b"workspace",
+SHAPES = {
+    "deep lists": b"[" * 100_000,
+    "deep mappings": b'{"a":' * 100_000,
+    "deep pairs": b"[" * 900 + b"]" * 900,
+    "deep parentheses": b"(" * 9_000,
+    "negations": b"NOT " * 2_400,
+    "a long number": b"9" * 100_000,
+    "a long line": b"x" * 2_000_000,
+    "lines": b"\n" * 500_000,
+    "keys": b"".join(b"k%d: v\n" % number for number in range(20_000)),
+    "an alias bomb": b"a: &a [x]\n" + b"".join(b"%c: &%c [*a, *a, *a]\n" % (n, n) for n in range(98, 110)),
+    "lone surrogates": b"\xed\xa0\x80" * 1_000,
+    "comments": b"-->" + b"<!--" * 200_000,
+    "fences": b"```\n" * 100_000,
+    "a wide heading": b"# a" + b" " * 500_000 + b"b",
+    "diagrams": b"::: mermaid\n" * 20_000,
+    "directives": b'%%{ /* /\' """ accDescr { ' * 20_000,
+    "arguments": b"C4Context\nPerson(" + b"a," * 20_000 + b")",
 }
 
 
-@pytest.mark.sampled(17)
-@pytest.mark.parametrize(("name", "large"), list(itertools.product(NAMES, LARGE)))
-def test_large_and_deep_input_ends_soon(name: str, large: str) -> None:
-    all_targets()[name](LARGE[large])
-
-
-@pytest.mark.parametrize("depth", [200, 480, 700, 900, 990, 5_000, 100_000])
-@pytest.mark.parametrize("name", NESTING)
-def test_depth_in_a_valid_place(name: str, depth: int) -> None:
-    """Deep enough for one reader and too deep for the next: in the middle of a document that is otherwise good."""
-    nested = b"[" * depth + b"]" * depth
-    target = all_targets()[name]
-    for seed in target.seeds:
-        for place in (b"null", b"{}", b"[]", b"true", b"1"):
-            if place in seed:
-                target(seed.replace(place, nested, 1))
+def grow(seeds: tuple[bytes, ...], size: int) -> Iterator[tuple[str, bytes]]:
+    """Yield large inputs: general shapes, and what the seeds are made of, repeated and stretched in its place."""
+    yield from SHAPES.items()
+    seen: set[bytes] = set()
+    for seed in seeds:
+        yield f"{seed[:20]!r}, repeated", seed * (size // len(seed) + 1)
+        for found in _TOKEN.finditer(seed[:2_000]):
+            part = found[0]
+            if part not in seen:
+                seen.add(part)
+                stretched = part * (size // len(part) + 1)
+                yield f"{part!r}, stretched", seed[: found.start()] + stretched + seed[found.end() :]
+                yield f"{part!r}, alone", stretched
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("number", [b"1e999", b"-1e999", b"NaN", b"Infinity", b"9" * 400 + b".5"])
-@pytest.mark.parametrize("name", NESTING)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", PARSERS)
+def test_large_input_ends_soon(name: str) -> None:
+    """The suite tries every 20th input at a tenth of the size."""
+    rows = list(grow(PARSERS[name].seeds, size=200_000 if IS_WHOLE else 20_000))
+    assert len(rows) > len(SHAPES)
+    for row, data in rows if IS_WHOLE else rows[sorted(PARSERS).index(name) % 20 :: 20]:
+        try:
+            PARSERS[name](data)
+        except Exception as error:
+            raise AssertionError(row) from error
+
+
+@pytest.mark.parametrize("depth", [200, 480, 700, 900, 990, 100_000])
+@pytest.mark.parametrize("name", ["ledger", "forged-ledger", "state", "memory", "tree-cache"])
+def test_depth_in_a_valid_place(name: str, depth: int) -> None:
+    """Deep enough for one reader and too deep for the next, in a document that is good otherwise."""
+    nested = b"[" * depth + b"]" * depth
+    for seed in PARSERS[name].seeds:
+        for place in (b"null", b"{}", b"[]", b"true", b"1"):
+            PARSERS[name](seed.replace(place, nested, 1))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("number", [b"1e999", b"NaN", b"9" * 400 + b".5"])
+@pytest.mark.parametrize("name", ["ledger", "forged-ledger", "state", "memory", "tree-cache"])
 def test_numbers_that_are_none_in_a_valid_place(name: str, number: bytes) -> None:
-    target = all_targets()[name]
-    for seed in target.seeds:
+    for seed in PARSERS[name].seeds:
         for found in re.finditer(rb"\b\d+(?:\.\d+)?\b", seed):
-            target(seed[: found.start()] + number + seed[found.end() :])
-
-
-@brief
-@given(
-    events=st.lists(
-        st.tuples(
-            st.sampled_from([kind for kind, _ in json.loads(all_targets()["forged-ledger"].seeds[0])]),
-            st.dictionaries(
-                st.sampled_from(FIELDS),
-                st.recursive(
-                    st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.floats(allow_nan=False),
-                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-                    max_leaves=4,
-                ),
-                max_size=6,
-            ),
-        ),
-        max_size=4,
-    )
-)
-def test_events_that_nobody_wrote_are_refused(events: list[tuple[str, dict[str, object]]]) -> None:
-    all_targets()["forged-ledger"](json.dumps(events).encode())
+            PARSERS[name](seed[: found.start()] + number + seed[found.end() :])
 
 
 def test_an_object_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:
