@@ -147,13 +147,14 @@ def _server() -> WarmServer:
 
 
 class Work(RuleBasedStateMachine):
-    """Somebody at work."""
+    """Somebody at work; a subclass names the workflow."""
 
-    def __init__(self, workflow: str) -> None:
+    workflow: str
+
+    def __init__(self) -> None:
         super().__init__()
-        self.workflow = workflow
         self.session = Session(_server())
-        self.craft = Craft(self.session, WORKFLOWS[workflow][0], workflow)
+        self.craft = Craft(self.session, WORKFLOWS[self.workflow][0], self.workflow)
         self.craft.begin()
         self.session.begun = len(self.session.typed)
 

@@ -36,9 +36,17 @@ def test_a_long_ledger_needs_no_more_memory(tmp_path: Path, monkeypatch: pytest.
 
 def _record_run(store: TaskStore, run: str) -> None:
     name = store.objects.keep({})
-    started = {"run": run, "phase": "RED", "tree": "t", "rules": None, "arguments": [], "python": "3", "pytest": "9"}
+    given = {"arguments": list[str](), "python": "3", "pytest": "9"}
+    started = {"run": run, "phase": "RED", "tree": "t", "rules": None, **given}
     ended = {"run": run, "kind": "complete", "green": "green", "tree": "t", "iteration": 1, "metrics": {"a": 1}}
-    told = {"findings": [], "notes": [], "why": "", "exit_status": 0, "tally": {"passed": 1}, "duration_s": 0.1}
+    told = {
+        "findings": list[str](),
+        "notes": list[str](),
+        "why": "",
+        "exit_status": 0,
+        "tally": {"passed": 1},
+        "duration_s": 0.1,
+    }
     kept = {"inventory": name, "outcomes": name, "known": name}
     with store.transaction() as change:
         change.record(Event(kind="run-started", data=started), Event(kind="run-ended", data=ended | told | kept))
