@@ -34,13 +34,12 @@ from phase_gate.evidence.documents.rules import find_fault
 from phase_gate.gate.failures import blank
 from phase_gate.gate.overrides import is_excuse
 from phase_gate.names import find_name_fault, name_key
-from phase_gate.pipeline.votes import parse_vote
 from phase_gate.storage.signal_file import read_signal_file
-from phase_gate.verification.lint import lint_command, lint_done
-from phase_gate.verification.output import count_tests_said, first_failures
-from phase_gate.verification.result_files import read_executor_result, read_verdict
-from phase_gate.verification.spec import TaskSpec
-from phase_gate.verification.task_files import parse_tasks
+from phase_gate.tasks.handins import parse_vote, read_executor_result, read_verdict
+from phase_gate.tasks.lint import lint_command, lint_done
+from phase_gate.tasks.model import TaskSpec
+from phase_gate.tasks.task_files import parse_tasks
+from phase_gate.tasks.weighing import count_tests_said, first_failures
 from phase_gate.visible import find_unseen, show_text
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json
