@@ -30,6 +30,8 @@ def found(text: str, patterns: tuple[str, ...] = DEFAULT_PATTERNS) -> list[str]:
         ("It is ready for review.", "ready for review"),
         ("There is no remaining work.", "no remaining work"),
         ("All acceptance criteria are met.", "all acceptance criteria.*met"),
+        ("All tasks complete!", r"all tasks complete\b"),
+        ("The tests are green: 12 tests passing.", "tests passing"),
         ("**All tasks completed**", "all tasks.*completed"),
         ("- All tasks completed", "all tasks.*completed"),
         ("0 errors, 12 passed. All tasks are completed.", "all tasks.*completed"),
@@ -70,11 +72,6 @@ def test_a_sign(text: str, pattern: str) -> None:
         pytest.param("```\nall tasks completed\n```", id="fenced"),
         pytest.param("> all tasks completed", id="quoted"),
         pytest.param("    all tasks completed", id="indented"),
-        pytest.param("@@ -1 +1 @@\n-all tasks open\n+all tasks completed", id="in-a-diff"),
-        pytest.param("# Changelog\n\n- implementation finished\n", id="changelog"),
-        pytest.param("## [1.2.0] - 2026-01-01\n\n### Added\n\nimplementation finished\n", id="release"),
-        pytest.param("Release notes\n-------------\n\nimplementation finished\n", id="release-notes-underlined"),
-        pytest.param("* 1a2b3c4 implementation finished", id="git-log"),
         pytest.param("EXIT_REASON: ready for review", id="a-field-of-a-block"),
         pytest.param("the build is finished in 2 s", id="other-words"),
         pytest.param(f"all tasks {'and more ' * 200} completed", id="no-sentence"),
@@ -82,10 +79,6 @@ def test_a_sign(text: str, pattern: str) -> None:
 )
 def test_no_sign(text: str) -> None:
     assert found(text) == []
-
-
-def test_a_heading_of_another_kind_ends_the_changelog() -> None:
-    assert found("# Changelog\n\n- fixed\n\n# Summary\n\nAll tasks are completed.\n") == ["all tasks.*completed"]
 
 
 def test_each_counts_once() -> None:

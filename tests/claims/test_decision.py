@@ -206,7 +206,7 @@ def test_untested_code_beats_any_score_and_any_setting() -> None:
     loose = ExitGate(enabled=False, require_explicit_signal=False, honour_override=True)
     decision = judge(GOOD, replace(CONTEXT, untested="files have changed: run the tests"), loose)
     assert (decision.outcome, decision.reason) == (Outcome.CONTINUE, "files have changed: run the tests")
-    assert (decision.claimed_done, decision.met_both) == (False, False)
+    assert (decision.claimed_done, decision.passed) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -237,8 +237,17 @@ def test_unknown_evidence_is_no_indicator() -> None:
     assert judge(GOOD, replace(CONTEXT, evidence=(unknown,))).found == 1
 
 
+@pytest.mark.parametrize("text", ["Done, all tests pass.", "It is finished."])
+def test_words_without_a_block_are_a_claim(text: str) -> None:
+    context = replace(CONTEXT, counted=Claims(low=2, low_in=1), measures=replace(MEASURED, task_file_moved=None))
+    decision = judge(text, context)
+    assert (decision.is_claim, decision.claims_low, decision.outcome) == (True, 3, Outcome.ASK)
+
+
 def test_the_gate_may_be_off() -> None:
-    assert judge(DOYAKEN, replace(CONTEXT, evidence=()), ExitGate(enabled=False)).outcome is Outcome.COMPLETE
+    decision = judge(DOYAKEN, replace(CONTEXT, evidence=()), ExitGate(enabled=False))
+    assert decision.outcome is Outcome.COMPLETE
+    assert decision.leniency == ("exit_gate.enabled is off: 0 indicators (2 needed) will do",)
     assert judge(DOYAKEN, replace(CONTEXT, evidence=())).outcome is Outcome.CONTINUE
 
 

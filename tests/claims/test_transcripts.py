@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.claims.transcripts import read_transcript
+from phase_gate.claims.text import read_transcript
 
 Rows = list[dict[str, Any]]
 

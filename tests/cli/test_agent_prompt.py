@@ -31,40 +31,49 @@ def test_nothing_in_it_is_a_claim(begin: Begin, workflow: str, phase: str, style
         assert [each.name for each in find_patterns(DEFAULT_PATTERNS, sentences(read)) if each.present] == []
 
 
-def test_a_block_is_asked_for_that_we_would_read(begin: Begin) -> None:
+FILLED = {
+    "exit": (("{COMPLETE|CONTINUE}", "COMPLETE"), ("{one sentence}", "it works"), ("{none|what is left}", "none")),
+    "prp": (
+        ("<number>", "2"),
+        ("true | false", "true"),
+        ("{none|what is left}", "none"),
+        ("<its numbers>", '"tests_passing: 2/2"'),
+    ),
+    "doyaken": (
+        ("true/false", "true"),
+        ("<count>", "1"),
+        ("pass/fail/skip/unknown", "pass"),
+        ("high/medium/low", "high"),
+        ('<brief description or "none">', "none"),
+    ),
+    "ralph": (
+        ("IN_PROGRESS | COMPLETE | BLOCKED", "COMPLETE"),
+        ("<number>", "1"),
+        ("PASSING | FAILING | NOT_RUN", "PASSING"),
+        ("IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING", "TESTING"),
+        ("true | false", "true"),
+        ("<one line>", "none"),
+    ),
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_claim_as_it_is_asked_for_passes(begin: Begin, style: str) -> None:
     desk = begin("green")
-    filled = {
-        "exit": (("{COMPLETE|CONTINUE}", "COMPLETE"), ("{one sentence}", "it works"), ("{none|what is left}", "none")),
-        "prp": (
-            ("<number>", "2"),
-            ("true | false", "true"),
-            ("{none|what is left}", "none"),
-            ("<its numbers>", '"tests_passing: 2/2"'),
-        ),
-        "doyaken": (
-            ("true/false", "true"),
-            ("<count>", "1"),
-            ("pass/fail/skip/unknown", "pass"),
-            ("high/medium/low", "high"),
-            ('<brief description or "none">', "none"),
-        ),
-        "ralph": (
-            ("IN_PROGRESS | COMPLETE | BLOCKED", "COMPLETE"),
-            ("<number>", "1"),
-            ("PASSING | FAILING | NOT_RUN", "PASSING"),
-            ("IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING", "TESTING"),
-            ("true | false", "true"),
-            ("<one line>", "none"),
-        ),
-    }
-    assert set(filled) == set(STYLES)
-    for style, values in filled.items():
-        block = desk.gate("agent", "prompt", "--style", style).out.partition("```\n")[2].partition("```")[0]
-        for template, value in values:
-            assert template in block
-            block = block.replace(template, value)
-        said = read_blocks(read_claim_text([block]))
-        assert (style, said.explicit, said.problems) == (style, True, ())
+    prompt = desk.gate("agent", "prompt", "--style", style).out
+    block = prompt.partition("```\n")[2].partition("```")[0]
+    for template, value in FILLED[style]:
+        assert template in block
+        block = block.replace(template, value)
+    said = read_blocks(read_claim_text([block]))
+    assert (said.explicit, said.problems) == (True, ())
+    # Without the sentence, the answer tells what is missing; with the one that the prompt shows, it passes.
+    desk.sample.write({"said.txt": block})
+    found = desk.json("claim", "said.txt")
+    assert found["next_hint"].startswith("1 more indicator: words of your own such as `")
+    sentence = prompt.partition("such as `")[2].partition("`")[0]
+    desk.sample.write({"said.txt": f"{sentence}\n\n{block}"})
+    assert desk.json("claim", "said.txt")["decision"] == "complete"
 
 
 def test_it_speaks_of_the_present_phase(begin: Begin) -> None:
@@ -74,7 +83,7 @@ def test_it_speaks_of_the_present_phase(begin: Begin) -> None:
         "# GREEN: All tests passing (stable)",
         "`pytest --phase=green`",
         "- `tests_failing == 0` (tests_failing: tests in scope that failed",
-        "tests-unchanged; where it is broken: take the change back",
+        "`tests-unchanged`; where it is broken: take the change back",
         "required_green_runs is 2",
         'phase-gate signal --reason "..."',
         "REFACTOR follows",

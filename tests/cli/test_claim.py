@@ -57,7 +57,7 @@ def test_a_claim_that_is_true(green: Desk) -> None:
         "    + all tasks.*completed: All tasks are completed.",
         "    + tests pass: Gate 1 is open in iteration 2",
         "    ? acceptance criteria: unknown: no criteria are listed",
-        "    - 5 phrases not said",
+        "    - 7 phrases not said",
         "  confidence  80 of 80 (56 needed)",
         "     30 status block: EXIT_STATUS",
         "     20 says complete: it says done",
@@ -278,7 +278,9 @@ def test_thresholds(
 def test_a_lower_threshold_for_one_call(green: Desk) -> None:
     text = f"It is done.\n\n{EXIT}"
     assert claim(green, text, "--threshold", "1")[0] == 0
-    assert claim(green, text)[1]["reason"] == "it says done, with 1 indicator (2 needed)"
+    found = claim(green, text)[1]
+    assert found["reason"] == "it says done, with 1 indicator (2 needed)"
+    assert found["next_hint"].startswith("1 more indicator: words of your own such as `<promise>COMPLETE</promise>`,")
 
 
 @pytest.mark.parametrize(
@@ -405,10 +407,11 @@ def test_an_override_that_is_honoured(begin: Begin) -> None:
     green = settled(begin, "exit_gate: {honour_override: true, as_signal: true}\n")
     code, found = claim(green, OVERRIDE)
     assert (code, found["override"]) == (0, {"requested": True, "honoured": True})
-    assert "EXIT_OVERRIDE" in found["reason"]
+    assert found["leniency"] == ["EXIT_OVERRIDE is honoured, with 1 indicator (2 needed)"]
+    assert found["leniency"][0] in found["reason"]
     ran = green.gate("claim", "said.txt", "--as-signal")
-    assert ran.has("signal: none was given")
-    assert green.json("status")["exited"] is False
+    assert ran.has("let pass    EXIT_OVERRIDE is honoured", "signal: done")
+    assert green.json("status")["exited"] is True
 
 
 @pytest.mark.parametrize("text", [OVERRIDE.replace("HIGH", "LOW"), OVERRIDE.replace("EXIT_CONFIDENCE: HIGH\n", "")])

@@ -12,8 +12,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phase_gate.claims.blocks import Block, read_blocks
-from phase_gate.claims.fields import REQUIRED
+from phase_gate.claims.blocks import REQUIRED, Block, read_blocks
 from phase_gate.claims.text import read_claim_text
 from phase_gate.errors import PhaseGateError
 from phase_gate.report.status_block import BEGIN, END, StatusBlock, block_of, render_status_block

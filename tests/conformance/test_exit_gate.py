@@ -248,7 +248,7 @@ def test_done_with_failing_tests_is_blocked(sample: Sample) -> None:
     [
         pytest.param("Not all tasks are completed.", id="negated"),
         pytest.param("I am not outputting <promise>COMPLETE</promise>.", id="not-outputting"),
-        pytest.param("# Changelog\n\n- implementation finished\n", id="a-changelog"),
+        pytest.param("# Implementation finished\n\nWork goes on.\n", id="a-heading"),
         pytest.param(f"```\n{GOOD}```\n", id="fenced"),
         pytest.param("".join(f"> {row}\n" for row in GOOD.splitlines()), id="quoted"),
         pytest.param("".join(f"    {row}\n" for row in GOOD.splitlines()) + "I have not finished.", id="indented"),

@@ -7,22 +7,122 @@ A block that is not filled in, or contradicts itself or another one, never says 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
 
-from phase_gate.claims.fields import (
-    AGAINST,
-    ANSWERS,
-    DUAL_GATE,
-    FIELDS,
-    NAMES,
-    REQUIRED,
-    BlockKind,
-    check_text,
-    is_nothing,
-)
-from phase_gate.claims.text import ClaimText, Place, Uncounted, find_uncounted
-from phase_gate.values import Value, replace
+from phase_gate.claims.text import ClaimText
+from phase_gate.values import Value
 from phase_gate.visible import cut
+
+# --- the fields of each kind: which there are, what may stand in them, which of them answers
+
+
+BlockKind = Literal["prp", "ralph", "exit", "doyaken"]
+
+#: What each kind is called in messages.
+NAMES: Mapping[BlockKind, str] = {
+    "prp": "PRP_PHASE_STATUS",
+    "ralph": "RALPH_STATUS",
+    "exit": "EXIT_STATUS",
+    "doyaken": "DOYAKEN_STATUS",
+}
+
+
+def _one_of(*allowed: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        return "" if value in allowed else f"is not one of {', '.join(allowed)}"
+
+    return check
+
+
+def _number(value: str) -> str:
+    return "" if re.fullmatch(r"[0-9]{1,18}", value) else "is no number"
+
+
+def _number_or_null(value: str) -> str:
+    return "" if value == "null" else _number(value)
+
+
+def _text(value: str) -> str:
+    return "is a template" if value[:1] in ("{", "<", "[") and value[-1:] in ("}", ">", "]") else ""
+
+
+def _capitals(value: str) -> str:
+    return "" if re.fullmatch(r"[A-Z][A-Z_]{0,40}", value) else "is no word in capitals"
+
+
+_boolean = _one_of("true", "false")
+
+_FIELDS: Mapping[BlockKind, Mapping[str, Callable[[str], str]]] = {
+    "prp": {
+        "PHASE": _text,
+        "ITERATION": _number_or_null,
+        "TESTS_TOTAL": _number_or_null,
+        "TESTS_PASSING": _number_or_null,
+        "TESTS_FAILING": _number_or_null,
+        "REASON": _text,
+        "GATE_1": _boolean,
+        "GATE_1_DETAIL": _text,
+        "GATE_2": _boolean,
+        "CAN_EXIT": _boolean,
+        "REMAINING_WORK": _text,
+        "EXIT_SIGNAL": _boolean,
+    },
+    "ralph": {
+        "STATUS": _one_of("IN_PROGRESS", "COMPLETE", "BLOCKED"),
+        "TASKS_COMPLETED_THIS_LOOP": _number,
+        "FILES_MODIFIED": _number,
+        "TESTS_STATUS": _one_of("PASSING", "FAILING", "NOT_RUN"),
+        "WORK_TYPE": _capitals,
+        "EXIT_SIGNAL": _boolean,
+        "RECOMMENDATION": _text,
+    },
+    "exit": {
+        "EXIT_STATUS": _one_of("COMPLETE", "CONTINUE"),
+        "EXIT_REASON": _text,
+        "REMAINING_WORK": _text,
+        "EXIT_CONFIDENCE": _one_of("HIGH", "MEDIUM", "LOW"),
+        "EXIT_OVERRIDE": _boolean,
+    },
+    "doyaken": {
+        "PHASE_COMPLETE": _boolean,
+        "FILES_MODIFIED": _number,
+        "TESTS_STATUS": _one_of("pass", "fail", "skip", "unknown"),
+        "CONFIDENCE": _one_of("high", "medium", "low"),
+        "REMAINING_WORK": _text,
+    },
+}
+
+#: The part that every PRP_PHASE_STATUS has.
+DUAL_GATE = ("GATE_1", "GATE_2", "CAN_EXIT")
+
+#: Without these a block says nothing.
+REQUIRED: Mapping[BlockKind, tuple[str, ...]] = {
+    "prp": (*DUAL_GATE, "EXIT_SIGNAL"),
+    "ralph": ("STATUS", "EXIT_SIGNAL"),
+    "exit": ("EXIT_STATUS",),
+    "doyaken": tuple(_FIELDS["doyaken"]),
+}
+
+#: The key that answers, and the value that means done.
+_ANSWERS: Mapping[BlockKind, tuple[str, str]] = {
+    "prp": ("EXIT_SIGNAL", "true"),
+    "ralph": ("EXIT_SIGNAL", "true"),
+    "exit": ("EXIT_STATUS", "COMPLETE"),
+    "doyaken": ("PHASE_COMPLETE", "true"),
+}
+
+#: What does not go together with done, and with not done.
+_AGAINST_DONE: Mapping[BlockKind, tuple[str, ...]] = {
+    "prp": ("CAN_EXIT: false", "GATE_1: false"),
+    "ralph": ("STATUS: IN_PROGRESS", "STATUS: BLOCKED", "TESTS_STATUS: FAILING"),
+    "exit": (),
+    "doyaken": ("TESTS_STATUS: fail",),
+}
+_AGAINST_NOT_DONE: Mapping[BlockKind, tuple[str, ...]] = {"ralph": ("STATUS: COMPLETE",)}
+
+
+# --- what a block says
 
 
 class Block(Value):
@@ -34,8 +134,6 @@ class Block(Value):
     fields: Mapping[str, str]
     #: Why it can't be taken for what it says; empty if it can.
     problems: tuple[str, ...] = ()
-    #: Where it contradicts itself.
-    contradictions: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -44,20 +142,32 @@ class Block(Value):
     @property
     def says_done(self) -> bool | None:
         """What its answer is, taken by itself; None if it is not filled in."""
-        if self.problems:
-            return None
-        key, done = ANSWERS[self.kind]
-        return self.fields[key] == done
+        key, done = _ANSWERS[self.kind]
+        return None if self.problems else self.fields[key] == done
 
     @property
     def remaining(self) -> str:
         """The work that it says is left; empty for none."""
         text = self.fields.get("REMAINING_WORK", "")
-        return "" if self.problems or is_nothing(text) else text
+        is_none = text.strip(" \t\"'.").lower() in ("", "none", "nothing")
+        return "" if self.problems or is_none else text
 
     @property
     def reason(self) -> str:
         return next((self.fields[key] for key in ("EXIT_REASON", "RECOMMENDATION", "REASON") if key in self.fields), "")
+
+    @property
+    def contradictions(self) -> Iterator[str]:
+        """Where it contradicts itself."""
+        if self.problems:
+            return
+        key, _ = _ANSWERS[self.kind]
+        answer = f"{self.name} says {key}: {self.fields[key]}"
+        rows = {f"{name}: {value}" for name, value in self.fields.items()}
+        against = _AGAINST_DONE if self.says_done else _AGAINST_NOT_DONE
+        yield from (f"{answer}, and {row}" for row in against.get(self.kind, ()) if row in rows)
+        if self.says_done and self.remaining:
+            yield f"{answer}, and that work remains: {cut(self.remaining)!r}"
 
 
 class StatusBlocks(Value):
@@ -73,8 +183,8 @@ class StatusBlocks(Value):
     #: What is wrong with the blocks.
     problems: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
-    #: What might have been meant for a block.
-    uncounted: tuple[Uncounted, ...] = ()
+    #: Where no block counts: what might have been meant for one.
+    uncounted: tuple[str, ...] = ()
     #: What is to be said about reading it.
     notes: tuple[str, ...] = ()
 
@@ -92,125 +202,87 @@ class StatusBlocks(Value):
         return next((b.fields.get(key, "") for b in self.blocks if b.kind == kind and not b.problems), "")
 
 
-_DELIMITED: Mapping[str, tuple[BlockKind, str]] = {
-    f"---{NAMES[kind]}---": (kind, f"---END_{NAMES[kind]}---") for kind in ("prp", "ralph")
-}
-_DOYAKEN = "DOYAKEN_STATUS:"
-_KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{0,60}):(?:[ \t]+(?P<value>.*))?")
-#: Where a line may be the beginning of a block at all: most of a log is not even looked at.
-_STARTS = ("---PRP_", "---RALPH_", "---END_", "EXIT_", "REMAINING_WORK:", "DOYAKEN_STATUS:")
-#: Of them that are told.
-_TOLD = 3
-
-
 # --- reading
+
+
+#: What stands for a line that does not count: no block has it.
+_SHOWN = "\0"
+_BEGIN = r"---(?:PRP_PHASE|RALPH)_STATUS---$"
+_UNCLOSED = re.compile(rf"{_BEGIN}|DOYAKEN_STATUS:$")
+_EXIT_ROW = rf"(?:{'|'.join(_FIELDS['exit'])}):(?:[ \t].*)?\n"
+_BLOCK = re.compile(
+    rf"^---(?P<name>PRP_PHASE|RALPH)_STATUS---\n(?P<delimited>(?:(?!{_BEGIN})[^\0\n]*\n)*?)---END_(?P=name)_STATUS---$"
+    r"|^DOYAKEN_STATUS:\n(?P<doyaken>(?:[ \t]+[^\s\0].*\n)+)"
+    rf"|^(?P<exit>(?:{_EXIT_ROW})+)"
+    rf"|^(?P<unclosed>{_UNCLOSED.pattern})",
+    re.MULTILINE,
+)
+_KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{0,60}):(?:[ \t]+(?P<value>.*))?")
+#: Lines behind an EXIT_STATUS in which work is looked for that is said to remain.
+_FAR = 20
+#: Blocks that do not count that are told.
+_TOLD = 3
 
 
 def read_blocks(text: ClaimText) -> StatusBlocks:
     """Return what the blocks of the text say together."""
+    rows = (
+        _SHOWN if is_quoted else line.rstrip(" \t") for line, is_quoted in zip(text.lines, text.quoted, strict=True)
+    )
+    own = "\n".join(rows) + "\n"
     last: dict[BlockKind, Block] = {}
-    reader = _BlockReader(text)
-    for block in reader.blocks():
-        # Said anew it goes to the end: the order is the one in which they were said last.
-        last.pop(block.kind, None)
-        last[block.kind] = block
-    said = _combine(tuple(last.values()))
-    return replace(said, uncounted=tuple(reader.uncounted[:_TOLD]), notes=tuple(reader.notes()))
+    notes: dict[str, None] = {}
+    line, place = 1, 0
+    for found in _BLOCK.finditer(own):
+        line, place = line + own.count("\n", place, found.start()), found.start()
+        if found["unclosed"]:
+            notes[f"{found['unclosed']} has no end, so it is no block"] = None
+            continue
+        block = _read_block(found, own, line)
+        if block is not None:
+            # Said again it goes to the end: the order is the one in which they were said last.
+            last.pop(block.kind, None)
+            last[block.kind] = block
+    uncounted = () if last else tuple(_find_uncounted(text))[:_TOLD]
+    return _combine(tuple(last.values()), uncounted, tuple(notes))
 
 
-class _BlockReader:
-    def __init__(self, text: ClaimText) -> None:
-        self._lines, self._places = text.lines, text.places
-        self.uncounted: list[Uncounted] = []
-        self._unclosed: list[str] = []
-
-    def notes(self) -> Iterator[str]:
-        for name in dict.fromkeys(self._unclosed):
-            yield f"{name} has no end, so it is no block"
-
-    def blocks(self) -> Iterator[Block]:
-        number = 0
-        count = len(self._lines)
-        while number < count:
-            line = self._lines[number]
-            if not line.startswith(_STARTS) or self._places[number] not in (Place.OWN, Place.NOTES):
-                self.uncounted += find_uncounted(number + 1, self._lines[number], self._places[number])
-                number += 1
-                continue
-            line = line.rstrip(" \t")
-            if line in _DELIMITED:
-                number, block = self._read_delimited(number, *_DELIMITED[line])
-            elif line == _DOYAKEN:
-                number, block = self._read_doyaken(number)
-            else:
-                start = number
-                number, block = self._read_exit(start)
-                if block is None:
-                    self.uncounted += find_uncounted(start + 1, line, self._places[start])
-            if block is not None:
-                yield block
-
-    def _read_delimited(self, start: int, kind: BlockKind, end: str) -> tuple[int, Block | None]:
-        rows: list[str] = []
-        number = start + 1
-        while number < len(self._lines):
-            line = self._lines[number].rstrip(" \t")
-            if line == end and self._places[number] is not Place.QUOTED:
-                return number + 1, _make(kind, start, rows)
-            if line in _DELIMITED or self._places[number] is Place.QUOTED:
-                break
-            rows.append(line)
-            number += 1
-        self._unclosed.append(f"---{NAMES[kind]}---")
-        # What follows is looked at again: a block may begin in what looked like this one.
-        return start + 1, None
-
-    def _read_doyaken(self, start: int) -> tuple[int, Block | None]:
-        number = start + 1
-        while number < len(self._lines) and self._lines[number][:1] in (" ", "\t") and self._lines[number].strip():
-            if self._places[number] is Place.QUOTED:
-                break
-            number += 1
-        if number == start + 1:
-            self._unclosed.append(_DOYAKEN)
-            return number, None
-        return number, _make("doyaken", start, [row.strip(" \t") for row in self._lines[start + 1 : number]])
-
-    def _read_exit(self, start: int) -> tuple[int, Block | None]:
-        """Read neighbouring lines, and work that is said to remain anywhere behind them."""
-        rows: list[str] = []
-        number = start
-        while number < len(self._lines) and self._is_exit_line(number):
-            line = self._lines[number].rstrip(" \t")
-            if line.startswith("EXIT_STATUS:") and any(row.startswith("EXIT_STATUS:") for row in rows):
-                break
-            # The source document shows a remark behind this one.
-            rows.append(line.partition(" #")[0].rstrip() if line.startswith("EXIT_OVERRIDE:") else line)
-            number += 1
-        if not any(row.startswith("EXIT_STATUS:") for row in rows):
-            return max(number, start + 1), None
-        if not any(row.startswith("REMAINING_WORK:") for row in rows):
-            rows += self._find_remaining(number)
-        return number, _make("exit", start, rows)
-
-    def _is_exit_line(self, number: int) -> bool:
-        found = _KEY.fullmatch(self._lines[number].rstrip(" \t"))
-        return found is not None and found["key"] in FIELDS["exit"] and self._places[number] is not Place.QUOTED
-
-    def _find_remaining(self, start: int) -> list[str]:
-        """Return the line that says what remains, where something stands between."""
-        for number in range(start, min(start + 20, len(self._lines))):
-            line = self._lines[number]
-            if line.startswith(("EXIT_STATUS:", _DOYAKEN, *_DELIMITED)):
-                break
-            if line.startswith("REMAINING_WORK:") and self._places[number] is not Place.QUOTED:
-                return [line.rstrip(" \t")]
-        return []
+def _read_block(found: re.Match[str], own: str, line: int) -> Block | None:
+    if found["name"]:
+        kind: BlockKind = "prp" if found["name"] == "PRP_PHASE" else "ralph"
+        return _make(kind, line, found["delimited"].splitlines())
+    if found["doyaken"]:
+        return _make("doyaken", line, [row.strip(" \t") for row in found["doyaken"].splitlines()])
+    rows = found["exit"].splitlines()
+    answers = [number for number, row in enumerate(rows) if row.startswith("EXIT_STATUS:")]
+    if not answers:
+        return None
+    if len(answers) > 1:  # several blocks, one below the other: the last one counts
+        line += answers[-1]
+        rows = rows[answers[-1] :]
+    if not any(row.startswith("REMAINING_WORK:") for row in rows):
+        rows += _find_remaining(own, found.end())
+    # The source document shows a remark behind the override.
+    rows = [row.partition(" #")[0].rstrip() if row.startswith("EXIT_OVERRIDE:") else row for row in rows]
+    return _make("exit", line, rows)
 
 
-def _make(kind: BlockKind, start: int, rows: list[str]) -> Block:
+def _find_remaining(own: str, place: int) -> list[str]:
+    """Return the line that says what remains, where something stands between."""
+    for _ in range(_FAR):
+        end = own.find("\n", place)
+        row = own[place:end]
+        if end < 0 or (_BLOCK.match(own, place) and not row.startswith("REMAINING_WORK:")):
+            break
+        if row.startswith("REMAINING_WORK:"):
+            return [row]
+        place = end + 1
+    return []
+
+
+def _make(kind: BlockKind, line: int, rows: list[str]) -> Block:
     """Return the block with everything that is wrong with it."""
-    checks = FIELDS[kind]
+    checks = _FIELDS[kind]
     fields: dict[str, str] = {}
     problems: list[str] = []
     for row in rows:
@@ -225,7 +297,7 @@ def _make(kind: BlockKind, start: int, rows: list[str]) -> Block:
             problems.append(f"{key} stands there twice")
         else:
             fields[key] = value = (found["value"] or "").strip(" \t")
-            wrong = checks.get(key, check_text)(value) if value else "has no value"
+            wrong = checks.get(key, _text)(value) if value else "has no value"
             if wrong:
                 problems.append(f"{key}: {cut(value)!r} {wrong}" if value else f"{key} {wrong}")
     missing = [key for key in REQUIRED[kind] if key not in fields]
@@ -233,34 +305,14 @@ def _make(kind: BlockKind, start: int, rows: list[str]) -> Block:
         problems.append(f"its DUAL_GATE part is missing: {', '.join(DUAL_GATE)}")
         missing = [key for key in missing if key not in DUAL_GATE]
     problems += [f"{key} is missing" for key in missing]
-    block = Block(kind=kind, line=start + 1, fields=fields, problems=tuple(problems[:5]))
-    return block if problems else _find_contradictions(block)
+    return Block(kind=kind, line=line, fields=fields, problems=tuple(problems[:5]))
 
 
-def _find_contradictions(block: Block) -> Block:
-    against: list[str] = []
-    fields = block.fields
-    key, _ = ANSWERS[block.kind]
-    answer = f"{block.name} says {key}: {fields[key]}"
-    if block.says_done:
-        against += [
-            f"{answer}, and {shown}"
-            for (name, value), shown in AGAINST[block.kind].items()
-            if fields.get(name) == value
-        ]
-        if block.remaining:
-            against.append(f"{answer}, and that work remains: {cut(block.remaining)!r}")
-    elif block.kind == "ralph" and fields["STATUS"] == "COMPLETE":
-        against.append(f"{answer}, and STATUS: COMPLETE")
-    return replace(block, contradictions=tuple(against))
-
-
-def _combine(blocks: tuple[Block, ...]) -> StatusBlocks:
+def _combine(blocks: tuple[Block, ...], uncounted: tuple[str, ...], notes: tuple[str, ...]) -> StatusBlocks:
     problems = tuple(f"{block.name} (line {block.line}): {text}" for block in blocks for text in block.problems)
     contradictions = [text for block in blocks for text in block.contradictions]
-    answers = {block.name: block.says_done for block in blocks if not block.problems}
-    done = [name for name, answer in answers.items() if answer]
-    not_done = [name for name, answer in answers.items() if not answer]
+    done = [block.name for block in blocks if block.says_done is True]
+    not_done = [block.name for block in blocks if block.says_done is False]
     if done and not_done:
         contradictions.append(f"{' and '.join(done)} say done, {' and '.join(not_done)} not done")
     remaining = next((block.remaining for block in blocks if block.remaining), "")
@@ -276,4 +328,39 @@ def _combine(blocks: tuple[Block, ...]) -> StatusBlocks:
         remaining=remaining,
         problems=problems,
         contradictions=tuple(contradictions),
+        uncounted=uncounted,
+        notes=notes,
     )
+
+
+# --- blocks that are seen and do not count, because of how or where they are written: only the reason is told
+
+
+#: What looks like the beginning of a block, however it is written.
+_LIKE = re.compile(
+    r"(?P<before>[ \t>*_`#+|.)0-9-]*+)(?:(?P<name>(?:EXIT|DOYAKEN)_STATUS)(?P<after>[*_` \t]*+):|"
+    r"(?P<delimited>(?:PRP_PHASE|RALPH)_STATUS)[ \t]*+--)",
+    re.IGNORECASE,
+)
+
+
+def _find_uncounted(text: ClaimText) -> Iterator[str]:
+    for number, (line, is_quoted) in enumerate(zip(text.lines, text.quoted, strict=True), start=1):
+        found = _LIKE.match(line) if "_" in line else None
+        # One that merely has no end is told of anyway.
+        if found is not None and (is_quoted or not _UNCLOSED.fullmatch(line.rstrip(" \t"))):
+            name = found["name"] or found["delimited"]
+            yield f"{name.upper()} (line {number}) does not count: it {_why(name, found, is_quoted)}"
+
+
+def _why(name: str, found: re.Match[str], is_quoted: bool) -> str:
+    before = found["before"]
+    if is_quoted:
+        return "stands in a fence, a quote or an example"
+    if before[:1] in (" ", "\t"):
+        return "is indented"
+    if name != name.upper():
+        return "is not in capitals"
+    if before.strip("- ") or (before and found["name"]) or (found["after"] or "").strip():
+        return "is bold, or part of a list"
+    return "is not written exactly so"

@@ -11,8 +11,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Literal
 
-from phase_gate.claims.blocks import StatusBlocks
-from phase_gate.claims.fields import BlockKind
+from phase_gate.claims.blocks import BlockKind, StatusBlocks
 from phase_gate.values import Value
 from phase_gate.visible import cut
 from phase_gate.workflow.metrics import Metrics
@@ -49,6 +48,7 @@ class Measures(Value):
 
 #: What a block and its answer give: nothing that can't be measured makes up for these two.
 _BLOCK, _COMPLETE = 30, 20
+_KEYWORDS = "keywords"
 
 
 class Confidence(Value):
@@ -63,6 +63,11 @@ class Confidence(Value):
         """The points that can be had here: all but those of what is not known."""
         return sum(part.worth for part in self.parts if part.met is not None)
 
+    @property
+    def has_keyword(self) -> bool:
+        """The agent says in its own words that it is done."""
+        return any(part.name == _KEYWORDS and part.met for part in self.parts)
+
     def needed(self, threshold: int) -> int:
         """Return the threshold's share of what can be measured, but never less than a block that says complete."""
         return min(threshold, max(_BLOCK + _COMPLETE, ceil(threshold * self.measurable / 100)))
@@ -70,44 +75,24 @@ class Confidence(Value):
 
 def score_confidence(said: StatusBlocks, prose: str, measures: Measures, rules: ConfidenceRules) -> Confidence:
     """Return the score by the table: 30 block, 20 complete, 15 files, 20 task file, 10 words, 5 tests."""
-    filled = [block.name for block in said.blocks if not block.problems]
+    filled = ", ".join(block.name for block in said.blocks if not block.problems)
+    answer = {True: "it says done", False: "it says not done", None: "nothing says done"}[said.explicit]
     word = next((each for each in rules.keywords if find_phrase(each, prose) is not None), None)
-    return Confidence(
-        parts=(
-            Part(
-                name="status block",
-                worth=_BLOCK,
-                met=bool(filled),
-                reason=", ".join(filled) if filled else "no block that is filled in: the words alone are weak",
-            ),
-            Part(
-                name="says complete",
-                worth=_COMPLETE,
-                met=said.explicit is True,
-                reason={True: "it says done", False: "it says not done", None: "nothing says done"}[said.explicit],
-            ),
-            Part(name="files changed", worth=15, met=measures.files_differ, reason=measures.files_reason),
-            Part(
-                name="task file moved",
-                worth=20,
-                met=measures.task_file_moved,
-                reason=measures.task_file_reason,
-            ),
-            Part(
-                name="keywords",
-                worth=10,
-                met=word is not None,
-                reason="none of them is said, and meant" if word is None else repr(word),
-            ),
-            Part(name="tests pass", worth=5, met=measures.tests_pass, reason=measures.tests_reason),
-        )
+    rows: tuple[tuple[str, int, bool | None, str], ...] = (
+        ("status block", _BLOCK, bool(filled), filled or "no block that is filled in: the words alone are weak"),
+        ("says complete", _COMPLETE, said.explicit is True, answer),
+        ("files changed", 15, measures.files_differ, measures.files_reason),
+        ("task file moved", 20, measures.task_file_moved, measures.task_file_reason),
+        (_KEYWORDS, 10, word is not None, "none of them is said, and meant" if word is None else repr(word)),
+        ("tests pass", 5, measures.tests_pass, measures.tests_reason),
     )
+    return Confidence(parts=tuple(Part(name=name, worth=worth, met=met, reason=why) for name, worth, met, why in rows))
 
 
 # --- signs that work is complete: words that an agent uses, and what was measured
 
 
-#: The source document's six.
+#: The six of one source document, and two words of the other one.
 DEFAULT_PATTERNS = (
     "<promise>COMPLETE</promise>",
     "all tasks.*completed",
@@ -115,6 +100,8 @@ DEFAULT_PATTERNS = (
     "ready for review",
     "no remaining work",
     "all acceptance criteria.*met",
+    r"all tasks complete\b",
+    "tests passing",
 )
 
 #: In front of a match, or inside of it: what is said is not so, not yet, or not known.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import StatusBlocks
@@ -20,15 +21,16 @@ from phase_gate.claims.confidence import (
     find_patterns,
     score_confidence,
 )
+from phase_gate.codec import spell_out
 from phase_gate.gate.breaker import (
     Breaker,
     at_time,
     observe_blocked_claim,
     observe_passed_claim,
 )
-from phase_gate.gate.state import Claims
+from phase_gate.gate.state import Claims, Event, State
 from phase_gate.values import Value, field
-from phase_gate.visible import count
+from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import Metrics
 from phase_gate.workflow.model import Limits
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate
@@ -58,6 +60,8 @@ class Threshold(Value):
 
     value: int = 2
     source: str = "default"
+    #: Who lowered it for this claim, and why; empty if it is what the project asks for, or more.
+    lowered: str = ""
 
 
 def own_threshold(gate: ExitGate, kind: str | None = None) -> Threshold:
@@ -100,6 +104,7 @@ class Decision(Value):
     reason: str
     said: StatusBlocks
     indicators: tuple[Indicator, ...]
+    #: How many of them it takes: none where the gate is off, or an override is honoured.
     threshold: Threshold
     confidence: Confidence
     #: The points that it takes, of those that can be measured.
@@ -107,7 +112,11 @@ class Decision(Value):
     breaker: Breaker
     #: The text claims completion, with a block or in words.
     is_claim: bool
+    #: It says done as far as the project asks for that, and nothing speaks against it.
+    claimed_done: bool
     vetoes: tuple[str, ...] = ()
+    #: What settings or a person let pass: each verdict on this claim tells it.
+    leniency: tuple[str, ...] = ()
     #: Where what is claimed is not what was measured.
     contradictions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -129,16 +138,15 @@ class Decision(Value):
         return count_present(self.indicators)
 
     @property
-    def claimed_done(self) -> bool:
-        """A block says done, and nothing speaks against it."""
-        return self.said.explicit is True and not self.vetoes
-
-    @property
-    def met_both(self) -> bool:
-        """Both conditions and the confidence are met, whatever the settings let pass beside them."""
-        is_heard = self.outcome not in (Outcome.INTERRUPTED, Outcome.HALTED)
-        enough = self.found >= self.threshold.value and self.confidence.score >= self.confidence_needed
-        return is_heard and self.claimed_done and enough
+    def missing(self) -> str:
+        """What would make it pass, where nothing but indicators is missing; empty elsewhere."""
+        left = self.threshold.value - self.found
+        if not self.claimed_done or self.passed or left < 1:
+            return ""
+        absent = [each for each in self.indicators if not each.present]
+        words = name_first([f"`{each.name}`" for each in absent if each.kind == "pattern"], 3)
+        others = "".join(f", or {each.name} ({each.detail})" for each in absent if each.kind != "pattern")
+        return f"{count(left, 'more indicator')}: words of your own such as {words}{others}"
 
 
 def decide(
@@ -154,25 +162,34 @@ def decide(
     indicators = (*words, *context.evidence, *_repeated(done_in_a_row))
     found = count_present(indicators)
     confidence = score_confidence(said, prose, context.measures, rules)
-    needed = confidence.needed(rules.threshold)
-    # Words alone are a claim, too, unless a block says that it is not done. A block that was not filled in is none.
-    is_claim = said.claims_done or (said.explicit is None and count_present(words) > 0)
+    # Words alone are a claim, too, unless a block says that it is not done: seed 003 asks a person at the third.
+    is_claim = said.claims_done or (said.explicit is None and (count_present(words) > 0 or confidence.has_keyword))
     requested = said.value("exit", "EXIT_OVERRIDE") == "true"
     sure = said.value("exit", "EXIT_CONFIDENCE") == "HIGH"
     honoured = requested and sure and gate.honour_override and said.explicit is True and not vetoes
 
     warnings: list[str] = []
+    leniency: list[str] = [threshold.lowered] if threshold.lowered else []
     if requested and not honoured:
         warnings.append(_refuse_override(sure=sure, allowed=gate.honour_override, vetoes=vetoes))
-    enough = found >= threshold.value or not gate.enabled
-    agreed = said.explicit is True or (said.explicit is None and not gate.require_explicit_signal)
-    # A Gate 1 that asks for indicators and not for confidence gets what it asks for. Without a block no claim can be
-    # sure: a project that does without one does without this, too.
-    is_asked = rules.enabled and (not context.asked or not context.asked.isdisjoint(_ASK_CONFIDENCE))
-    sure_enough = confidence.score >= needed or not is_asked or said.explicit is None
+    if not gate.enabled and found < threshold.value:
+        leniency.append(f"exit_gate.enabled is off: {describe_signs(found, threshold)} will do")
+        threshold = Threshold(value=0, source="exit_gate.enabled")
+    needed = confidence.needed(rules.threshold) if rules.enabled else 0
+    # A Gate 1 that asks for indicators and not for confidence gets what it asks for.
+    is_asked = not context.asked or not context.asked.isdisjoint(_ASK_CONFIDENCE)
+    if honoured and (found < threshold.value or (is_asked and confidence.score < needed)):
+        leniency.append(f"EXIT_OVERRIDE is honoured, with {describe_signs(found, threshold)}")
+        threshold, needed = Threshold(value=0, source="EXIT_OVERRIDE"), 0
+    agreed = said.explicit is True
+    if said.explicit is None and is_claim and not gate.require_explicit_signal:
+        # Without a block no claim can be sure: a project that does without one does without this, too.
+        leniency.append("exit_gate.require_explicit_signal is off: no block says done")
+        agreed, needed = True, 0
+    enough = found >= threshold.value
     if is_claim and not vetoes:
         warnings += _warn(said, found, threshold, enough=enough, agreed=agreed)
-    is_complete = is_claim and agreed and not vetoes and (honoured or (enough and sure_enough))
+    claimed_done = is_claim and agreed and not vetoes
 
     breaker = at_time(context.breaker, context.at)
     low = context.counted.low
@@ -180,8 +197,11 @@ def decide(
         outcome, reason = Outcome.INTERRUPTED, context.interrupted
     elif breaker.is_open:
         outcome, reason = Outcome.HALTED, f"the circuit is open since {breaker.opened_at}: {breaker.reason}"
-    elif is_complete:
-        outcome, reason, low = Outcome.COMPLETE, _praise(said, found, threshold, confidence, honoured=honoured), 0
+    elif claimed_done and enough and (confidence.score >= needed or not is_asked):
+        outcome, low = Outcome.COMPLETE, 0
+        by = "it says done" if said.explicit else "it says done in words"
+        reason = f"{by}, {describe_signs(found, threshold)}, confidence {confidence.score}"
+        reason += "".join(f"; {each}" for each in leniency)
         breaker = observe_passed_claim(breaker)
     else:
         outcome, reason = Outcome.CONTINUE, _refuse(said, is_claim, vetoes, warnings, confidence, needed)
@@ -206,7 +226,9 @@ def decide(
         confidence_needed=needed,
         breaker=breaker,
         is_claim=is_claim,
+        claimed_done=claimed_done,
         vetoes=vetoes,
+        leniency=tuple(leniency),
         contradictions=tuple(compare(said, context.metrics, context.measures)),
         warnings=tuple(warnings),
         override_requested=requested,
@@ -229,7 +251,7 @@ def _count_once(often: int, counted_in: int | None, iteration: int) -> int:
 
 
 def _count_done(said: StatusBlocks, context: ClaimContext, vetoes: tuple[str, ...]) -> int:
-    """Return the done signals in a row: "not done" and a measured failure begin them anew."""
+    """Return the done signals in a row: "not done" and a measured failure start the count over."""
     if said.explicit is False or context.failure:
         return 0
     if said.explicit is None or vetoes:
@@ -271,7 +293,7 @@ def _warn(said: StatusBlocks, found: int, threshold: Threshold, *, enough: bool,
     if agreed and not enough:
         return [f"it says done, with {signs}"]
     if enough and not agreed:
-        seen = said.uncounted[0].text if said.uncounted and not said.blocks else "only words do"
+        seen = said.uncounted[0] if said.uncounted and not said.blocks else "only words do"
         return [f"{signs}, and no block says done: {seen}"]
     return []
 
@@ -282,13 +304,6 @@ def _refuse_override(*, sure: bool, allowed: bool, vetoes: tuple[str, ...]) -> s
     if not allowed:
         return "EXIT_OVERRIDE is recorded as a request; exit_gate.honour_override is off"
     return f"EXIT_OVERRIDE is not honoured against this: {vetoes[0]}" if vetoes else "EXIT_OVERRIDE needs a done"
-
-
-def _praise(said: StatusBlocks, found: int, threshold: Threshold, confidence: Confidence, *, honoured: bool) -> str:
-    if honoured and found < threshold.value:
-        return f"done by its own request (EXIT_OVERRIDE), with {describe_signs(found, threshold)}"
-    by = "it says done" if said.explicit else "no block is asked for"
-    return f"{by}, {describe_signs(found, threshold)}, confidence {confidence.score}"
 
 
 def _refuse(
@@ -304,14 +319,86 @@ def _refuse(
             left = f": {said.remaining[:80]}" if said.remaining else ""
             return f"it says itself that it is not done{left}"
         if said.uncounted and not said.blocks:
-            return said.uncounted[0].text
+            return said.uncounted[0]
         return said.problems[0] if said.problems else "nothing claims completion"
     if vetoes:
         return vetoes[0]
     if warnings:
         return warnings[-1]
     if not said.blocks:
-        seen = f": {said.uncounted[0].text}" if said.uncounted else ""
+        seen = f": {said.uncounted[0]}" if said.uncounted else ""
         return f"no status block, so the words alone have to do, and they do not{seen}"
     of = "" if confidence.measurable == 100 else f" of the {confidence.measurable} points that can be measured"
     return f"confidence {confidence.score}{of}, below the {needed} needed"
+
+
+# --- as it is recorded and printed
+
+
+#: Characters of one field that are kept.
+_KEPT = 500
+
+
+def decision_to_json(decision: Decision) -> dict[str, Any]:
+    """Return every part of the decision; what an agent wrote is cut."""
+    said = decision.said
+    return {
+        "decision": decision.outcome,
+        "gate": "passed" if decision.passed else "blocked",
+        "reason": decision.reason,
+        "explicit": said.explicit,
+        "is_claim": decision.is_claim,
+        "indicators": decision.found,
+        "threshold": decision.threshold.value,
+        "threshold_from": decision.threshold.source,
+        "indicator_rows": [
+            {"name": each.name, "kind": each.kind, "present": each.present, "detail": each.detail}
+            for each in decision.indicators
+        ],
+        "confidence": decision.confidence.score,
+        "confidence_needed": decision.confidence_needed,
+        "claimed_done": decision.claimed_done,
+        "met_both": decision.passed,
+        "leniency": list(decision.leniency),
+        "confidence_parts": [
+            {"name": part.name, "worth": part.worth, "points": part.points, "met": part.met, "reason": part.reason}
+            for part in decision.confidence.parts
+        ],
+        "vetoes": list(decision.vetoes),
+        "contradictions": list(decision.contradictions),
+        "warnings": list(decision.warnings),
+        "problems": list(said.problems),
+        "notes": [*said.uncounted, *said.notes],
+        "remaining_work": said.remaining[:_KEPT],
+        "override": {"requested": decision.override_requested, "honoured": decision.override_honoured},
+        "blocks": [
+            {
+                "kind": block.name,
+                "line": block.line,
+                "fields": {key: value[:_KEPT] for key, value in list(block.fields.items())[:40]},
+            }
+            for block in said.blocks
+        ],
+        "claims_low": decision.claims_low,
+        "claims_done": decision.claims_done,
+    }
+
+
+def claim_event(
+    decision: Decision, state: State, *, kind: str | None, by: str, tree: str, reports: tuple[str, ...]
+) -> Event:
+    """Return what is recorded about a claim: the decision with all its parts, and what it is about.
+
+    :param reports: the file with the claim, from the root.
+    """
+    measured = state.measurement
+    claim = {
+        **decision_to_json(decision),
+        "phase": state.phase,
+        "iteration": state.iteration,
+        "run": None if measured is None else measured.run,
+        "kind": kind,
+        "by": by,
+    }
+    breaker = spell_out(decision.breaker)
+    return Event(kind="claimed", data={"claim": claim, "breaker": breaker, "tree": tree, "reports": list(reports)})

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from functools import partial
 
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import read_blocks
-from phase_gate.claims.decision import Decision, Outcome, Threshold, own_threshold
-from phase_gate.claims.show import decision_to_json, render_claim
-from phase_gate.claims.text import read_claim_text, sentences
-from phase_gate.claims.transcripts import read_transcript
+from phase_gate.claims.decision import Decision, Outcome, Threshold, decision_to_json, own_threshold
+from phase_gate.claims.text import read_claim_text, read_transcript, sentences
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import read_input, say_aside, say_progress
 from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, Claim, DecidedClaim, decide_claim
@@ -19,7 +18,7 @@ from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.status import show_next
 from phase_gate.project import Project
 from phase_gate.values import replace
-from phase_gate.visible import show_line
+from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.names import run_command, signal_command
 from phase_gate.workflow.settings import ExitGate
 
@@ -36,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threshold", metavar="N", type=int, help="indicators that it takes, for this call")
     parser.add_argument("--kind", metavar="NAME", help="kind of task: its threshold in exit_gate.thresholds")
     parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
+    parser.add_argument("--reason", metavar="TEXT", help="why a person lowers the threshold for this claim")
 
 
 def run(call: Call) -> Answer:
@@ -60,6 +60,7 @@ def run(call: Call) -> Answer:
         own_threshold=own,
         kind=call.arguments.kind,
         by=call.by(),
+        person=call.person(),
         as_signal=call.arguments.as_signal,
     )
     done = decide_claim(task, claim, show=say_aside, show_progress=say_progress)
@@ -134,6 +135,8 @@ def _what_next(project: Project, decision: Decision, gate_1: Evaluation | None) 
         return "", _ASK_PERSON
     if said.uncounted and not said.blocks:
         return "", _PRINT_AGAIN
+    if decision.missing:
+        return "", f"{decision.missing}; then: phase-gate claim FILE"
     if gate_1 is not None:
         return gate_1.next_command, gate_1.next_hint
     return (signal_command if decision.passed else partial(run_command, "auto"))(project.task), ""
@@ -149,7 +152,7 @@ def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Answer:
     is_closed = gate_1 is not None and not gate_1.gate_1.is_open
     closed = gate_1.reason if is_closed and gate_1 is not None and decision.passed else ""
     text = render_claim(decision, phase=str(phase), closed=closed, next_step=show_next(following, hint))
-    # What a claim says by lenient settings opens no gate, so a loop that goes by the code goes on.
+    # A loop that goes by the code goes on where Gate 1 asks for more than a claim can give.
     code = exit_codes.GATE_CLOSED if closed else decision.exit_code
     if verdict is not None:
         code = exit_codes.OPEN if verdict.can_exit else code or exit_codes.GATE_CLOSED
@@ -168,3 +171,56 @@ def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Answer:
         "evaluation": None if verdict is None else evaluation_to_json(verdict),
     }
     return Answer(text=text, document=document, exit_code=code)
+
+
+# --- for people: what, why, every part, what next
+
+
+_WORDS = {
+    Outcome.INTERRUPTED: "stop",
+    Outcome.HALTED: "halt",
+    Outcome.COMPLETE: "complete",
+    Outcome.ASK: "ask a person",
+    Outcome.CONTINUE: "go on",
+}
+_SIGNS = {True: "+", False: "-", None: "?"}
+
+
+def render_claim(decision: Decision, *, phase: str, next_step: str, closed: str = "") -> str:
+    """Return the answer.
+
+    :param closed: why Gate 1 stays closed though the claim passes; empty if it does not.
+    """
+    return show_rows(_rows(decision, phase, next_step, closed))
+
+
+def _rows(decision: Decision, phase: str, next_step: str, closed: str) -> Iterator[str]:
+    said, confidence = decision.said, decision.confidence
+    yield f"{phase}: {_WORDS[decision.outcome]}: {decision.reason}"
+    names = ", ".join(block.name for block in said.blocks)
+    answer = {True: "done", False: "not done", None: "nothing that counts"}[said.explicit]
+    yield f"  says        {answer}" + (f" ({names})" if names else " (no status block)")
+    source = "" if decision.threshold.source == "default" else f" (threshold from {decision.threshold.source})"
+    yield f"  indicators  {decision.found} ({decision.threshold.value} needed){source}"
+    for each in decision.indicators:
+        if each.kind != "pattern" or each.present:
+            yield f"    {_SIGNS[each.present]} {each.name}: {each.detail}"
+    absent = sum(each.kind == "pattern" and not each.present for each in decision.indicators)
+    if absent:
+        yield f"    - {count(absent, 'phrase')} not said"
+    yield f"  confidence  {confidence.score} of {confidence.measurable} ({decision.confidence_needed} needed)"
+    for part in confidence.parts:
+        points = "  ?" if part.met is None else f"{part.points:3}"
+        yield f"    {points} {part.name}: {part.reason}"
+    for title, rows in (
+        ("against it", decision.vetoes),
+        ("measured", decision.contradictions),
+        ("let pass", decision.leniency),
+        ("warning", decision.warnings),
+        ("note", (*said.uncounted, *said.notes)),
+    ):
+        for row in rows:
+            yield f"  {title:<11} {row}"
+    if closed:
+        yield f"  Gate 1      closed: {closed}"
+    yield f"  next: {next_step}"

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from phase_gate.claims.blocks import StatusBlocks
-from phase_gate.claims.decision import Decision, Threshold, decide
+from phase_gate.claims.decision import Decision, Threshold, claim_event, decide
 from phase_gate.claims.measured import MeasuredClaim, measure_claim
-from phase_gate.claims.show import claim_event
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.overrides import Person, refuse_excuse
 from phase_gate.gate.rejudging import evaluate_again, judgement_events
 from phase_gate.gate.signals import ABSENT, Signal
 from phase_gate.gate.state import State
@@ -40,6 +40,8 @@ class Claim(Value):
     kind: str | None
     by: str
     as_signal: bool
+    #: Who may lower the threshold for this claim; None: an agent, who may not.
+    person: Person | None = None
 
 
 class DecidedClaim(Value):
@@ -64,7 +66,7 @@ def decide_claim(
     # Before the lock: a build may take minutes.
     looked = measure_claim(task, claim_file=claim.file, show=show)
     if looked.context.asked and claim.threshold.value < claim.own_threshold.value:
-        raise _too_low(looked.context.phase, claim.threshold, claim.own_threshold)
+        claim = replace(claim, threshold=_lower_threshold(task.state, claim))
     decision, gate_1, task = _decide(task, claim, looked)
     verdict = None
     if claim.as_signal:
@@ -72,14 +74,15 @@ def decide_claim(
     return DecidedClaim(decision=decision, gate_1=gate_1, verdict=verdict, state=task.state)
 
 
-def _too_low(phase: str, threshold: Threshold, own: Threshold) -> NotAllowedError:
-    """Return the error: a gate that opens by a claim is not lowered by the claim itself."""
-    leave = "unset it" if threshold.source == THRESHOLD_VARIABLE else f"leave {threshold.source} out"
-    setting = f"exit_gate: {{indicator_threshold: {threshold.value}}}"
-    return NotAllowedError(
-        f"{threshold.source} asks for {count(threshold.value, 'indicator')}, and Gate 1 of {phase} needs {own.value}",
-        remedy=f"{leave}; to lower it for the project, set {setting} in phase-gate.yaml before the cycle begins",
-    )
+def _lower_threshold(state: State, claim: Claim) -> Threshold:
+    """Return the threshold as a person lowers it: a gate that opens by a claim is not lowered by the claim itself."""
+    threshold, own = claim.threshold, claim.own_threshold
+    asks = f"{count(threshold.value, 'indicator')}, where Gate 1 of {state.phase} needs {own.value}"
+    if claim.person is None:
+        raise NotAllowedError(f"{threshold.source} asks for {asks}", remedy=f"leave {threshold.source} out")
+    claim.person.require(state, f"{threshold.source} with {asks}")
+    refuse_excuse(claim.person.reason)
+    return replace(threshold, lowered=f"{claim.person.by} asks for {asks}: {claim.person.reason}")
 
 
 @again_if_moved
@@ -131,7 +134,7 @@ def _signal(
     reason = said.reason.strip('"')[:500] or "claimed by a status block"
     if said.explicit is False and not said.contradictions:
         signal = Signal(answer="not-done", reason=said.remaining[:500] or reason, by=claim.by)
-    elif decision.passed and said.explicit is True and decision.found >= decision.threshold.value:
+    elif decision.passed and said.explicit is True:
         signal = Signal(answer="done", reason=reason, by=claim.by)
     else:
         return None, task

@@ -156,7 +156,10 @@ def _claimed(state: State, event: Event) -> State:
     return replace(
         state,
         claims=Claims(
-            last={name: claim[name] for name in ("iteration", *_CLAIM_NUMBERS, *_CLAIM_ANSWERS)},
+            last={
+                **{name: claim[name] for name in ("iteration", *_CLAIM_NUMBERS, *_CLAIM_ANSWERS)},
+                "leniency": claim.get("leniency", []),
+            },
             low=low,
             done=done,
             low_in=iteration if low > before.low else before.low_in,

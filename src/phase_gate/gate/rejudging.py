@@ -125,7 +125,7 @@ def evaluate_again(
             **claim_values(state),
         },
         findings=(*findings, *cap_findings(evidence.findings)),
-        notes=(*notes, *evidence.notes),
+        notes=(*notes, *evidence.notes, *claim_notes(state)),
         told={**_left(measured.told, replaces), **evidence.told},
     )
     evaluation = judge_iteration(
@@ -166,7 +166,12 @@ def evaluate_without_run(
         **evidence.metrics,
         **claim_values(state),
     }
-    seen = replace(evidence, metrics=metrics, findings=cap_findings(evidence.findings))
+    seen = replace(
+        evidence,
+        metrics=metrics,
+        findings=cap_findings(evidence.findings),
+        notes=(*evidence.notes, *claim_notes(state)),
+    )
     evaluation = judge_iteration(
         state, workflow, phase, seen, reading, iteration=iteration, run=None, at=at, root=root, kind="no run"
     )
@@ -208,3 +213,11 @@ def claim_values(state: State) -> dict[str, MetricValue]:
         "claimed_done": claim["claimed_done"],
         "claim_passed": claim["met_both"],
     }
+
+
+def claim_notes(state: State) -> tuple[str, ...]:
+    """Return what settings or a person let pass of the last claim: each verdict that it reaches tells it."""
+    claim = state.claims.last
+    if claim is None or claim["iteration"] != state.iteration:
+        return ()
+    return tuple(f"claim: {text}" for text in claim["leniency"])

@@ -93,7 +93,7 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str, gate_2: Ite
     for name in phase.gate_1.guards:
         guard = workflow.guards.get(name)
         if guard is not None:
-            yield f"- {name}; where it is broken: {guard.remedy}"
+            yield f"- `{name}`; where it is broken: {guard.remedy}"
     values = ", ".join(f"{name} is {value}" for name, value in workflow.parameters.items())
     if values:
         yield ""
@@ -106,6 +106,7 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str, gate_2: Ite
     yield ""
     yield "Deleting, skipping or changing tests, or the rules, closes the gate and is named."
     yield ""
+    yield "Say in a sentence of your own what is complete, such as `All tasks are completed.`; words are weighed, too."
     yield "End your answer with this block at the left margin, outside of any fence, every value filled in. Whatever is"
     yield "left to do belongs into it; a block that says one thing while work remains, or tests fail, is refused."
     yield ""
