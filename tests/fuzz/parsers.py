@@ -18,8 +18,7 @@ from phase_gate.agents.install import install_hooks
 from phase_gate.agents.tools import find_file_writes, find_shell_paths
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import find_patterns, plan_is_ticked
-from phase_gate.claims.text import read_claim_text, sentences
-from phase_gate.claims.transcripts import read_transcript
+from phase_gate.claims.text import read_claim_text, read_transcript, sentences
 from phase_gate.codec import from_json, to_json
 from phase_gate.config.configuration import parse_configuration
 from phase_gate.config.criteria import read_criteria
