@@ -57,6 +57,8 @@ class Faults:
         self.error, self.collects = error, collects
         #: Names of phases, facts, metrics and parameters whose description is faulty.
         self.broken: set[str] = set()
+        #: Where parts of the file stand that are looked at when all of it is read, by names that readers agree on.
+        self.places: dict[str, Place] = {}
         self._found: dict[Fault, None] = {}
 
     @property
@@ -95,7 +97,7 @@ class Faults:
     def aside(self) -> Faults:
         """Return a collection of its own: for what stands in for something missing, and is wrong only by that."""
         made = Faults(self.error, collects=True)
-        made.broken = self.broken
+        made.broken, made.places = self.broken, self.places
         return made
 
     def _fault(self, place: str, problem: str, remedy: str) -> Fault:

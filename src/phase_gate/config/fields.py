@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import wraps
-from typing import Any, NoReturn, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Never, NoReturn, cast
 
 from phase_gate.config.faults import Faults, FaultyError, Place
 from phase_gate.config.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence
@@ -18,27 +17,23 @@ from phase_gate.names import find_name_fault
 from phase_gate.visible import cut
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    #: What a default is; without one, a reader returns nothing but its own type.
+    D = TypeVar("D", default=Never)
+    S = TypeVar("S", bound=str)
+    R = TypeVar("R")
+
 Value = int | float | str | bool | None
 
-_D = TypeVar("_D")
-_S = TypeVar("_S", bound=str)
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-class _Required:
-    """Stands for "no default": the key has to be there."""
-
-
-_REQUIRED = _Required()
+#: Stands for "no default": the key has to be there.
+_REQUIRED: Any = object()
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS: Mapping[str, bool] = {
-    "true": True,
-    "True": True,
-    "TRUE": True,
-    "false": False,
-    "False": False,
-    "FALSE": False,
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
@@ -46,23 +41,6 @@ _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]
 _MAX_DIGITS = 18
 #: In a remedy: more than there are metrics and guards, few enough for a screen.
 _MAX_NAMES = 100
-
-
-def _or(stand_in: object) -> Callable[[_F], _F]:
-    """Let a reader of one value give its default, or a stand-in, where faults are collected."""
-
-    def decorate(read: _F) -> _F:
-        @wraps(read)
-        def collect(self: Fields, key: str, default: object = _REQUIRED, **options: Any) -> object:
-            try:
-                return read(self, key, default, **options)
-            except FaultyError as error:
-                self.faults.keep(error.fault)
-                return stand_in if default is _REQUIRED else default
-
-        return cast(_F, collect)
-
-    return decorate
 
 
 class Fields:
@@ -147,137 +125,106 @@ class Fields:
         self._asked[key] = None
         return self._entries[key][1] if key in self._entries else None
 
-    @overload
-    def text(self, key: str) -> str: ...
-    @overload
-    def text(self, key: str, default: _D) -> str | _D: ...
-    @_or("unknown")
-    def text(self, key: str, default: object = _REQUIRED) -> object:
+    def text(self, key: str, default: D = _REQUIRED) -> str | D:
         """Return the scalar's text, whatever it looks like; blank and null are no texts."""
-        node = self._find(key, default)
-        return default if node is None else self._text(node, self.dotted(key))
+        return self._read(key, default, "unknown", self._text)
 
-    @overload
-    def name(self, key: str) -> str: ...
-    @overload
-    def name(self, key: str, default: _D) -> str | _D: ...
-    @_or("unknown")
-    def name(self, key: str, default: object = _REQUIRED) -> object:
+    def name(self, key: str, default: D = _REQUIRED) -> str | D:
         """Return the name of a person or an agent: one line, with nothing in it that can't be seen."""
-        node = self._find(key, default)
-        if node is None:
-            return default
-        text = " ".join(re.split(r"[ \t\r\n]+", self._text(node, self.dotted(key)).strip()))
-        if fault := find_name_fault(text):
-            self.refuse(key, f"{self.dotted(key)} is no name: {fault}", "type the name anew, in letters that are seen")
-        return text
 
-    @overload
-    def choice(self, key: str, allowed: Collection[_S]) -> _S: ...
-    @overload
-    def choice(self, key: str, allowed: Collection[_S], default: _D) -> _S | _D: ...
-    def choice(self, key: str, allowed: Collection[str], default: object = _REQUIRED) -> object:
+        def read(node: YamlNode, path: str) -> str:
+            text = " ".join(re.split(r"[ \t\r\n]+", self._text(node, path).strip()))
+            if fault := find_name_fault(text):
+                self._refuse_at(node, f"{path} is no name: {fault}", "type the name anew, in letters that are seen")
+            return text
+
+        return self._read(key, default, "unknown", read)
+
+    def choice(self, key: str, allowed: Collection[S], default: D = _REQUIRED) -> S | D:
         """Return one of the allowed texts, spelled exactly so."""
         stand_in = next(iter(allowed)) if default is _REQUIRED else default
-        try:
-            node = self._find(key, default)
-            text = "" if node is None else self._text(node, self.dotted(key))
-        except FaultyError as error:
-            self.faults.keep(error.fault)
-            return stand_in
-        if node is None or text in allowed:
-            return default if node is None else text
-        self.report(key, f"{self.dotted(key)} can't be {shorten(text)}", f"use one of: {closest_first(text, allowed)}")
-        return find_meant(text, allowed) or stand_in
 
-    @overload
-    def boolean(self, key: str) -> bool: ...
-    @overload
-    def boolean(self, key: str, default: _D) -> bool | _D: ...
-    @_or(False)
-    def boolean(self, key: str, default: object = _REQUIRED) -> object:
-        return self._typed(key, default, (bool,), "a boolean", "write true or false, without quotes")
+        def read(node: YamlNode, path: str) -> S | D:
+            text = self._text(node, path)
+            if text not in allowed:
+                remedy = f"use one of: {closest_first(text, allowed)}"
+                self.faults.report(self._place(node), f"{path} can't be {shorten(text)}", remedy)
+                return cast("S", find_meant(text, allowed)) or stand_in
+            return cast("S", text)
 
-    @overload
-    def integer(self, key: str, *, minimum: int | None = None) -> int: ...
-    @overload
-    def integer(self, key: str, default: _D, *, minimum: int | None = None) -> int | _D: ...
-    @_or(1)
-    def integer(self, key: str, default: object = _REQUIRED, *, minimum: int | None = None) -> object:
-        return self._typed(key, default, (int,), "a whole number", "write digits, without quotes", minimum)
+        return self._read(key, default, stand_in, read)
 
-    @overload
-    def number(self, key: str, *, minimum: float | None = None) -> float: ...
-    @overload
-    def number(self, key: str, default: _D, *, minimum: float | None = None) -> float | _D: ...
-    @_or(1)
-    def number(self, key: str, default: object = _REQUIRED, *, minimum: float | None = None) -> object:
-        return self._typed(key, default, (int, float), "a number", "write a number, without quotes", minimum)
+    def boolean(self, key: str, default: D = _REQUIRED) -> bool | D:
+        typed = self._typed(bool, "a boolean", "write true or false, without quotes")
+        return self._read(key, default, False, typed)
 
-    @_or(1)
+    def integer(self, key: str, default: D = _REQUIRED, *, minimum: int | None = None) -> int | D:
+        typed = self._typed(int, "a whole number", "write digits, without quotes", minimum)
+        return self._read(key, default, 1, typed)
+
+    def number(self, key: str, default: D = _REQUIRED, *, minimum: float | None = None) -> float | D:
+        typed = self._typed(float, "a number", "write a number, without quotes", minimum)
+        return self._read(key, default, 1, typed)
+
     def duration(self, key: str, default: float, *, minimum: float = 1) -> float:
         """Return seconds: a number, or a text like `20m`."""
-        node = self._find(key, default)
-        if node is None:
-            return default
-        seconds = parse_duration(self._text(node, self.dotted(key)))
-        if seconds is None:
-            self._refuse_at(node, f"{self.dotted(key)} has to be a span of time, not {_kind(node)}", SPAN_FORM)
-        self._check_minimum(node, key, seconds, minimum)
-        return seconds
 
-    @_or(1)
-    def value(self, key: str, default: object = _REQUIRED) -> Value:
+        def read(node: YamlNode, path: str) -> float:
+            seconds = parse_duration(self._text(node, path))
+            if seconds is None:
+                self._refuse_at(node, f"{path} has to be a span of time, not {_kind(node)}", SPAN_FORM)
+            self._check_minimum(node, path, seconds, minimum)
+            return seconds
+
+        return self._read(key, default, 1, read)
+
+    def value(self, key: str) -> Value:
         """Return a scalar by its look: a number, a boolean, null, else the text; in quotes it is always the text."""
-        return self._value(cast(YamlNode, self._find(key, _REQUIRED)), self.dotted(key))
+        usual: Value = 1
+        return self._read(key, _REQUIRED, usual, self._value)
 
-    @overload
-    def text_list(self, key: str, *, or_one: bool = False) -> tuple[str, ...]: ...
-    @overload
-    def text_list(self, key: str, default: _D, *, or_one: bool = False) -> tuple[str, ...] | _D: ...
-    @_or(())
-    def text_list(self, key: str, default: object = _REQUIRED, *, or_one: bool = False) -> object:
+    def text_list(self, key: str, default: D = _REQUIRED, *, or_one: bool = False) -> tuple[str, ...] | D:
         """Return a list of texts.
 
         :param or_one: whether a single text may stand for a list of one.
         """
-        node = self._find(key, default)
-        if node is None:
-            return default
-        if or_one and isinstance(node, YamlScalar):
-            return (self._text(node, self.dotted(key)),)
-        if not isinstance(node, YamlSequence):
-            self._refuse_at(node, f"{self.dotted(key)} has to be a list, not {_kind(node)}", "write it as [one, two]")
-        return tuple(self._text(item, f"an item of {self.dotted(key)}") for item in node.items)
 
-    @overload
-    def mapping(self, key: str) -> Fields: ...
-    @overload
-    def mapping(self, key: str, default: _D) -> Fields | _D: ...
-    def mapping(self, key: str, default: object = _REQUIRED) -> object:
+        def read(node: YamlNode, path: str) -> tuple[str, ...]:
+            if or_one and isinstance(node, YamlScalar):
+                return (self._text(node, path),)
+            if not isinstance(node, YamlSequence):
+                self._refuse_at(node, f"{path} has to be a list, not {_kind(node)}", "write it as [one, two]")
+            return tuple(self._text(item, f"an item of {path}") for item in node.items)
+
+        return self._read(key, default, (), read)
+
+    def mapping(self, key: str, default: D = _REQUIRED) -> Fields | D:
+        def read(node: YamlNode, path: str, faults: Faults | None = None) -> Fields:
+            return Fields(node, file=self.file, error=self.error, path=path, faults=faults or self.faults)
+
+        empty = YamlMapping(entries=(), line=self.node.line, column=self.node.column)
+        return self._read(key, default, read(empty, self.dotted(key), self.faults.aside()), read)
+
+    def _read(self, key: str, default: D, stand_in: R | D, read: Callable[[YamlNode, str], R]) -> R | D:
+        """Return what `read` makes of the value; the default, or a stand-in, where a fault of it is collected."""
         try:
-            node = self._find(key, default)
+            node = self.node_of(key)
+            if node is not None:
+                return read(node, self.dotted(key))
+            if default is _REQUIRED:
+                where = f" in {self.path}" if self.path else ""
+                self._refuse_at(self.node, f"the key {key!r} is missing{where}", f"add it: `{key}: …`")
         except FaultyError as error:
             self.faults.keep(error.fault)
-            empty = YamlMapping(entries=(), line=self.node.line, column=self.node.column)
-            return Fields(empty, file=self.file, error=self.error, path=self.dotted(key), faults=self.faults.aside())
-        if node is None:
-            return default
-        return Fields(node, file=self.file, error=self.error, path=self.dotted(key), faults=self.faults)
-
-    def _find(self, key: str, default: object) -> YamlNode | None:
-        node = self.node_of(key)
-        if node is None and default is _REQUIRED:
-            where = f" in {self.path}" if self.path else ""
-            self._refuse_at(self.node, f"the key {key!r} is missing{where}", f"add it: `{key}: …`")
-        return node
+            return stand_in if default is _REQUIRED else default
+        return default
 
     def _text(self, node: YamlNode, path: str) -> str:
         if not isinstance(node, YamlScalar):
             self._refuse_at(
                 node, f"{path} has to be a text, not {_kind(node)}", "write one text; quotes keep it together"
             )
-        if node.is_plain and node.text in _NULLS:
+        if is_null(node):
             self._refuse_at(node, f"{path} has no value", "give it a text, in quotes if need be, or take the key out")
         if not node.text.strip():
             self._refuse_at(node, f"{path} is blank", "give it a text, or take the key out")
@@ -292,21 +239,23 @@ class Fields:
             self._refuse_at(node, f"{path}: {error}", "write it shorter, or in quotes if it is a text")
 
     def _typed(
-        self, key: str, default: object, types: tuple[type, ...], what: str, remedy: str, minimum: float | None = None
-    ) -> object:
-        node = self._find(key, default)
-        if node is None:
-            return default
-        value = self._value(node, self.dotted(key))
-        # Its own type: Python takes a boolean for a number.
-        if type(value) not in types:
-            self._refuse_at(node, f"{self.dotted(key)} has to be {what}, not {_kind(node)}", remedy)
-        self._check_minimum(node, key, cast(float, value), minimum)
-        return value
+        self, kind: type[R], what: str, remedy: str, minimum: float | None = None
+    ) -> Callable[[YamlNode, str], R]:
+        """Return what reads a value of a type."""
 
-    def _check_minimum(self, node: YamlNode, key: str, value: float, minimum: float | None) -> None:
+        def read(node: YamlNode, path: str) -> R:
+            value: Any = self._value(node, path)
+            # Its own type: Python takes a boolean for a number.
+            if type(value) is not kind and not (kind is float and type(value) is int):
+                self._refuse_at(node, f"{path} has to be {what}, not {_kind(node)}", remedy)
+            self._check_minimum(node, path, cast(float, value), minimum)
+            return cast("R", value)
+
+        return read
+
+    def _check_minimum(self, node: YamlNode, path: str, value: float, minimum: float | None) -> None:
         if minimum is not None and value < minimum:
-            self._refuse_at(node, f"{self.dotted(key)} can't be {value}", f"write {minimum} or more")
+            self._refuse_at(node, f"{path} can't be {value}", f"write {minimum} or more")
 
     def _place(self, node: YamlNode) -> Place:
         return Place.of(self.file, node.line, node.column)
@@ -371,6 +320,4 @@ def _kind(node: YamlNode) -> str:
         return "a mapping"
     if isinstance(node, YamlSequence):
         return "a list"
-    if node.is_plain and node.text in _NULLS:
-        return "nothing"
-    return shorten(node.text)
+    return "nothing" if is_null(node) else shorten(node.text)

@@ -7,12 +7,12 @@ phase. Gate 2 is the explicit signal in both; a file may say so, and can't say a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, get_args
 
 from phase_gate.config import pipeline as pipeline_text
-from phase_gate.config.faults import Faults
+from phase_gate.config.faults import Faults, Place
 from phase_gate.config.fields import Fields, closest_first, find_meant, shorten
 from phase_gate.config.vocabulary import (
     MAX_BYTES,
@@ -32,6 +32,7 @@ from phase_gate.config.vocabulary import (
 )
 from phase_gate.config.yaml import YamlMapping, YamlNode, read_document, read_documents
 from phase_gate.errors import WorkflowError
+from phase_gate.gate.order import Transition, find_transitions
 from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
@@ -94,7 +95,7 @@ def build_workflow(
 ) -> Workflow:
     """Return the workflow that these documents describe.
 
-    :param faults: collects faults; the order of the phases is not looked at then. The first is raised without it.
+    :param faults: collects faults; the first is raised without it.
     :param offers: tells whether a plugin may offer a guard of that name.
     """
     faults = faults or Faults(WorkflowError)
@@ -104,8 +105,7 @@ def build_workflow(
         workflow = _parse_gate_documents(documents, known, name=name)
     else:
         workflow = _parse_workflow(documents[0], known)
-        if not faults.collects:
-            check_order(workflow.phases, documents[0].mapping("phases"))
+    _check_order(workflow, faults)
     workflow = pipeline_text.without_pipeline_guards(workflow)
     return replace(workflow, digest=digest_rules(workflow))
 
@@ -198,6 +198,7 @@ def _read_phases(
                 remedy = f"use one of: {closest_first(target, others)}"
                 fields.report("next", f"after {name} can't come {shorten(target)}", remedy)
             target = find_meant(target, others) or usual[name]
+        _note_places(name, section.key_place(keys[name]), fields)
         phase = Phase(
             name=name,
             purpose=read_prose(fields, "purpose"),
@@ -247,6 +248,7 @@ def _parse_gate_documents(documents: list[Fields], known: Vocabulary, *, name: s
             gate_1=replace(shipped.first.gate_1, guards=("complete-run",)),
             next=following,
         )
+        _note_places(phase_name, fields.place("phase"), fields)
         gate_1 = _read_gate_1(fields.mapping("gate_1"), vocabulary, model.gate_1.guards)
         if model.tests != "none":
             # These documents hold on zero tests (0 == 0). Nothing measured is never enough.
@@ -260,6 +262,15 @@ def _parse_gate_documents(documents: list[Fields], known: Vocabulary, *, name: s
     if not phases:
         documents[0].refuse("", "there are no phases", "describe at least one phase")
     return replace(workflow, phases=tuple(phases))
+
+
+def _note_places(name: str, place: Place, fields: Fields) -> None:
+    """Let later looks at the workflow find a phase, its condition and the checks that it requires."""
+    places = {name: place}
+    for key, inner in (("gate_1", "condition"), ("requires", "checks")):
+        section = fields.mapping(key, None)
+        places[f"{name}.{inner}"] = place if section is None else section.place(inner)
+    fields.faults.places |= places
 
 
 def _is_phase_name(text: str, place: str, *, taken: Container[str], faults: Faults) -> bool:
@@ -317,26 +328,33 @@ def _check_fixed(fields: Fields, key: str, inner: str, expected: str, why: str) 
         section.finish()
 
 
-# --- refuse phases in an order that does not lead from the first to the end
+# --- whether the phases lead from the first to the end
 
 
-def check_order(phases: Sequence[Phase], section: Fields) -> None:
-    """Refuse a phase that nothing leads to, and a way without an end.
-
-    :param section: the phases as they stand in the file.
-    """
-    places = {key.upper(): section.key_place(key) for key in section}
-    following = {phase.name: phase.next for phase in phases}
-    reached: dict[str, None] = dict.fromkeys(phase.on_failure for phase in phases if not phase.recovers)
-    name = phases[0].name
-    while name != DONE and name not in reached:
-        reached[name] = None
-        name = following[name]
-    for phase in phases:
+def _check_order(workflow: Workflow, faults: Faults) -> None:
+    """Refuse a phase that nothing leads to, and a way without an end."""
+    onwards = [each for each in find_transitions(workflow) if each.why != "rewind"]
+    reached = _reach(workflow.first.name, onwards)
+    for phase in workflow.phases:
         if phase.name not in reached:
-            problem = f"{places[phase.name]}: phase {phase.name} can't be reached from {phases[0].name}"
+            problem = f"phase {phase.name} can't be reached from {workflow.first.name}"
             key = "on_failure" if phase.recovers else "next"
-            raise WorkflowError(problem, f"let the `{key}` of another phase name {phase.name}")
-    if name != DONE and not any(phase.may_end_cycle for phase in phases):
-        problem = f"{places[name]}: the phases go round for ever: no `next` is {DONE}"
-        raise WorkflowError(problem, f"end with `next: {DONE}`, or give a phase `may_end_cycle: true`")
+            faults.report(faults.places[phase.name], problem, f"let the `{key}` of another phase name {phase.name}")
+    lost = [phase.name for phase in workflow.phases if DONE not in _reach(phase.name, onwards)]
+    if lost:
+        problem = f"no way leads from {', '.join(lost)} to {DONE}: the phases go round for ever"
+        remedy = f"end with `next: {DONE}`, or give a phase `may_end_cycle: true`"
+        faults.report(faults.places[lost[0]], problem, remedy)
+
+
+def _reach(start: str, transitions: Iterable[Transition]) -> frozenset[str]:
+    """Return the phases that one may come to from there, itself included."""
+    following: dict[str, list[str]] = {}
+    for each in transitions:
+        following.setdefault(each.source, []).append(each.target)
+    reached, left = {start}, [start]
+    while left:
+        new = set(following.get(left.pop(), ())) - reached
+        reached |= new
+        left.extend(new)
+    return frozenset(reached)

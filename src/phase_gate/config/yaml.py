@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
@@ -90,7 +90,7 @@ def read_documents(text: str | bytes, *, name: str, limit: int, faults: Faults |
         # A generator, though its types say less: it holds the parser until it is closed.
         parsed = cast("Generator[yaml.Event]", yaml.parse(source, Loader=choose_loader()))
         with closing(parsed) as events:
-            documents = _build(events, refuse=refuse)
+            documents = _Builder(events, refuse).documents()
     except yaml.YAMLError as error:
         refuse(*_translate(error, source=source))
     except (ValueError, OverflowError):
@@ -189,104 +189,89 @@ class _Refuse(Protocol):
     def __call__(self, place: YamlNode | tuple[int, int], problem: str, remedy: str) -> NoReturn: ...
 
 
-class _Open:
-    """A collection whose end has not come yet."""
+class _Builder:
+    """Folds the parser's events into nodes."""
 
-    def __init__(self, *, line: int, column: int, is_mapping: bool) -> None:
-        self.line, self.column, self.is_mapping = line, column, is_mapping
-        self.key: YamlScalar | None = None
-        self.items: list[YamlNode] = []
-        self.entries: dict[str, tuple[YamlScalar, YamlNode]] = {}
+    def __init__(self, events: Iterator[yaml.Event], refuse: _Refuse) -> None:
+        import yaml
 
-    @property
-    def wants_key(self) -> bool:
-        return self.is_mapping and self.key is None
+        self._yaml, self._events, self._refuse = yaml, events, refuse
 
-    def close(self) -> YamlNode:
-        if self.is_mapping:
-            return YamlMapping(entries=tuple(self.entries.values()), line=self.line, column=self.column)
-        return YamlSequence(items=tuple(self.items), line=self.line, column=self.column)
+    def documents(self) -> list[YamlNode]:
+        documents: list[YamlNode] = []
+        for event in self._events:
+            if isinstance(event, self._yaml.DocumentStartEvent):
+                if event.version or event.tags:
+                    self._refuse(_place_of(event), "directives are not read", "take the line with % out")
+                node = self._node(next(self._events))
+                if isinstance(node, YamlScalar) and node.is_plain and not node.text:
+                    self._refuse(node, "the document is empty", "fill it, or take its --- line out")
+                documents.append(node)
+        return documents
 
+    def _node(self, event: yaml.Event, depth: int = 0, key: YamlScalar | None = None) -> YamlNode:
+        """Return the node that begins with an event.
 
-def _build(events: Iterable[yaml.Event], *, refuse: _Refuse) -> list[YamlNode]:
-    """Fold events into documents, with a stack of our own: depth costs no recursion."""
-    import yaml
+        :param key: of the mapping whose value it is.
+        """
+        line, column = place = self._check(event)
+        if isinstance(event, self._yaml.ScalarEvent):
+            return self._scalar(event, key)
+        if depth == MAX_DEPTH:
+            self._refuse(place, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
+        if isinstance(event, self._yaml.SequenceStartEvent):
+            items = [self._node(each, depth + 1) for each in self._until(self._yaml.SequenceEndEvent)]
+            return YamlSequence(items=tuple(items), line=line, column=column)
+        entries: dict[str, tuple[YamlScalar, YamlNode]] = {}
+        for each in self._until(self._yaml.MappingEndEvent):
+            key = self._key(each, entries)
+            entries[key.text] = key, self._node(next(self._events), depth + 1, key)
+        return YamlMapping(entries=tuple(entries.values()), line=line, column=column)
 
-    documents: list[YamlNode] = []
-    stack: list[_Open] = []
-    for event in events:
-        line, column = place = _place_of(event)
-        node: YamlNode | None = None
-        if isinstance(event, yaml.DocumentStartEvent):
-            if event.version or event.tags:
-                refuse(place, "directives are not read", "take the line with % out")
-        elif isinstance(event, yaml.AliasEvent):
-            refuse(place, f"alias *{event.anchor}", "write the value out in full")
-        elif isinstance(event, yaml.CollectionStartEvent):
-            _check_properties(event, refuse=refuse)
-            if stack and stack[-1].wants_key:
-                refuse(place, "a key has to be a text", "write a plain word before the colon")
-            if len(stack) == MAX_DEPTH:
-                problem = f"nested deeper than {MAX_DEPTH} levels"
-                refuse(place, problem, "flatten the file")
-            stack.append(_Open(line=line, column=column, is_mapping=isinstance(event, yaml.MappingStartEvent)))
-        elif isinstance(event, yaml.CollectionEndEvent):
-            node = stack.pop().close()
-        elif isinstance(event, yaml.ScalarEvent):
-            _check_properties(event, refuse=refuse)
-            node = _scalar(event, parent=stack[-1] if stack else None, refuse=refuse)
-        if node is None:
-            continue
-        if stack:
-            _put(node, stack[-1], refuse=refuse)
-        elif isinstance(node, YamlScalar) and node.is_plain and not node.text:
-            refuse(node, "the document is empty", "fill it, or take its --- line out")
-        else:
-            documents.append(node)
-    return documents
+    def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:
+        while not isinstance(event := next(self._events), end):
+            yield event
+
+    def _key(self, event: yaml.Event, entries: Mapping[str, tuple[YamlScalar, YamlNode]]) -> YamlScalar:
+        place = self._check(event)
+        if not isinstance(event, self._yaml.ScalarEvent):
+            self._refuse(place, "a key has to be a text", "write a plain word before the colon")
+        key = self._scalar(event, None)
+        if key.text == "<<" and key.is_plain:
+            self._refuse(key, "merge key <<", "write the merged keys out")
+        if key.text in entries:
+            first = entries[key.text][0].line
+            self._refuse(key, f"key {key.text[:60]!r} again, first in line {first}", "keep one of the two")
+        return key
+
+    def _scalar(self, event: yaml.ScalarEvent, key: YamlScalar | None) -> YamlScalar:
+        line, column = _place_of(event)
+        is_plain = not event.style
+        if is_plain and not event.value and key is not None:
+            # Where a value is left out the two loaders disagree on its place; the key's is the one to look at.
+            line, column = key.line, key.column
+        if odd := _ODD_CHARACTER.search(event.value):
+            problem = f"the escape makes the character U+{ord(odd.group()):04X}"
+            self._refuse((line, column), problem, "write printable text only")
+        return YamlScalar(text=event.value, is_plain=is_plain, line=line, column=column)
+
+    def _check(self, event: yaml.Event) -> tuple[int, int]:
+        """Return where an event stands; refuse what lets a value mean something else than it seems to."""
+        place = _place_of(event)
+        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
+        if isinstance(event, self._yaml.AliasEvent):
+            self._refuse(place, f"alias *{anchor}", "write the value out in full")
+        if anchor is not None:
+            self._refuse(place, f"anchor &{anchor}", "write the value out wherever it is needed")
+        if tag is not None:
+            self._refuse(place, f"tag {tag}", "take the tag out; quotes make a text of anything")
+        return place
 
 
 def _place_of(event: yaml.Event) -> tuple[int, int]:
     mark = event.start_mark
     assert mark is not None  # only events that were made by hand have none
     return mark.line + 1, mark.column + 1
-
-
-def _check_properties(event: yaml.NodeEvent, *, refuse: _Refuse) -> None:
-    place = _place_of(event)
-    if event.anchor is not None:
-        refuse(place, f"anchor &{event.anchor}", "write the value out wherever it is needed")
-    tag = getattr(event, "tag", None)
-    if tag is not None:
-        refuse(place, f"tag {tag}", "take the tag out; quotes make a text of anything")
-
-
-def _scalar(event: yaml.ScalarEvent, *, parent: _Open | None, refuse: _Refuse) -> YamlScalar:
-    line, column = _place_of(event)
-    is_plain = not event.style
-    if is_plain and not event.value and parent is not None and parent.key is not None:
-        # Where a value is left out the two loaders disagree on its place; the key's is the one to look at.
-        line, column = parent.key.line, parent.key.column
-    if odd := _ODD_CHARACTER.search(event.value):
-        problem = f"the escape makes the character U+{ord(odd.group()):04X}"
-        refuse((line, column), problem, "write printable text only")
-    return YamlScalar(text=event.value, is_plain=is_plain, line=line, column=column)
-
-
-def _put(node: YamlNode, parent: _Open, *, refuse: _Refuse) -> None:
-    if not parent.is_mapping:
-        parent.items.append(node)
-    elif parent.key is not None:
-        parent.entries[parent.key.text] = (parent.key, node)
-        parent.key = None
-    else:
-        assert isinstance(node, YamlScalar)  # a collection was refused when it began
-        if node.text == "<<" and node.is_plain:
-            refuse(node, "merge key <<", "write the merged keys out")
-        if node.text in parent.entries:
-            first = parent.entries[node.text][0].line
-            refuse(node, f"key {node.text[:60]!r} again, first in line {first}", "keep one of the two")
-        parent.key = node
 
 
 def _translate(error: yaml.YAMLError, *, source: str) -> tuple[tuple[int, int], str, str]:
