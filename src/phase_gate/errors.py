@@ -256,7 +256,7 @@ def as_fault(error: Exception, *, remedy: str) -> InternalFaultError:
 
 MESSAGES: Mapping[str, str] = {
     "bad-condition": "A condition can't be parsed, or compares what can't be compared. The column says where.",
-    "bad-configuration": "phase-gate.yaml has a key or a value that we do not know. The line says where.",
+    "bad-configuration": "The project's settings have a key or a value that we do not know. The line says where.",
     "bad-criteria": "The acceptance criteria can't be read.",
     "bad-signal": "exit-signal.yaml is not plainly an answer. Gate 2 stays closed until its author mends it.",
     "bad-task-file": "A verify task's file has an element, a key or a value that we do not know.",

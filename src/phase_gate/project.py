@@ -9,7 +9,7 @@ from pathlib import Path
 from phase_gate.errors import PhaseGateError, StateError, UsageError, WorkflowError
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.places import DEFAULT_TASK, task_folder, task_names
-from phase_gate.storage.root import Climb, find_root, own_folders, refuse_links
+from phase_gate.storage.root import Climb, find_root, has_own_table, own_folders, refuse_links
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 from phase_gate.values import Value, replace
@@ -247,7 +247,8 @@ class Look:
 
 
 def _configuration(root: Path) -> Configuration:
-    if not any(os.path.lexists(root / name) for name in (FILE_NAME, FILE_NAME.replace(".yaml", ".yml"))):
+    names = (FILE_NAME, FILE_NAME.replace(".yaml", ".yml"))
+    if not any(os.path.lexists(root / name) for name in names) and not has_own_table(root):
         return Configuration()  # nothing to read: the parser is not even imported
     from phase_gate.config.configuration import load_configuration
 

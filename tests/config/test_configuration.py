@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from phase_gate.config.files import apply_overlay, load_shipped_workflow
 from phase_gate.config.vocabulary import MAX_BYTES
 from phase_gate.config.yaml import YamlMapping, YamlNode, YamlSequence, read_document
 from phase_gate.errors import ConfigurationError, DocumentError
-from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.model import Guard
 from phase_gate.workflow.settings import (
@@ -571,51 +569,6 @@ def test_only_our_errors_escape(text: str | bytes) -> None:
     except (ConfigurationError, DocumentError) as error:
         problem = error.problem
     assert problem.startswith("phase-gate.yaml:")
-
-
-# --- a mapping that another parser made
-
-
-TOML = """\
-workflow = "tdd"
-lock_timeout = 2.5
-docs = ["notes/**"]
-run = {criteria = 3, confirm = true, task = "7"}
-drive = {agent = "claude", time_limit = "20m", budget = {iterations = 3, time = 90}}
-parameters = {max_refactor_iterations = 4}
-phases.RED = {condition = "tests_total >= 2", breaker = {no_progress = 0}}
-"""
-YAML = """\
-workflow: tdd
-lock_timeout: 2.5
-docs: [notes/**]
-run: {criteria: 3, confirm: true, task: "7"}
-drive: {agent: claude, time_limit: 20m, budget: {iterations: 3, time: 90}}
-parameters: {max_refactor_iterations: 4}
-phases: {RED: {condition: tests_total >= 2, breaker: {no_progress: 0}}}
-"""
-
-
-def test_what_tomllib_reads_means_what_yaml_means() -> None:
-    from_toml, from_yaml = parse_configuration(tomllib.loads(TOML), "pyproject.toml"), parse_configuration(YAML)
-    assert replace(from_toml, overlay=replace(from_toml.overlay, places={})) == replace(
-        from_yaml, overlay=replace(from_yaml.overlay, places={})
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        pytest.param("lock_timeout = '2'", "lock_timeout has to be a number, not '2'", id="a-text-is-no-number"),
-        pytest.param("docs = 1", "docs has to be a list, not '1'", id="a-number-is-no-list"),
-        pytest.param("drive.idle_limit = 0", "drive.idle_limit can't be 0", id="bounds-hold"),
-        pytest.param("drives = {}", "unknown key 'drives'", id="keys-are-checked"),
-    ],
-)
-def test_what_tomllib_reads_is_checked_as_strictly(text: str, problem: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        parse_configuration(tomllib.loads(text), "pyproject.toml")
-    assert caught.value.problem == f"pyproject.toml:1:1: {problem}"
 
 
 # --- bounds

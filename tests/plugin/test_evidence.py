@@ -51,6 +51,19 @@ def test_the_command_may_not_change_after_red(sample: Sample) -> None:
     assert ran.has("rules-unchanged", "evidence.commands.build")
 
 
+def test_of_pyproject_the_values_of_our_table_are_frozen(sample: Sample) -> None:
+    table = "[tool.phase-gate]\nfreeze = ['data/**']\n"
+    sample.write({"pyproject.toml": table}).red().write({"calc.py": CALC})
+    sample.write({"pyproject.toml": f"[tool.other]\nlines = 3\n\n{table}# the same\n"})
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green").code == 0
+    sample.write({"pyproject.toml": table.replace("data", "tables")})
+    sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green")
+    assert ran.code == 10
+    assert ran.has("rules-unchanged", "freeze")
+
+
 def test_what_counts_as_a_document_may_not_change_after_red(sample: Sample) -> None:
     sample.red().write({"calc.py": CALC, "phase-gate.yaml": "evidence: {documents: {minimum_words: 1}}\n"})
     sample.pytest("--phase=green")

@@ -1,4 +1,4 @@
-"""Read `phase-gate.yaml`: defaults of options, and what the project lays over its workflow.
+"""Read `phase-gate.yaml`, or our table in `pyproject.toml`: options' defaults, and what is laid over the workflow.
 
 A section is read as the annotations of its settings say; here stands what they can't say. Whether it fits the workflow
 is decided by `apply_overlay`, which knows that workflow.
@@ -26,14 +26,16 @@ from phase_gate.config.vocabulary import (
     read_values,
     take_name,
 )
-from phase_gate.config.yaml import YamlNode, YamlScalar, as_node, read_bytes, read_document
+from phase_gate.config.yaml import YamlNode, YamlScalar, read_bytes, read_document
 from phase_gate.errors import ConfigurationError, UsageError
+from phase_gate.storage.root import has_own_table
 from phase_gate.values import replace
 from phase_gate.workflow.model import Limits
 from phase_gate.workflow.settings import (
     DEFAULT_WORKFLOW,
     FILE_NAME,
     MAX_TIMEOUTS,
+    PYPROJECT,
     WITHHELD,
     ConfidenceRules,
     Configuration,
@@ -61,25 +63,38 @@ _ROLES = ("planner", "implementer", "auditor", "debugger")
 
 def load_configuration(root: Path) -> Configuration:
     """Return the configuration of the project; defaults if it has none."""
-    path = root / FILE_NAME
+    path, has_table = root / FILE_NAME, has_own_table(root)
     if os.path.lexists(path):
-        return parse_configuration(
-            read_bytes(path, name=FILE_NAME, limit=MAX_BYTES, error=ConfigurationError), FILE_NAME
-        )
+        if has_table:
+            problem = f"{PYPROJECT} has a table [tool.phase-gate], and there is a {FILE_NAME}"
+            raise ConfigurationError(problem, "keep the settings in one of the two")
+        return parse_configuration(_read(path))
     other = path.with_suffix(".yml")
     if os.path.lexists(other):
         # Silence would mean the defaults, against the will of the user who wrote it.
         raise ConfigurationError(f"{other.name}: a file of this name is not read", f"rename it to {FILE_NAME}")
+    if has_table:
+        from phase_gate.config.toml import read_table
+
+        table = read_table(_read(root / PYPROJECT), name=PYPROJECT, limit=MAX_BYTES)
+        if table is not None:
+            return _read_configuration(table, PYPROJECT)
     return Configuration()
 
 
-def parse_configuration(given: str | bytes | Mapping[str, Any], name: str = FILE_NAME) -> Configuration:
-    """Return what a text says, or a mapping that another parser made of one.
+def _read(path: Path) -> bytes:
+    return read_bytes(path, name=path.name, limit=MAX_BYTES, error=ConfigurationError)
+
+
+def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configuration:
+    """Return what a text says.
 
     :param name: what stands in front of the line in messages.
     """
-    node: YamlNode
-    node = as_node(given) if isinstance(given, Mapping) else read_document(given, name=name, limit=MAX_BYTES)
+    return _read_configuration(read_document(text, name=name, limit=MAX_BYTES), name)
+
+
+def _read_configuration(node: YamlNode, name: str) -> Configuration:
     fields = Fields(node, file=name, error=ConfigurationError)
     workflow, run = _read_run(fields)
     overlay = _read_overlay(fields)

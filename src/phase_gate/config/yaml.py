@@ -101,21 +101,6 @@ def read_documents(text: str | bytes, *, name: str, limit: int, faults: Faults |
     return documents
 
 
-def as_node(value: object, line: int = 1, column: int = 1) -> YamlNode:
-    """Return the node for what another parser has read, such as `tomllib`; all of it stands at one place."""
-    if isinstance(value, Mapping):
-        entries = [
-            (YamlScalar(text=key, is_plain=False, line=line, column=column), as_node(each, line, column))
-            for key, each in value.items()
-        ]
-        return YamlMapping(entries=tuple(entries), line=line, column=column)
-    if isinstance(value, list):
-        return YamlSequence(items=tuple(as_node(each, line, column) for each in value), line=line, column=column)
-    # A number or a boolean reads as one; a text as nothing else.
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return YamlScalar(text=text, is_plain=isinstance(value, int | float), line=line, column=column)
-
-
 def choose_loader() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
     """Return libyaml's loader, or the pure one where PyYAML was built without libyaml; they read the same."""
     import yaml

@@ -21,13 +21,17 @@ from phase_gate.values import Value
 #: pytest takes these by their mere presence, even if they are empty.
 PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
 
-#: pytest takes these only with a section of its own. A pattern instead of a parser: tomllib alone costs 2.6 ms, and
-#: all that we ask is whether the section is there. `[tool.pytest-enabler]` is not pytest's.
+#: pytest takes these only with a section of its own. A table of ours marks a root, too. A pattern instead of a parser:
+#: tomllib alone costs 2.6 ms, and all that we ask is whether the section is there. `[tool.pytest-enabler]` is not
+#: pytest's.
 PYTEST_SECTIONS = {
-    "pyproject.toml": r"""^[ \t]*\[[ \t]*["']?tool["']?[ \t]*\.[ \t]*["']?pytest["']?[ \t]*[].]""",
+    "pyproject.toml": r"""^[ \t]*\[[ \t]*["']?tool["']?[ \t]*\.[ \t]*["']?(?:pytest|phase-gate)["']?[ \t]*[].]""",
     "tox.ini": r"^\[pytest\]",
     "setup.cfg": r"^\[tool:pytest\]",
 }
+#: What a pyproject.toml with settings of ours has in it, however they are written; a dependency on us is none.
+_OWN_TABLE = rb"""(?<![\w-])phase-gate["']?[ \t]*[].=]"""
+
 #: Marks of a package. Many of them may lie in one project, so they count only where nothing better is found; and so
 #: does our own folder, which a run that was started in the wrong place leaves behind.
 _PACKAGE_FILES = ("pyproject.toml", "setup.py")
@@ -86,6 +90,14 @@ def _is_root(folder: Path) -> bool:
 def _is_package(folder: Path) -> bool:
     is_package = any(os.path.isfile(os.path.join(folder, name)) for name in _PACKAGE_FILES)
     return is_package or os.path.isdir(os.path.join(folder, _STATE_FOLDER))
+
+
+def has_own_table(root: Path) -> bool:
+    """Tell whether pyproject.toml may hold settings of ours: a parser has to look."""
+    try:
+        return re.search(_OWN_TABLE, (root / "pyproject.toml").read_bytes()) is not None
+    except OSError:
+        return False
 
 
 def _has_section(path: Path, section: str) -> bool:

@@ -35,6 +35,8 @@ DriveSignal = Literal["ask", "agent"]
 CiReports = Literal["auto", "off"]
 
 FILE_NAME = "phase-gate.yaml"
+#: Where the settings may stand instead, in the table `[tool.phase-gate]`.
+PYPROJECT = "pyproject.toml"
 
 DEFAULT_WORKFLOW = "tdd"
 
