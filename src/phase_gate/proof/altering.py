@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from types import EllipsisType
 
 from phase_gate.proof.expected import Found, Parent, Site, find_expected, is_literal
-from phase_gate.source.functions import FunctionNode
+from phase_gate.source.names import FunctionNode
 from phase_gate.values import Value, replace
 
 #: What texts and containers get.

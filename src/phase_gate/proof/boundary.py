@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from phase_gate.source.functions import FunctionNode, last_name
+from phase_gate.source.names import FunctionNode, last_name
 from phase_gate.values import Value
 
 #: Calls that ask for types: first, or behind a value.

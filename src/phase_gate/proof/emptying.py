@@ -10,7 +10,8 @@ import os
 from collections.abc import Collection
 from typing import Literal
 
-from phase_gate.source.functions import Function, FunctionNode, walk_functions
+from phase_gate.source.functions import Function, walk_functions
+from phase_gate.source.names import FunctionNode
 
 #: What an emptied function gives: something false, or something true; or it changes what it was given, and no more.
 Stub = Literal["false", "true", "spoiling"]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from phase_gate.source.functions import FunctionNode, last_name
+from phase_gate.source.names import FunctionNode, last_name
 from phase_gate.values import Value, as_dict, replace
 
 #: How a value is compared: with `==`, with `is`, or as a pattern that a message has to match.

@@ -14,7 +14,8 @@ from phase_gate.proof.boundary import Imports
 from phase_gate.proof.model import TargetProof
 from phase_gate.proof.testing import SandboxRun
 from phase_gate.source.checks import find_function
-from phase_gate.source.functions import Function, FunctionNode
+from phase_gate.source.functions import Function
+from phase_gate.source.names import FunctionNode
 from phase_gate.source.tests import parse_source
 from phase_gate.values import Value, replace
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Literal
 
+from phase_gate.source.names import Definition, FunctionNode, bound_names, last_name, named_functions, stored_names
 from phase_gate.values import Value
 
 #: What a statement does, as far as a failing test is concerned.
@@ -27,33 +28,13 @@ _CHECKING_WORDS = frozenset(
 _ASSERTING = frozenset({"assert", "asserts", "expect", "expects", "should"})
 _TESTING = frozenset({"test", "tests", "testing", "assert", "asserts", "assertions"})
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-
-def find_function(tree: ast.Module, name: str) -> _Function | None:
+def find_function(tree: ast.Module, name: str) -> FunctionNode | None:
     """Return the definition of `test_x` or `TestC::test_x`; the last one if there are several."""
-    return dict(_named_functions(tree.body)).get(name)
+    return {each.name: each.node for each in named_functions(tree.body)}.get(name)
 
 
-def _named_functions(body: list[ast.stmt]) -> Iterator[tuple[str, _Function]]:
-    blocks = list(_walk_blocks(body))
-    yield from ((node.name, node) for node in blocks if isinstance(node, _Function))
-    # Of several classes with one name the last one counts.
-    for name, node in {node.name: node for node in blocks if isinstance(node, ast.ClassDef)}.items():
-        yield from ((f"{name}::{inner}", function) for inner, function in _named_functions(node.body))
-
-
-def _walk_blocks(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    for node in body:
-        yield node
-        for inner in ("body", "orelse", "finalbody"):
-            if not isinstance(node, _Function | ast.ClassDef):
-                yield from _walk_blocks(getattr(node, inner, []))
-        for handler in getattr(node, "handlers", []):
-            yield from _walk_blocks(handler.body)
-
-
-def has_check(function: _Function, tree: ast.Module, *, under_test: Collection[str] = ()) -> bool:
+def has_check(function: FunctionNode, tree: ast.Module, *, under_test: Collection[str] = ()) -> bool:
     """Tell whether the test's body checks something that is not constant, or calls a helper in its file that does.
 
     :param under_test: functions that check nothing on behalf of a test, whatever they are called.
@@ -65,12 +46,12 @@ def has_check(function: _Function, tree: ast.Module, *, under_test: Collection[s
         if called is None:
             return True
         for name in called - seen:
-            pending += [node for node in ast.walk(tree) if isinstance(node, _Function) and node.name == name]
+            pending += [node for node in ast.walk(tree) if isinstance(node, FunctionNode) and node.name == name]
         seen |= called
     return False
 
 
-def _check_or_calls(function: _Function, tree: ast.Module, under_test: Collection[str]) -> set[str] | None:
+def _check_or_calls(function: FunctionNode, tree: ast.Module, under_test: Collection[str]) -> set[str] | None:
     """Return None if the function checks something, else the names of what it calls."""
     constants = find_constants(function, tree)
     called: set[str] = set()
@@ -78,18 +59,18 @@ def _check_or_calls(function: _Function, tree: ast.Module, under_test: Collectio
         if isinstance(node, ast.Assert) and not is_constant(node.test, constants):
             return None
         if isinstance(node, ast.Call) and not is_constant_check(node, constants):
-            called.add(node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
+            called.add(last_name(node.func))
     if any(_CHECKING_WORDS & _words(name) for name in called.difference(under_test)):
         return None
     return None if any(_own_failures(function, constants)) else called
 
 
-def fails_anyway(function: _Function, tree: ast.Module) -> bool:
+def fails_anyway(function: FunctionNode, tree: ast.Module) -> bool:
     """Tell whether the test is a stub: it raises, calls `fail` or has an `assert False`, under no condition."""
     return not all(_own_failures(function, find_constants(function, tree)))
 
 
-def _own_failures(function: _Function, constants: Constants) -> Iterator[bool]:
+def _own_failures(function: FunctionNode, constants: Constants) -> Iterator[bool]:
     """Yield for each statement that fails the test by itself whether it depends on a condition."""
     for statement, is_conditional in _walk_conditions(function.body, constants, is_conditional=False):
         match statement:
@@ -114,7 +95,7 @@ def called_for_nothing(tree: ast.Module, line: int, name: str) -> ast.Call | Non
             | ast.Expr(value=ast.Await(value=ast.Call(func=function) as call))
         ):
             # In `check(total([]))` the value of `total` is used, and that of `check` is not.
-            return call if getattr(function, "attr", getattr(function, "id", "")) == name else None
+            return call if last_name(function) == name else None
     return None
 
 
@@ -199,18 +180,18 @@ def innermost(tree: ast.Module, line: int) -> ast.stmt | None:
     best: ast.stmt | None = None
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
-            if isinstance(node, _Function | ast.ClassDef):
+            if isinstance(node, FunctionNode | ast.ClassDef):
                 continue
             if best is None or (node.lineno, -(node.end_lineno or 0)) >= (best.lineno, -(best.end_lineno or 0)):
                 best = node
     return best
 
 
-def _function_around(tree: ast.Module, line: int) -> _Function | None:
+def _function_around(tree: ast.Module, line: int) -> FunctionNode | None:
     around = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, _Function) and node.lineno <= line <= (node.end_lineno or node.lineno)
+        if isinstance(node, FunctionNode) and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
     return max(around, key=lambda node: node.lineno, default=None)
 
@@ -222,42 +203,9 @@ _MUTABLE = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.Set
 
 #: Built-in functions whose value follows from their arguments alone.
 _PURE = frozenset(
-    [
-        "abs",
-        "all",
-        "any",
-        "bool",
-        "bytes",
-        "chr",
-        "complex",
-        "dict",
-        "divmod",
-        "float",
-        "frozenset",
-        "hash",
-        "hex",
-        "int",
-        "isinstance",
-        "issubclass",
-        "len",
-        "list",
-        "max",
-        "min",
-        "oct",
-        "ord",
-        "pow",
-        "range",
-        "repr",
-        "reversed",
-        "round",
-        "set",
-        "sorted",
-        "str",
-        "sum",
-        "tuple",
-        "type",
-        "zip",
-    ]
+    {"abs", "all", "any", "bool", "bytes", "chr", "complex", "dict", "divmod", "float", "frozenset"}
+    | {"hash", "hex", "int", "isinstance", "issubclass", "len", "list", "max", "min", "oct", "ord", "pow"}
+    | {"range", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "type", "zip"}
 )
 
 #: Methods of constants that call what a project may have registered.
@@ -265,28 +213,10 @@ _BY_CODEC = frozenset({"encode", "decode"})
 
 #: unittest's own checks; what a project calls so itself may look at anything.
 _UNITTEST = frozenset(
-    [
-        "assertAlmostEqual",
-        "assertCountEqual",
-        "assertDictEqual",
-        "assertEqual",
-        "assertFalse",
-        "assertGreater",
-        "assertGreaterEqual",
-        "assertIn",
-        "assertIs",
-        "assertIsNone",
-        "assertIsNot",
-        "assertIsNotNone",
-        "assertLess",
-        "assertLessEqual",
-        "assertListEqual",
-        "assertNotEqual",
-        "assertNotIn",
-        "assertSequenceEqual",
-        "assertTrue",
-        "assertTupleEqual",
-    ]
+    {"assertAlmostEqual", "assertCountEqual", "assertDictEqual", "assertEqual", "assertFalse"}
+    | {"assertGreater", "assertGreaterEqual", "assertIn", "assertIs", "assertIsNone", "assertIsNot"}
+    | {"assertIsNotNone", "assertLess", "assertLessEqual", "assertListEqual", "assertNotEqual"}
+    | {"assertNotIn", "assertSequenceEqual", "assertTrue", "assertTupleEqual"}
 )
 
 
@@ -297,28 +227,26 @@ class Constants(Value, kw_only=False):
     functions: frozenset[str]
 
 
-def find_constants(function: _Function | None, tree: ast.Module) -> Constants:
+def find_constants(function: FunctionNode | None, tree: ast.Module) -> Constants:
     """Return the local names that one plain assignment gives a constant, and the built-ins that are not redefined."""
-    bound = frozenset(_bound_names(tree))
+    bound = frozenset(_bound_anywhere(tree))
     functions = frozenset() if "*" in bound else (_PURE | _UNITTEST) - bound
     return Constants(frozenset() if function is None else _constant_names(function), functions)
 
 
-def _bound_names(tree: ast.Module) -> Iterator[str]:
+def _bound_anywhere(tree: ast.Module) -> Iterator[str]:
+    yield from stored_names(tree)
     for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                yield name
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name
-            case ast.alias(name=name, asname=other):
-                yield other or name
+        if isinstance(node, Definition | ast.Import | ast.ImportFrom):
+            yield from bound_names(node)
+        elif isinstance(node, ast.arg):
+            yield node.arg
 
 
-def _constant_names(function: _Function) -> frozenset[str]:
+def _constant_names(function: FunctionNode) -> frozenset[str]:
     constant: set[str] = set()
     other: set[str] = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
-    stores: Counter[str] = Counter()
+    stores = Counter(stored_names(function))
     for node in ast.walk(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -327,8 +255,6 @@ def _constant_names(function: _Function) -> frozenset[str]:
                 constant |= {name} if _is_fixed(value) else set()
             case ast.Nonlocal(names=names) | ast.Global(names=names):
                 other.update(names)
-            case ast.Name(id=name, ctx=ast.Store()):
-                stores[name] += 1
     return frozenset(name for name in constant - other if stores[name] == 1)
 
 

@@ -11,23 +11,21 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.source.body_hash import hash_body
-from phase_gate.source.fixtures import provided_name, requested_names
-from phase_gate.values import Value
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+from phase_gate.source.names import (
+    Definition,
+    FunctionNode,
+    NamedFunction,
+    bound_names,
+    flat,
+    last_name,
+    named_functions,
+    provided_name,
+    requested_names,
+    split_import,
+)
 
 #: The mark of a test that guards what works already.
 PASSES_ALREADY = "passes_already"
-
-#: Where a statement has others below it.
-_BLOCKS = ("body", "orelse", "finalbody")
-
-
-class _Test(Value):
-    name: str
-    node: _Function
-    #: The classes that it stands in, outermost first.
-    classes: tuple[ast.ClassDef, ...]
 
 
 def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
@@ -38,7 +36,7 @@ def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
     constants = _constants(tree)
     guards = guards_in_source(tree)
     found = {}
-    for test in _functions(tree.body):
+    for test in named_functions(tree.body):
         if test.name in guards:
             continue  # what works already shows nothing new
         marks = _marks_of(test, tree)
@@ -51,7 +49,7 @@ def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
 def guards_in_source(tree: ast.Module) -> dict[str, str]:
     """Return the functions that are marked as passing already, by bare name, and why; empty where it is not said."""
     found = {}
-    for test in _functions(tree.body):
+    for test in named_functions(tree.body):
         for mark in _marks_of(test, tree):
             match mark:
                 case ast.Call(func=ast.Attribute(attr=name), args=args, keywords=keywords) if name == PASSES_ALREADY:
@@ -63,7 +61,7 @@ def guards_in_source(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _marks_of(test: _Test, tree: ast.Module) -> list[ast.expr]:
+def _marks_of(test: NamedFunction, tree: ast.Module) -> list[ast.expr]:
     """Return the marks of a function: its own, its classes', the module's."""
     marks = [*test.node.decorator_list, *_assigned_marks(tree.body)]
     for each in test.classes:
@@ -81,9 +79,9 @@ def likeness_in_source(tree: ast.Module) -> dict[str, str]:
     constants = _constants(tree)
     # What the module does to all of its tests.
     common: list[ast.AST] = [mark for mark in _assigned_marks(tree.body) if not _is_criterion(mark, constants)]
-    common += [each for each in _flat(tree.body) if provided_name(each) and _is_automatic(each)]
+    common += [each for each in flat(tree.body) if provided_name(each) and _is_automatic(each)]
     found = {}
-    for test in _functions(tree.body):
+    for test in named_functions(tree.body):
         parts = [*common, *_without_criteria(test.node, constants)]
         for each in test.classes:
             parts += _without_criteria(each, constants)
@@ -96,13 +94,13 @@ def likeness_in_source(tree: ast.Module) -> dict[str, str]:
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
     return {
         name: statement.value
-        for statement in _flat(tree.body)
+        for statement in flat(tree.body)
         if isinstance(statement, ast.Assign)
         for name in _assigned_names(statement)
     }
 
 
-def _without_criteria(node: _Function | ast.ClassDef, constants: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
+def _without_criteria(node: FunctionNode | ast.ClassDef, constants: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
     """Yield the parts of a definition that say what is tested: of a class those beside its tests."""
     yield from (mark for mark in node.decorator_list if not _is_criterion(mark, constants))
     if isinstance(node, ast.ClassDef):
@@ -122,26 +120,6 @@ def _is_automatic(fixture: ast.stmt) -> bool:
     return any(isinstance(node, ast.keyword) and node.arg == "autouse" for node in ast.walk(fixture))
 
 
-def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module or class, with those under an `if`, `try` or `with`."""
-    pending = body[::-1]
-    while pending:
-        statement = pending.pop()
-        yield statement
-        if not isinstance(statement, _Function | ast.ClassDef):
-            blocks = (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ()))
-            below = [each for block in blocks for name in _BLOCKS for each in getattr(block, name, ())]
-            pending += reversed(below)
-
-
-def _functions(body: list[ast.stmt], prefix: str = "", classes: tuple[ast.ClassDef, ...] = ()) -> Iterator[_Test]:
-    for statement in _flat(body):
-        if isinstance(statement, _Function):
-            yield _Test(name=prefix + statement.name, node=statement, classes=classes)
-        elif isinstance(statement, ast.ClassDef):
-            yield from _functions(statement.body, f"{prefix}{statement.name}::", (*classes, statement))
-
-
 def _assigned_names(statement: ast.stmt) -> list[str]:
     match statement:
         case ast.Assign(targets=targets):
@@ -153,7 +131,7 @@ def _assigned_names(statement: ast.stmt) -> list[str]:
 
 def _assigned_marks(body: list[ast.stmt]) -> Iterator[ast.expr]:
     """Yield the marks of `pytestmark = ...`."""
-    for statement in _flat(body):
+    for statement in flat(body):
         if isinstance(statement, ast.Assign | ast.AnnAssign) and "pytestmark" in _assigned_names(statement):
             match statement.value:
                 case ast.List(elts=marks) | ast.Tuple(elts=marks):
@@ -164,10 +142,7 @@ def _assigned_marks(body: list[ast.stmt]) -> Iterator[ast.expr]:
 
 def _is_criterion(mark: ast.AST, constants: Mapping[str, ast.expr]) -> bool:
     mark = constants.get(mark.id, mark) if isinstance(mark, ast.Name) else mark
-    match mark:
-        case ast.Call(func=ast.Attribute(attr="criterion") | ast.Name(id="criterion")):
-            return True
-    return False
+    return isinstance(mark, ast.Call) and last_name(mark) == "criterion"
 
 
 def _ids(mark: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
@@ -182,32 +157,25 @@ def _ids(mark: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
 
 
 def _is_test(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return name.lower().startswith("test")
-    return False
+    return isinstance(statement, Definition) and statement.name.lower().startswith("test")
 
 
 def _bindings(body: list[ast.stmt]) -> Mapping[str, list[ast.AST]]:
     """Return what gives the names of a module their meaning: imports and definitions."""
     found: dict[str, list[ast.AST]] = {}
-    for statement in _flat(body):
+    for statement in flat(body):
         for name, meaning in _bound_by(statement):
             found.setdefault(name, []).append(meaning)
     return found
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
-    match statement:
-        case ast.Import(names=names):
-            # Without `as`, `import a.b` binds `a`.
-            yield from ((each.asname or each.name.partition(".")[0], ast.Import(names=[each])) for each in names)
-        case ast.ImportFrom(module=module, names=names, level=level):
-            yield from ((each.asname or each.name, ast.ImportFrom(module, [each], level)) for each in names)
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield provided_name(statement) or name, statement
-        case _:
-            yield from ((name, statement) for name in _assigned_names(statement))
+    if isinstance(statement, Definition):
+        yield provided_name(statement) or statement.name, statement
+    elif isinstance(statement, ast.Import | ast.ImportFrom):
+        yield from ((name, part) for part in split_import(statement) for name in bound_names(part))
+    else:
+        yield from ((name, statement) for name in _assigned_names(statement))
 
 
 def _used_names(nodes: Iterable[ast.AST], bindings: Mapping[str, list[ast.AST]]) -> list[str]:

@@ -10,8 +10,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator
 
 from phase_gate.source.body_hash import HASH_LENGTH
-
-_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+from phase_gate.source.names import Definition, FunctionNode, flat
 
 
 def find_doctests(tree: ast.Module, path: str) -> dict[str, str]:
@@ -44,25 +43,15 @@ def are_doctests(names: Iterable[str], path: str, tests: Collection[str]) -> boo
     )
 
 
-def _docstrings(node: ast.Module | _Scope, prefix: str) -> Iterator[tuple[str, str]]:
+def _docstrings(node: ast.Module | Definition, prefix: str) -> Iterator[tuple[str, str]]:
     text = ast.get_docstring(node, clean=False)
     if text:
         yield prefix, text
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    if isinstance(node, FunctionNode):
         return
-    pending = list(reversed(node.body))
-    while pending:
-        inner = pending.pop()
-        if isinstance(inner, _Scope):
+    for inner in flat(node.body):
+        if isinstance(inner, Definition):
             yield from _docstrings(inner, f"{prefix}.{inner.name}" if prefix else inner.name)
-        else:
-            blocks = (inner, *getattr(inner, "handlers", ()))
-            pending += [
-                each
-                for block in blocks
-                for name in ("body", "orelse", "finalbody")
-                for each in getattr(block, name, ())
-            ]
 
 
 def hash_examples(text: str) -> str:

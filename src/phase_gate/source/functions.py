@@ -9,9 +9,8 @@ import ast
 from collections.abc import Iterator
 
 from phase_gate.source.body_hash import hash_body
+from phase_gate.source.names import FunctionNode, last_name, named_functions
 from phase_gate.values import Value
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 #: Methods that Python asks for values of certain types, and that tests of something else use all the time.
 _ASKED_BY_PYTHON = frozenset(
@@ -57,17 +56,9 @@ def find_changed(before: bytes | str | None, now: bytes | str) -> list[Function]
 
 def walk_functions(tree: ast.Module) -> Iterator[tuple[Function, FunctionNode]]:
     """Yield the functions and methods of a module, those in functions left out."""
-    waiting: list[tuple[str, ast.AST, bool]] = [("", tree, False)]
-    while waiting:
-        prefix, parent, is_protocol = waiting.pop()
-        for node in ast.iter_child_nodes(parent):
-            if isinstance(node, ast.ClassDef):
-                bases = {last_name(base) for base in node.bases}
-                waiting.append((f"{prefix}{node.name}.", node, "Protocol" in bases))
-            elif isinstance(node, FunctionNode):
-                yield _describe(prefix + node.name, node, is_protocol=is_protocol), node
-            elif isinstance(node, (ast.If, ast.Try, ast.With)) or type(node).__name__ in ("ExceptHandler", "TryStar"):
-                waiting.append((prefix, node, is_protocol))
+    for each in named_functions(tree.body):
+        is_protocol = bool(each.classes) and "Protocol" in map(last_name, each.classes[-1].bases)
+        yield _describe(each.name.replace("::", "."), each.node, is_protocol=is_protocol), each.node
 
 
 def _describe(name: str, node: FunctionNode, *, is_protocol: bool) -> Function:
@@ -96,7 +87,7 @@ def _why_left_out(name: str, node: FunctionNode, *, is_protocol: bool) -> str:
 
 
 def _marks(node: FunctionNode) -> set[str]:
-    return {last_name(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list}
+    return set(map(last_name, node.decorator_list))
 
 
 def _is_asked_by_python(name: str) -> bool:
@@ -107,11 +98,5 @@ def _says_nothing(node: ast.stmt) -> bool:
     if isinstance(node, ast.Pass):
         return True
     if isinstance(node, ast.Raise):
-        return last_name(node.exc.func if isinstance(node.exc, ast.Call) else node.exc) == "NotImplementedError"
+        return last_name(node.exc) == "NotImplementedError"
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def last_name(node: ast.AST | None) -> str:
-    if isinstance(node, ast.Subscript):
-        node = node.value
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from phase_gate.source.body_hash import HASH_LENGTH, hash_body
-from phase_gate.source.fixtures import provided_name, requested_names
+from phase_gate.source.names import FunctionNode, bound_names, flag_of, provided_name, requested_names, split_import
 from phase_gate.values import Value
 
 #: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.
@@ -37,8 +37,6 @@ _READ_BY_PYTEST = frozenset(
 _CHANGES_OTHERS = frozenset(
     {"setattr", "delattr", "exec", "eval", "globals", "vars", "modules", "__setattr__", "__setitem__", "__dict__"}
 )
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class ModuleStatement(Value, kw_only=False):
@@ -78,21 +76,11 @@ def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStat
     return tuple(found)
 
 
-def split_import(statement: ast.stmt) -> list[ast.stmt]:
-    """Return one import a name: a new test mostly adds a name to a line that is there, and sorters merge lines."""
-    match statement:
-        case ast.Import(names=names):
-            return [ast.Import([alias]) for alias in names]
-        case ast.ImportFrom(module=module, names=names, level=level):
-            return [ast.ImportFrom(module, [alias], level) for alias in names]
-    return [statement]
-
-
 def _test_nodes(body: list[ast.stmt], prefix: str, tests: Collection[str]) -> set[int]:
     """Return the tests' own nodes, and the classes in which nothing else is: one more of those is no change."""
     omitted: set[int] = set()
     for node in body:
-        if isinstance(node, _Function) and f"{prefix}{node.name}" in tests:
+        if isinstance(node, FunctionNode) and f"{prefix}{node.name}" in tests:
             omitted.add(id(node))
         elif isinstance(node, ast.ClassDef):
             inner = _test_nodes(node.body, f"{prefix}{node.name}::", tests)
@@ -150,12 +138,12 @@ def _is_harmless(statement: ast.stmt, binds: frozenset[str]) -> bool:
         return True
     if isinstance(statement, ast.ImportFrom):
         return "*" not in binds
-    if isinstance(statement, _Function):
+    if isinstance(statement, FunctionNode):
         return not _is_autouse(statement)
     if isinstance(statement, ast.ClassDef):
         # Its body runs at import, too.
         return all(
-            isinstance(inner, ast.Pass | _Function)
+            isinstance(inner, ast.Pass | FunctionNode)
             or _is_text(inner)
             or _is_harmless(inner, frozenset(f".{name}" for name in bound_names(inner)))
             for inner in statement.body
@@ -180,31 +168,13 @@ def _reaches_out(statement: ast.stmt) -> bool:
         ):
             return True
         # A function's effects come when it is called.
-        deferred = {id(inner) for inner in node.body} if isinstance(node, _Function) else set()
+        deferred = {id(inner) for inner in node.body} if isinstance(node, FunctionNode) else set()
         if isinstance(node, ast.Lambda):
             deferred = {id(node.body)}
         pending += [inner for inner in ast.iter_child_nodes(node) if id(inner) not in deferred]
     return False
 
 
-def _is_autouse(function: _Function) -> bool:
-    for mark in function.decorator_list:
-        for keyword in getattr(mark, "keywords", ()):
-            if keyword.arg == "autouse" and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value):
-                return True
-    return False
-
-
-def bound_names(statement: ast.stmt) -> Iterable[str]:
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield statement.name
-    elif isinstance(statement, ast.Import | ast.ImportFrom):
-        for alias in statement.names:
-            yield alias.asname or alias.name.partition(".")[0]
-    elif isinstance(statement, ast.If):
-        for inner in (*statement.body, *statement.orelse):
-            yield from bound_names(inner)
-    else:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
+def _is_autouse(function: FunctionNode) -> bool:
+    given = [flag_of(mark, "autouse") for mark in function.decorator_list]
+    return any(each is not None and not (isinstance(each, ast.Constant) and not each.value) for each in given)

@@ -10,6 +10,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from phase_gate.source.names import blocks
 from phase_gate.values import Value
 
 
@@ -60,22 +61,14 @@ def _statements(text: str) -> Iterator[Statement]:
 
 def _in_order(body: list[ast.stmt]) -> Iterator[Statement]:
     for node in body:
-        blocks = list(_blocks(node))
+        inner = list(blocks(node))
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
         end = node.end_lineno or first
-        if blocks:
-            end = max(first, min(block[0].lineno for block in blocks) - 1)
-        yield Statement(ast.unparse(_head(node) if blocks else node), first, end)
-        for block in blocks:
+        if inner:
+            end = max(first, min(block[0].lineno for block in inner) - 1)
+        yield Statement(ast.unparse(_head(node) if inner else node), first, end)
+        for block in inner:
             yield from _in_order(block)
-
-
-def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    parts = (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ()))
-    for part in parts:
-        for name in ("body", "orelse", "finalbody"):
-            if block := getattr(part, name, None):
-                yield block
 
 
 def _head(node: ast.stmt) -> ast.stmt:

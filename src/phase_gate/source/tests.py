@@ -12,12 +12,11 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 from phase_gate.source.body_hash import hash_alternatives
+from phase_gate.source.names import FunctionNode, last_name
 from phase_gate.values import Value
 
 #: What makes a function with a test's name something else.
 NOT_TESTS = frozenset(("fixture", "yield_fixture", "property", "cached_property"))
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class SourceTest(Value):
@@ -74,7 +73,7 @@ _Path = tuple[tuple[int, int], ...]
 
 
 class _Binding(Value, kw_only=False):
-    node: _Function | ast.ClassDef | None  # None: the name is taken away again
+    node: FunctionNode | ast.ClassDef | None  # None: the name is taken away again
     path: _Path
 
 
@@ -96,7 +95,7 @@ class _Scope:
                 for target in statement.targets:
                     self._assign(target, statement.value.value, path)
 
-    def _bind(self, name: str, node: _Function | ast.ClassDef | None, path: _Path) -> None:
+    def _bind(self, name: str, node: FunctionNode | ast.ClassDef | None, path: _Path) -> None:
         self.bindings.setdefault(name, []).append(_Binding(node, path))
 
     def _assign(self, target: ast.expr, value: object, path: _Path) -> None:
@@ -127,12 +126,12 @@ class _Finder:
         self._scopes: dict[int, _Scope] = {}
         self._lines: dict[int, list[ast.ClassDef]] = {}
 
-    def find(self) -> dict[str, list[_Function]]:
+    def find(self) -> dict[str, list[FunctionNode]]:
         return {} if self._module.flag is False else self._find_in([self._module], "")
 
-    def _find_in(self, scopes: list[_Scope], prefix: str, *, unittest: bool = False) -> dict[str, list[_Function]]:
+    def _find_in(self, scopes: list[_Scope], prefix: str, *, unittest: bool = False) -> dict[str, list[FunctionNode]]:
         """Return name -> live definitions. The first scope that binds a name decides, as in a class's bases."""
-        found: dict[str, list[_Function]] = {}
+        found: dict[str, list[FunctionNode]] = {}
         seen: set[str] = set()
         for scope in scopes:
             for name, bindings in scope.bindings.items():
@@ -148,8 +147,8 @@ class _Finder:
         return found
 
     def _tests_of(
-        self, node: _Function | ast.ClassDef | None, prefix: str, scope: _Scope, unittest: bool
-    ) -> dict[str, list[_Function]]:
+        self, node: FunctionNode | ast.ClassDef | None, prefix: str, scope: _Scope, unittest: bool
+    ) -> dict[str, list[FunctionNode]]:
         if node is None:
             return {}
         if isinstance(node, ast.ClassDef):
@@ -157,12 +156,12 @@ class _Finder:
             return {} if unittest else self._tests_of_class(node, f"{prefix}{node.name}::", scope)
         if not _matches(node.name, ("test",) if unittest else self._functions):
             return {}
-        if any(_last_name(mark) in NOT_TESTS for mark in node.decorator_list):
+        if any(last_name(mark) in NOT_TESTS for mark in node.decorator_list):
             return {}
         self.own_nodes.add(id(node))
         return {prefix + node.name: [node]}
 
-    def _tests_of_class(self, node: ast.ClassDef, prefix: str, outer: _Scope) -> dict[str, list[_Function]]:
+    def _tests_of_class(self, node: ast.ClassDef, prefix: str, outer: _Scope) -> dict[str, list[FunctionNode]]:
         line = self._linearise(node, outer)
         scopes = [self._scopes[id(one)] for one in line]
         flag = next((scope.flag for scope in scopes if scope.flag is not None), None)
@@ -211,7 +210,7 @@ class _Finder:
     def _has_unittest_base(self, node: ast.ClassDef) -> bool:
         outer = self._scopes[id(node)].outer or self._module
         return any(
-            _last_name(base).endswith("TestCase") and self._resolve(base, node, outer) is None for base in node.bases
+            last_name(base).endswith("TestCase") and self._resolve(base, node, outer) is None for base in node.bases
         )
 
 
@@ -270,12 +269,3 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
         name.startswith(pattern) or (any(sign in pattern for sign in "*?[") and fnmatch.fnmatch(name, pattern))
         for pattern in patterns
     )
-
-
-def _last_name(node: ast.expr) -> str:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case ast.Call(func=inner) | ast.Subscript(value=inner):
-            return _last_name(inner)
-    return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.source.fixtures import provided_name, requested_names
+from phase_gate.source.names import provided_name, requested_names
 from phase_gate.source.tests import parse_source
 
 

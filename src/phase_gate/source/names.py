@@ -1,0 +1,132 @@
+"""What nodes of a syntax tree are called, what statements bind or ask for, and in which order they stand.
+
+Pure: nodes in, names and nodes out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+from phase_gate.values import Value
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = FunctionNode | ast.ClassDef
+
+_ASKING_CALLS = frozenset({"usefixtures", "getfixturevalue"})
+
+
+class NamedFunction(Value):
+    """A function as pytest names it: `test_x`, `TestC::test_x`."""
+
+    name: str
+    node: FunctionNode
+    #: The classes that it stands in, outermost first.
+    classes: tuple[ast.ClassDef, ...] = ()
+
+
+def last_name(node: ast.AST | None) -> str:
+    """Return what a name, an attribute, a call or `Base[int]` goes by: `fixture` for `pytest.fixture()`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=inner) | ast.Subscript(value=inner):
+            return last_name(inner)
+    return ""
+
+
+def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks of a statement that are not empty, those of its handlers and cases too."""
+    for part in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        for name in ("body", "orelse", "finalbody"):
+            if block := getattr(part, name, None):
+                yield block
+
+
+def flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module or class, with those under an `if`, `try` or `with`; not those of functions."""
+    pending = body[::-1]  # without recursion: a chain of `elif` may have 5,000 links
+    while pending:
+        statement = pending.pop()
+        yield statement
+        if not isinstance(statement, Definition):
+            pending += reversed([inner for block in blocks(statement) for inner in block])
+
+
+def named_functions(
+    body: list[ast.stmt], prefix: str = "", classes: tuple[ast.ClassDef, ...] = ()
+) -> Iterator[NamedFunction]:
+    """Yield the functions of a module and the methods of its classes."""
+    for statement in flat(body):
+        if isinstance(statement, FunctionNode):
+            yield NamedFunction(name=prefix + statement.name, node=statement, classes=classes)
+        elif isinstance(statement, ast.ClassDef):
+            yield from named_functions(statement.body, f"{prefix}{statement.name}::", (*classes, statement))
+
+
+def bound_names(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement binds where it stands."""
+    if isinstance(statement, Definition):
+        yield statement.name
+    elif isinstance(statement, ast.Import | ast.ImportFrom):
+        # Without `as`, `import a.b` binds `a`.
+        yield from (each.asname or each.name.partition(".")[0] for each in statement.names)
+    elif isinstance(statement, ast.If):
+        for inner in (*statement.body, *statement.orelse):
+            yield from bound_names(inner)
+    else:
+        yield from stored_names(statement)
+
+
+def stored_names(node: ast.AST) -> Iterator[str]:
+    """Yield the names that are assigned to anywhere in a node, each as often as that happens."""
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+
+
+def split_import(statement: ast.stmt) -> list[ast.stmt]:
+    """Return one import a name: a new test mostly adds a name to a line that is there, and sorters merge lines."""
+    match statement:
+        case ast.Import(names=names):
+            return [ast.Import([alias]) for alias in names]
+        case ast.ImportFrom(module=module, names=names, level=level):
+            return [ast.ImportFrom(module, [alias], level) for alias in names]
+    return [statement]
+
+
+def flag_of(mark: ast.AST, name: str) -> ast.expr | None:
+    """Return the value of a keyword in a decorator's call; None if it is not given."""
+    return next((each.value for each in getattr(mark, "keywords", ()) if each.arg == name), None)
+
+
+# --- fixtures: which names a file asks for, and which name a definition provides. pytest joins the two by name, the
+# nearest definition first: a new one between a test and what it has been getting changes it without touching it.
+
+
+def requested_names(tree: ast.AST, *, tests: Collection[str] = ()) -> frozenset[str]:
+    """Return what the tests and fixtures in the tree ask for: by their arguments, by a mark, by a call.
+
+    :param tests: bare names; `TestC::test_x` is a method.
+    """
+    functions = {name.rpartition("::")[2] for name in tests}
+    return frozenset(_asked_for(tree, functions)) - {"self", "cls", "request"}
+
+
+def _asked_for(tree: ast.AST, functions: Collection[str]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, FunctionNode) and (node.name in functions or provided_name(node)):
+            arguments = node.args
+            yield from (each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+        elif isinstance(node, ast.Call) and last_name(node.func) in _ASKING_CALLS:
+            for each in node.args:
+                if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                    yield each.value
+
+
+def provided_name(statement: ast.stmt) -> str:
+    """Return the name of the fixture that a statement defines; empty if it defines none."""
+    if isinstance(statement, FunctionNode):
+        for mark in statement.decorator_list:
+            if last_name(mark) == "fixture":
+                given = flag_of(mark, "name")
+                return str(given.value) if isinstance(given, ast.Constant) else statement.name
+    return ""
