@@ -15,6 +15,7 @@ from phase_gate.storage.signal_file import parse_signal
 from phase_gate.tasks.handins import read_executor_result, read_verdict
 from phase_gate.tasks.lint import lint_command, lint_done
 from phase_gate.tasks.task_files import parse_tasks
+from phase_gate.workflow.settings import Configuration
 from tests.docs.blocks import (
     ROOT,
     Block,
@@ -69,6 +70,13 @@ def check_configuration(text: str, folder: Path) -> None:
     Project.find(folder, environment={}).workflow()
 
 
+def check_pyproject(text: str, folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(text, encoding="utf-8")
+    project = Project.find(folder, environment={})
+    assert project.configuration != Configuration()
+    project.workflow()
+
+
 def check_workflow(text: str, folder: Path) -> None:
     (folder / "shown.yaml").write_text(text, encoding="utf-8")
     Project.find(folder, environment={}).workflow("shown.yaml")
@@ -104,6 +112,7 @@ def check_verdict(text: str, folder: Path) -> None:
 CHECKS = {
     "xml task": check_task,
     "mermaid": check_diagram,
+    "toml configuration": check_pyproject,
     "yaml configuration": check_configuration,
     "yaml criteria": check_criteria,
     "yaml executor-result": check_result,
