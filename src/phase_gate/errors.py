@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from phase_gate import exit_codes
 
@@ -17,6 +17,8 @@ class PhaseGateError(Exception):
     """Base of every error we raise on purpose; shown without a traceback."""
 
     slug: ClassVar[str] = "phase-gate-error"
+    #: What happened, for a reader who looks the slug up; empty for what is only a base of others.
+    meaning: ClassVar[str] = ""
     #: What the command ends with. The plugin turns usage and configuration errors into pytest's 4.
     exit_code: ClassVar[int] = exit_codes.COMMAND_USAGE
 
@@ -31,103 +33,92 @@ class PhaseGateError(Exception):
 
 
 class UsageError(PhaseGateError):
-    """The command line is invalid."""
-
     slug = "bad-usage"
+    meaning = "The command line is invalid."
 
 
 class InterpreterError(PhaseGateError):
-    """The interpreter is not CPython."""
-
     slug = "other-interpreter"
+    meaning = "How a test is recorded, and kept from tampering, rests on CPython. PyPy is not supported."
 
 
 class ForeignRootError(PhaseGateError):
-    """The project's root belongs to another user."""
-
     slug = "foreign-root"
+    meaning = "The root belongs to another user, whose rules could run commands as you. Trust it, or copy it."
 
 
 class TaskNameError(PhaseGateError):
-    """A task's name can't be a folder's name."""
-
     slug = "bad-task-name"
+    meaning = "There is no such task, or it can't be: its name is a folder's: letters, digits and . _ - only."
 
 
 class ConfigurationError(PhaseGateError):
-    """`phase-gate.yaml` can't be used."""
-
     slug = "bad-configuration"
+    meaning = "The project's settings have a key or a value that we do not know. The line says where."
 
 
 class WorkflowError(PhaseGateError):
-    """A workflow or guard file can't be used."""
-
     slug = "bad-workflow"
+    meaning = "A workflow file has a key, a name or a value that we do not know. The line says where."
 
 
 class ConditionError(PhaseGateError):
-    """A condition can't be parsed, or compares what can't be compared."""
-
     slug = "bad-condition"
+    meaning = "A condition can't be parsed, or compares what can't be compared. The column says where."
 
 
 class DocumentError(PhaseGateError):
-    """A YAML file is not in the form that we read."""
-
     slug = "bad-yaml"
+    meaning = "A file is not in the strict form of YAML that we read: no tags, anchors, duplicate keys or tabs."
 
 
 class CriteriaError(PhaseGateError):
-    """Acceptance criteria can't be read."""
-
     slug = "bad-criteria"
+    meaning = "The acceptance criteria can't be read."
 
 
 class TaskFileError(PhaseGateError):
-    """A verify task can't be read."""
-
     slug = "bad-task-file"
+    meaning = "A verify task's file has an element, a key or a value that we do not know."
 
 
 class MalformedResultError(PhaseGateError):
-    """An executor's report or a reviewer's verdict is not in its form."""
-
     slug = "malformed-result"
+    meaning = "An executor's report or a reviewer's verdict is not in its form. The line says where."
     exit_code = exit_codes.NOT_ALLOWED
 
 
 class SignalError(PhaseGateError):
-    """An exit signal is malformed."""
-
     slug = "bad-signal"
+    meaning = "exit-signal.yaml is not plainly an answer. Gate 2 stays closed until its author mends it."
     exit_code = exit_codes.NOT_ALLOWED
 
 
-class VoteError(PhaseGateError):
-    """A reviewer's vote is malformed."""
+class ContradictionError(SignalError):
+    slug = "contradictory-signal"
+    meaning = "The signal says done and names remaining work. One of the two is wrong."
 
+
+class VoteError(PhaseGateError):
     slug = "bad-vote"
+    meaning = "A vote's file is not plainly an answer: vote, confidence from 0 to 1, by, and a reason to object."
     exit_code = exit_codes.NOT_ALLOWED
 
 
 class NotAllowedError(PhaseGateError):
-    """Allowed at another time, but not now."""
-
     slug = "not-allowed"
+    meaning = "Allowed at another time, but not now. The message says what is missing."
     exit_code = exit_codes.NOT_ALLOWED
 
 
 class PhaseOrderError(NotAllowedError):
-    """The workflow does not allow this phase now."""
-
     slug = "phase-order"
+    meaning = "The workflow does not allow this phase now. The message says what is missing."
 
 
 class StaleSignalError(NotAllowedError):
-    """The signal speaks of a run or a tree that is not there any more."""
-
     slug = "stale-signal"
+    meaning = "A signal speaks of one run on one tree. Something ran or changed since: give it anew."
 
 
 class StateError(PhaseGateError):
@@ -138,99 +129,83 @@ class StateError(PhaseGateError):
 
 
 class TamperedError(StateError):
-    """The ledger's chain is broken, or the state is not what the ledger gives."""
-
     slug = "state-tampered"
+    meaning = "The ledger's chain is broken, or state.json is not what it gives. Nothing is overwritten."
 
 
 class RollbackError(StateError):
-    """The state folder is older than what this user has already seen of it."""
-
     slug = "state-rolled-back"
+    meaning = "The state folder is older than what this user has already seen of it: an old copy is back."
 
 
 class ForeignStateError(StateError):
-    """The ledger is another task's, or not the one whose open cycle this user has seen here."""
-
     slug = "state-foreign"
+    meaning = "The ledger is another task's, or was put in the place of one whose cycle is still open."
 
 
 class OtherSchemaError(StateError):
-    """The state was written by another version, whose schema this one does not read."""
-
     slug = "state-schema"
+    meaning = "The state was written by another version, newer or older. Nothing was changed."
 
 
 class KeyMismatchError(StateError):
-    """The ledger is keyed, and the key is missing or another one."""
-
     slug = "state-key"
+    meaning = "The ledger was made with PHASE_GATE_KEY, and the key is not there, or is another one."
 
 
 class KeylessError(StateError):
-    """A key is set, and the ledger was made without one: nothing vouches for it."""
-
     slug = "state-keyless"
+    meaning = "PHASE_GATE_KEY is set, and the ledger was made without a key. Begin anew with the key."
 
 
 class LockTimeoutError(StateError):
-    """Another process held the lock for too long."""
-
     slug = "lock-timeout"
+    meaning = "Another run or command held the state's lock for too long. The message names it."
 
 
 class StorageError(StateError):
-    """The state folder can't be read or written."""
-
     slug = "state-storage"
+    meaning = "A state file can't be read or written. Your tests ran; nothing was recorded."
 
 
 class StoreUnreachableError(StorageError):
-    """The shared store can't be asked."""
-
     slug = "store-unreachable"
+    meaning = "The shared store can't be asked. Your tests ran, and nothing was recorded."
 
 
 class StoreUntrustedError(StateError):
-    """The project's file names a store that this user has not agreed to."""
-
     slug = "store-untrusted"
+    meaning = "phase-gate.yaml names a shared store. You decide whether your results go there."
 
 
 class MovedError(StorageError):
-    """Another machine has added to the task's ledger since it was read."""
-
     slug = "store-moved"
+    meaning = "Another machine has added to the task since it was read. Nothing of this change was recorded."
 
 
 class StoreBusyError(StorageError):
-    """Other machines were always first."""
-
     slug = "store-busy"
+    meaning = "Other machines wrote to the same task again and again. Nothing of this change was recorded."
 
 
 class TooManyFilesError(StateError):
-    """A folder without git has more files than a run may look at."""
-
     slug = "too-many-files"
+    meaning = "Without git every file below the root is looked at, and there are too many of them."
 
 
 class OutputError(StateError):
-    """What a command answered could not be written."""
-
     slug = "output-lost"
+    meaning = "The answer could not be written where it was sent. What the command did is done all the same."
 
 
 class ShardError(StateError):
-    """The records of shards are not one whole run."""
-
     slug = "shards-refused"
+    meaning = "The records of shards are not one whole run: one is missing, repeated, unfinished or foreign."
 
 
 class InternalFaultError(StateError):
-    """A fault of ours: the run could not be judged."""
-
     slug = "internal-fault"
+    meaning = "A fault of ours. Your test results are complete; the run could not be judged."
 
 
 def require_cpython() -> None:
@@ -251,41 +226,12 @@ def as_fault(error: Exception, *, remedy: str) -> InternalFaultError:
     return InternalFaultError(f"{type(error).__name__}: {error}{place}", remedy=remedy)
 
 
-# --- what each message's slug means, in a sentence or two: shown by `explain`, listed in the reference
+def _explained(base: type[PhaseGateError]) -> Iterator[tuple[str, str]]:
+    for error in base.__subclasses__():
+        if error.meaning:
+            yield error.slug, error.meaning
+        yield from _explained(error)
 
 
-MESSAGES: Mapping[str, str] = {
-    "bad-condition": "A condition can't be parsed, or compares what can't be compared. The column says where.",
-    "bad-configuration": "The project's settings have a key or a value that we do not know. The line says where.",
-    "bad-criteria": "The acceptance criteria can't be read.",
-    "bad-signal": "exit-signal.yaml is not plainly an answer. Gate 2 stays closed until its author mends it.",
-    "bad-task-file": "A verify task's file has an element, a key or a value that we do not know.",
-    "bad-task-name": "There is no such task, or it can't be: its name is a folder's: letters, digits and . _ - only.",
-    "bad-usage": "The command line is invalid.",
-    "bad-vote": "A vote's file is not plainly an answer: vote, confidence from 0 to 1, by, and a reason to object.",
-    "bad-workflow": "A workflow file has a key, a name or a value that we do not know. The line says where.",
-    "bad-yaml": "A file is not in the strict form of YAML that we read: no tags, anchors, duplicate keys or tabs.",
-    "contradictory-signal": "The signal says done and names remaining work. One of the two is wrong.",
-    "foreign-root": "The root belongs to another user, whose rules could run commands as you. Trust it, or copy it.",
-    "internal-fault": "A fault of ours. Your test results are complete; the run could not be judged.",
-    "lock-timeout": "Another run or command held the state's lock for too long. The message names it.",
-    "malformed-result": "An executor's report or a reviewer's verdict is not in its form. The line says where.",
-    "not-allowed": "Allowed at another time, but not now. The message says what is missing.",
-    "other-interpreter": "How a test is recorded, and kept from tampering, rests on CPython. PyPy is not supported.",
-    "output-lost": "The answer could not be written where it was sent. What the command did is done all the same.",
-    "phase-order": "The workflow does not allow this phase now. The message says what is missing.",
-    "shards-refused": "The records of shards are not one whole run: one is missing, repeated, unfinished or foreign.",
-    "stale-signal": "A signal speaks of one run on one tree. Something ran or changed since: give it anew.",
-    "state-foreign": "The ledger is another task's, or was put in the place of one whose cycle is still open.",
-    "state-key": "The ledger was made with PHASE_GATE_KEY, and the key is not there, or is another one.",
-    "state-keyless": "PHASE_GATE_KEY is set, and the ledger was made without a key. Begin anew with the key.",
-    "state-rolled-back": "The state folder is older than what this user has already seen of it: an old copy is back.",
-    "state-schema": "The state was written by another version, newer or older. Nothing was changed.",
-    "state-storage": "A state file can't be read or written. Your tests ran; nothing was recorded.",
-    "state-tampered": "The ledger's chain is broken, or state.json is not what it gives. Nothing is overwritten.",
-    "store-busy": "Other machines wrote to the same task again and again. Nothing of this change was recorded.",
-    "store-moved": "Another machine has added to the task since it was read. Nothing of this change was recorded.",
-    "store-untrusted": "phase-gate.yaml names a shared store. You decide whether your results go there.",
-    "store-unreachable": "The shared store can't be asked. Your tests ran, and nothing was recorded.",
-    "too-many-files": "Without git every file below the root is looked at, and there are too many of them.",
-}
+#: What each message's slug means, in a sentence or two: shown by `explain`, listed in the reference.
+MESSAGES: Mapping[str, str] = dict(sorted(_explained(PhaseGateError)))

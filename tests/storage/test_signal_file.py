@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from phase_gate.errors import PhaseGateError
+from phase_gate.errors import ContradictionError, PhaseGateError
 from phase_gate.gate.signals import Given, Signal, read_signal
 from phase_gate.storage.signal_file import (
     MAX_SIZE,
-    ContradictionError,
     SignalFile,
     check_signal,
     parse_signal,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phase_gate.errors import PhaseGateError, SignalError
+from phase_gate.errors import ContradictionError, PhaseGateError, SignalError
 from phase_gate.gate.order import shorten
 from phase_gate.gate.signals import Given, Signal
 from phase_gate.hashing import sha256
@@ -81,12 +81,6 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | No
     except PhaseGateError as error:
         return SignalFile(identity=identity, problem=error.problem, expected=error.remedy)
     return SignalFile(identity=identity, signal=signal)
-
-
-class ContradictionError(SignalError):
-    """The signal says done, and that work remains."""
-
-    slug = "contradictory-signal"
 
 
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:
