@@ -41,7 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("gate",),
     ("project", "task", "storage", "stores", "config", "hookspecs"),
-    ("recording", "evidence", "report"),
+    ("recording", "runs", "evidence", "report"),
     (
         "tasks",
         "claims",

@@ -12,14 +12,9 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Generator
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from phase_gate.recording.controller import Controller
-
-_controller_key: pytest.StashKey[Controller] = pytest.StashKey()
 #: What others may implement.
 HOOKS = (
     "pytest_phase_gate_metrics",
@@ -106,24 +101,23 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption("phase_shard") is not None:
             raise pytest.UsageError("--phase-shard without --phase records nothing\n  try: add --phase=green")
         return  # not asked for: not one hook is registered, nothing else is imported
-    is_shard = config.getoption("phase") is not None and config.getoption("phase_shard") is not None
-    if is_shard and not hasattr(config, "workerinput"):
-        from phase_gate.shards.recorder import ShardRecorder
-
-        ShardRecorder.configure(config)
-        return
     from phase_gate.recording import start
 
-    controller = start(config)
-    if controller is not None:
-        config.stash[_controller_key] = controller
+    if config.getoption("phase") is not None and config.getoption("phase_shard") is not None:
+        from phase_gate.shards.session import ShardSession
+
+        start(config, ShardSession)
+    else:
+        start(config)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     # Around the whole session: only when it has ended, output and all, may a confirming run begin.
     result = yield
-    if _controller_key not in config.stash:
+    if config.getoption("phase", None) is None:
         return result
-    confirmed = config.stash[_controller_key].confirm()
+    from phase_gate.recording import confirm
+
+    confirmed = confirm(config)
     return result if confirmed is None else confirmed

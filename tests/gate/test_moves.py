@@ -9,7 +9,7 @@ import pytest
 
 from phase_gate.gate.inventory import Inventory, TestFile, bare_id
 from phase_gate.gate.moves import find_moves, move_tests, renamed
-from phase_gate.recording.inventory import take_inventory
+from phase_gate.runs.inventory import take_inventory
 from phase_gate.source.tests import find_tests
 
 TEST = "def test_one():\n    assert total([LIMIT]) == 3\n"

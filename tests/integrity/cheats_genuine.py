@@ -121,7 +121,7 @@ def pytest_runtest_makereport(item, call):
     return lie((yield))
 
 def pytest_collection_modifyitems(config):
-    config.pluginmanager.unregister(name="phase_gate_outcomes")
+    config.pluginmanager.unregister(name="phase_gate_witness")
 """,
         "taken out of the session",
     ),
@@ -135,7 +135,7 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    config.pluginmanager.set_blocked("phase_gate_outcomes")
+    config.pluginmanager.set_blocked("phase_gate_witness")
 """,
         "taken out of the session",
     ),

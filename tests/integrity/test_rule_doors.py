@@ -40,7 +40,7 @@ def test_a_run_that_nobody_recorded_proves_nothing(bench: Workbench, tmp_path: P
 
 
 def test_a_part_of_the_plugin_is_blocked(failing: Door) -> None:
-    code, said = failing.pytest("--phase=green", "-p", "no:phase_gate_controller")
+    code, said = failing.pytest("--phase=green", "-p", "no:phase_gate_session")
     assert code != 0, said
     assert failing.check()[0] == CLOSED
 

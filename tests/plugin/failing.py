@@ -101,9 +101,14 @@ def bad_end():
 
 
 def pytest_sessionfinish(session):
-    seen = session.config.pluginmanager.get_plugin("phase_gate_witness")
+    seen = session.config.pluginmanager.get_plugin("phase_gate_outcomes")
     if seen is not None:  # on the controller
-        classes = {test: str(failure.reason) for test, failure in seen.failures().items()}
+        from phase_gate.recording.ids import TestIds
+
+        ids = TestIds(session.config, session.config.rootpath, {}, ())
+        rows = {ids.test_id(node): row for node, row in seen.buckets.failures.items()}
+        rows |= ids.uncollectable(seen.errors)
+        classes = {test: "unexplained" if row is None else row["reason"] for test, row in rows.items()}
         with open("classes.json", "w") as file:
             json.dump(classes, file)
 """

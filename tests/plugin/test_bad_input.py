@@ -20,7 +20,7 @@ import pytest
 
 from phase_gate.cli import main
 from phase_gate.gate.state import SCHEMA
-from phase_gate.recording import controller  # noqa: F401  (imported once, not once an inner session)
+from phase_gate.recording import session  # noqa: F401  (imported once, not once an inner session)
 from phase_gate.storage.files import FileSystem
 from tests.storage.stores import contents, edit_json
 from tests.support import CALC, FAILING_TESTS, Ran, Sample

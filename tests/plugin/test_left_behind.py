@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from phase_gate.recording.worker import OUTPUT, read_worker
+from phase_gate.recording.witness import CHANNEL, read_worker
 from tests.support import FAILING_TESTS, Sample
 
 #: A project whose code does something when the last test calls it.
@@ -84,8 +84,8 @@ def test_what_the_projects_set_up_patches_does_not_reach_us(sample: Sample) -> N
     "output",
     [
         pytest.param({}, id="nothing"),
-        pytest.param({OUTPUT: "{"}, id="half a text"),
-        pytest.param({OUTPUT: [None]}, id="a list whose content was lost"),
+        pytest.param({CHANNEL: "{"}, id="half a text"),
+        pytest.param({CHANNEL: [None]}, id="a list whose content was lost"),
     ],
 )
 def test_a_worker_that_tells_nothing_readable_told_nothing(output: dict[str, object]) -> None:

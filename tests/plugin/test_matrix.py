@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from phase_gate.recording.collection import Collection
+from phase_gate.recording.ids import TestIds
 from tests.plugin.looking import buckets_of, history_of, last_run, state_of, summary_of
 from tests.support import Sample
 from tests.sweeps import IS_WHOLE
@@ -535,7 +535,7 @@ def test_a_worker_sends_what_only_it_sees_and_records_nothing(sample: Sample) ->
     assert not (sample.root / ".phase-gate").exists()
     sent = sample.report("sent.json")
     assert sent["deselected"] == ["test_groups.py::test_in_none"]
-    assert sent["paths"] == {"test_groups.py": str(sample.root / "test_groups.py")}
+    assert sent["paths"] == {"test_groups.py": "test_groups.py"}
     assert sent["groups"] == ["database", "database_files", "default"]
 
 
@@ -554,15 +554,8 @@ def test_a_worker_sends_what_only_it_sees_and_records_nothing(sample: Sample) ->
 )
 def test_the_group_that_xdist_appends_to_an_id_is_taken_off(sample: Sample, node: str, expected: str) -> None:
     sample.write({"pytest.ini": "[pytest]\n"})  # workers name files from pytest's rootdir
-    collection = Collection(sample.pytester.parseconfig(), sample.root)
-    collection.see_worker_output(
-        {
-            "deselected": [],
-            "paths": {"far/test_a.py": str(sample.root / "near" / "test_a.py")},
-            "groups": ["database", "database_files"],
-        }
-    )
-    assert collection.test_id(node) == expected
+    paths, groups = {"far/test_a.py": "near/test_a.py"}, ("database", "database_files")
+    assert TestIds(sample.pytester.parseconfig(), sample.root, paths, groups).test_id(node) == expected
 
 
 def test_deselected_tests_are_known_to_workers_only(sample: Sample) -> None:

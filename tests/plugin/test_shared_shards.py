@@ -153,6 +153,6 @@ def test_a_begin_that_could_not_be_said_is_said_with_the_end(
         finally:
             server.is_down = False
 
-    monkeypatch.setattr("phase_gate.shards.recorder.hand_in", hand_in)
+    monkeypatch.setattr("phase_gate.shards.session.hand_in", hand_in)
     assert clones.shard(2).code == 0
     assert clones.gate("ci", "combine").has("13 tests")

@@ -9,8 +9,9 @@ from typing import Any, cast
 import pytest
 
 from phase_gate.gate.freeze import Parts
-from phase_gate.recording.frozen.items import ItemWitness
+from phase_gate.recording import items
 from phase_gate.recording.settings import local_plugins
+from phase_gate.storage.ownership import Ownership
 from tests.support import Sample
 
 TESTING = """\
@@ -58,7 +59,7 @@ def test_a_fault_of_ours_is_said_and_the_tests_run(shop: Sample) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("odd objects")
 
-    shop.environment.setattr(ItemWitness, "_bases", fail)
+    shop.environment.setattr(items._Look, "look", fail)
     ran = shop.pytest("--phase=red")
     assert ran.has("2 failed", "nothing recorded", "could not be looked at: RuntimeError: odd objects")
     assert ran.code == 11
@@ -166,9 +167,14 @@ def test_wrapped():
 
 def test_what_pytest_has_resolved(sample: Sample) -> None:
     sample.write(kit=KIT, test_it=USES)
-    witness = ItemWitness(sample.root)
-    sample.pytester.inline_run("-p", "no:cacheprovider", "--collect-only", plugins=[witness])
-    assert witness.parts == Parts(
+    found: list[Parts] = []
+
+    class Looks:
+        def pytest_collection_finish(self, session: pytest.Session) -> None:
+            found.append(items.look_at_parts(session, Ownership(sample.root)))
+
+    sample.pytester.inline_run("-p", "no:cacheprovider", "--collect-only", plugins=[Looks()])
+    assert found[0] == Parts(
         tests=("kit.py::Base.test_inherited", "kit.py::test_imported"),
         around=("kit.py::Base", "kit.py::Mixin.setup_method", "kit.py::always", "kit.py::given"),
     )

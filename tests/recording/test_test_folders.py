@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.recording.frozen.meaning import find_test_folders
+from phase_gate.runs.meaning import find_test_folders
 
 ROWS = {
     "nothing is set": ((), ["tests/test_a.py", "src/a.py"], {"tests"}),

@@ -23,7 +23,7 @@ from phase_gate.gate.measured import Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.overrides import override_record
-from phase_gate.gate.record import RunRecord, SessionFacts, Sources
+from phase_gate.gate.record import Document, RunRecord, Sources
 from phase_gate.gate.rejudging import judgement_events
 from phase_gate.gate.run_end import end_run
 from phase_gate.gate.selection import Audit
@@ -31,9 +31,9 @@ from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.standing import assess
 from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State
 from phase_gate.proof.model import Proof
-from phase_gate.recording.closing import store_objects
 from phase_gate.report.story.builder import StoryBuilder
 from phase_gate.report.story.model import LedgerCheck, Story
+from phase_gate.runs.ending import store_objects
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model_json import workflow_to_json
@@ -94,7 +94,7 @@ class History:
         inventory = _inventory(outcomes)
         buckets = {test_id: _LETTERS[letter] for test_id, letter in outcomes.items()}
         failing = [test_id for test_id, letter in outcomes.items() if letter in "feu"]
-        session = SessionFacts(
+        session = Document(
             outcomes=buckets,
             exit_status=1 if failing else 0,
             tally=_tally(outcomes.values()),

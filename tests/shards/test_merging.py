@@ -13,7 +13,7 @@ from phase_gate.errors import ShardError
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.outcomes import Bucket
-from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.record import Document
 from phase_gate.shards.files import shard_from_json, shard_to_json
 from phase_gate.shards.merging import combine_shards
 from phase_gate.shards.record import Shard, Split, collection_digest, to_ranges
@@ -25,7 +25,7 @@ SPLITTER, MARKS = "splitter:choose", "_pytest.mark:deselect_by_mark"
 
 def shard(index: int, *own: str, total: int = 2, **changes: Any) -> Shard:
     """A shard that ran its own tests, all of them well; the splitter deselected the others."""
-    facts = SessionFacts(
+    facts = Document(
         outcomes=dict.fromkeys(own, Bucket.PASSED),
         exit_status=0,
         tally={"passed": len(own), "deselected": len(IDS) - len(own)},

@@ -36,10 +36,10 @@ def check_out_elsewhere(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None
         (sample.root / name).unlink()
     sample.git("checkout", "-q", "--", ".")
     assert b"\r\n" in (sample.root / "test_calc.py").read_bytes()
-    monkeypatch.setattr("phase_gate.recording.run.host_name", lambda: "another")
+    monkeypatch.setattr("phase_gate.runs.recorder.host_name", lambda: "another")
     # It is an hour behind.
     monkeypatch.setattr("phase_gate.storage.store.now", lambda: "2020-01-01T00:00:00.000Z")
-    monkeypatch.setattr("phase_gate.recording.closing.now", lambda: "2020-01-01T00:00:00.000Z")
+    monkeypatch.setattr("phase_gate.runs.ending.now", lambda: "2020-01-01T00:00:00.000Z")
     monkeypatch.setenv("XDG_STATE_HOME", str(sample.root.parent / "elsewhere"))
 
 

@@ -53,15 +53,15 @@ def run(call: Call) -> Answer:
     shards = _read(call, project, store, folder)
     require_pytest()
     # Loads pytest: only where there is something to combine.
-    from phase_gate.recording.options import choose_reports
     from phase_gate.report.ci import CiOutput, write_for_ci
     from phase_gate.report.files import write_reports
     from phase_gate.report.panel import panel_text, render_panel
     from phase_gate.report.story.reading import read_story
+    from phase_gate.runs.hello import choose_reports
     from phase_gate.shards.combining import combine_run
 
     defaults = project.configuration.run
-    reports = choose_reports(arguments.report, call.start, project)
+    reports = choose_reports(arguments.report or (), call.start, project)
     written = tuple(relative_id(path, project.root) for path in reports)
     finished = combine_run(
         project,

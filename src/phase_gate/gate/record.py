@@ -16,7 +16,7 @@ from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
 
 
-class SessionFacts(Value):
+class Document(Value):
     """What one session showed of itself: everything that can't be found out once pytest has ended."""
 
     outcomes: Mapping[str, Bucket]
@@ -64,6 +64,9 @@ class SessionFacts(Value):
     complaints: tuple[str, ...] = ()
     #: Platform, Python and packages that it ran with.
     surroundings: str = ""
+    #: In a shard: every test that pytest found, before any selection; and what was left out, by the function that did.
+    collected: tuple[str, ...] = ()
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Sources(Value):
@@ -88,7 +91,7 @@ class RunRecord(Value):
 
     run: str
     root: str
-    session: SessionFacts
+    session: Document
     sources: Sources
     inventory: Inventory
     audit: Audit

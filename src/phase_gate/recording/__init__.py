@@ -1,21 +1,29 @@
-"""What pytest shows us about a run, turned into one record.
+"""All that knows pytest: hooks, and a witness that makes one document of a session.
 
-May touch pytest, files and the clock; judging is `gate`'s business. Begin with `controller`, then `run` and `closing`.
+What becomes of the document is the business of `runs` and `shards`. Begin with `session`, then `witness`.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from phase_gate.recording.controller import Controller
+    from phase_gate.project import Project
+    from phase_gate.recording.session import SessionHooks
+    from phase_gate.runs.hello import Hello
+    from phase_gate.runs.sessions import RecordedSession
 
-__all__ = ["look_ahead", "start"]
+__all__ = ["confirm", "look_ahead", "start"]
+
+_hooks_key: pytest.StashKey[SessionHooks] = pytest.StashKey()
+
+#: The value of the hidden option that asks for known tests instead of a baseline.
+_KNOWN = "known="
 
 
 def look_ahead(config: pytest.Config) -> None:
@@ -25,14 +33,12 @@ def look_ahead(config: pytest.Config) -> None:
     """
     if sys.implementation.name != "cpython":
         _refuse_interpreter()
-    from phase_gate.recording.early import early_signal, take_start_snapshot
-
-    take_start_snapshot(config)
     # On a worker next to nothing is needed. A session that a test starts there finds the rest when it begins.
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        import phase_gate.recording.controller  # noqa: F401  (it is needed when the tests have run)
+        import phase_gate.recording.session  # noqa: F401  (it is needed when the tests have run)
+        from phase_gate.recording.hello import beginning
 
-        early_signal(config)
+        beginning(config)
 
 
 def _refuse_interpreter() -> None:
@@ -44,40 +50,72 @@ def _refuse_interpreter() -> None:
         raise pytest.UsageError(str(error)) from None
 
 
-def start(config: pytest.Config) -> Controller | None:
-    """Begin to record: on a worker send what only it sees, elsewhere keep the record.
+#: What makes a shard of a session, from its project, what it asks for, and the options of plugins that split suites.
+MakeShard = Callable[["Project", "Hello", Mapping[str, object]], "RecordedSession"]
 
-    Returns None where there is no verdict to wait for. A shard records itself, in `phase_gate.shards`.
-    """
+
+def start(config: pytest.Config, make_shard: MakeShard | None = None) -> None:
+    """Begin to record: on a worker send what only it sees, elsewhere keep the record."""
     if hasattr(config, "workerinput"):
-        from phase_gate.recording.worker import INPUT, WorkerWitness
+        _start_worker(config)
+        return
+    from phase_gate import exit_codes
+    from phase_gate.errors import NotAllowedError, PhaseGateError, StoreUnreachableError
+    from phase_gate.recording.session import SessionHooks
 
-        os.environ.pop("PHASE_GATE_PHASE", None)  # what the tests start is none of a verify command's runs
-        told = config.workerinput.get(INPUT, {})
-        marks = None
-        if told.get("criteria"):
-            from phase_gate.recording.criteria import CriterionMarks
+    try:
+        session = _choose(config, make_shard)
+    except NotAllowedError as error:
+        pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
+    except PhaseGateError as error:
+        if config.option.phase is None and isinstance(error, StoreUnreachableError):
+            pytest.exit(str(error), returncode=error.exit_code)
+        raise pytest.UsageError(str(error)) from error
+    hooks = config.stash[_hooks_key] = SessionHooks(config, session)
+    hooks.register()
 
-            marks = CriterionMarks(config, told["criteria"])
-            config.pluginmanager.register(marks, "phase_gate_criteria")
-        config.pluginmanager.register(WorkerWitness(config, marks), "phase_gate_worker")
-        if told.get("wants_reasons"):
-            from phase_gate.recording.guarding import watch_guarding
-            from phase_gate.recording.reasons import ReasonHooks
 
-            config.pluginmanager.register(ReasonHooks(Path(told["root"])), "phase_gate_reasons")
-            watch_guarding(config)
+def _choose(config: pytest.Config, make_shard: MakeShard | None) -> RecordedSession:
+    """Return what becomes of the session, after reading everything that can be wrong before a test runs."""
+    from phase_gate.recording.hello import find_project, read_hello, void_option
+
+    project, option = find_project(config), config.option
+    if option.phase is None:
+        from phase_gate.runs.baseline import BaselineSession, KnownTests
+
+        asked: str = option.phase_baseline
+        if asked.startswith(_KNOWN):
+            return KnownTests(project, asked.removeprefix(_KNOWN))
+        return BaselineSession(project, asked)
+    hello = read_hello(config)
+    if make_shard is not None:
+        return make_shard(project, hello, vars(option))
+    from phase_gate.runs.sessions import TestRun
+
+    return TestRun(project, hello, is_void=bool(void_option(config)))
+
+
+def _start_worker(config: pytest.Config) -> None:
+    from phase_gate.codec import from_json
+    from phase_gate.recording.witness import CHANNEL, Witness, WorkerHooks
+    from phase_gate.runs.hello import Wanted
+
+    os.environ.pop("PHASE_GATE_PHASE", None)  # what the tests start is none of a verify command's runs
+    workerinput: dict[str, object] = config.workerinput  # type: ignore[attr-defined]
+    wanted = from_json(Wanted, workerinput.get(CHANNEL, {"root": "."}))
+    witness = Witness(config, wanted)
+    witness.register(phase_gate_witness=witness, phase_gate_worker=WorkerHooks(config, witness))
+    if wanted.reasons:
+        from pathlib import Path
+
+        from phase_gate.recording.reasons import ReasonHooks
+
+        config.pluginmanager.register(ReasonHooks(Path(wanted.root)), "phase_gate_reasons")
+
+
+def confirm(config: pytest.Config) -> int | None:
+    """Run again in fresh processes where that was asked for; return the last status, None if nothing was run."""
+    hooks = config.stash.get(_hooks_key, None)
+    if hooks is None or hooks.process.is_left():
         return None
-    if config.option.phase is None and config.option.phase_baseline.startswith("known="):
-        from phase_gate.recording.baseline import KnownRecorder
-
-        KnownRecorder.configure(config)
-        return None
-    if config.option.phase is None:
-        from phase_gate.recording.baseline import BaselineRecorder
-
-        BaselineRecorder.configure(config)
-        return None
-    from phase_gate.recording.controller import Controller
-
-    return Controller.configure(config)
+    return hooks.session.confirm()

@@ -1,112 +1,98 @@
-"""Is what pytest reports what the tests did? Registered where tests run, on workers too.
-
-By arithmetic alone: a test that raised and is reported as passed, one that vanished without a word, a part of us that
-is gone. Nothing here traces, profiles or patches the run. What tampers with outcomes in other ways is the experiment's
-to show, in a process of its own.
-"""
+"""How a session's tests ended, as the process sees it that all reports come to: the controller, never a worker."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Generator, Iterable, Iterator
-from pathlib import Path
-from types import CodeType
+from typing import Any
 
 import pytest
 
 from phase_gate.gate.findings import Finding
-from phase_gate.storage.ownership import Ownership, files_of
+from phase_gate.recording.buckets import FAILURE, Buckets, message_of
+from phase_gate.recording.seen import Seen
+from phase_gate.recording.witness import read_worker
 
-_GUARD = "outcomes-genuine"
-_MODIFY = "pytest_collection_modifyitems"
 
+class OutcomeHooks:
+    """Folds reports, and takes in what workers saw."""
 
-class OutcomeWitness:
-    """Collects what makes the session's outcomes doubtful."""
-
-    def __init__(self, config: pytest.Config, root: Path, *, drops_matter: bool = True) -> None:
-        #: In a shard a plugin drops what others run; whether each test ran somewhere is looked at when all are there.
-        self._drops_matter = drops_matter
-        self._config, self.ownership = config, Ownership(root)
-        self._rewritten: list[Finding] = []
-        self._dropped: list[str] = []
-        self._deselected: set[str] = set()
-        self._guarded: dict[str, tuple[object, list[str]]] = {}
-
-    def guard(self, **plugins: object) -> None:
-        """Register parts of this plugin, and notice if other code takes one away."""
-        manager = self._config.pluginmanager
-        for name, plugin in plugins.items():
-            manager.register(plugin, name)
-            self._guarded[name] = (plugin, list(_callers(manager, plugin)))
-
-    def doubts(self) -> tuple[Finding, ...]:
-        """Return what was found, after a last look."""
-        manager = self._config.pluginmanager
-        removed = [
-            name
-            for name, (plugin, callers) in self._guarded.items()
-            if manager.get_plugin(name) is not plugin or list(_callers(manager, plugin)) != callers
-        ]
-        optimized = ["PYTHONOPTIMIZE"] if sys.flags.optimize else []
-        return (
-            *self._rewritten,
-            *_doubt("asserts-off", "python -O leaves assert statements out", optimized),
-            *_doubt("test-dropped", "taken out of the session without a deselect event", self._dropped),
-            *_doubt("plugin-removed", "this part of phase-gate was taken out of the session", removed),
-        )
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        self.ownership.also(str(session.config.rootpath))
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_exception_interact(
-        self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[object], report: pytest.TestReport
-    ) -> None:
-        # Called for every exception but those of skips and expected failures, whatever became of the report. Where a
-        # plugin is going to run a test again, its report says "failed" here, and is not logged.
-        if isinstance(node, pytest.Item) and report.outcome == "passed" and call.excinfo is not None:
-            said = f"raised {call.excinfo.typename}, reported as passed"
-            self._rewritten += _doubt("outcome-rewritten", said, [node.nodeid])
+    def __init__(self, config: pytest.Config) -> None:
+        self.buckets = Buckets(subtests_are_shown=_subtests_are_shown(config))
+        #: Collected tests by pytest's node ids.
+        self.nodes: list[str] = []
+        #: Collectors that failed, by node id, and how, where it was described; and what they said.
+        self.errors: dict[str, object] = {}
+        self.error_messages: dict[str, str] = {}
+        #: How many modules were skipped as a whole: the tests in them were not seen.
+        self.skipped_modules = 0
+        #: Why the session ended before its time; empty if it did not.
+        self.interrupted = ""
+        self.internal_error = False
+        self.workers: list[Seen] = []
+        self.silent_workers: list[Finding] = []
+        self._usage_error_on_worker = False
+        # Called three times a test, all stages, not only the call: a setup error or a crashed worker has no call.
+        self.pytest_runtest_logreport = self.buckets.fold
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        self._deselected |= {item.nodeid for item in items}
+        self.buckets.fold_deselected(len(items))
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
-        # What an installed distribution leaves out is its own business.
-        matters = self._drops_matter and self._is_implemented_by_project(_MODIFY)
-        before = [item.nodeid for item in items] if matters else []
-        result = yield
-        kept = {item.nodeid for item in items} | self._deselected if matters else set()
-        for node in () if kept.issuperset(before) else before:
-            # xdist puts a group behind the id; the test is still there.
-            if node not in kept and not any(other.startswith(f"{node}@") for other in kept):
-                self._dropped.append(node)
-        return result
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.nodes = [item.nodeid for item in session.items]
 
-    def _is_implemented_by_project(self, hook: str) -> bool:
-        """Tell whether code that no distribution installed implements a hook."""
-        # The manager's relay, not `config.hook`: up to pytest 8 that one stands functions before some hooks.
-        for implementation in getattr(self._config.pluginmanager.hook, hook).get_hookimpls():
-            code = getattr(implementation.function, "__code__", None)
-            # The plugin is asked, too: a conftest may offer another module's function as its hook.
-            files = {code.co_filename} if isinstance(code, CodeType) else set()
-            if any(map(self.ownership.is_foreign, files | files_of(implementation.plugin))):
-                return True
-        return False
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        # Every worker collects the same tests; what one has and another has not is kept.
+        self.nodes = list(dict.fromkeys((*self.nodes, *ids))) if self.nodes else list(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        # The controller itself only sees that nothing was collected.
+        output = getattr(node, "workeroutput", {})
+        self._usage_error_on_worker |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
+        seen = read_worker(node)
+        if seen is not None:
+            self.workers.append(seen)
+        else:
+            # It crashed, left early, or had our part of it removed: what it would have told is unknown.
+            name = str(getattr(getattr(node, "gateway", None), "id", "?"))
+            detail = "ended without telling what it saw"
+            self.silent_workers.append(
+                Finding(slug="worker-silent", guard="outcomes-genuine", tier="hard", id=name, detail=detail)
+            )
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.errors[report.nodeid] = getattr(report, FAILURE, None)
+            self.error_messages[report.nodeid] = message_of(report.longrepr)
+            self.buckets.fold_collect_error()
+        elif report.skipped:
+            self.skipped_modules += 1
+            self.buckets.fold_collect_skip()
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        if isinstance(excinfo.value, pytest.Session.Interrupted):
+            return  # pytest stopped by itself (-x, collection errors): what did not run tells whether that matters
+        if isinstance(excinfo.value, pytest.exit.Exception):
+            self.interrupted = f"pytest.exit: {excinfo.value.msg}"
+        else:
+            self.interrupted = "interrupted"
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        self.interrupted = f"internal error: {str(excrepr).strip().splitlines()[-1]}"
+        self.internal_error = True
+
+    @property
+    def only_collection_failed(self) -> bool:
+        """The session stopped because of modules that can't be imported, and for nothing else."""
+        return bool(self.errors) and not self.interrupted
+
+    def is_usage_error(self, exit_status: int) -> bool:
+        """Tell whether the session ended over the words of the call; a test that exits with that status is none."""
+        found = exit_status == pytest.ExitCode.USAGE_ERROR or self._usage_error_on_worker
+        return found and not self.interrupted and not self.buckets.reported()
 
 
-def _doubt(slug: str, detail: str, names: Iterable[str]) -> Iterator[Finding]:
-    for name in names:
-        file = name.partition("::")[0] if "::" in name else ""
-        yield Finding(slug=slug, guard=_GUARD, tier="hard", id=name, file=file, detail=detail)
-
-
-def _callers(manager: pytest.PytestPluginManager, plugin: object) -> Iterator[str]:
-    """Yield the hooks that call a part of this plugin."""
-    for name in dir(plugin):
-        caller = getattr(manager.hook, name, None) if name.startswith("pytest_") else None
-        if caller is not None and any(each.plugin is plugin for each in caller.get_hookimpls()):
-            yield name
+def _subtests_are_shown(config: pytest.Config) -> bool:
+    name = getattr(pytest.Config, "VERBOSITY_SUBTESTS", None)  # since pytest 9.0
+    return name is not None and config.get_verbosity(name) != 0

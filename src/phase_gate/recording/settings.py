@@ -1,4 +1,4 @@
-"""What pytest and our own rules are set to, as far as it changes what a test means."""
+"""What pytest is set to, as far as it changes what a test means."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.gate.freeze import PROFILE
-from phase_gate.project import Project
 from phase_gate.storage.ownership import is_in_environment, real_path
 from phase_gate.storage.root import relative_id
-from phase_gate.workflow.model import Workflow, name_rules
-from phase_gate.workflow.settings import ConfidenceRules, ExitGate, ProofSettings, QualitySettings
 
 #: Options that change what a test means, and how each is typed.
 _OPTIONS = {
@@ -30,35 +27,17 @@ def take_testpaths(config: pytest.Config, root: Path) -> tuple[str, ...]:
     return tuple(relative_id(root / folder, root) for folder in config.getini("testpaths"))
 
 
-def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -> dict[str, str]:
-    """Return what may not change once the tests are frozen: pytest's settings and our own rules."""
+def take_settings(config: pytest.Config, root: Path) -> dict[str, str]:
+    """Return pytest's settings that may not change once the tests are frozen."""
     settings = {f"ini {name}": str(_value(value)) for name, value in _ini_values(config).items()}
     for name, flag in _OPTIONS.items():
         value = getattr(config.option, name, None)
         if value and not (name == "importmode" and value == "prepend"):
             settings[f"option {flag}"] = str(value)
     inifile = config.inipath
-    settings["option -c"] = "" if inifile is None else relative_id(inifile, project.root)
-    settings["plugins"] = " ".join(sorted(name for name, _, _ in _plugins_in(config, project.root)))
-    settings |= _profile()
-    own = project.configuration
-    settings |= {f"workflow {name}": text for name, text in name_rules(workflow).items()}
-    settings["phase-gate.yaml docs"] = ", ".join(own.docs)
-    settings |= {f"phase-gate.yaml evidence.commands.{each.name}": each.rule for each in own.commands}
-    if own.quality != QualitySettings():
-        settings["phase-gate.yaml evidence.quality"] = own.quality.rule
-    settings |= {f"phase-gate.yaml evidence.documents.{name}": text for name, text in own.documents.rules.items()}
-    if own.proof.rule != ProofSettings().rule:
-        settings["phase-gate.yaml proof"] = own.proof.rule
-    settings["phase-gate.yaml freeze"] = ", ".join(own.freeze)
-    settings["phase-gate.yaml overrides.allow_non_interactive"] = str(own.allow_non_interactive).lower()
-    for section, rules, usual in (
-        ("exit_gate", own.exit_gate, ExitGate()),
-        ("confidence", own.confidence, ConfidenceRules()),
-    ):
-        if rules != usual:
-            settings[f"phase-gate.yaml {section}"] = repr(rules)
-    return settings
+    settings["option -c"] = "" if inifile is None else relative_id(inifile, root)
+    settings["plugins"] = " ".join(sorted(name for name, _, _ in _plugins_in(config, root)))
+    return settings | _profile()
 
 
 def _profile() -> dict[str, str]:

@@ -1,156 +1,253 @@
-"""Hooks that look at a session and keep what they saw. They decide nothing and write nothing."""
+"""The witness of a session: hooks that look and keep what they saw. They decide nothing and write nothing.
+
+Registered where tests run: on the controller, and on every worker of xdist, which sends what it saw when it ends.
+Nothing here traces, profiles or patches the run. What tampers with outcomes in ways that arithmetic does not show is
+the experiment's to show, in a process of its own.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Generator, Iterable, Iterator
+from json import dumps, loads
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 
-from phase_gate.codec import each_from_json, from_json
-from phase_gate.gate.failures import Failure, Reason
+from phase_gate.codec import from_json, to_json
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import Parts
-from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes
-from phase_gate.recording.buckets import FAILURE, Buckets, message_of
-from phase_gate.recording.collection import Collection
+from phase_gate.recording.modules import found_modules, imported_files, loaded_names
+from phase_gate.recording.process import Process
+from phase_gate.recording.seen import Seen
+from phase_gate.runs.hello import Wanted
+from phase_gate.source.criteria import PASSES_ALREADY
+from phase_gate.storage.ownership import Ownership, files_of
+from phase_gate.storage.root import relative_id
+
+#: The key in `workeroutput`, and in `workerinput`.
+CHANNEL = "phase_gate"
+
+_GUARD = "outcomes-genuine"
+_MODIFY = "pytest_collection_modifyitems"
+_CRITERION = "criterion"
+#: Packages whose frames lie between a call of a hook and us.
+_BETWEEN = ("pluggy", "phase_gate")
 
 
-class SessionWitness:
-    """Registered on the controller only, never on a worker."""
+class Witness:
+    """What both the controller and a worker see."""
 
-    def __init__(self, config: pytest.Config, root: Path) -> None:
-        self._config, self.collection = config, Collection(config, root)
-        self.buckets = Buckets(subtests_are_shown=_subtests_are_shown(config))
-        #: Why the session ended before its time; empty if it did not.
-        self.interrupted = ""
-        #: What workers found doubtful, and where they found modules.
-        self._worker_doubts: list[Finding] = []
-        self._failed_on_workers: set[str] = set()
-        self.modules: dict[str, str] = {}
-        #: Files of the project that workers have imported.
-        self.imported: set[str] = set()
-        #: Where workers saw the parts of tests that are not in their files.
-        self.parts: list[Parts] = []
-        #: Criteria by pytest's own node ids, as workers saw their marks.
-        self.criteria_on_workers: dict[str, tuple[str, ...]] = {}
-        #: Tests that are marked as passing already, as workers saw it, and why they are.
-        self.guarding: dict[str, str] = {}
-        self._collection_messages: dict[str, str] = {}
-        self.internal_error = False
-        #: How many were skipped as a whole: the tests in them were not seen.
-        self.skipped_modules = 0
-        self._usage_error_on_worker = False
-        # Called three times a test, all stages, not only the call: a setup error or a crashed worker has no call.
-        self.pytest_runtest_logreport = self.buckets.fold
+    def __init__(self, config: pytest.Config, wanted: Wanted) -> None:
+        self._config, self.wanted = config, wanted
+        self._root = Path(wanted.root)
+        self._ownership = Ownership(self._root)
+        self._ownership.also(str(config.rootpath))
+        self._criteria_ids = frozenset(wanted.criteria)
+        for each in wanted.criteria:
+            # A tag of a Gherkin scenario arrives as a mark of that name.
+            config.addinivalue_line("markers", f"{each}: shows acceptance criterion {each}")
+        self._groups_are_in_ids = bool(getattr(config.option, "loadgroup", False))
+        self._guarded: dict[str, tuple[object, list[str]]] = {}
+        self._deselected: dict[str, None] = {}
+        self._paths: dict[str, str] = {}
+        self._groups: set[str] = set()
+        self._criteria: dict[str, tuple[str, ...]] = {}
+        self._guarding: dict[str, str] = {}
+        self._parts = Parts()
+        self._rewritten: list[Finding] = []
+        self._dropped: list[str] = []
+        self._collected: dict[str, None] = {}
+        self._left_out: dict[str, dict[str, None]] = {}
+
+    def register(self, **plugins: object) -> None:
+        """Register parts of this plugin, and notice if other code takes one away."""
+        manager = self._config.pluginmanager
+        for name, plugin in plugins.items():
+            manager.register(plugin, name)
+            self._guarded[name] = (plugin, list(_callers(manager, plugin)))
+
+    def seen(self) -> Seen:
+        """Return all of it, after a last look."""
+        wanted = self.wanted
+        return Seen(
+            deselected=tuple(self._deselected),
+            paths=self._paths,
+            groups=tuple(sorted(self._groups - {""})),
+            criteria=self._criteria,
+            guarding=self._guarding,
+            modules=found_modules(loaded_names() if wanted.slices else wanted.modules, wanted.root),
+            imported=tuple(imported_files(self._ownership)),
+            parts=self._parts,
+            doubts=self._doubts(),
+            collected=tuple(self._collected),
+            left_out={who: tuple(nodes) for who, nodes in self._left_out.items()},
+        )
+
+    def _doubts(self) -> tuple[Finding, ...]:
+        manager = self._config.pluginmanager
+        removed = [
+            name
+            for name, (plugin, callers) in self._guarded.items()
+            if manager.get_plugin(name) is not plugin or list(_callers(manager, plugin)) != callers
+        ]
+        optimized = ["PYTHONOPTIMIZE"] if sys.flags.optimize else []
+        return (
+            *self._rewritten,
+            *_doubt("asserts-off", "python -O leaves assert statements out", optimized),
+            *_doubt("test-dropped", "taken out of the session without a deselect event", self._dropped),
+            *_doubt("plugin-removed", "this part of phase-gate was taken out of the session", removed),
+        )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_exception_interact(
+        self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[object], report: pytest.TestReport
+    ) -> None:
+        # Called for every exception but those of skips and expected failures, whatever became of the report. Where a
+        # plugin is going to run a test again, its report says "failed" here, and is not logged.
+        if isinstance(node, pytest.Item) and report.outcome == "passed" and call.excinfo is not None:
+            said = f"raised {call.excinfo.typename}, reported as passed"
+            self._rewritten += _doubt("outcome-rewritten", said, [node.nodeid])
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
+        if self.wanted.slices:
+            # A plugin drops what other shards run; whether each test ran in one is looked at when all are there.
+            for item in items:
+                self._collected[item.nodeid] = None
+                self._see_path(item)
+            return (yield)
+        # What an installed distribution leaves out is its own business.
+        matters = self._is_implemented_by_project(_MODIFY)
+        before = [item.nodeid for item in items] if matters else []
+        result = yield
+        kept = {item.nodeid for item in items} | self._deselected.keys() if matters else set()
+        for node in () if kept.issuperset(before) else before:
+            # xdist puts a group behind the id; the test is still there.
+            if node not in kept and not any(other.startswith(f"{node}@") for other in kept):
+                self._dropped.append(node)
+        return result
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        self.collection.see_deselected(items)
-        self.buckets.fold_deselected(len(items))
+        for item in items:
+            self._deselected[item.nodeid] = None
+            self._see_path(item)
+        if self.wanted.slices:
+            who = _caller(sys._getframe(1))
+            self._left_out.setdefault(who, {}).update((item.nodeid, None) for item in items)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.collection.see_items(session.items)
+        path: Path | None = None
+        for item in session.items:
+            if item.path is not path:  # the tests of a file share its path, and come one after the other
+                path = item.path
+                self._see_path(item)
+        if self._groups_are_in_ids:
+            self._groups.update(map(_group_of, session.items))
+        if self._criteria_ids or self.wanted.reasons:
+            for item in session.items:
+                self._see_marks(item)
+        if self.wanted.parts:
+            from phase_gate.recording.items import look_at_parts
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        self.collection.see_worker_ids(ids)
+            # Before a test can change anything of it.
+            self._parts = look_at_parts(session, self._ownership)
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        output = getattr(node, "workeroutput", {})
-        # The controller itself only sees that nothing was collected.
-        self._usage_error_on_worker |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
-        from phase_gate.recording.worker import read_worker
+    def _see_path(self, item: pytest.Item) -> None:
+        part = item.nodeid.partition("::")[0]
+        if part not in self._paths:
+            self._paths[part] = relative_id(item.path, self._root)
 
-        self._see_worker(node, read_worker(node))
+    def _see_marks(self, item: pytest.Item) -> None:
+        passes = item.get_closest_marker(PASSES_ALREADY)
+        if passes is not None:
+            # It guards what works already, and shows no criterion; without a reason it does not count.
+            why = passes.args[0] if passes.args else passes.kwargs.get("reason")
+            self._guarding[item.nodeid] = why.strip() if isinstance(why, str) else ""
+            return
+        named = dict.fromkeys(each for mark in item.iter_markers() for each in self._named_by(mark))
+        if named and self._criteria_ids:
+            self._criteria[item.nodeid] = tuple(named)
 
-    def _see_worker(self, node: Any, seen: dict[str, Any] | None) -> None:
-        if seen is not None:
-            self.collection.see_worker_output(seen)
-            self._worker_doubts += each_from_json(Finding, seen["doubts"])
-            self._failed_on_workers |= set(seen["failed"])
-            self.modules |= seen["modules"]
-            self.imported |= set(seen["imported"])
-            if "parts" in seen:
-                self.parts.append(from_json(Parts, seen["parts"]))
-            self.guarding |= seen["guarding"]
-            self.criteria_on_workers |= {node: tuple(ids) for node, ids in seen["criteria"].items()}
-        else:
-            # It crashed, left early, or had our part of it removed: what it would have told is unknown.
-            name = str(getattr(getattr(node, "gateway", None), "id", "?"))
-            self._worker_doubts.append(_doubt("worker-silent", "ended without telling what it saw", name))
+    def _named_by(self, mark: pytest.Mark) -> Iterable[str]:
+        if mark.name == _CRITERION:
+            return map(str, mark.args)
+        return (mark.name,) if mark.name in self._criteria_ids else ()
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.collection.errors[report.nodeid] = getattr(report, FAILURE, None)
-            self._collection_messages[report.nodeid] = message_of(report.longrepr)
-            self.buckets.fold_collect_error()
-        elif report.skipped:
-            self.skipped_modules += 1
-            self.buckets.fold_collect_skip()
-
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        if isinstance(excinfo.value, pytest.Session.Interrupted):
-            return  # pytest stopped by itself (-x, collection errors): what did not run tells whether that matters
-        if isinstance(excinfo.value, pytest.exit.Exception):
-            self.interrupted = f"pytest.exit: {excinfo.value.msg}"
-        else:
-            self.interrupted = "interrupted"
-
-    def pytest_internalerror(self, excrepr: object) -> None:
-        self.interrupted = f"internal error: {str(excrepr).strip().splitlines()[-1]}"
-        self.internal_error = True
-
-    def doubts(self) -> tuple[Finding, ...]:
-        """Return what makes the outcomes doubtful as seen from workers."""
-        if not self._failed_on_workers:
-            return tuple(self._worker_doubts)
-        ended = self.buckets.close(sorted(self._failed_on_workers))
-        lost = (node for node, bucket in ended.items() if bucket not in FAILING)
-        said = "failed on a worker, and arrived as something else"
-        return (*self._worker_doubts, *(_doubt("outcome-rewritten", said, node) for node in lost))
-
-    def failures(self) -> dict[str, Failure]:
-        """Return how each failing test failed, by our ids."""
-        collection = self.collection
-        found = {collection.test_id(node): _as_failure(row) for node, row in self.buckets.failures.items()}
-        for test_id, row in collection.uncollectable().items():
-            found[test_id] = _as_failure(row)
-        return found
-
-    def messages(self) -> dict[str, str]:
-        """Return what failing tests said, by our ids; those that could not be collected say what their module says."""
-        collection = self.collection
-        found = {collection.test_id(node): text for node, text in self.buckets.messages.items()}
-        if self._collection_messages:
-            said = {
-                collection.test_id(node.partition("::")[0]): text for node, text in self._collection_messages.items()
-            }
-            found |= {test_id: said.get(test_id.partition("::")[0], "") for test_id in collection.uncollectable()}
-        return found
-
-    def is_usage_error(self, exit_status: int) -> bool:
-        """Tell whether the session ended over the words of the call; a test that exits with that status is none."""
-        found = exit_status == pytest.ExitCode.USAGE_ERROR or self._usage_error_on_worker
-        return found and not self.interrupted and not self.buckets.reported()
-
-    def outcomes(self) -> Outcomes:
-        """Return every test of the session, by our ids, each in its one bucket."""
-        collection = self.collection
-        outcomes = collection.with_test_ids(self.buckets.close(collection.nodes))
-        outcomes |= dict.fromkeys(collection.uncollectable(), Bucket.UNCOLLECTABLE)
-        return outcomes
+    def _is_implemented_by_project(self, hook: str) -> bool:
+        """Tell whether code that no distribution installed implements a hook."""
+        # The manager's relay, not `config.hook`: up to pytest 8 that one stands functions before some hooks.
+        for implementation in getattr(self._config.pluginmanager.hook, hook).get_hookimpls():
+            code = getattr(implementation.function, "__code__", None)
+            # The plugin is asked, too: a conftest may offer another module's function as its hook.
+            files = {code.co_filename} if isinstance(code, CodeType) else set()
+            if any(map(self._ownership.is_foreign, files | files_of(implementation.plugin))):
+                return True
+        return False
 
 
-def _doubt(slug: str, detail: str, name: str) -> Finding:
-    return Finding(slug=slug, guard="outcomes-genuine", tier="hard", id=name, detail=detail)
+class WorkerHooks:
+    """Sends what a worker saw to the controller when the worker ends."""
+
+    def __init__(self, config: pytest.Config, witness: Witness) -> None:
+        self._config, self._witness = config, witness
+        self._process = Process()
+        self._failed: dict[str, None] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.outcome == "failed":
+            self._failed[report.nodeid] = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        if self._process.is_left():
+            return  # the controller says that it heard nothing
+        # A fault of ours must not end the worker: the controller says that it heard nothing.
+        with contextlib.suppress(Exception):
+            output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
+            document = {**to_json(self._witness.seen()), "failed": list(self._failed)}
+            # One text: a list would go through functions that a test may have left patched.
+            output[CHANNEL] = dumps(document)
 
 
-def _as_failure(row: object) -> Failure:
-    return from_json(Failure, row) if isinstance(row, dict) else Failure(reason=Reason.UNEXPLAINED)
+def read_worker(node: Any) -> Seen | None:
+    """Return what a worker told when it ended; None if that is nothing, or nothing that can be read."""
+    try:
+        return from_json(Seen, loads(node.workeroutput[CHANNEL]))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
 
 
-def _subtests_are_shown(config: pytest.Config) -> bool:
-    name = getattr(pytest.Config, "VERBOSITY_SUBTESTS", None)  # since pytest 9.0
-    return name is not None and config.get_verbosity(name) != 0
+def _group_of(item: pytest.Item) -> str:
+    marks = item.iter_markers("xdist_group")
+    names = {str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")) for mark in marks}
+    return "_".join(sorted(names))  # as xdist joins them
+
+
+def _doubt(slug: str, detail: str, names: Iterable[str]) -> Iterator[Finding]:
+    for name in names:
+        file = name.partition("::")[0] if "::" in name else ""
+        yield Finding(slug=slug, guard=_GUARD, tier="hard", id=name, file=file, detail=detail)
+
+
+def _callers(manager: pytest.PytestPluginManager, plugin: object) -> Iterator[str]:
+    """Yield the hooks that call a part of this plugin."""
+    for name in dir(plugin):
+        caller = getattr(manager.hook, name, None) if name.startswith("pytest_") else None
+        if caller is not None and any(each.plugin is plugin for each in caller.get_hookimpls()):
+            yield name
+
+
+def _caller(frame: FrameType | None) -> str:
+    """Return the function that called the hook."""
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] not in _BETWEEN:
+            return f"{module}:{frame.f_code.co_qualname}"
+        frame = frame.f_back
+    return "?"

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phase_gate.errors import ShardError
-from phase_gate.gate.criteria import Criteria
 from phase_gate.project import Project
-from phase_gate.recording.closing import Finished, write_end
-from phase_gate.recording.run import RecordedRun, Request
-from phase_gate.recording.session import make_record
+from phase_gate.runs.ending import Ended
+from phase_gate.runs.hello import Hello
+from phase_gate.runs.recorder import Recorder
 from phase_gate.shards.merging import combine_shards
 from phase_gate.shards.record import Shard
 from phase_gate.storage.signal_file import read_signal_file
@@ -22,7 +21,7 @@ from phase_gate.workflow.model_json import workflow_from_json
 
 def combine_run(
     project: Project, store: TaskStore, shards: Sequence[Shard], *, exit_signal: str | None, reports: tuple[str, ...]
-) -> Finished:
+) -> Ended:
     """Record the run that these shards are. Raises ShardError, before anything is written, if they are none.
 
     :param reports: files from the root, and folders with a slash, that are no part of what was tested.
@@ -31,24 +30,31 @@ def combine_run(
     first = shards[0]
     _refuse_other_place(project, first)
     _refuse_spent(store, shards)
-    request = Request(
+    hello = Hello(
         phase=first.phase,
+        start=project.root,
         exit_signal=exit_signal,
+        criteria=first.criteria_given or None,
         arguments=("phase-gate", "combine"),
         signal=read_signal_file(store.signal_file),
+        at=time.time(),
+        writes=tuple((project.root / path.removesuffix("/"), "/" * path.endswith("/")) for path in reports),
+    )
+    run = Recorder(
+        project,
+        workflow_from_json(first.workflow),
+        store,
+        hello,
         start_facts=_start_facts(shards),
         # Again, when nothing can come between: another machine may be combining them, too.
         refuse=lambda: _refuse_spent(store, shards),
-        reports=reports,
     )
-    run = RecordedRun(project, workflow_from_json(first.workflow), store, request)
     run.check_order()
-    criteria = criteria_of(run, first)
+    _take_criteria(run, first)
     written = {path for shard in shards for path in shard.written}
     try:
         run.begin()
-        record = make_record(run, facts, criteria, began=time.time(), is_output=written.__contains__)
-        return write_end(run, record)
+        return run.end(facts, is_output=written.__contains__)
     finally:
         run.close()
 
@@ -97,19 +103,13 @@ def _refuse_spent(store: TaskStore, shards: Sequence[Shard]) -> None:
                 )
 
 
-def criteria_of(run: RecordedRun, shard: Shard) -> Criteria:
-    """Return the run's criteria. Raises ShardError if the shard looked for others."""
-    typed = shard.criteria_given
-    if not typed and not run.criteria_given and run.project.configuration.run.criteria is None:
-        criteria = Criteria()
-    else:
-        from phase_gate.recording.criteria import choose_criteria
-
-        criteria = choose_criteria(run, typed or None, here=run.project.root)
+def _take_criteria(run: Recorder, shard: Shard) -> None:
+    """Take the run's criteria. Raises ShardError if the shard looked for others."""
+    run.take_criteria()
+    criteria = run.criteria
     if tuple(sorted(criteria.ids)) != shard.criteria:
         raise ShardError(
             f"the shards looked for the criteria {', '.join(shard.criteria) or 'none'}, and this task has"
             f" {', '.join(criteria.ids) or 'none'}",
             remedy="give the shards the same --phase-criteria as the task has",
         )
-    return criteria

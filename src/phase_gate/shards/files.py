@@ -19,7 +19,7 @@ from phase_gate.codec import from_json, spell_out
 from phase_gate.errors import ShardError
 from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.gate.outcomes import Outcomes
-from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.record import Document
 from phase_gate.shards.record import Shard, Split
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.root import refuse_links
@@ -148,14 +148,14 @@ def shard_from_json(
     )
 
 
-def _facts_to_json(facts: SessionFacts) -> dict[str, Any]:
+def _facts_to_json(facts: Document) -> dict[str, Any]:
     return {**spell_out(replace(facts, outcomes={})), "outcomes": _outcomes_to_json(facts.outcomes)}
 
 
-def _facts_from_json(document: Mapping[str, Any]) -> SessionFacts:
+def _facts_from_json(document: Mapping[str, Any]) -> Document:
     grouped = document["outcomes"]
     outcomes = {test_id: bucket for bucket, tests in grouped.items() for test_id in _ungroup(tests)}
-    return from_json(SessionFacts, {**document, "outcomes": outcomes})
+    return from_json(Document, {**document, "outcomes": outcomes})
 
 
 def _outcomes_to_json(outcomes: Outcomes) -> dict[str, Grouped]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from phase_gate.errors import ShardError
 from phase_gate.gate.freeze import merge_parts
 from phase_gate.gate.outcomes import Bucket
-from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.record import Document
 from phase_gate.shards.record import Ranges, Shard, Split
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
@@ -21,7 +21,7 @@ from phase_gate.workflow.metrics import MetricValue
 _NAMED = 5
 
 
-def combine_shards(shards: Sequence[Shard]) -> SessionFacts:
+def combine_shards(shards: Sequence[Shard]) -> Document:
     """Return what the shards showed together. Raises ShardError, with names, if they are not one whole run."""
     shards = _refuse_gaps(shards)
     _refuse_mixed(shards)
@@ -194,7 +194,7 @@ def _plural(noun: str, names: Sequence[str]) -> str:
 _NOTHING_COLLECTED = 5
 
 
-def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> SessionFacts:
+def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Document:
     """Return one session's facts.
 
     :param deselected: collected tests that were left out on purpose.
@@ -206,7 +206,7 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Sess
     if deselected and not shared:
         shared.append(f"{len(deselected)} deselected by a hook")
     statuses = {each.exit_status for each in facts} - {0, _NOTHING_COLLECTED}
-    return SessionFacts(
+    return Document(
         outcomes=_merge_outcomes(facts),
         exit_status=max(statuses, default=0),
         tally=_merge_tallies(facts, len(deselected)),
@@ -236,7 +236,7 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Sess
     )
 
 
-def _merge_outcomes(facts: Sequence[SessionFacts]) -> dict[str, Bucket]:
+def _merge_outcomes(facts: Sequence[Document]) -> dict[str, Bucket]:
     """Return every test in its bucket; one that can't be imported in one shard failed, whatever others say."""
     found = {test_id: bucket for each in facts for test_id, bucket in each.outcomes.items()}
     broken = (
@@ -248,11 +248,11 @@ def _merge_outcomes(facts: Sequence[SessionFacts]) -> dict[str, Bucket]:
     return found | dict.fromkeys(broken, Bucket.UNCOLLECTABLE)
 
 
-def _merge_errors(facts: Sequence[SessionFacts]) -> tuple[str, ...]:
+def _merge_errors(facts: Sequence[Document]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node for each in facts for node in each.collection_errors))
 
 
-def _merge_tallies(facts: Sequence[SessionFacts], deselected: int) -> dict[str, int]:
+def _merge_tallies(facts: Sequence[Document], deselected: int) -> dict[str, int]:
     total: Counter[str] = Counter()
     for each in facts:
         total.update(each.tally)
@@ -263,7 +263,7 @@ def _merge_tallies(facts: Sequence[SessionFacts], deselected: int) -> dict[str, 
     return {name: number for name, number in total.items() if number > 0}
 
 
-def _merge_modules(facts: Sequence[SessionFacts]) -> dict[str, str]:
+def _merge_modules(facts: Sequence[Document]) -> dict[str, str]:
     """Return where modules were found; outside of the project, if that is so in one shard only."""
     found: dict[str, str] = {}
     for each in facts:

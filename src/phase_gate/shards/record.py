@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phase_gate.gate.outcomes import Bucket
-from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.record import Document
 from phase_gate.values import Value, field
 
 #: Places in the sorted list of collected tests, each as first and one after the last.
@@ -44,7 +44,7 @@ class Shard(Value):
     #: The file that it was read from, for messages.
     file: str = ""
     #: What it did not live to write, if there are none.
-    facts: SessionFacts | None = None
+    facts: Document | None = None
     criteria_given: str = ""
     criteria: tuple[str, ...] = ()
     changed_sources: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Shard(Value):
         return f"shard {self.split}"
 
     @property
-    def shown(self) -> SessionFacts:
+    def shown(self) -> Document:
         """What it showed, where it is known to have ended."""
         assert self.facts is not None, "one that never ended was refused"
         return self.facts

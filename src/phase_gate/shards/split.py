@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from phase_gate.errors import UsageError
 from phase_gate.shards.record import Split
 from phase_gate.values import Value
@@ -40,9 +38,9 @@ _VARIABLES = (
 _BAZEL_SIGN = "TEST_SHARD_STATUS_FILE"
 
 
-def read_split(text: str, config: pytest.Config, environment: Mapping[str, str]) -> Split:
+def read_split(text: str, options: Mapping[str, object], environment: Mapping[str, str]) -> Split:
     """Return which shard this is. Raises UsageError where that can't be told, or two say different things."""
-    by_plugin = _find(_PLUGINS, {name: str(value) for name, value in vars(config.option).items() if value is not None})
+    by_plugin = _find(_PLUGINS, {name: str(value) for name, value in options.items() if value is not None})
     if text != AUTO:
         split = _read_typed(text)
         if by_plugin is not None and by_plugin[1] not in (split, Split(1, 1)):

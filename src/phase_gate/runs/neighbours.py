@@ -15,13 +15,12 @@ from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import Frozen, find_altered
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.order import may_end_here
-from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.record import Document
 from phase_gate.gate.state import State
 from phase_gate.gate.waivers import Waiver, covered_by
 from phase_gate.project import Project
-from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen, take_meaning
-from phase_gate.recording.inventory import take_inventory
-from phase_gate.recording.run import Compare
+from phase_gate.runs.inventory import take_inventory
+from phase_gate.runs.meaning import AtStart, look_at_frozen, take_meaning
 from phase_gate.storage.files import exists
 from phase_gate.storage.places import DEFAULT_TASK, task_names
 from phase_gate.storage.root import relative_id
@@ -30,6 +29,10 @@ from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Workflow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.runs.recorder import Compare
 
 #: The guard that speaks of frozen tests.
 _GUARD = "tests-unchanged"
@@ -55,7 +58,7 @@ def find_neighbours(project: Project, tree: Tree) -> Compare:
     neighbours = [found for other in others if (found := _look(project, other, tree)) is not None]
 
     def compare(
-        inventory: Inventory, after: Tree, facts: SessionFacts, is_output: Callable[[str], bool]
+        inventory: Inventory, after: Tree, facts: Document, is_output: Callable[[str], bool]
     ) -> tuple[Finding, ...]:
         return tuple(
             finding
@@ -109,7 +112,7 @@ def _find_altered(
     project: Project,
     inventory: Inventory,
     after: Tree,
-    facts: SessionFacts,
+    facts: Document,
     is_output: Callable[[str], bool],
 ) -> list[Finding]:
     """Return what is not as the task froze it, with the task's name."""

@@ -8,14 +8,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-import pytest
-
 from phase_gate.gate.state import State
-from phase_gate.recording.run import RUN_VARIABLE
+from phase_gate.runs.recorder import RUN_VARIABLE
 from phase_gate.storage.store import TaskStore
 
 #: Seconds that a run has to write its end down once the user has stopped it.
 _GRACE = 30.0
+#: pytest's own code for it.
+_INTERRUPTED = 2
 
 
 def confirm_runs(
@@ -52,7 +52,7 @@ def _wait_for(process: subprocess.Popen[bytes]) -> int:
             process.wait(_GRACE)
         process.kill()
         process.wait()
-        return int(pytest.ExitCode.INTERRUPTED)
+        return _INTERRUPTED
 
 
 def _is_confirmed(before: State, after: State) -> bool:

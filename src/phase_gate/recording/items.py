@@ -11,7 +11,6 @@ import inspect
 import os
 import sys
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from types import CodeType
 
 import pytest
@@ -22,23 +21,20 @@ from phase_gate.recording.settings import announced_packages
 from phase_gate.storage.ownership import Ownership
 
 
-class ItemWitness:
-    """Keeps what it saw when the tests were collected."""
+def look_at_parts(session: pytest.Session, ownership: Ownership) -> Parts:
+    """Return where the parts of tests lie; call it before a test can change anything of them."""
+    try:
+        return _Look(ownership).look(session)
+    except Exception as error:
+        # The user's tests run; the end of the run says it, and nothing is frozen without these parts.
+        return Parts(problem=f"{type(error).__name__}: {error}")
 
-    def __init__(self, root: Path) -> None:
-        self._ownership = Ownership(root)
-        self.parts = Parts()
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        # Before a test can change anything of it.
-        try:
-            self.parts = self._look(session)
-        except Exception as error:
-            # The user's tests run; the end of the run says it, and nothing is frozen without these parts.
-            self.parts = Parts(problem=f"{type(error).__name__}: {error}")
+class _Look:
+    def __init__(self, ownership: Ownership) -> None:
+        self._ownership = ownership
 
-    def _look(self, session: pytest.Session) -> Parts:
+    def look(self, session: pytest.Session) -> Parts:
         tests, around, seen = set[str](), set[str](), set[object]()
         announced = announced_packages(session.config)
         for item in session.items:

@@ -6,11 +6,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import pytest
-
 from phase_gate.errors import PhaseOrderError
 from phase_gate.gate.parts import VERIFICATION
-from phase_gate.recording.options import PHASE_VARIABLE
 from phase_gate.report.panel import Line
 from phase_gate.visible import count
 
@@ -18,14 +15,12 @@ if TYPE_CHECKING:
     from phase_gate.gate.evaluation import Evaluation
     from phase_gate.gate.state import State
 
+#: Set for whatever a verify command starts; without a typed phase, such a run is recorded for the command's task.
+PHASE_VARIABLE = "PHASE_GATE_PHASE"
 
-def hide_from_tests(config: pytest.Config) -> Callable[[], None]:
-    """Let what the tests themselves start be none of the verify command's runs; return what takes that back.
 
-    Where workers run the tests, they have to know of it, and hide it themselves.
-    """
-    if getattr(config.option, "dist", "no") != "no":
-        return lambda: None
+def hide_from_tests() -> Callable[[], None]:
+    """Let what the tests themselves start be none of the verify command's runs; return what takes that back."""
     hidden = os.environ.pop(PHASE_VARIABLE, None)
     return lambda: None if hidden is None else os.environ.update({PHASE_VARIABLE: hidden})
 

@@ -19,7 +19,6 @@ from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
 from phase_gate.gate.state import Event, State
 from phase_gate.project import who_am_i
-from phase_gate.recording.run import RecordedRun
 from phase_gate.storage import last_files
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.references import load_references
@@ -28,8 +27,12 @@ from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.runs.recorder import Recorder
 
-class Finished(Value, kw_only=False):
+
+class Ended(Value, kw_only=False):
     """How a run ended, with the events to be written."""
 
     events: tuple[Event, ...]
@@ -39,43 +42,43 @@ class Finished(Value, kw_only=False):
     is_green: bool = False
 
 
-def write_end(run: RecordedRun, record: RunRecord) -> Finished:
+def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None]) -> Ended:
     """Judge the run and write its end record. The lock is held for the write only."""
-    prover = _Prover(run, record)
-    signals, finished = _write_judged(run, record, prover)
-    signals.clear(finished.kind)
-    if finished.kind is Kind.COMPLETE and not finished.is_green:
+    prover = _Prover(run, record, progress)
+    signals, ended = _write_judged(run, record, prover)
+    signals.clear(ended.kind)
+    if ended.kind is Kind.COMPLETE and not ended.is_green:
         last_files.save(run.store.folder, record.sources.files)
-    if finished.kind not in (Kind.VOID, Kind.NESTED):
+    if ended.kind not in (Kind.VOID, Kind.NESTED):
         sources = record.sources
         last_files.save_left(run.store.folder, sources.tree, {**sources.files, **sources.beside})
     run.close(has_ended=True)
-    return finished
+    return ended
 
 
 @again_if_moved
-def _write_judged(run: RecordedRun, record: RunRecord, prover: _Prover) -> tuple[_GivenSignals, Finished]:
+def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_GivenSignals, Ended]:
     judged_on = run.opened.head
     signals = _GivenSignals(run, run.state)
-    finished = _judge(run, run.state, record, signals, prover)
+    ended = _judge(run, run.state, record, signals, prover)
     with run.store.transaction() as change:
         if change.opened.head != judged_on:
             # Another process wrote in between: judge again, on what is true now.
             run.refuse_lost(change.opened)
             signals = _GivenSignals(run, change.state)
-            finished = _judge(run, change.state, record, signals, prover)
-        change.record(*signals.events(), *finished.events)
-    return signals, finished
+            ended = _judge(run, change.state, record, signals, prover)
+        change.record(*signals.events(), *ended.events)
+    return signals, ended
 
 
-def _judge(run: RecordedRun, state: State, record: RunRecord, signals: _GivenSignals, prover: _Prover) -> Finished:
+def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignals, prover: _Prover) -> Ended:
     """Judge the run on that state: gather what it is compared with, judge, store what its events will name."""
     past = _load_references(run, state, record)
     judged = judge_run(state, run.workflow, record, past, at=now(), remembered=run.remembered)
     kind, is_green, reading = judged.classified.kind, judged.is_green, signals.read(judged)
     if judged.iteration is None:
         ended = end_run(judged, run.workflow)
-        return Finished(ended.events, ended.evaluation, kind, is_green)
+        return Ended(ended.events, ended.evaluation, kind, is_green)
     stored = store_objects(judged, run.store.keep, lambda path: _read_text(run.project.root / path))
     ended = end_run(judged, run.workflow, stored=stored, reading=reading)
     proved = prover.prove(judged, ended)
@@ -92,11 +95,10 @@ def _judge(run: RecordedRun, state: State, record: RunRecord, signals: _GivenSig
         workflow=run.workflow,
         look=lambda phase: remember(Task(run.project, run.store, state), run.workflow, phase),
     )
-    return Finished((*ended.events, *verdict), ended.evaluation, kind, is_green)
+    return Ended((*ended.events, *verdict), ended.evaluation, kind, is_green)
 
 
-def _load_references(run: RecordedRun, state: State, record: RunRecord) -> References:
-    assert run.phase is not None
+def _load_references(run: Recorder, state: State, record: RunRecord) -> References:
     began = state.open_run(run.id)
     return load_references(
         run.store.objects,
@@ -135,14 +137,14 @@ def _read_text(path: Path) -> str:
 class _Prover:
     """Makes the proof that a run's verdict wants, outside the lock and once, also where the run is judged twice."""
 
-    def __init__(self, run: RecordedRun, record: RunRecord) -> None:
-        self._run, self._record = run, record
+    def __init__(self, run: Recorder, record: RunRecord, progress: Callable[[str], None]) -> None:
+        self._run, self._record, self._progress = run, record, progress
         self._made: dict[str | None, Event | None] = {}
 
     def prove(self, judged: JudgedRun, ended: RunEnd) -> Event | None:
         """Return the event that records a proof; None where none is wanted."""
         run, sources = self._run, self._record.sources
-        is_last = run.request.confirming[1] > 0 and run.further_runs(judged.streak) == 0
+        is_last = run.hello.confirming[1] > 0 and run.further_runs(judged.streak) == 0
         if ended.evaluation is None or judged.iteration is None:
             return None
         if not wants_proof(judged.state, judged.phase, ended.evaluation, sources.tree, confirmed=is_last):
@@ -156,7 +158,7 @@ class _Prover:
                 tree=sources.tree,
                 iteration=judged.iteration,
                 at=now(),
-                show=run.show,
+                show=self._progress,
             )
         return self._made[freeze]
 
@@ -164,11 +166,11 @@ class _Prover:
 class _GivenSignals:
     """Gate 2 at the end of a run: the option and the file, read once, and what becomes of the file."""
 
-    def __init__(self, run: RecordedRun, state: State) -> None:
+    def __init__(self, run: Recorder, state: State) -> None:
         self._run = run
         self._is_held = False
         self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent_signal)
-        early = run.request.signal
+        early = run.hello.signal
         if self._file is not None and early is not None and early.is_unreadable:
             self._file = early  # it may or may not be the same one: it waits for the next run
         # Only the suite, or a user who did not wait, writes a signal while the run is open.
@@ -183,7 +185,7 @@ class _GivenSignals:
         run, iteration = self._run, judged.iteration
         if iteration is None:
             return ABSENT
-        given = run.request.exit_signal
+        given = run.hello.exit_signal
         # Green, and more runs will come: the signal speaks of the last one.
         self._is_held = judged.is_green and run.further_runs(judged.streak) > 0
         if self._is_held:
@@ -202,7 +204,6 @@ class _GivenSignals:
             return Reading(answer="refused", problem="it was made while the run was open")
         if file.signal is None:
             return Reading(answer="refused" if file.contradicts else "malformed", problem=file.explained)
-        assert run.phase is not None
         return read_signal(file.signal, phase=run.phase.name, task=run.project.task, iteration=iteration)
 
     def events(self) -> list[Event]:

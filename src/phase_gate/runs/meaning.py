@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.freeze import Frozen, Meaning, PieceFile
 from phase_gate.gate.inventory import Inventory, bare_name
-from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.record import Document
 from phase_gate.project import Project
-from phase_gate.recording.inventory import read_source, text_id
+from phase_gate.runs.inventory import read_source, text_id
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs
 from phase_gate.values import Value
 
@@ -33,7 +33,7 @@ def take_meaning(
     criteria: Criteria,
     inventory: Inventory,
     tree: Tree,
-    facts: SessionFacts,
+    facts: Document,
     *,
     frozen: Frozen | None,
     at_start: AtStart | None,
@@ -91,7 +91,7 @@ def take_meaning(
     )
 
 
-def _plugins(facts: SessionFacts, tree: Tree, root: Path) -> list[str]:
+def _plugins(facts: Document, tree: Tree, root: Path) -> list[str]:
     """Return the plugins that are there for the tests only: no code imports them, and RED did not fail for want of one.
 
     Of the others the fixtures that tests get are frozen.
@@ -108,7 +108,7 @@ def _is_imported(plugin: str, files: Iterable[str], root: Path) -> bool:
 
 
 def _find_pieces(
-    project: Project, inventory: Inventory, tree: Tree, facts: SessionFacts, support: Collection[str]
+    project: Project, inventory: Inventory, tree: Tree, facts: Document, support: Collection[str]
 ) -> dict[str, PieceFile]:
     """Return the pieces of tests that lie in no file which is frozen as a whole."""
     parts = facts.parts

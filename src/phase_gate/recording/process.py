@@ -1,21 +1,19 @@
 """The process that a session began in.
 
 A forked child that falls out of a test goes on with the rest of the session: it reaches every hook, with all objects of
-its parent. It records nothing, says nothing and sets no status: only the process that began a run ends it.
+its parent. It records nothing, prints nothing and sets no status: only the process that began a run ends it.
 """
 
 from __future__ import annotations
 
-from os import getpid, urandom  # bound at import: tests patch `os.getpid`, and some forget to take the patch back
+from os import getpid  # bound at import: tests patch `os.getpid`, and some forget to take the patch back
 
 
-class Origin:
+class Process:
     """Made before the project's code runs; asked by every hook that ends a session."""
 
     def __init__(self) -> None:
         self._pid = getpid()
-        #: The id of the run that is recorded here.
-        self.run = urandom(8).hex()
 
     def is_left(self) -> bool:
         """Tell whether a forked child asks, which must do nothing in its parent's name."""

@@ -52,7 +52,7 @@ def _read_file(
     ids = before.ids if before is not None and names is before.ids else tuple(sorted(names))
     if before is not None and before.content == content:
         return before if before.ids == ids else replace(before, ids=ids)
-    from phase_gate.recording.parsing import read_tests
+    from phase_gate.runs.parsing import read_tests
 
     return read_tests(path, names, ids, content, read_source(root / path) if source is None else source)
 
@@ -68,3 +68,43 @@ def read_source(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+# --- what a file defines, by its source
+
+
+def names_in_source(file: Path, functions: Sequence[str] = ("*",), classes: Sequence[str] = ("*",)) -> list[str] | None:
+    """Return the bare names of the tests that a file defines, by its source; None if it is not there.
+
+    :param functions: patterns that say what a test is, as `classes`; without them, what may be one under any patterns.
+    """
+    try:
+        source = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return []
+    from phase_gate.source.tests import find_tests
+
+    try:
+        tests = find_tests(source, functions=functions, classes=classes)
+    except SyntaxError:
+        return []
+    return [test.name for test in tests]
+
+
+def doctests_in_source(file: Path, path: str) -> Iterable[str]:
+    """Return the names that the examples in a file may have.
+
+    :param path: the file as ids name it.
+    """
+    try:
+        source = file.read_bytes()
+        if not path.endswith(".py") or b">>>" not in source:
+            return ()
+        from phase_gate.source.doctests import find_doctests
+        from phase_gate.source.tests import parse_source
+
+        return find_doctests(parse_source(source), path)
+    except (OSError, SyntaxError):
+        return ()

@@ -1,40 +1,42 @@
-"""One recorded run: its start and its end in the task's ledger.
+"""One run of a task: its start and its end in the ledger.
 
-Files and clock only. What a run means is the core's business; what pytest showed is the controller's.
+Files and clock only. What a run means is the business of `gate`; what a session showed comes as a document.
 """
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import pytest
+from typing import Any, Self
 
 from phase_gate.bound import os, time
-from phase_gate.errors import StorageError
+from phase_gate.errors import StateError, StorageError
+from phase_gate.evidence.context import RunCoverage, say_nothing
 from phase_gate.evidence.gathering import remember, remember_next
+from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
-from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.parts import PIPELINE, VERIFICATION
 from phase_gate.gate.proofs import GUARD, OFF
-from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.record import Document
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
-from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
-from phase_gate.recording.verify_run import refuse_outside_verify
+from phase_gate.runs.ending import Ended, write_end
+from phase_gate.runs.hello import Hello, choose_reports, written_below
+from phase_gate.runs.meaning import AtStart, look_at_frozen
+from phase_gate.runs.record import make_record
+from phase_gate.runs.verify_run import refuse_outside_verify
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.lock import RunLock, host_name
 from phase_gate.storage.opening import Opened
-from phase_gate.storage.signal_file import SignalFile
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task
-from phase_gate.values import Value, field
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json
 
@@ -43,38 +45,34 @@ RUN_VARIABLE = "PHASE_GATE_RUN"
 
 
 #: From the inventory and the tree of a run's end, what its session showed, and what tells its output.
-Compare = Callable[[Inventory, Tree, SessionFacts, Callable[[str], bool]], tuple[Finding, ...]]
+Compare = Callable[[Inventory, Tree, Document, Callable[[str], bool]], tuple[Finding, ...]]
 
 
-class Request(Value):
-    """What the command line asked for."""
-
-    phase: str
-    exit_signal: str | None = None
-    #: Which confirming run this is, of how many; (0, 0) for one that a person started.
-    confirming: tuple[int, int] = (0, 0)
-    confirms: bool = False
-    arguments: tuple[str, ...] = ()
-    #: The signal that lay there before the project's code ran; None if none did.
-    signal: SignalFile | None = None
-    #: The id of the run; one is made up where none is given.
-    run: str = ""
-    #: What the start record says beside, or other than, what is so in this process: of shards that ran elsewhere.
-    start_facts: Mapping[str, Any] = field(default_factory=dict)
-    #: Files that its options name as reports, from the root.
-    reports: tuple[str, ...] = ()
-    #: Raises what speaks against it, asked again while the start record is being written.
-    refuse: Callable[[], None] = lambda: None
-
-
-class RecordedRun:
+class Recorder:
     """A run from its start record to its end record."""
 
-    def __init__(self, project: Project, workflow: Workflow, store: TaskStore, request: Request) -> None:
-        self.project, self.workflow, self.store, self.request = project, workflow, store, request
+    def __init__(
+        self,
+        project: Project,
+        workflow: Workflow,
+        store: TaskStore,
+        hello: Hello,
+        *,
+        start_facts: Mapping[str, Any] | None = None,
+        refuse: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Take the run that a session asks for.
+
+        :param start_facts: what the start record says other than of this process, for shards that ran elsewhere.
+        :param refuse: raises what speaks against the run, while its start record is being written.
+        """
+        self.project, self.workflow, self.store, self.hello = project, workflow, store, hello
+        self._start_facts, self._refuse = start_facts or {}, refuse
         #: As the project wrote it: what is frozen, while a number that follows the history may change.
         self.declared = workflow
-        self.id = request.run or os.urandom(8).hex()
+        self.id = hello.run or os.urandom(8).hex()
+        self.report_files = choose_reports(hello.reports, hello.start, project)
+        self.written = written_below(project.root, hello.writes, self.report_files)
         self.warnings: list[str] = []
         self.notes: list[str] = []
         self.tree: Tree | None = None
@@ -86,19 +84,16 @@ class RecordedRun:
         self.surroundings = take_surroundings(project.root)
         #: Returns what is not as other tasks of the same root have frozen it.
         self.find_altered_elsewhere: Compare = lambda *_: ()
-        self.phase: Phase | None = None
+        self._phase: Phase | None = None
         #: The task as this run knows it: opened before the project's code runs, then as its own start left it.
         self.opened = Opened()
         self._entry: Entry | None = None
         #: What gives the tests their meaning is frozen by this run's phase, or by this very run.
         self.freezes = True
-        #: No run of its cycle was complete before.
-        self.is_first = True
         #: The criteria that the user gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
+        self.criteria = Criteria()
         self.remembered = NOTHING_REMEMBERED
-        #: Shows a line to the user who waits for a proof.
-        self.show: Callable[[str], None] = lambda text: None
         self._exit_memory: Mapping[str, str] | None = None
         #: It runs inside another run of the task, and counts for nothing; known once it has begun.
         self.is_nested = False
@@ -107,6 +102,30 @@ class RecordedRun:
         self._said = (0, 0)
         self._outer: str | None = None
         self._began_at = 0.0
+
+    @classmethod
+    def find(cls, project: Project, hello: Hello) -> Self:
+        """Return the run by the rules that the session, the project or the task names."""
+        store = project.store(" ".join(("pytest", *hello.arguments)))
+        if hello.verifies:
+            # What is wrong with the task is said where its turn is checked: the tests run all the same.
+            with contextlib.suppress(StateError):
+                opened = store.look()
+                run = cls(project, Task(project, store, opened.state).rules, store, hello)
+                run.opened = opened
+                return run
+        named = VERIFICATION if hello.verifies else hello.workflow
+        workflow = project.workflow(named, extra_guards=hello.guards, extra_workflows=hello.workflows)
+        return cls(project, workflow, store, hello)
+
+    @property
+    def phase(self) -> Phase:
+        assert self._phase is not None, "the order was checked"
+        return self._phase
+
+    @phase.setter
+    def phase(self, phase: Phase) -> None:
+        self._phase = phase
 
     @property
     def is_open(self) -> bool:
@@ -120,22 +139,19 @@ class RecordedRun:
     @property
     def reports(self) -> tuple[str, ...]:
         """The reports of this run and of those before it."""
-        return (*self.request.reports, *self.state.reports)
+        return (*self.written, *self.state.reports)
 
-    def check_order(self, opened: Opened | None = None) -> None:
-        """Look whether the phase may run now, before anything is written.
-
-        :param opened: the task, where it was opened already.
-        """
-        self.opened = self.store.look() if opened is None else opened
+    def check_order(self) -> None:
+        """Look whether the phase may run now, before anything is written."""
+        if not self.opened.exists:
+            self.opened = self.store.look()
         refuse_outside_verify(self.state)
-        if self.request.exit_signal is not None:
+        if self.hello.exit_signal is not None:
             self.store.refuse_while_driven(self.state)
         self._keep_rules(self.state)
-        entry = decide_entry(self.state, self.workflow, self.request.phase)
+        entry = decide_entry(self.state, self.workflow, self.hello.phase)
         self._entry, self.phase = entry, entry.phase
         self.freezes = entry.phase.scope == "targets" or entry.begins_cycle or self.state.freeze.current is None
-        self.is_first = entry.begins_cycle or self.state.snapshots.first is None
         self.criteria_given = "" if entry.begins_cycle else self.state.aim.criteria_file
 
     def _keep_rules(self, state: State) -> None:
@@ -146,6 +162,21 @@ class RecordedRun:
         if rules.digest != self.workflow.digest:
             self.warnings.append("the rules have changed: this pipeline goes on with those that it began with")
         self.workflow = self.declared = rules
+
+    @property
+    def confirms(self) -> bool:
+        """Whether it is run again while green; a verify command is run as often as its task says, and no more."""
+        typed = self.hello.confirms
+        return not self.hello.verifies and (self.project.configuration.run.confirm if typed is None else typed)
+
+    def take_criteria(self) -> None:
+        """Read the criteria that were typed, now or earlier in this cycle; else those of the project's file."""
+        typed = self.hello.criteria
+        if typed is None and not self.criteria_given and self.project.configuration.run.criteria is None:
+            return
+        from phase_gate.runs.criteria import choose_criteria
+
+        self.criteria = choose_criteria(self, typed)
 
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
@@ -183,7 +214,7 @@ class RecordedRun:
                         remembered=self.remembered,
                     )
                 )
-            self.request.refuse()
+            self._refuse()
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
             self.close()  # where it began once already, and another machine was first
             self._began_at, self._hold = time.time(), self.store.hold(self.id)
@@ -194,7 +225,7 @@ class RecordedRun:
 
     def _decide_again(self, state: State, expected: Entry) -> Entry:
         """Return how the run begins now that another process has moved the task on since the order was checked."""
-        entry = decide_entry(state, self.workflow, self.request.phase)
+        entry = decide_entry(state, self.workflow, self.hello.phase)
         if entry != expected:
             self._remember(state, entry)
         return entry
@@ -203,7 +234,7 @@ class RecordedRun:
         """Look what other tasks of this state folder have frozen, where this one has not been through RED itself."""
         assert self.tree is not None, "it was taken"
         if phase.tests == "passing" and "tests-unchanged" in phase.gate_1.guards and not state.freeze.red_exited:
-            from phase_gate.recording.frozen.neighbours import find_neighbours
+            from phase_gate.runs.neighbours import find_neighbours
 
             self.find_altered_elsewhere = find_neighbours(self.project, self.tree)
 
@@ -222,7 +253,6 @@ class RecordedRun:
     def remember_next(self, state: State) -> Mapping[str, str]:
         """Return how things are when the phase ends: looked at once, also where the run is judged twice."""
         if self._exit_memory is None:
-            assert self.phase is not None, "the run was begun"
             task = Task(self.project, self.store, state)
             if self.tree_left is not None:
                 task.tree = self.tree_left
@@ -254,15 +284,15 @@ class RecordedRun:
             "limit": self.store.run_limit,
             "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
             "criteria_given": self.criteria_given,
-            "arguments": list(self.request.arguments),
-            "reports": list(self.request.reports),
+            "arguments": list(self.hello.arguments),
+            "reports": list(self.written),
             "pid": os.getpid(),
             # No other machine needs it, and what is sent is there to stay.
             **({"host": host_name()} if self.store.shared is None else {}),
             "python": platform.python_version(),
-            "pytest": pytest.__version__,
+            "pytest": self.hello.pytest,
             "optimize": sys.flags.optimize,
-            **self.request.start_facts,
+            **self._start_facts,
         }
 
     def look_again(self) -> State:
@@ -294,13 +324,30 @@ class RecordedRun:
             remedy=f"find the test or the command that writes to {folder}, then run again",
         )
 
+    def end(
+        self,
+        document: Document,
+        *,
+        is_output: Callable[[str], bool],
+        show: Callable[[str], None] = say_nothing,
+        progress: Callable[[str], None] = say_nothing,
+        coverage: RunCoverage | None = None,
+    ) -> Ended:
+        """Judge the run by what its session showed, and write its end record.
+
+        :param is_output: whether the run itself has written a file.
+        :param show: shows a line to a user who waits for a command; `progress`: for a proof.
+        """
+        record = make_record(self, document, is_output=is_output, show=show, coverage=coverage)
+        return write_end(self, record, progress)
+
     def further_runs(self, streak: int) -> int:
         """Return how many more green runs will follow this one by themselves."""
-        index, total = self.request.confirming
+        index, total = self.hello.confirming
         if total:
             return total - index
         needed = self.workflow.parameters.get("required_green_runs")
-        if not self.request.confirms or not isinstance(needed, int):
+        if not self.confirms or not isinstance(needed, int):
             return 0
         return max(0, needed - streak)
 

@@ -1,0 +1,143 @@
+"""Make the one document of a session that has ended: everything that can't be found out later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from phase_gate.codec import from_json
+from phase_gate.gate.failures import Failure, Reason
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.outcomes import FAILING, Bucket
+from phase_gate.gate.record import Document
+from phase_gate.recording.extensions import gather_metrics
+from phase_gate.recording.ids import TestIds
+from phase_gate.recording.narrowing import describe_narrowing, narrowed_files, sees_whole_files
+from phase_gate.recording.outcomes import OutcomeHooks
+from phase_gate.recording.seen import Seen, merge_seen
+from phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
+from phase_gate.recording.witness import Witness
+from phase_gate.source.criteria import PASSES_ALREADY
+
+if TYPE_CHECKING:
+    from phase_gate.workflow.model import Phase, Workflow
+
+#: Seconds that a stage of a test takes at least, to be counted.
+_COUNTED = 0.01
+
+
+def make_document(
+    config: pytest.Config,
+    witness: Witness,
+    ended: OutcomeHooks,
+    *,
+    rules: tuple[Workflow, Phase] | None,
+    exit_status: int,
+    duration: float,
+) -> Document:
+    """Return what the session showed.
+
+    :param rules: those that plugins measure for; None where nothing is judged.
+    """
+    root, wants_reasons = Path(witness.wanted.root), witness.wanted.reasons
+    seen = merge_seen((witness.seen(), *ended.workers))
+    if seen.parts.problem:
+        raise RuntimeError(f"parts of tests in the sources could not be looked at: {seen.parts.problem}")
+    ids = TestIds(config, root, seen.paths, seen.groups)
+    uncollectable = ids.uncollectable(ended.errors)
+    outcomes = ids.rename(ended.buckets.close(ended.nodes), all_are_known=not ended.workers)
+    outcomes |= dict.fromkeys(uncollectable, Bucket.UNCOLLECTABLE)
+    deselected = frozenset(map(ids.test_id, seen.deselected))
+    measured, complaints = ({}, ()) if rules is None else gather_metrics(config, *rules, root)
+    guarding = _take_guarding(ids, seen, uncollectable, root) if wants_reasons else {}
+    return Document(
+        outcomes=outcomes,
+        exit_status=exit_status,
+        tally=ended.buckets.tally(),
+        duration_s=duration,
+        durations=_take_durations(config, ids.test_id),
+        deselected=deselected,
+        sees_whole_files=sees_whole_files(config),
+        narrowed_files=narrowed_files(config, root),
+        # What other shards run is deselected here, and says nothing about the whole.
+        narrowed_by=describe_narrowing(config, 0 if witness.wanted.slices else len(deselected)),
+        collection_errors=tuple(ended.errors),
+        skipped_modules=ended.skipped_modules,
+        failures=dict(_take_failures(ids, ended, uncollectable)) if wants_reasons else {},
+        messages=_take_messages(ids, ended, uncollectable),
+        interrupted=ended.interrupted,
+        internal_error=ended.internal_error,
+        is_void=ended.is_usage_error(exit_status),
+        marked={ids.test_id(node): named for node, named in seen.criteria.items()},
+        guarding={test_id: why for test_id, why in guarding.items() if why},
+        settings=take_settings(config, root),
+        parts=seen.parts,
+        plugins=local_plugins(config, root),
+        testpaths=take_testpaths(config, root),
+        modules=seen.modules,
+        imported=tuple(sorted(seen.imported)),
+        doubts=(*seen.doubts, *ended.silent_workers, *_rewritten_on_the_way(ended, seen)),
+        measured=measured,
+        complaints=(*complaints, *_unexplained(guarding)),
+        collected=tuple(sorted(map(ids.test_id, seen.collected))),
+        left_out={who: tuple(map(ids.test_id, nodes)) for who, nodes in seen.left_out.items()},
+    )
+
+
+def _take_failures(
+    ids: TestIds, ended: OutcomeHooks, uncollectable: Mapping[str, object]
+) -> Iterator[tuple[str, Failure]]:
+    """Yield how each failing test failed, by our ids."""
+    rows = ((ids.test_id(node), row) for node, row in ended.buckets.failures.items())
+    for test_id, row in (*rows, *uncollectable.items()):
+        yield test_id, from_json(Failure, row) if isinstance(row, dict) else Failure(reason=Reason.UNEXPLAINED)
+
+
+def _take_messages(ids: TestIds, ended: OutcomeHooks, uncollectable: Iterable[str]) -> dict[str, str]:
+    """Return what failing tests said, by our ids; those that could not be collected say what their module says."""
+    found = {ids.test_id(node): text for node, text in ended.buckets.messages.items()}
+    said = {ids.test_id(node.partition("::")[0]): text for node, text in ended.error_messages.items()}
+    return found | {test_id: said.get(test_id.partition("::")[0], "") for test_id in uncollectable if said}
+
+
+def _take_guarding(ids: TestIds, seen: Seen, uncollectable: Iterable[str], root: Path) -> dict[str, str]:
+    """Return the tests that are marked as passing already: from the source where a module can't be imported."""
+    found = {ids.test_id(node): why for node, why in seen.guarding.items()}
+    uncollectable = list(uncollectable)
+    if uncollectable:
+        from phase_gate.runs.criteria import read_by_name
+        from phase_gate.source.criteria import guards_in_source
+
+        found |= read_by_name(uncollectable, root, guards_in_source)
+    return found
+
+
+def _unexplained(guarding: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is to be said of tests that are marked as passing already, and do not say why."""
+    for test_id in sorted(test_id for test_id, why in guarding.items() if not why):
+        yield f'{test_id}: the mark does not count without a reason; write @pytest.mark.{PASSES_ALREADY}("why")'
+
+
+def _rewritten_on_the_way(ended: OutcomeHooks, seen: Seen) -> Iterator[Finding]:
+    """Yield the tests that failed on a worker, and arrived as something else."""
+    if not seen.failed:
+        return
+    detail = "failed on a worker, and arrived as something else"
+    for node, bucket in ended.buckets.close(sorted(seen.failed)).items():
+        if bucket not in FAILING:
+            yield Finding(slug="outcome-rewritten", guard="outcomes-genuine", tier="hard", id=node, detail=detail)
+
+
+def _take_durations(config: pytest.Config, test_id: Callable[[str], str]) -> dict[str, float]:
+    """Return how long tests took, from the reports that pytest itself keeps for its summary."""
+    kept = getattr(config.pluginmanager.get_plugin("terminalreporter"), "stats", {})
+    found: dict[str, float] = {}
+    for reports in kept.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport) and report.duration >= _COUNTED:
+                name = test_id(report.nodeid)
+                found[name] = found.get(name, 0.0) + report.duration
+    return found

@@ -1,0 +1,97 @@
+"""A baseline: tests and outcomes as they are before a cycle begins. No phase, no gate, no iteration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from phase_gate.errors import PhaseGateError
+from phase_gate.evidence.context import RunCoverage
+from phase_gate.gate.baseline import baseline_event, refuse_baseline
+from phase_gate.gate.record import Document
+from phase_gate.gate.state import State
+from phase_gate.project import Project
+from phase_gate.report.panel import Line
+from phase_gate.runs.hello import Wanted
+from phase_gate.runs.inventory import take_inventory
+from phase_gate.runs.sessions import RecordedSession, Screen
+from phase_gate.storage.again import again_if_moved
+from phase_gate.storage.surroundings import take_surroundings
+from phase_gate.task import Task
+from phase_gate.visible import count
+
+
+class BaselineSession(RecordedSession):
+    """Started by `phase-gate baseline`, which is the only one to give the hidden option."""
+
+    if_nothing = "there is no baseline"
+
+    def __init__(self, project: Project, revision: str) -> None:
+        self.project, self._revision = project, revision
+        self._store = project.store("phase-gate baseline")
+        self._surroundings = take_surroundings(project.root)
+        self._shown, self._status = "", 0
+        self.wanted = Wanted(root=str(project.root))
+        self._refuse(self._store.look().state)
+
+    def _refuse(self, state: State) -> None:
+        refuse_baseline(state, Task(self.project, self._store, state).rules)
+
+    def end(self, document: Document, screen: Screen, coverage: RunCoverage | None) -> None:
+        try:
+            self._record(document)
+        except PhaseGateError as error:
+            self._shown, self._status = f"no baseline: {error}", error.exit_code
+
+    @again_if_moved
+    def _record(self, document: Document) -> None:
+        tree = self.project.take_tree()
+        inventory = take_inventory(document.outcomes, root=self.project.root, contents=tree.files, known=None)
+        with self._store.transaction() as change:
+            self._refuse(change.state)
+            event = baseline_event(
+                document.outcomes,
+                inventory,
+                interrupted=document.interrupted,
+                keep=self._store.keep,
+                revision=self._revision,
+                narrowed_by=document.narrowed_by,
+                surroundings=self._surroundings,
+            )
+            change.record(event)
+        failing = event.data["failing"]
+        self._shown = f"baseline: {count(event.data['total'], 'test')}, {count(failing, 'known failure')}"
+
+    def panel(self, screen: Screen) -> list[Line]:
+        return [Line("phase gate: baseline", is_title=True), Line(self._shown)]
+
+    def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
+        return self._status
+
+
+class KnownTests(RecordedSession):
+    """What a verify task knows from its start: which tests its command selects. It is collected, not run.
+
+    Started by `phase-gate verify start`, which names the file that the inventory's digest is written to.
+    """
+
+    if_nothing = "no test is known"
+    takes_collection = True
+    has_panel = False
+
+    def __init__(self, project: Project, file: str) -> None:
+        self.project, self._file = project, Path(file)
+        self.wanted = Wanted(root=str(project.root))
+
+    def end(self, document: Document, screen: Screen, coverage: RunCoverage | None) -> None:
+        if not document.outcomes:
+            return
+        project, outcomes = self.project, document.outcomes
+        inventory = take_inventory(outcomes, root=project.root, contents=project.take_tree().files, known=None)
+        digest = project.store("phase-gate verify start").keep("inventory", inventory)
+        self._file.write_text(digest, encoding="ascii")
+
+    def panel(self, screen: Screen) -> list[Line]:
+        return []
+
+    def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
+        return pytest_said

@@ -1,0 +1,264 @@
+"""What a session of pytest becomes: the object that its hooks begin, end, and ask what to print.
+
+Imports no pytest: a session says `Hello`, hands in its `Document`, and gets lines and an exit status back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from phase_gate import exit_codes
+from phase_gate.errors import PhaseGateError, StateError, as_fault
+from phase_gate.evidence.context import RunCoverage, say_nothing
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.order import named_phase
+from phase_gate.gate.record import Document
+from phase_gate.gate.runs import Kind
+from phase_gate.gate.standing import exit_status_for
+from phase_gate.project import Project
+from phase_gate.report.files import prepare_reports, write_reports
+from phase_gate.report.panel import WIDTH, Line, render_panel, render_problem
+from phase_gate.runs.ending import Ended
+from phase_gate.runs.hello import Hello, Wanted
+from phase_gate.runs.meaning import written_since
+from phase_gate.runs.record import missing_modules
+from phase_gate.runs.recorder import Recorder
+from phase_gate.runs.verify_run import recorded_for
+from phase_gate.storage.lock import network_warning
+from phase_gate.values import Value
+
+if TYPE_CHECKING:
+    from phase_gate.report.story.model import Story
+    from phase_gate.workflow.model import Phase, Workflow
+
+#: What to do about a fault of ours.
+REPORT_FAULT = "please report this line; your test results above are complete"
+
+#: The CI system that reads a summary and commands in the log.
+_CI_VARIABLE = "GITHUB_ACTIONS"
+
+
+class Screen(Value):
+    """Where a session shows something, and how much of it."""
+
+    is_quiet: bool = False
+    width: int = WIDTH
+    #: Shows a line to a user who waits for a command; `progress`: only at a terminal.
+    show: Callable[[str], None] = say_nothing
+    progress: Callable[[str], None] = say_nothing
+
+
+class RecordedSession:
+    """A session whose record is kept: as a run, a shard or a baseline."""
+
+    #: What follows if nothing is recorded.
+    if_nothing: ClassVar[str]
+    #: Also a session that only collects is recorded.
+    takes_collection: ClassVar[bool] = False
+    #: Something is said at the end.
+    has_panel: ClassVar[bool] = True
+
+    project: Project
+    #: Why nothing is recorded, although the tests run.
+    problem: PhaseGateError | None = None
+    #: The first line of pytest's output that is ours.
+    header: str = ""
+    #: What the witness is to look at.
+    wanted: Wanted
+
+    @property
+    def rules(self) -> tuple[Workflow, Phase] | None:
+        """The rules that plugins measure for; None where nothing is judged."""
+        return None
+
+    def begin(self, began: float) -> None:
+        """Write the start, if there is one to be written.
+
+        :param began: when hooks of the project may begin to write files.
+        """
+
+    def end(self, document: Document, screen: Screen, coverage: RunCoverage | None) -> None:
+        raise NotImplementedError
+
+    def panel(self, screen: Screen) -> list[Line]:
+        """Return what is shown of a session that was recorded."""
+        raise NotImplementedError
+
+    def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
+        """Return what the process ends with."""
+        raise NotImplementedError
+
+    def evaluation(self) -> Evaluation | None:
+        """The verdict that hooks of plugins are told of."""
+        return None
+
+    def properties(self) -> Mapping[str, str]:
+        """Return what stands in pytest's JUnit report."""
+        return {}
+
+    def complain(self, *complaints: str) -> None:
+        """Show also what went wrong in telling others of the verdict."""
+
+    def announce(self) -> tuple[str, ...]:
+        """Tell the CI system; return the lines that it is to read in the log."""
+        return ()
+
+    def confirm(self) -> int | None:
+        """Run again in fresh processes where that was asked for; return the last status, None if nothing was run."""
+        return None
+
+    def close(self) -> None:
+        """Let go of everything, whatever happened."""
+
+
+class TestRun(RecordedSession):
+    """A run of the task, with a verdict."""
+
+    __test__ = False
+    if_nothing = "the gate is closed"
+
+    def __init__(self, project: Project, hello: Hello, *, is_void: bool) -> None:
+        """Read everything that can be wrong before a test runs. Raises PhaseGateError for it.
+
+        :param is_void: no test is meant to run: nothing will be recorded.
+        """
+        self.project, self._hello = project, hello
+        self.run = run = Recorder.find(project, hello)
+        self._meaning = hello.exit_meaning or project.configuration.run.exit
+        self._ended: Ended | None = None
+        self._complaints: list[str] = []
+        self._is_stored = True
+        self._began = 0.0
+        try:
+            run.check_order()
+        except StateError as error:
+            self.problem = error
+            run.phase = named_phase(run.workflow, hello.phase) or run.workflow.first
+        run.take_criteria()
+        prepare_reports(run.report_files)
+        self.header = f"phase gate: {run.phase.name}, task {project.task}, root {project.root}"
+        self.wanted = Wanted(
+            root=str(project.root),
+            reasons=run.phase.tests == "failing",
+            parts=run.freezes,
+            criteria=run.criteria.ids if run.criteria.listed else (),
+            modules=() if is_void or self.problem is not None else tuple(missing_modules(run)),
+        )
+
+    @property
+    def rules(self) -> tuple[Workflow, Phase]:
+        return self.run.workflow, self.run.phase
+
+    def begin(self, began: float) -> None:
+        self._began = began
+        self.run.warnings += filter(None, (network_warning(self.run.store.folder),))
+        self.run.begin()
+
+    def end(self, document: Document, screen: Screen, coverage: RunCoverage | None) -> None:
+        self._ended = self.run.end(
+            document,
+            is_output=written_since(self.project.root, self._began),
+            show=screen.show,
+            progress=screen.progress,
+            coverage=coverage,
+        )
+        if self._ended.evaluation is not None:
+            self._write_reports(self._ended.evaluation)
+
+    def _write_reports(self, evaluation: Evaluation) -> None:
+        try:
+            write_reports(self.run.report_files, evaluation, self._story)
+        except Exception as fault:
+            # The run is recorded: the panel shows its verdict, and the status says that not all was stored.
+            error = fault if isinstance(fault, PhaseGateError) else as_fault(fault, remedy=REPORT_FAULT)
+            self._is_stored = False
+            self._complaints.append(f"{error.problem} [{error.slug}]: {error.remedy}")
+
+    def _story(self) -> Story:
+        from phase_gate.report.story.reading import read_story
+
+        return read_story(self.project, self.run.store)
+
+    def evaluation(self) -> Evaluation | None:
+        return None if self._ended is None else self._ended.evaluation
+
+    def properties(self) -> Mapping[str, str]:
+        evaluation = self.evaluation()
+        if evaluation is None:
+            return {}
+        from phase_gate.gate.evaluation import evaluation_to_json
+        from phase_gate.report.ci import suite_properties
+
+        return suite_properties(evaluation_to_json(evaluation))
+
+    def complain(self, *complaints: str) -> None:
+        self._complaints += complaints
+
+    def panel(self, screen: Screen) -> list[Line]:
+        evaluation = self.evaluation()
+        if evaluation is None:
+            is_nested = self._ended is not None and self._ended.kind is Kind.NESTED
+            why = "it ran inside another run of this task" if is_nested else "no test was meant to run"
+            return render_problem(f"not counted: {why}", remedy="")
+        if self._hello.verifies:
+            return recorded_for(self.project.task, evaluation)
+        return render_panel(evaluation, is_quiet=screen.is_quiet, complaints=self._complaints, width=screen.width)
+
+    def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
+        evaluation = self.evaluation()
+        if self._ended is not None and self._ended.kind in (Kind.NESTED, Kind.VOID):
+            return pytest_said
+        if self._hello.verifies and self.problem is not None and pytest_said == 0:
+            return exit_codes.NOT_TRUSTED  # the caller has nothing but this status to look at
+        is_open = evaluation is not None and (
+            evaluation.can_exit if self._meaning == "dual" else evaluation.gate_1.is_open
+        )
+        return exit_status_for(
+            pytest_said,
+            meaning=self._meaning,
+            tests=self.run.phase.tests,
+            is_open=is_open,
+            is_trusted=self.problem is None and self._is_stored,
+            is_halted=evaluation is not None and evaluation.breaker.is_open,
+            has_collection_errors=has_collection_errors,
+        )
+
+    def announce(self) -> tuple[str, ...]:
+        evaluation, environment = self.evaluation(), self.project.environment
+        is_wanted = self.project.configuration.run.ci != "off" and _CI_VARIABLE in environment
+        # The last of several runs speaks for all.
+        if evaluation is None or not is_wanted or self.further_runs():
+            return ()
+        from phase_gate.report.ci import write_for_ci
+
+        told = write_for_ci(evaluation, environment, meaning=self._meaning, reports=self.run.report_files)
+        self._complaints += told.complaints
+        return told.lines
+
+    def further_runs(self) -> int:
+        """Return how many runs will follow this one by themselves."""
+        evaluation = self.evaluation()
+        if evaluation is None or evaluation.subject.iteration is None or not (self._ended and self._ended.is_green):
+            return 0
+        streak = evaluation.metrics["consecutive_green_runs"]
+        assert isinstance(streak, int)
+        return self.run.further_runs(streak)
+
+    def confirm(self) -> int | None:
+        """Run again in fresh processes while green and short; return the last status, None if nothing was run."""
+        further = self.further_runs() if self._hello.confirming == (0, 0) else 0
+        if not further:
+            return None
+        from phase_gate.runs.confirm import confirm_runs, pytest_command, without_ours
+
+        return confirm_runs(
+            self.run.store,
+            (*pytest_command(), *without_ours(self._hello.arguments)),
+            start=str(self._hello.start),
+            exit_signal=self._hello.exit_signal,
+            further=further,
+        )
+
+    def close(self) -> None:
+        self.run.close()
