@@ -32,7 +32,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "hashing",
         "codec",
         "names",
-        "columns",
         "visible",
         "errors",
         "exit_codes",

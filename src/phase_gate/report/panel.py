@@ -17,7 +17,7 @@ from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.proof import describe_proof
 from phase_gate.values import Value, field
-from phase_gate.visible import count, show_line
+from phase_gate.visible import count, show_line, wrap
 from phase_gate.workflow.conditions import Clause
 
 WIDTH = 80
@@ -144,9 +144,7 @@ def _wrap(text: str, width: int) -> list[str]:
     # Ids and commands are to be copied whole.
     if text.isascii():
         return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
-    from phase_gate import columns
-
-    return columns.wrap(text, width)
+    return wrap(text, width)
 
 
 def _title(evaluation: Evaluation) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from phase_gate.columns import keep_end, pad, width_of
 from phase_gate.gate.measured import Table
-from phase_gate.visible import show_rows
+from phase_gate.visible import keep_end, pad, show_rows, width_of
 
 #: As much of a name as is shown at least, whatever the numbers need.
 _NAME = 12
