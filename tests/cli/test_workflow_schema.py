@@ -11,8 +11,7 @@ import yaml
 
 from phase_gate.cli.workflow_schema import read_schema, schema_names
 from phase_gate.config.files import shipped_workflow_names
-from phase_gate.evidence.documents.diagrams import Diagram
-from phase_gate.evidence.documents.mermaid import check_mermaid
+from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid
 from tests.cli.conftest import Begin
 from tests.config.test_check import PIPELINE
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.config.criteria import read_criteria
-from phase_gate.evidence.documents.diagrams import Diagram
-from phase_gate.evidence.documents.mermaid import check_mermaid
+from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid
 from phase_gate.project import Project
 from phase_gate.storage.signal_file import parse_signal
 from phase_gate.tasks.handins import read_executor_result, read_verdict

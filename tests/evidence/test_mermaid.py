@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from phase_gate.evidence.documents.diagrams import Checked, Diagram
-from phase_gate.evidence.documents.mermaid import MAX_CHARACTERS, MISSING, check_mermaid
+from phase_gate.evidence.documents.diagrams import MAX_CHARACTERS, NO_MERMAN, Checked, Diagram, check_mermaid
 
 
 def check(text: str, line: int = 1) -> Checked:
@@ -70,8 +69,8 @@ def test_good_front_matter_may_follow_an_empty_line() -> None:
 def test_without_the_parser_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "merman", None)
     checked = check("flowchart TD\n A-->B")
-    assert (checked.flaw, checked.unknown, checked.is_valid) == (None, MISSING, False)
-    assert "pytest-phase-gate[mermaid]" in MISSING
+    assert (checked.flaw, checked.unknown, checked.is_valid) == (None, NO_MERMAN, False)
+    assert "pytest-phase-gate[mermaid]" in NO_MERMAN
 
 
 def test_a_fault_of_the_parser_says_nothing_about_the_diagram(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,7 @@ from phase_gate.config.files import apply_overlay, load_shipped_guards, load_shi
 from phase_gate.config.workflow import parse_guards, parse_workflow
 from phase_gate.errors import NotAllowedError, PhaseGateError
 from phase_gate.evidence.documents.decisions import find_missing
-from phase_gate.evidence.documents.diagrams import Diagram, find_in_file, find_on_page, is_c4, is_empty
-from phase_gate.evidence.documents.mermaid import check_mermaid
+from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid, find_in_file, find_on_page, is_c4, is_empty
 from phase_gate.evidence.documents.pages import read_markdown
 from phase_gate.evidence.documents.rules import find_fault
 from phase_gate.gate.failures import blank

@@ -1,16 +1,22 @@
-"""Find diagrams, and tell which of them are C4 diagrams and which have nothing in them.
+"""Find diagrams, tell which are C4 diagrams and which have nothing in them, and have those of Mermaid checked.
 
-Pure. Whether a diagram is valid is for its own parser to say.
+Whether a diagram is valid is for its own parser to say: merman, which is Mermaid's grammar without a browser; or
+PlantUML itself.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from phase_gate.evidence.documents.library import DIAGRAM_SUFFIXES, Language
 from phase_gate.evidence.documents.pages import Page
 from phase_gate.values import Value
+
+if TYPE_CHECKING:
+    from merman import Merman
 
 _LANGUAGES: Mapping[str, Language] = {
     "mermaid": "Mermaid",
@@ -152,3 +158,48 @@ def refuse_empty(checked: Checked) -> Checked:
     if checked.flaw is None and is_empty(checked.diagram):
         return Checked(diagram=checked.diagram, flaw=Flaw("there is nothing in it", checked.diagram.line))
     return checked
+
+
+# --- whether Mermaid diagrams are valid
+
+
+#: What to do about diagrams that could not be parsed.
+NO_MERMAN = "no parser for Mermaid is installed (pip install 'pytest-phase-gate[mermaid]')"
+
+#: What Mermaid takes by default (`maxTextSize`).
+MAX_CHARACTERS = 50_000
+
+
+def check_mermaid(diagrams: Iterable[Diagram]) -> Iterator[Checked]:
+    """Yield what the parser says about each."""
+    try:
+        from merman import Merman
+    except (ImportError, OSError):  # it is not there, or its library does not fit this system
+        yield from (Checked(diagram=diagram, unknown=NO_MERMAN) for diagram in diagrams)
+        return
+    parser = Merman()
+    for diagram in diagrams:
+        try:
+            yield Checked(diagram=diagram, flaw=_find_flaw(parser, diagram))
+        except Exception as error:  # a fault of the parser says nothing about the diagram
+            yield Checked(diagram=diagram, unknown=f"merman: {type(error).__name__}: {error}")
+
+
+def _find_flaw(parser: Merman, diagram: Diagram) -> Flaw | None:
+    # Front matter has to be on the first line, for this parser.
+    text = diagram.text.lstrip("\n")
+    if len(text) > MAX_CHARACTERS:
+        return Flaw(f"it has more than {MAX_CHARACTERS:,} characters, which Mermaid does not draw", diagram.line)
+    first = diagram.line + len(diagram.text) - len(text)
+    if parser.validate(text, None).valid:
+        return None
+    return _explain(json.loads(parser.analyze_json(text, None)), first)
+
+
+def _explain(analysis: dict[str, list[dict[str, object]]], first: int) -> Flaw:
+    for row in analysis["diagnostics"]:
+        if row["severity"] == "error":
+            span = row.get("span")
+            line = span.get("line") if isinstance(span, dict) else None
+            return Flaw(" ".join(str(row["message"]).split()), first + (line - 1 if isinstance(line, int) else 0))
+    return Flaw("the parser refuses it, and does not say why", first)

@@ -12,6 +12,7 @@ from phase_gate.evidence.documents.diagrams import (
     WORDS,
     Checked,
     Diagram,
+    check_mermaid,
     find_in_file,
     find_on_page,
     is_c4,
@@ -154,8 +155,6 @@ class DocumentMeasurement:
             [diagram for diagram in diagrams if diagram.language == language] for language in ("Mermaid", "PlantUML")
         )
         if mermaid:
-            from phase_gate.evidence.documents.mermaid import check_mermaid
-
             yield from check_mermaid(mermaid)
         if plantuml:
             from phase_gate.evidence.documents.plantuml import check_plantuml

@@ -99,11 +99,9 @@ def take_front_matter(text: str) -> tuple[str, str | None]:
 # --- reading
 
 
-#: Wikis of Azure DevOps write diagrams so; elsewhere it is text.
-_COLONS = re.compile(r"^ {0,3}:::[ \t]*(mermaid)[ \t]*\n(.*?)(?:^ {0,3}:::[ \t]*$|\Z)", re.S | re.M)
-_LANGUAGE = re.compile(r"[\s{.]*([\w+-]*)")
 #: Options of a directive in MyST, in front of its content.
 _OPTIONS = re.compile(r"\A(?::[\w-]+:.*\n)+")
+_LANGUAGE = re.compile(r"[\s{.]*([\w+-]*)")
 _BREAKS = ("softbreak", "hardbreak")
 
 
@@ -113,15 +111,10 @@ def read_markdown(text: str) -> Page:
 
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     body, status = take_front_matter(text)
-    parser = MarkdownIt("commonmark").enable("table")
-    tokens = parser.parse(body)
     blocks: list[Block] = []
-    if _COLONS.search(body):
-        body, blocks = _take_colons(body, tokens)
-        tokens = parser.parse(body)
     pieces: list[Piece] = []
     level = 0
-    for token in tokens:
+    for token in MarkdownIt("commonmark").enable("table").parse(body):
         line = (token.map or [0])[0] + 1
         if token.type == "heading_open":
             level = int(token.tag[1:])
@@ -135,37 +128,16 @@ def read_markdown(text: str) -> Page:
             pieces.append(Piece(line=line, text=drop_comments(token.content)))
         elif token.type == "inline":
             pieces.append(Piece(line=line, text=_text(token), level=level))
-    return Page(pieces=tuple(pieces), blocks=tuple(sorted(blocks, key=lambda block: block.line)), status=status)
+    return Page(pieces=tuple(pieces), blocks=tuple(blocks), status=status)
 
 
 def _fence(token: Token, line: int) -> Block:
     found = _LANGUAGE.match(token.info)
     assert found is not None, "the pattern may be empty"
-    content, skipped = token.content, 0
-    if token.info.lstrip().startswith("{"):
-        options = _OPTIONS.match(content)
-        if options is not None:
-            content, skipped = content[options.end() :], options[0].count("\n")
-    return Block(line=line + 1 + skipped, language=found[1].lower(), text=content)
-
-
-def _take_colons(body: str, tokens: list[Token]) -> tuple[str, list[Block]]:
-    """Return the text without diagrams between colons, and these; what stands in a fence is an example."""
-    code = {
-        line for token in tokens if token.type in ("fence", "code_block") and token.map for line in range(*token.map)
-    }
-    blocks = []
-    line, counted = 0, 0
-
-    def take(found: re.Match[str]) -> str:
-        nonlocal line, counted
-        line, counted = line + body.count("\n", counted, found.start()), found.start()
-        if line in code:
-            return found[0]
-        blocks.append(Block(line=line + 2, language=found[1], text=found[2]))
-        return "\n" * found[0].count("\n")
-
-    return _COLONS.sub(take, body), blocks
+    options = _OPTIONS.match(token.content) if token.info.lstrip().startswith("{") else None
+    skipped = "" if options is None else options[0]
+    text = token.content.removeprefix(skipped)
+    return Block(line=line + 1 + skipped.count("\n"), language=found[1].lower(), text=text)
 
 
 def _text(token: Token) -> str:

@@ -5,19 +5,21 @@ One process for all diagrams of a folder; only if it complains, one for each, wh
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from phase_gate.evidence.documents.diagrams import Checked, Diagram, Flaw, has_end, has_start
+from phase_gate.evidence.process.run import run_process
 from phase_gate.values import Value
 
 MISSING = "PlantUML is not installed (put plantuml into PATH, or name its jar in PLANTUML_JAR)"
+#: Bytes of its answer.
+_KEPT = 1 << 20
 #: What it says where the diagram may be fine, and what it includes was not to be had.
 _ABOUT_INCLUDES = ("include", "cannot open url", "cannot find", "no such file")
 
@@ -66,43 +68,48 @@ def check_plantuml(
 def _check_folder(
     command: list[str], folder: Path, group: list[Diagram], deadline: float, environment: Mapping[str, str]
 ) -> Iterator[Checked]:
+    def ask(text: str) -> Answer:
+        return _ask(command, folder, text, max(0.1, deadline - time.monotonic()), environment)
+
     left = list(group)
     try:
-        if len(left) > 1 and _ask(command, folder, "\n".join(map(_whole, left)), deadline, environment).is_good:
+        if len(left) > 1 and ask("\n".join(map(_whole, left))).is_good:
             yield from (Checked(diagram=diagram) for diagram in left)
             return
         while left:
-            answer = _ask(command, folder, _whole(left[0]), deadline, environment)
+            answer = ask(_whole(left[0]))
             yield _read(left.pop(0), answer)
-    except (subprocess.TimeoutExpired, OSError) as error:
-        why = "it did not answer in time" if isinstance(error, subprocess.TimeoutExpired) else str(error)
-        yield from (Checked(diagram=diagram, unknown=f"PlantUML: {why}") for diagram in left)
+    except OSError as error:
+        yield from (Checked(diagram=diagram, unknown=f"PlantUML: {error}") for diagram in left)
 
 
 def _whole(diagram: Diagram) -> str:
     return diagram.text if has_start(diagram) else f"@startuml\n{diagram.text}\n@enduml"
 
 
-def _ask(command: list[str], folder: Path, text: str, deadline: float, environment: Mapping[str, str]) -> Answer:
-    # In the document's folder: what it includes is named from there.
-    with subprocess.Popen(
-        [*command, "-charset", "UTF-8", "-syntax"],
-        cwd=folder,
-        env=dict(environment),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
-        try:
-            said, _ = process.communicate(f"{text}\n".encode(), timeout=max(0.1, deadline - time.monotonic()))
-        except BaseException:
-            # With its children: the command may be a script that starts Java.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
-            raise
-    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
-    return Answer(code=process.returncode, lines=lines)
+def _ask(command: list[str], folder: Path, text: str, seconds: float, environment: Mapping[str, str]) -> Answer:
+    """Return what it says about a text. Raises OSError where it says nothing."""
+    with TemporaryDirectory() as kept:
+        given, log = Path(kept, "given.puml"), Path(kept, "said.txt")
+        given.write_text(f"{text}\n", encoding="utf-8")
+        ended = run_process(
+            [*command, "-charset", "UTF-8", "-syntax"],
+            shell=False,
+            cwd=folder,  # what a diagram includes is named from there
+            environment=environment,
+            timeout=seconds,
+            log=log,
+            limit=_KEPT,
+            stdin=given,
+            leaves_none=True,
+        )
+        if ended.interrupted_by:
+            signal.raise_signal(ended.interrupted_by)
+        if ended.code is None:
+            raise OSError(ended.problem or "it did not answer in time")
+        assert ended.stdout is not None, "it was asked for"
+        said = ended.stdout.read_text(encoding="utf-8", errors="replace")
+    return Answer(code=ended.code, lines=[line.strip() for line in said.splitlines() if line.strip()])
 
 
 def _read(diagram: Diagram, answer: Answer) -> Checked:
