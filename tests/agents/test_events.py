@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phase_gate.agents.events import describe_event
+from phase_gate.agents.endings import describe_event
 
 SHOWN: dict[str, tuple[dict[str, Any], str]] = {
     "claude-runs": (

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.agents.blocks import Blocks, Progress, progress_of
-from phase_gate.agents.stop import PATIENCE, Stop, decide_stop, decide_stop_in_doubt, limit_blocks
+from phase_gate.agents.hook import (
+    PATIENCE,
+    Blocks,
+    Progress,
+    Stop,
+    decide_stop,
+    decide_stop_in_doubt,
+    limit_blocks,
+    progress_of,
+)
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import OpenRun, RunSummary, State, Streak
 from phase_gate.values import replace

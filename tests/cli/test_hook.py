@@ -18,7 +18,7 @@ import jsonschema
 import pytest
 
 from phase_gate.agents.agent import AGENT_NAMES
-from phase_gate.agents.blocks import MOST_SESSIONS
+from phase_gate.agents.hook import MOST_SESSIONS
 from phase_gate.agents.install import TEXT
 from tests.cli.conftest import Begin, Desk
 from tests.support import CALC, FAILING_TESTS, Ran
@@ -402,32 +402,12 @@ GREEN_CALLS = {
     "code": (write("calc.py"), "allow"),
     "a-new-file": (write("more.py"), "allow"),
     "a-new-test-file": (write("test_more.py", "def test_x():\n    assert 1\n"), "allow"),
-    "a-new-test-beside-frozen-ones": (write("test_calc.py", NEW_TEST), "allow"),
-    "a-remark-in-a-test": (
-        edit("test_calc.py", "    from calc import sub", "    # see\n    from calc import sub"),
-        "allow",
-    ),
+    "a-new-test-beside-frozen-ones": (write("test_calc.py", NEW_TEST), "deny"),
     "a-frozen-test": (edit("test_calc.py", "== 1", "== 2"), "deny"),
-    "a-frozen-test-taken-out": (write("test_calc.py", FAILING_TESTS.partition("\n\n\n")[0]), "deny"),
-    "no-python-any-more": (write("test_calc.py", "def test_add(:\n"), "deny"),
-    "a-mark-on-a-test": (
-        edit("test_calc.py", "def test_add", "import pytest\n@pytest.mark.skip\ndef test_add"),
-        "deny",
-    ),
     "what-the-edit-leaves-is-not-known": (("NotebookEdit", {"notebook_path": "test_calc.py"}), "deny"),
     "several-edits": (
         ("MultiEdit", {"file_path": "test_calc.py", "edits": [{"old_string": "== 1", "new_string": "== 2"}]}),
         "deny",
-    ),
-    "several-edits-that-come-to-nothing": (
-        (
-            "MultiEdit",
-            {
-                "file_path": "test_calc.py",
-                "edits": [{"old_string": "== 1", "new_string": "== 2"}, {"old_string": "== 2", "new_string": "== 1"}],
-            },
-        ),
-        "allow",
     ),
     "a-list-of-files": (("editFiles", {"files": ["calc.py", "test_calc.py"]}), "deny"),
     "a-new-conftest": (write("conftest.py", "import pytest\n"), "deny"),
@@ -443,10 +423,6 @@ GREEN_CALLS = {
     "a-file-that-is-called-like-the-workflow": (write("tdd", "x\n"), "allow"),
     "pytest's-own-file": (write("pytest.ini", "[pytest]\naddopts = -x\n"), "deny"),
     "a-dependency": (edit("pyproject.toml", '"calc"', '"calc2"'), "allow"),
-    "an-option-of-pytest": (edit("pyproject.toml", '"-q"', '"-x"'), "deny"),
-    "an-option-by-a-shell": (shell("sed -i s/-q/-x/ pyproject.toml"), "ask"),
-    "another-section": (edit("tox.ini", "py", "py313"), "allow"),
-    "a-section-for-pytest": (edit("tox.ini", "[tox]", "[pytest]\naddopts = -x\n[tox]"), "deny"),
     "the-state": (write(".phase-gate/state.json", "{}"), "deny"),
     "a-signal-by-hand": (shell("echo 'exit_signal: true' > .phase-gate/exit-signal.yaml"), "deny"),
     "the-whole-state": (shell("rm -rf .phase-gate"), "deny"),
@@ -474,7 +450,9 @@ def test_the_way_back(begin: Begin, hook: Hook) -> None:
     tool, given = edit("test_calc.py", "== 1", "== 2")
     event = {"tool_name": tool, "tool_input": given, "cwd": str(desk.root)}
     document = hook(desk, "pre-tool", "--json", event=event).document
-    assert document["reason"] == "test_calc.py::test_sub is frozen, and would change (GREEN)"
+    assert document["reason"] == (
+        "test_calc.py is frozen: its tests were red before; new ones belong into another file (GREEN)"
+    )
     back = 'phase-gate rewind red --reason "..."'
     assert document["next_command"] == 'phase-gate signal --test-wrong --reason "..."'
     assert document["next_hint"] == f"if it is wrong; then stop: a person goes back with: {back}"
@@ -490,7 +468,7 @@ ANSWERS = {
     "a-test": (edit("test_calc.py", "== 1", "== 2"), "test-wrong"),
     "what-tests-use": (write("conftest.py", "import pytest\n"), "test-wrong"),
     "the-rules": (write("phase-gate.yaml", "workflow: tdd\n"), "blocked"),
-    "options": (edit("pyproject.toml", '"-q"', '"-x"'), "blocked"),
+    "options": (write("pytest.ini", "[pytest]\naddopts = -x\n"), "blocked"),
 }
 
 
@@ -568,7 +546,7 @@ def test_a_tool_call_that_can_not_be_read_is_denied(begin: Begin, hook: Hook) ->
 
 def test_a_fault_of_ours_denies(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green")
-    monkeypatch.setattr("phase_gate.agents.write_rules.decide_writes", lambda *given: 1 / 0)
+    monkeypatch.setattr("phase_gate.agents.hook.decide_writes", lambda *given: 1 / 0)
     verdict, reason = use(desk, hook, "Write", file_path="calc.py", content="")
     assert verdict == "deny"
     assert "ZeroDivisionError" in reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phase_gate.agents.endings import Sign
-from phase_gate.agents.stop import HookAnswer, Stop
+from phase_gate.agents.hook import HookAnswer, Stop
 from phase_gate.values import Value, field
 
 TYPE_CHECKING = False

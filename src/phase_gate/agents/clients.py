@@ -10,7 +10,7 @@ from json import loads
 
 from phase_gate.agents.agent import Agent, Document, Output, ToolCall, answer_tool, log, read_tool, say, text_of
 from phase_gate.agents.endings import Kind, Sign
-from phase_gate.agents.stop import HookAnswer, Stop
+from phase_gate.agents.hook import HookAnswer, Stop
 from phase_gate.values import replace
 
 #: Seconds; some wait ten minutes by default, and an answer takes a fraction of a second.

@@ -12,8 +12,20 @@ from json import loads
 from pathlib import Path
 
 from phase_gate.agents.agent import AGENT_NAMES, load_agent, recognise
-from phase_gate.agents.blocks import NO_PROGRESS, Blocks, Progress, block_file, count_block, progress_of
-from phase_gate.agents.stop import ALLOW, HookAnswer, Stop, decide_stop, decide_stop_in_doubt, limit_blocks
+from phase_gate.agents.hook import (
+    ALLOW,
+    NO_PROGRESS,
+    Blocks,
+    HookAnswer,
+    Progress,
+    Stop,
+    block_file,
+    count_block,
+    decide_stop,
+    decide_stop_in_doubt,
+    limit_blocks,
+    progress_of,
+)
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import read_input, render_json, say
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
@@ -31,7 +43,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.agents.agent import Agent, Document, ToolCall
-    from phase_gate.agents.write_rules import WriteContext
+    from phase_gate.agents.hook import WriteContext
     from phase_gate.task import Task
 
 #: Where agents say which folder they were started in: the one that they are in now may be any.
@@ -192,8 +204,8 @@ def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer
 
 
 def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
+    from phase_gate.agents.hook import WriteContext, decide_writes, decide_writes_in_doubt
     from phase_gate.agents.tools import find_file_writes
-    from phase_gate.agents.write_rules import WriteContext, decide_writes, decide_writes_in_doubt
 
     try:
         project = _find_project(call, event)
@@ -207,7 +219,7 @@ def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
 
 
 def _scene(call: Call, project: Project) -> WriteContext:
-    from phase_gate.agents.write_rules import WriteContext
+    from phase_gate.agents.hook import WriteContext
     from phase_gate.storage.root import relative_id
     from phase_gate.workflow.settings import FILE_NAME
 

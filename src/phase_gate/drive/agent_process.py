@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from phase_gate.agents.endings import Ending, classify
-from phase_gate.agents.events import describe_event
+from phase_gate.agents.endings import Ending, classify, describe_event
 from phase_gate.drive.clients import Client
 from phase_gate.evidence.process.run import How, run_process
 from phase_gate.evidence.process.tree import Interrupts

@@ -9,8 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from phase_gate.agents.agent import AGENT_NAMES, load_agent
-from phase_gate.agents.endings import ANY_PROGRAM, Sign
-from phase_gate.agents.events import describe_event
+from phase_gate.agents.endings import ANY_PROGRAM, Sign, describe_event
 from phase_gate.claims.text import read_transcript
 from phase_gate.errors import UsageError
 from phase_gate.project import STORE_VARIABLE, Project
