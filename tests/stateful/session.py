@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class Session:
 
     def __init__(self, server: WarmServer) -> None:
         self._server = server
-        self._folder = Path(tempfile.mkdtemp(prefix="phase-gate-walk-")).resolve()
+        self._folder = Path(tempfile.mkdtemp(prefix="phase-gate-session-")).resolve()
         self.root = self._folder / "project"
         self.root.mkdir()
         self.typed: list[Typed] = []
@@ -154,8 +155,14 @@ class Session:
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+        self.touch(name)
         self.typed.append(Typed(line=f"cat > {name} <<'EOF'\n{text}EOF", prompt=self.prompt))
         return True
+
+    def touch(self, name: str) -> None:
+        """Let a file be as young as the session's clock says."""
+        now = time.time() + self.later
+        os.utime(self.root / name, (now, now))
 
     def remove(self, name: str) -> bool:
         path = self.root / name

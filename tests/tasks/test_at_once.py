@@ -1,6 +1,4 @@
-"""The verification gate under fire: killed between two steps, two reviewers at once, an edit beside a verdict, and
-a thousand tasks. All points of the kills run with `python -m tests.faults --only verification`.
-"""
+"""Verify tasks under fire: a run that is killed, two reviewers at once, an edit beside a verdict, a thousand tasks."""
 
 from __future__ import annotations
 
@@ -9,12 +7,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.conformance.verifying import RIGHT, TASK, Gate, python
-from tests.faults.verifications import STEPS, Walk
 from tests.support import Sample
 
 pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="there is no fork"), pytest.mark.sampled(4)]
@@ -25,23 +21,6 @@ COMMAND = (sys.executable, "-m", "phase_gate.cli")
 @pytest.fixture
 def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
     return Gate(sample, monkeypatch)
-
-
-@pytest.mark.parametrize(
-    ("index", "step", "first"),
-    [(0, 999, 120), (1, 999, 70), (2, 999, 100), (3, 999, 60), (4, 999, 50)],
-    ids=[name for name, _, _ in STEPS],
-)
-def test_a_step_that_is_killed_is_done_or_not_and_the_task_comes_to_its_end(
-    tmp_path: Path, index: int, step: int, first: int
-) -> None:
-    walk = Walk(tmp_path)
-    try:
-        killed = walk.kill_during(index, step=step, first=first)
-    finally:
-        walk.close()
-    assert killed.problems == ()
-    assert killed.visited > 0
 
 
 def test_a_verify_run_that_is_killed_is_recorded_as_interrupted_by_the_next_command(gate: Gate) -> None:
