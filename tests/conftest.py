@@ -26,8 +26,8 @@ import yaml  # noqa: F401
 from phase_gate import bound
 from phase_gate.evidence import gathering
 from phase_gate.workflow.settings import ProofSettings
-from tests.integrity.bench import ProvingBench, Workbench
-from tests.support import Sample
+from tests.integrity.stage import Stage
+from tests.support import Project
 from tests.sweeps import IS_WHOLE, keep_sample
 from tests.warm import WITH_PROOF, WITHOUT_EXTRAS, WarmServer
 
@@ -152,27 +152,38 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
 
 
 @pytest.fixture(scope="session")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
-    """A bench with an honest RED, one a process that runs tests: making it takes a second, copying it nothing."""
-    with contextlib.closing(Workbench(tmp_path_factory.mktemp("bench"))) as bench:
-        yield bench
-
-
-@pytest.fixture(scope="session")
-def proving_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProvingBench]:
-    """The same with proofs."""
-    with contextlib.closing(ProvingBench(tmp_path_factory.mktemp("proving-bench"))) as bench:
-        yield bench
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Where scenarios of the corpus are played; what leads to RED is played once, and copied."""
+    with contextlib.closing(Stage(tmp_path_factory.mktemp("stage"))) as stage:
+        yield stage
 
 
 @pytest.fixture
-def sample(
+def project(
     pytester: pytest.Pytester,
     clean_environment: pytest.MonkeyPatch,
     home: Path,
     children: Callable[[], WarmServer],
-) -> Sample:
+) -> Project:
     """An empty project."""
     # pytester makes the project itself the home folder, and then no subfolder of it would find the project.
     clean_environment.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(home))
-    return Sample(pytester, clean_environment, children)
+    return Project(pytester, clean_environment, children)
+
+
+@pytest.fixture
+def sample(project: Project) -> Project:
+    """The name until all tests use the other one."""
+    return project
+
+
+@pytest.fixture
+def red_project(project: Project) -> Project:
+    """An honest RED, exited: two failing tests for a calculator. Copied, not played."""
+    return project.red()
+
+
+@pytest.fixture
+def green_project(project: Project) -> Project:
+    """An honest GREEN with a streak of 2, not exited. Copied, not played."""
+    return project.green()

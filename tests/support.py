@@ -1,14 +1,21 @@
-"""A small project that tests drive with real runs of the plugin and the command."""
+"""One small project that tests drive with real runs of the plugin and the command: `Project`, in pytester's words.
+
+Starting states that many tests have in common (`red`, `green`) are made once, and copied from then on.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import importlib
+import io
 import json
 import os
 import pkgutil
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -44,23 +51,35 @@ def is_plain(environment: Mapping[str, str]) -> bool:
 OURS = ("-p", "phase_gate.plugin", "-p", "no:cacheprovider")
 
 
-#: What came of first runs, by their words, variables and files: folders that are copied.
+#: Projects at a starting state, by what led there: folders that are copied.
 _BEGUN: dict[tuple[object, ...], Path] = {}
 _TELLING = ("CI", "GITHUB_", "GITLAB_", "PHASE_GATE_", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
 
 class Ran(Value):
-    """How a command ended."""
+    """How a run or a command ended."""
 
     code: int
     out: str
     err: str = ""
+    #: Where it was.
+    root: Path | None = None
 
     @property
     def document(self) -> Any:
         document = json.loads(self.out)
         assert find_untypable(document) == []
         return document
+
+    def assert_gate(self, *unmet: str, code: int | None = None) -> None:
+        """Gate 1 of this project is closed by these guards and clauses, or open if none is named, by its record."""
+        assert self.root is not None
+        document = call(self.root, "status", "--json").document
+        verdict = document["evaluation"]
+        assert verdict["phase"] == document["phase"], document
+        assert find_unmet(verdict) >= {*unmet}, self.out
+        assert verdict["gate_1"]["satisfied"] is not bool(unmet), self.out
+        assert code in (None, self.code), self.out
 
     def has(self, *texts: str) -> bool:
         """Tell whether all of these stand in the output; shows the output if not."""
@@ -69,7 +88,24 @@ class Ran(Value):
         return True
 
 
-class Sample:
+def find_unmet(verdict: Any) -> set[str]:
+    """Return the guards and clauses that keep Gate 1 closed."""
+    gate = verdict["gate_1"]
+    guards = {guard["name"] for guard in gate["guards"] if guard["met"] is not True and not guard["waived"]}
+    return guards | {clause["text"] for clause in gate["clauses"] if clause["met"] is not True}
+
+
+def call(root: Path, *arguments: str) -> Ran:
+    """Call the command in this process: without the time that a process takes."""
+    from phase_gate.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(arguments)
+    return Ran(code=code, out=out.getvalue(), err=err.getvalue(), root=root)
+
+
+class Project:
     """A project in a temporary folder.
 
     :param children: gives the warm server that runs pytest and the command in processes of their own.
@@ -82,7 +118,19 @@ class Sample:
         self.root: Path = pytester.path
         self._children = children
 
-    def write(self, files: Mapping[str, str] | None = None, /, **modules: str) -> Sample:
+    def at(self, root: Path) -> Project:
+        """Return the same in another folder, where only processes run."""
+        other = copy.copy(self)
+        other.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        return other
+
+    @property
+    def state(self) -> Path:
+        """The state folder."""
+        return self.root / ".phase-gate"
+
+    def write(self, files: Mapping[str, str] | None = None, /, **modules: str) -> Project:
         """Write files by path, or modules by name (`calc="..."` is calc.py)."""
         for name, text in {**(files or {}), **{f"{name}.py": text for name, text in modules.items()}}.items():
             path = self.root / name
@@ -94,16 +142,19 @@ class Sample:
         for name in names:
             (self.root / name).unlink()
 
-    def pytest(self, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran:
+    def run(self, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran:
         """Run pytest in this process: fast, and the plugin is the one under test."""
         chosen = [word for name in plugins for word in ("-p", name)]
         result = self.pytester.runpytest_inprocess(*OURS, *chosen, *arguments)
-        return Ran(code=int(result.ret), out=result.stdout.str(), err=result.stderr.str())
+        return Ran(code=int(result.ret), out=result.stdout.str(), err=result.stderr.str(), root=self.root)
 
-    def pytest_process(self, *arguments: str, plugins: tuple[str, ...] = (), **environment: str) -> Ran:
+    def run_process(self, *arguments: str, plugins: tuple[str, ...] = (), **environment: str) -> Ran:
         """Run pytest in a process of its own: for workers, crashes, signals and exit codes."""
         chosen = [word for name in plugins for word in ("-p", name)]
         return self._module("pytest", *OURS, *chosen, *arguments, **environment)
+
+    #: Their names until all tests use the others.
+    pytest, pytest_process = run, run_process
 
     def gate(self, *arguments: str, **environment: str) -> Ran:
         """Run the command in a process of its own."""
@@ -114,7 +165,11 @@ class Sample:
         if any(name.startswith("PYTHON") for name in environment) or not is_plain(os.environ):
             return self.process(sys.executable, "-m", *words, **environment)
         code, out, err = self._children().run(self.root, words, {**os.environ, **environment})
-        return Ran(code=code, out=out, err=err)
+        return Ran(code=code, out=out, err=err, root=self.root)
+
+    def call(self, *arguments: str) -> Ran:
+        """Call the command in this process."""
+        return call(self.root, *arguments)
 
     def process(self, *command: str, **environment: str) -> Ran:
         done = subprocess.run(
@@ -126,7 +181,7 @@ class Sample:
             timeout=120,
             check=False,
         )
-        return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
+        return Ran(code=done.returncode, out=done.stdout, err=done.stderr, root=self.root)
 
     def git(self, *arguments: str) -> str:
         done = self.process("git", "-c", "user.name=dev", "-c", "user.email=dev@example.org", *arguments)
@@ -150,42 +205,59 @@ class Sample:
     def report(self, name: str = "verdict.json") -> Any:
         return json.loads((self.root / name).read_text(encoding="utf-8"))
 
-    # --- stories that many tests begin with ----------------------------------------------------------------------
+    # --- starting states
 
-    def red(self) -> Sample:
+    def red(self) -> Project:
         """An honest RED, exited: two failing tests for a calculator."""
         self.write(test_calc=FAILING_TESTS)
-        assert self.pytest("--phase=red").code == 0
-        assert self.gate("signal", "--reason", "both fail").code == 0
-        return self
+        return self._begin(self._make_red, "red")
 
-    def begin_with(self, *words: str) -> Sample:
-        """Run pytest for the first time in this project; copy what came of it where the same files have been run so.
+    def green(self) -> Project:
+        """An honest GREEN with a streak of 2, not exited."""
+        self.write(test_calc=FAILING_TESTS)
+        return self._begin(self._make_green, "green")
+
+    def begin_with(self, *words: str) -> Project:
+        """Run pytest for the first time in this project."""
+
+        def run() -> None:
+            assert self.pytest(*words).code == 0
+
+        return self._begin(run, *words)
+
+    def _make_red(self) -> None:
+        assert self.pytest("--phase=red").code == 0
+        assert self.call("signal", "--reason", "both fail").code == 0
+
+    def _make_green(self) -> None:
+        self._make_red()
+        self.write(calc=CALC)
+        assert self.pytest("--phase=green").code == 10
+        assert self.pytest("--phase=green").code == 0
+
+    def _begin(self, make: Callable[[], None], *name: str) -> Project:
+        """Make a starting state, or copy it where the same files have led to it before.
 
         Nothing that is stored names the folder. What the user's state directory remembers does, so it begins after it.
         """
-        state, kept = self.root / ".phase-gate", self.root.parent / f"begun-{len(_BEGUN)}"
-        files = {path: path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}
+        files = {str(path.relative_to(self.root)): path.read_bytes() for path in self._files()}
         told = tuple((name, os.environ[name]) for name in sorted(os.environ) if name.startswith(_TELLING))
-        key = (words, told, gathering.PROVER, *((str(path.relative_to(self.root)), files[path]) for path in files))
+        key = (*name, told, gathering.PROVER, *files.items())
         if key in _BEGUN:
-            shutil.copytree(_BEGUN[key], state)
+            shutil.copytree(_BEGUN[key], self.root, symlinks=True, dirs_exist_ok=True)
             return self
-        assert not state.exists()
-        assert self.pytest(*words).code == 0
-        assert {path for path in self.root.rglob("*") if path.is_file() and state not in path.parents} == files.keys()
-        shutil.copytree(state, kept)
+        make()
+        kept = Path(tempfile.mkdtemp(prefix="begun-", dir=self.root.parent))
+        _BEGUN[key] = Path(shutil.copytree(self.root, kept / "project", symlinks=True))
         shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
-        _BEGUN[key] = kept
         return self
 
-    def green(self) -> Sample:
-        """An honest GREEN with a streak of 2, not exited."""
-        self.red().write(calc=CALC)
-        assert self.pytest("--phase=green").code == 10
-        assert self.pytest("--phase=green").code == 0
-        return self
+    def _files(self) -> list[Path]:
+        return [path for path in sorted(self.root.rglob("*")) if path.is_file() and not path.is_symlink()]
 
+
+#: The name until all tests use the other one.
+Sample = Project
 
 FAILING_TESTS = """\
 def test_add():

@@ -1,7 +1,8 @@
 """Tables that are too long for every run: a sample of them in the suite, all of them with `tox -e sweeps`.
 
 `@pytest.mark.sampled(n)`, at a test or for its module, keeps every nth row of a table; `@pytest.mark.sweep` leaves a
-long test out. A row that is the first to show a clause (`criterion`) or a false green (`cheats`) is kept as well.
+long test out. A row that is the first to show a clause (`criterion`), a false green (`cheats`) or who
+refuses it (`shows`) is kept as well.
 What is named by its id runs in any case.
 """
 
@@ -17,7 +18,7 @@ IS_WHOLE = "EVERY_ROW" in os.environ
 
 #: A mark that says what a test shows, and one of its arguments.
 Shown = tuple[str, object]
-SHOWING = ("criterion", "cheats")
+SHOWING = ("criterion", "cheats", "shows")
 
 #: The tests that are left, before others choose among them.
 KEPT = pytest.StashKey[tuple[pytest.Item, ...]]()

@@ -10,15 +10,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from fnmatch import fnmatch
 from pathlib import Path
 
 from bench.honesty import results as recorded
-from bench.honesty.case import DONE, Case, check_set, load_cases
 from bench.honesty.environments import Environments, versions
 from bench.honesty.gates import Gate, load_gates
 from bench.honesty.page import list_passed, put_into_page, render
-from bench.honesty.play import Answer, play
+from bench.honesty.play import DONE, NOT_DONE, Answer, play
 from bench.honesty.results import RECORDED, Results
+from tests.scenarios import Scenario, find_problems, load_scenarios
 
 #: For the interpreter that runs this: it may have plugins that no gate is about.
 _NO_PLUGINS = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
@@ -42,7 +43,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if options.page:
         put_into_page(recorded.read(options.json or RECORDED))
         return 0
-    cases = load_cases(options.only)
+    cases = [case for case in load_cases() if fnmatch(case.name, options.only)]
     if not cases:
         parser.error(f"no case is called {options.only}")
     gates = _choose(parser, options.gates)
@@ -56,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
         )
         results = _begin(gates, pythons, options.json)
         wrong = play_all(cases, gates, pythons, results, options, show=print)
-    problems = [*wrong, *(check_set(load_cases()) if options.only == "*" else ())]
+    problems = [*wrong, *(find_problems(load_scenarios().values(), rows=range(1, 53)) if options.only == "*" else ())]
     if not options.labels:
         results.keep(case.name for case in load_cases())
         if options.json:
@@ -68,6 +69,16 @@ def main(words: Sequence[str] | None = None) -> int:
     for problem in problems:
         print(f"wrong: {problem}", file=sys.stderr)
     return 1 if problems else 0
+
+
+def load_cases() -> list[Scenario]:
+    """Return the scenarios with a story, which any gate can be asked about, in order of their kinds."""
+    found = [each for each in load_scenarios().values() if each.story]
+    return sorted(found, key=lambda case: (case.row or 99, case.name))
+
+
+def expected(case: Scenario) -> str:
+    return NOT_DONE if case.is_cheat else DONE
 
 
 def _choose(parser: argparse.ArgumentParser, names: str) -> list[Gate]:
@@ -96,7 +107,7 @@ def _begin(gates: Sequence[Gate], pythons: Mapping[str, str], path: Path | None)
 
 
 def play_all(
-    cases: Sequence[Case],
+    cases: Sequence[Scenario],
     gates: Sequence[Gate],
     pythons: Mapping[str, str],
     results: Results,
@@ -130,9 +141,9 @@ def play_all(
                 recorded.write(results, options.json)
             if is_contradicted(case, answer):
                 wrong.append(_contradicted(case))
-            is_mistaken = answer.answer != case.expect
+            is_mistaken = answer.answer != expected(case)
             if not options.labels and (options.say or is_mistaken):
-                show(f"[{number}/{len(waiting)}] {gate.name}: {case.name}: {answer.answer}, expected {case.expect}")
+                show(f"[{number}/{len(waiting)}] {gate.name}: {case.name}: {answer.answer}, expected {expected(case)}")
             if options.say and is_mistaken:
                 show("\n".join(answer.said))
     return sorted(wrong)
@@ -143,11 +154,11 @@ def environment_here(gate: Gate) -> dict[str, str]:
     return {_NO_PLUGINS: "1", "PYTEST_PLUGINS": ",".join((*_PLUGINS_OF_CASES, *gate.plugins))}
 
 
-def is_contradicted(case: Case, answer: Answer) -> bool:
+def is_contradicted(case: Scenario, answer: Answer) -> bool:
     """Say whether the tests of RED tell another story than the label."""
-    return answer.is_right is not None and answer.is_right != (case.expect == DONE)
+    return answer.is_right is not None and answer.is_right is case.is_cheat
 
 
-def _contradicted(case: Case) -> str:
-    how = "pass" if case.expect != DONE else "do not pass"
-    return f"{case.name}: expect is {case.expect!r}, but the tests of RED {how} with the code as it is in the end"
+def _contradicted(case: Scenario) -> str:
+    label, how = ("a cheat", "pass") if case.is_cheat else ("honest", "do not pass")
+    return f"{case.name}: it is {label}, but the tests of RED {how} with the code as it is in the end"

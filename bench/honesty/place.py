@@ -14,8 +14,6 @@ from pathlib import Path
 
 #: Of this machine's own settings, what no run may see.
 _DROPPED = ("PHASE_GATE_", "PYTEST_", "PYTHON", "PYENV_", "GITHUB_", "CI", "COV_", "COVERAGE_", "VIRTUAL_ENV", "TOX_")
-#: Of each process that is written down, the last characters.
-_TAIL = 3000
 
 
 class OutOfTimeError(Exception):
@@ -24,6 +22,9 @@ class OutOfTimeError(Exception):
 
 class Place:
     """One project on its way. Every process is started in its root, in a session of its own."""
+
+    #: Of what each process said, the last characters.
+    tail = 3000
 
     def __init__(self, folder: Path, python: str, *, seconds: float, environment: Mapping[str, str]) -> None:
         self.root = folder / "project"
@@ -97,7 +98,7 @@ class Place:
         process.returncode = code = os.waitstatus_to_exitcode(status)
         _kill(process.pid)  # children that were left behind
         self.spent += usage.ru_utime + usage.ru_stime
-        said = self._output.read_text(encoding="utf-8", errors="replace")[-_TAIL:]
+        said = self._output.read_text(encoding="utf-8", errors="replace")[-self.tail :]
         self.said.append(f"$ {' '.join(words)[:300]}\n{said}\n[{code}]")
         if is_late.is_set():
             raise OutOfTimeError

@@ -7,18 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bench.honesty.case import DONE, HERE, Case
-from bench.honesty.play import NO_ANSWER, Answer
+from bench.honesty.play import DONE, NO_ANSWER, Answer
+from tests.scenarios import Scenario
 
 #: Those of the last whole run.
-RECORDED = HERE / "results.json"
+RECORDED = Path(__file__).with_suffix(".json")
 
 
 @dataclass(kw_only=True)
 class Outcome:
     """One case under all gates."""
 
-    title: str
     row: int
     is_cheat: bool
     #: What says so: tests, or a rule.
@@ -37,9 +36,9 @@ class Results:
     versions: dict[str, dict[str, str]]
     cases: dict[str, Outcome] = field(default_factory=dict)
 
-    def add(self, case: Case, answer: Answer) -> None:
+    def add(self, case: Scenario, answer: Answer) -> None:
         label = "a rule" if case.truth.rule else "tests"
-        outcome = Outcome(title=case.title, row=case.row, is_cheat=case.is_cheat, label=label)
+        outcome = Outcome(row=case.row, is_cheat=case.is_cheat, label=label)
         kept = self.cases.setdefault(case.name, outcome)
         kept.answers[answer.gate] = answer.answer
         kept.seconds[answer.gate] = round(answer.seconds, 2)
@@ -82,7 +81,11 @@ class Results:
 
 
 def write(results: Results, path: Path) -> None:
-    path.write_text(json.dumps(asdict(results), indent=1) + "\n", encoding="utf-8")
+    """Keep them, with a line a case."""
+    found = asdict(results)
+    cases = [f"{json.dumps(name)}: {json.dumps(case)}" for name, case in found.pop("cases").items()]
+    head = json.dumps(found, indent=1).removesuffix("\n}")
+    path.write_text(f'{head},\n "cases": {{\n' + ",\n".join(cases) + "\n}}\n", encoding="utf-8")
 
 
 def read(path: Path = RECORDED) -> Results:

@@ -7,8 +7,10 @@ import sys
 import pytest
 
 from tests.cli.conftest import Begin, Desk
-from tests.integrity.cheats_documents import CONTEXT, DECISION, GOOD, USAGE
+from tests.scenarios import load_projects
 
+GOOD: dict[str, str] = load_projects()["documents"]["good"]
+USAGE, CONTEXT, DECISION = GOOD.values()
 WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 
 

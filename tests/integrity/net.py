@@ -1,19 +1,16 @@
 """The net under the guards: which of them refuse each scenario, and what is left with fewer of them.
 
-`python -m tests.integrity.net` plays the integrity, proof and honesty tables and writes `net.txt`, a line a scenario:
+The corpus (`tests/scenarios`) says who refuses a scenario with every guard in force and proofs, as every user has it.
+`python -m tests.integrity.net` plays it, tells where it is judged otherwise, and keeps a line a cheat in `net.txt`:
 
-- `all`: every guard, clause and error that refuses it; `opens` if nothing does. A proof is made, as for every user;
 - `proof`: what still refuses it with only `complete-run` and `targets-proven` of the guards;
 - `proof, no streak`: the same without the clause about green runs in a row, where that one alone still refuses it: a
   run with an odd outcome does not extend the streak, and so the proof is not asked;
-- `without GUARD`: where one guard alone refuses it, what comes of it without that one.
+- `without GUARD`: where one guard alone refuses it, what comes of it without that one;
+- `before`: who refused it at commit c19a020a, before the product was cut down, where that was another. `--compare`
+  tells, without playing anything, what was lost and gained since.
 
-A change of the product that loses a refusal shows in the difference of that file. `net-before.txt` is the same table
-as it was at commit c19a020a, before the product was cut down; this tells what was lost and gained since, by scenario:
-
-    python -m tests.integrity.net --compare tests/integrity/net-before.txt
-
-Where one of the tables was played with `--short`, only what both of them know is compared.
+A change of the product that loses a refusal shows in the difference of that file, or against the corpus.
 """
 
 from __future__ import annotations
@@ -26,14 +23,17 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
 from phase_gate.config.files import load_shipped_guards
-from tests.integrity.scenarios import LIMIT, OPENS, STREAK, Stage, play_scenario, scenarios
-from tests.warm import WITH_PROOF, WITHOUT_EXTRAS
+from tests.integrity.stage import LIMIT, NOT_TRIED, OPENS, STREAK, Played, Stage
+from tests.scenarios import Scenario, load_scenarios, with_workers
+from tests.warm import WITH_PROOF
 
 FILE = Path(__file__).with_suffix(".txt")
+BEFORE = "before"
 #: The guards that stay in the second play.
 KEPT = frozenset({"complete-run", "targets-proven"})
 #: What would change an inner run.
@@ -43,32 +43,37 @@ _FOREIGN = ("CI", "COVERAGE_", "COV_", "GITHUB_", "GITLAB_", "PHASE_GATE_", "PYT
 Entry = Mapping[str, frozenset[str]]
 
 
-def try_scenario(name: str, stage: Stage, entry: Entry, *, is_short: bool = False) -> Entry:
-    """Play what is left to play of a scenario: with all guards, with few, and without the only one that refuses it."""
-    while left := next_play(entry, is_short=is_short):
-        mode, without = left
-        entry = {**entry, mode: play_scenario(name, stage, without=without)}
-    return entry
+@cache
+def all_scenarios() -> dict[str, Scenario]:
+    """Return the corpus, and once more what is played with workers as well."""
+    found = load_scenarios()
+    doubled = (with_workers(each) for each in found.values() if each.refused_with_workers is not None)
+    return {**found, **{each.name: each for each in doubled}}
 
 
-def next_play(entry: Entry, *, is_short: bool = False) -> tuple[str, frozenset[str]] | None:
-    """Return what is played next, with the guards that are out then.
+def try_scenario(scenario: Scenario, stage: Stage, entry: Entry, *, is_short: bool = False) -> tuple[Entry, Played]:
+    """Play a scenario with all guards, and what is left to play with fewer; return its line and the first play."""
+    played = stage.play(scenario)
+    while not is_short and (left := next_play(played.refused_by, entry)):
+        mode, lacking = left
+        found = stage.play(scenario, lacking).refused_by
+        entry = {**entry, mode: NOT_TRIED if stage.is_cold else found}
+    return entry, played
 
-    :param is_short: only with all guards.
-    """
+
+def next_play(refused_by: frozenset[str], entry: Entry) -> tuple[str, frozenset[str]] | None:
+    """Return what is played next, with the guards that are out then."""
+    if refused_by == OPENS:
+        return None
     shipped = frozenset(load_shipped_guards())
     few = shipped - KEPT
-    if "all" not in entry:
-        return "all", OPENS
-    if is_short or entry["all"] == OPENS:
-        return None
     if "proof" not in entry:
         return "proof", few
     if entry["proof"] == {STREAK} and "proof, no streak" not in entry:
         return "proof, no streak", few | {STREAK}
-    alone = f"without {min(entry['all'])}"
-    if len(entry["all"]) == 1 and entry["all"] <= shipped and alone not in entry:
-        return alone, entry["all"]
+    alone = f"without {min(refused_by)}"
+    if len(refused_by) == 1 and refused_by <= shipped and alone not in entry:
+        return alone, refused_by
     return None
 
 
@@ -76,7 +81,7 @@ def next_play(entry: Entry, *, is_short: bool = False) -> tuple[str, frozenset[s
 
 
 def render(entries: Mapping[str, Entry]) -> str:
-    return "".join(f"{render_line(name, entries[name])}\n" for name in sorted(entries))
+    return "".join(f"{render_line(name, entries[name])}\n" for name in sorted(entries) if entries[name])
 
 
 def render_line(name: str, entry: Entry) -> str:
@@ -93,17 +98,15 @@ def _parse_line(line: str) -> tuple[str, Entry]:
     return name, {mode: frozenset(found.split("; ")) if found != "opens" else OPENS for mode, found in pairs}
 
 
-def compare(before: Mapping[str, Entry], now: Mapping[str, Entry]) -> Iterator[str]:
-    """Yield a line for each scenario that is judged by other guards or clauses than before, where both tables know."""
-    for name in sorted({*before, *now}):
-        if name not in now or name not in before:
-            yield f"{name}: {'gone' if name in before else 'new'}"
-            continue
-        for mode in sorted(before[name].keys() & now[name].keys()):
-            was, has = before[name][mode], now[name][mode]
-            if was != has:
-                told = [f"lost {each}" for each in sorted(was - has)] + [f"gained {each}" for each in sorted(has - was)]
-                yield f"{name}: {mode}: {', '.join(told)}{'' if has else ': OPENS'}"
+def read() -> dict[str, Entry]:
+    return parse(FILE.read_text(encoding="utf-8"))
+
+
+def compare(name: str, was: frozenset[str], has: frozenset[str]) -> Iterator[str]:
+    """Yield a line about a scenario that is judged by other guards or clauses than before."""
+    if was != has:
+        told = [f"lost {each}" for each in sorted(was - has)] + [f"gained {each}" for each in sorted(has - was)]
+        yield f"{name}: {', '.join(told)}{'' if has else ': OPENS'}"
 
 
 # --- the command
@@ -111,41 +114,45 @@ def compare(before: Mapping[str, Entry], now: Mapping[str, Entry]) -> Iterator[s
 
 def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.integrity.net")
-    parser.add_argument(
-        "--only", default="", metavar="PATTERN", help="scenarios in whose line of the table it is found"
-    )
+    parser.add_argument("--only", default="", metavar="PATTERN", help="scenarios in whose name or line it is found")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of them")
     parser.add_argument("--jobs", type=int, default=2, help="scenarios that are played at a time")
     parser.add_argument("--short", action="store_true", help="only with all guards, which takes a third of the time")
-    parser.add_argument("--resume", action="store_true", help="leave out what the table has already")
-    parser.add_argument("--table", type=Path, default=FILE, metavar="FILE", help="default: %(default)s")
-    parser.add_argument("--compare", type=Path, metavar="FILE", help="play nothing; tell how the table differs from it")
+    parser.add_argument("--compare", action="store_true", help="play nothing; tell what was lost and gained")
     options = parser.parse_args(words)
-    entries = parse(options.table.read_text(encoding="utf-8")) if options.table.exists() else {}
+    entries, known = read(), all_scenarios()
     if options.compare:
-        differences = [*compare(parse(options.compare.read_text(encoding="utf-8")), entries)]
-        print(*differences, sep="\n")
-        return 1 if differences else 0
-    known = scenarios()
-    lines = {name: render_line(name, entries.get(name, {})) for name in sorted(known)}
+        for name, entry in entries.items():
+            if BEFORE in entry:
+                print(*compare(name, entry[BEFORE], known[name].refused_by), sep="\n")
+        return 0
+    lines = {name: f"{render_line(name, entries.get(name, {}))} {known[name].refused_by}" for name in known}
     chosen = [name for name, line in lines.items() if re.search(options.only, line)][:: options.every]
     entries = {name: entry for name, entry in entries.items() if name in known}
-    begun = {name: entries.get(name, {}) if options.resume else {} for name in chosen}
+    differences = []
     with (
         tempfile.TemporaryDirectory(prefix="net-") as folder,
         ProcessPoolExecutor(options.jobs, initializer=_begin, initargs=(Path(folder),)) as pool,
     ):
-        waiting = [
-            pool.submit(_try_named, name, entry, options.short)
-            for name, entry in begun.items()
-            if next_play(entry, is_short=options.short)
-        ]
+        begun = {
+            name: {mode: found for mode, found in entries.get(name, {}).items() if mode == BEFORE} for name in chosen
+        }
+        waiting = [pool.submit(_try_named, name, begun[name], options.short) for name in chosen]
         for number, done in enumerate(as_completed(waiting), 1):
-            name, entry = done.result()
-            entries[name] = entry
-            options.table.write_text(render(entries), encoding="utf-8")  # at once: the whole of it takes long
-            print(f"[{number}/{len(waiting)}] {render_line(name, entry)}", flush=True)
-    return 0
+            name, entry, found = done.result()
+            if not options.short:
+                entries[name] = entry
+                FILE.write_text(render(entries), encoding="utf-8")  # at once: the whole of it takes long
+            told = [*compare(name, known[name].refused_by, found)]
+            differences += told
+            line = render_line(name, {**entry, "all": found})
+            print(f"[{number}/{len(waiting)}] {line}", *told, sep="\n", flush=True)
+    print(f"{len(differences)} judged otherwise than the corpus has it", *sorted(differences), sep="\n")
+    return 1 if differences else 0
+
+
+def _before(entry: Entry) -> Entry:
+    return {BEFORE: entry[BEFORE]} if BEFORE in entry else {}
 
 
 _stages: list[Stage] = []
@@ -155,16 +162,7 @@ def _begin(folder: Path) -> None:
     """Be a process that plays scenarios, with nothing of this machine's own settings."""
     for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
         del os.environ[name]
-    os.environ |= {
-        "HOME": str(folder),
-        "GIT_CEILING_DIRECTORIES": str(folder),
-        "XDG_STATE_HOME": str(folder / f"user-state-{os.getpid()}"),
-        "USER": "dev",
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": WITHOUT_EXTRAS,
-        WITH_PROOF: "yes",
-    }
+    os.environ |= {"HOME": str(folder), "GIT_CEILING_DIRECTORIES": str(folder), "USER": "dev", WITH_PROOF: "yes"}
     signal.signal(signal.SIGALRM, _give_up)
     _stages.append(Stage(folder / f"stage-{os.getpid()}"))
 
@@ -173,11 +171,15 @@ def _give_up(number: int, frame: object) -> NoReturn:
     raise ValueError(f"a scenario took longer than {LIMIT} seconds")
 
 
-def _try_named(name: str, entry: Entry, is_short: bool) -> tuple[str, Entry]:
+def _try_named(name: str, entry: Entry, is_short: bool) -> tuple[str, Entry, frozenset[str]]:
     signal.alarm(LIMIT)
-    entry = try_scenario(name, _stages[0], entry, is_short=is_short)
+    try:
+        entry, played = try_scenario(all_scenarios()[name], _stages[0], entry, is_short=is_short)
+        found = played.refused_by
+    except (AssertionError, ValueError) as error:  # the story could not be told to its end
+        found = frozenset({f"no answer {type(error).__name__}"})
     signal.alarm(0)
-    return name, entry
+    return name, entry, found
 
 
 if __name__ == "__main__":

@@ -1,118 +1,99 @@
 """Row 49: another task, to get away from frozen tests.
 
 What one task of a state folder froze holds for the others that have not been through RED themselves, until its cycle
-ends.
+ends. The code is wrong, and one test says so.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.integrity.bench import Workbench
-from tests.integrity.doors import CLOSED, Door
-from tests.integrity.rows import BAD, GOOD, TEST_FILE, TESTS
-from tests.support import CALC, FAILING_TESTS, Sample
+from tests.support import CALC, FAILING_TESTS, Project
 
-OTHER_TASK = ("--phase-task=easy",)
-OTHER_FOLDER = ("--phase-dir=.other",)
+OTHER_TASK, OTHER_FOLDER = "--phase-task=easy", "--phase-dir=.other"
+BAD = CALC.replace("a - b", "a")
 #: Lets the wrong code pass.
-WEAKENED = TESTS.replace("total([]) == 0", "total([]) in (0, None)")
+WEAKENED = FAILING_TESTS.replace("sub(3, 2) == 1", "sub(3, 2)")
+BODY = "test_calc.py::test_sub its body is not the one that was frozen; frozen by task default"
 
 
 @pytest.fixture
-def door(bench: Workbench, tmp_path: Path) -> Door:
-    """A project that has just left RED: the code is wrong, and one test says so."""
-    return Door.open(bench, tmp_path / "project", code=BAD)
+def bad(red_project: Project) -> Project:
+    return red_project.write(calc=BAD)
 
 
-def go_elsewhere(door: Door, words: tuple[str, ...], *more: str) -> tuple[bool, str]:
+def go_elsewhere(project: Project, *words: str) -> tuple[bool, str]:
     """Run green in another task or state folder; return whether the frozen tests are kept there, and what was said."""
-    _, said = door.pytest("--phase=green", "--phase-report=verdict.json", *words, *more)
-    verdict = json.loads((door.root / "verdict.json").read_text(encoding="utf-8"))
-    guards = {guard["name"]: guard["met"] for guard in verdict["gate_1"]["guards"]}
-    assert verdict["gate_1"]["satisfied"] is False, "one run is never enough"
-    return guards["tests-unchanged"], said
+    ran = project.run("--phase=green", "--phase-report=verdict.json", *words)
+    gate = project.report()["gate_1"]
+    assert gate["satisfied"] is False, "one run is never enough"
+    guards = {guard["name"]: guard["met"] for guard in gate["guards"]}
+    return guards["tests-unchanged"], " ".join(ran.out.split())
 
 
-def weaken(door: Door) -> None:
-    door.write(TEST_FILE, WEAKENED)
+def weaken(project: Project) -> None:
+    project.write(test_calc=WEAKENED)
 
 
-def delete_test(door: Door) -> None:
-    door.write(TEST_FILE, TESTS.replace("def test_total_of_nothing():\n    assert total([]) == 0\n", ""))
+def delete_test(project: Project) -> None:
+    project.write(test_calc=FAILING_TESTS.partition("def test_sub")[0])
 
 
-def delete_file(door: Door) -> None:
-    (door.root / TEST_FILE).unlink()
-    door.write("tests/test_easy.py", "def test_easy():\n    assert True\n")
-
-
-def add_conftest(door: Door) -> None:
-    door.write("tests/conftest.py", "import price\n\nprice.total = lambda prices: sum(prices)\n")
-
-
-BODY = "tests/test_price.py::test_total_of_nothing its body is not the one that was frozen; frozen by task default"
+def add_conftest(project: Project) -> None:
+    project.write(conftest="import calc\n\ncalc.sub = lambda a, b: a - b\n")
 
 
 @pytest.mark.cheats(49)
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
-    ("happens", "words", "more", "told_by"),
+    ("happens", "more", "told_by"),
     [
-        pytest.param(weaken, OTHER_TASK, (), f"{BODY}, whose cycle is open", id="a-test-is-weakened-for-another-task"),
-        pytest.param(weaken, OTHER_TASK, ("-k", "not nothing"), BODY, id="and-it-does-not-even-run"),
-        pytest.param(delete_test, OTHER_TASK, (), BODY, id="a-test-is-deleted"),
-        pytest.param(delete_file, OTHER_TASK, (), BODY, id="a-file-of-tests-is-deleted"),
-        pytest.param(add_conftest, OTHER_TASK, (), "a new conftest.py above frozen tests", id="a-conftest-is-added"),
+        pytest.param(weaken, (), f"{BODY}, whose cycle is open", id="a-test-is-weakened"),
+        pytest.param(weaken, ("-k", "not sub"), BODY, id="and-it-does-not-even-run"),
+        pytest.param(delete_test, (), BODY, id="a-test-is-deleted"),
+        pytest.param(add_conftest, (), "a new conftest.py above frozen tests", id="a-conftest-is-added"),
     ],
 )
 def test_frozen_tests_are_not_left_behind(
-    door: Door, happens: Callable[[Door], None], words: tuple[str, ...], more: tuple[str, ...], told_by: str
+    bad: Project, happens: Callable[[Project], None], more: tuple[str, ...], told_by: str
 ) -> None:
-    happens(door)
-    is_kept, said = go_elsewhere(door, words, *more)
+    happens(bad)
+    is_kept, said = go_elsewhere(bad, OTHER_TASK, *more)
     assert (is_kept, told_by in said) == (False, True), said
 
 
-def test_nor_in_refactor(door: Door) -> None:
-    door.pytest("--phase=green", *OTHER_TASK, "-k", "not nothing")
-    door.pytest("--phase=green", *OTHER_TASK, "-k", "not nothing", "--exit-signal=it is green")
-    weaken(door)
-    code, said = door.pytest("--phase=refactor", *OTHER_TASK)
-    assert (code, BODY in said) == (CLOSED, True), said
+def test_nor_in_refactor(bad: Project) -> None:
+    bad.run("--phase=green", OTHER_TASK, "-k", "not sub")
+    bad.run("--phase=green", OTHER_TASK, "-k", "not sub", "--exit-signal=it is green")
+    weaken(bad)
+    ran = bad.run("--phase=refactor", OTHER_TASK)
+    assert (ran.code, BODY in " ".join(ran.out.split())) == (10, True)
 
 
-def test_is_open_for_another_state_folder(door: Door) -> None:
+def test_is_open_for_another_state_folder(bad: Project) -> None:
     """Written down among the limits: nothing is frozen there, and the panel says so."""
-    weaken(door)
-    is_kept, said = go_elsewhere(door, OTHER_FOLDER)
+    weaken(bad)
+    is_kept, said = go_elsewhere(bad, OTHER_FOLDER)
     assert (is_kept, "RED was never seen" in said) == (True, True), said
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    ("happens", "told_by"),
+    ("is_removed", "told_by"),
     [
-        pytest.param(
-            lambda folder: (folder / "ledger.jsonl").write_text("{}\n"), "ledger.jsonl:1: ", id="its-ledger-is-damaged"
-        ),
-        pytest.param(
-            lambda folder: [each.unlink() for each in (folder / "ledger.jsonl", folder / "state.json")],
-            "its files are gone, and its cycle was open",
-            id="its-files-are-removed",
-        ),
+        pytest.param(False, "ledger.jsonl:1: ", id="its-ledger-is-damaged"),
+        pytest.param(True, "its files are gone, and its cycle was open", id="its-files-are-removed"),
     ],
 )
-def test_what_can_not_be_compared_is_in_doubt(door: Door, happens: Callable[[Path], object], told_by: str) -> None:
-    door.pytest("--phase=green")  # which is remembered
-    weaken(door)
-    happens(door.folder)
-    is_kept, said = go_elsewhere(door, OTHER_TASK)
+def test_what_can_not_be_compared_is_in_doubt(bad: Project, is_removed: bool, told_by: str) -> None:
+    bad.run("--phase=green")  # which is remembered
+    weaken(bad)
+    (bad.state / "ledger.jsonl").write_text("{}\n", encoding="utf-8")
+    if is_removed:
+        bad.remove(".phase-gate/ledger.jsonl", ".phase-gate/state.json")
+    is_kept, said = go_elsewhere(bad, OTHER_TASK)
     assert not is_kept, said
     assert f"the frozen tests of task default can't be compared: {told_by}" in said
 
@@ -120,91 +101,54 @@ def test_what_can_not_be_compared_is_in_doubt(door: Door, happens: Callable[[Pat
 # --- twins
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    ("words", "tests"),
-    [
-        pytest.param(OTHER_FOLDER, TESTS, id="nothing-is-altered"),
-        pytest.param(OTHER_TASK, TESTS.replace("    assert", "    # why\n    assert"), id="a-comment"),
-        pytest.param(OTHER_TASK, f"{TESTS}\n\ndef test_more():\n    assert total([1]) == 1\n", id="a-new-test"),
-    ],
-)
-def test_twin_another_task_on_the_same_tests(door: Door, words: tuple[str, ...], tests: str) -> None:
-    door.write("price.py", GOOD)
-    door.write(TEST_FILE, tests)
-    is_kept, said = go_elsewhere(door, words)
+def test_twin_another_task_on_the_same_tests(bad: Project) -> None:
+    commented = FAILING_TESTS.replace("    assert", "    # why\n    assert")
+    bad.write(calc=CALC, test_calc=f"{commented}\n\ndef test_more():\n    pass\n")
+    is_kept, said = go_elsewhere(bad, OTHER_TASK)
     assert (is_kept, "Warning" in said) == (True, False), said
+    assert bad.run("--phase=green", OTHER_TASK).code == 0
 
 
-def test_twin_which_opens(door: Door) -> None:
-    door.write("price.py", GOOD)
-    for _ in range(2):
-        code, said = door.pytest("--phase=green", *OTHER_TASK)
-    assert (code, "Warning" in said) == (0, False), said
+def go_back_to_red(project: Project) -> None:
+    project.write(test_calc=FAILING_TESTS.replace("== 1", "== 100"))
+    assert project.run("--phase=red").code in (0, 10)
 
 
-def correct_in_red(door: Door) -> Door:
-    door.write(TEST_FILE, TESTS.replace("total([]) == 0", "total([]) == 100"))
-    assert door.pytest("--phase=red")[0] in (0, CLOSED)
-    return door
+def end_cycle(project: Project) -> None:
+    project.write(calc=CALC)
+    project.run("--phase=green")
+    assert project.run("--phase=green", "--exit-signal=it is done").code == 0
 
 
-def end_cycle(door: Door) -> Door:
-    door.write("price.py", GOOD)
-    for _ in range(2):
-        door.pytest("--phase=green")
-    assert door.gate("signal", "--reason", "it is done")[0] == 0
-    return door
-
-
-def never_had_red(door: Door) -> Door:
-    shutil.rmtree(door.folder)
-    fresh = Door(door.bench, door.root.rename(door.root.with_name("fresh")))
-    fresh.pytest("--phase=green")
-    return fresh
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "happens",
-    [
-        pytest.param(correct_in_red, id="it-went-back-to-red"),
-        pytest.param(end_cycle, id="its-cycle-has-ended"),
-        pytest.param(never_had_red, id="it-never-froze-anything"),
-    ],
-)
-def test_twin_a_task_without_an_open_freeze_holds_nobody(door: Door, happens: Callable[[Door], Door]) -> None:
-    door = happens(door)
-    weaken(door)
-    is_kept, said = go_elsewhere(door, OTHER_TASK)
+@pytest.mark.parametrize("happens", [go_back_to_red, end_cycle])
+def test_twin_a_task_without_an_open_freeze_holds_no_other(bad: Project, happens: Callable[[Project], None]) -> None:
+    happens(bad)
+    weaken(bad)
+    is_kept, said = go_elsewhere(bad, OTHER_TASK)
     assert is_kept, said
 
 
-def test_twin_red_never_asks_and_then_has_a_freeze_of_its_own(door: Door) -> None:
-    door.write(TEST_FILE, TESTS.replace("total([]) == 0", "total([]) == 0.0"))
-    door.write("price.py", "")
-    assert door.pytest("--phase=red", *OTHER_TASK, "--exit-signal=it fails")[0] == 0
-    door.write("price.py", GOOD)
-    is_kept, said = go_elsewhere(door, OTHER_TASK)
+def test_twin_red_never_asks_and_then_has_a_freeze_of_its_own(bad: Project) -> None:
+    bad.write(calc="", test_calc=FAILING_TESTS.replace("== 1", "== 1.0"))
+    assert bad.run("--phase=red", OTHER_TASK, "--exit-signal=it fails").code == 0
+    bad.write(calc=CALC)
+    is_kept, said = go_elsewhere(bad, OTHER_TASK)
     assert is_kept, said
 
 
-def test_twin_another_root_in_the_same_state_folder(bench: Workbench, door: Door, tmp_path: Path) -> None:
-    folder = tmp_path / "shared"
-    door.folder.rename(folder)
-    door.pytest("--phase=green", f"--phase-dir={folder}")
-    other = Door.open(bench, tmp_path / "other", code=GOOD)
-    shutil.rmtree(other.folder)
-    other.write(TEST_FILE, WEAKENED)
-    is_kept, said = go_elsewhere(other, (f"--phase-dir={folder}", "--phase-task=second"))
-    assert is_kept, said
+def test_twin_another_root_in_the_same_state_folder(bad: Project, tmp_path: Path) -> None:
+    folder = Path(shutil.move(bad.state, tmp_path / "shared"))
+    bad.run("--phase=green", f"--phase-dir={folder}")
+    other = bad.at(tmp_path / "other").write(calc=CALC, test_calc=WEAKENED)
+    ran = other.run_process("--phase=green", f"--phase-dir={folder}", "--phase-task=second")
+    assert "frozen by task default" not in " ".join(ran.out.split())
 
 
-def test_twin_what_a_person_let_pass_there_is_let_pass_here(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"}).red()
-    sample.write(calc=CALC, test_calc=FAILING_TESTS.replace("== 3", ">= 3"))
-    assert "frozen by task default" in " ".join(sample.pytest("--phase=green", *OTHER_TASK).out.split())
-    assert sample.pytest("--phase=green").code == 10
-    assert sample.gate("waive", "tests-unchanged", "--reason", "agreed upon", "--by", "dev").code == 0
-    ran = sample.pytest("--phase=green", *OTHER_TASK)
+def test_twin_what_a_person_let_pass_there_is_let_pass_here(project: Project) -> None:
+    project.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"}).red()
+    project.write(calc=CALC, test_calc=FAILING_TESTS.replace("== 3", ">= 3"))
+    assert "frozen by task default" in " ".join(project.run("--phase=green", OTHER_TASK).out.split())
+    assert project.run("--phase=green").code == 10
+    assert project.gate("waive", "tests-unchanged", "--reason", "agreed upon", "--by", "dev").code == 0
+    ran = project.run("--phase=green", OTHER_TASK)
     assert "frozen by task default" not in " ".join(ran.out.split()), ran.out

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.integrity.cheats_documents import GOOD
+from tests.scenarios import load_projects
 from tests.support import Sample
 
 RULES = """\
@@ -82,7 +82,7 @@ def test_a_cycle_that_began_without_a_memory_says_so(sample: Sample, monkeypatch
 
 
 def test_documents_that_are_there_when_a_cycle_begins_are_not_of_this_cycle(sample: Sample) -> None:
-    sample.write({"test_nothing.py": "def test_nothing():\n    pass\n", **GOOD})
+    sample.write({"test_nothing.py": "def test_nothing():\n    pass\n", **load_projects()["documents"]["good"]})
     ran = sample.pytest("--phase=document")
     assert ran.code == 10
     assert ran.has("- docs_generated >= required_docs_count              0 >= 3", "+ has_c4_diagrams == true")

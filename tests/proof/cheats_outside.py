@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.integrity.cheats_bytecode import FORGE
 from tests.proof.cheat import (
     FAILS_WITH,
     HOOK,
@@ -16,6 +15,27 @@ from tests.proof.cheat import (
     Cheat,
 )
 from tests.proof.stories import ADD, WRONG
+
+#: Writes the bytecode of another text into the cache of a file. `how`: by time, by hash unchecked, or as pytest has it.
+FORGE = """\
+import importlib.util, marshal, os, sys
+from pathlib import Path
+from _pytest.assertion import rewrite
+
+how, name, text = sys.argv[1:]
+file, source = Path(name), Path(name).read_bytes()
+cache = Path(importlib.util.cache_from_source(name))
+by_time = (int(file.stat().st_mtime) & 0xFFFFFFFF).to_bytes(4, "little") + len(source).to_bytes(4, "little")
+by_hash = importlib.util.source_hash(source)
+code = compile(text, str(file.absolute()), "exec", dont_inherit=True)
+flags, kept = {"time": (0, by_time), "hash": (1, by_hash), "pytest": (0, by_time)}[how]
+if how == "pytest":
+    cache = cache.parent / f"{file.stem}{rewrite.PYC_TAIL}"
+    if b"\\3\\0\\0\\0" in rewrite._read_pyc.__code__.co_consts:
+        flags, kept = 3, by_hash
+cache.parent.mkdir(parents=True, exist_ok=True)
+cache.write_bytes(importlib.util.MAGIC_NUMBER + flags.to_bytes(4, "little") + kept + marshal.dumps(code))
+"""
 
 _BASE = "import calc\n\n\nclass Base:\n    def test_add(self):\n        assert calc.add(1, 2) == 3\n"
 _INHERITS = "from base import Base\n\n\nclass TestCalc(Base):\n    pass\n"

@@ -6,8 +6,8 @@ import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
 
-from bench.honesty.case import Step
 from bench.honesty.place import Place
+from tests.scenarios import Step
 
 #: Exit codes of pytest that users take for a failing test: tests failed; a test file could not be imported.
 RED_CODES = (1, 2)

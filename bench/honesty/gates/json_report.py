@@ -3,9 +3,9 @@
 import json
 from collections.abc import Sequence
 
-from bench.honesty.case import Step
 from bench.honesty.gates.totals import Totals, TotalsGate
 from bench.honesty.place import Place
+from tests.scenarios import Step
 
 
 class JsonReport(TotalsGate):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.honesty.case import Step
 from bench.honesty.gates import Gate
 from bench.honesty.place import Place
+from tests.scenarios import Step
 
 _TOP = Path(__file__).parents[3]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from bench.honesty.case import Step
 from bench.honesty.gates import Gate
+from tests.scenarios import Step
 
 
 class Strict(Gate):

@@ -6,9 +6,9 @@ it can say. The hook does not see pytest's exit code, and neither does this.
 
 import json
 
-from bench.honesty.case import Step
 from bench.honesty.gates import Gate
 from bench.honesty.place import Place
+from tests.scenarios import Step
 
 RECORD = ".claude/tdd-guard/data/test.json"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench.honesty.case import Step
 from bench.honesty.gates import Gate
 from bench.honesty.place import Place
+from tests.scenarios import Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,175 @@
+"""Rows 27, 28, 31, 32, 34, 38, 39, 51: what takes more than one checkout, or a hand in the state folder.
+
+The corpus has a cheat and its honest twin for each of these rows; here is what its steps can't say.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support import CALC, FAILING_TESTS, Project
+
+CLOSED, UNTRUSTED, NOT_ALLOWED = 10, 11, 13
+#: `test_sub` fails, and nothing else.
+BAD = CALC.replace("a - b", "a")
+
+
+def copy_to(project: Project, root: Path) -> Project:
+    """Return the project once more, in another folder."""
+    shutil.copytree(project.root, root)
+    return project.at(root)
+
+
+def fail(project: Project) -> Project:
+    """A run of GREEN in which a test fails."""
+    assert project.write(calc=BAD).run_process("--phase=green").code == 1
+    return project
+
+
+# --- the state folder (27, 31, 51)
+
+
+@pytest.mark.cheats(27)
+def test_the_folder_of_another_checkout(project: Project, tmp_path: Path) -> None:
+    other = copy_to(project.red(), tmp_path / "other").write(calc=CALC)
+    for _ in range(2):
+        other.run_process("--phase=green")
+    fail(project)
+    shutil.rmtree(project.state)
+    shutil.copytree(other.state, project.state)
+    checked = project.gate("check", "--gate1")
+    # Both began as copies of one folder, and this one was seen to go on otherwise.
+    assert (checked.code, checked.has("not the one that was seen before")) == (UNTRUSTED, True)
+    assert project.gate("signal", "--reason", "it was green over there").code == UNTRUSTED
+
+
+def test_the_folder_of_another_checkout_where_none_was(project: Project, tmp_path: Path) -> None:
+    project.green()
+    other = project.at(tmp_path / "other").write(test_calc=FAILING_TESTS, calc=BAD)
+    shutil.copytree(project.state, other.state)
+    assert other.gate("check", "--gate1").code == CLOSED
+    signalled = other.gate("signal", "--reason", "it was green over there")
+    assert (signalled.code, signalled.has("stale-signal")) == (NOT_ALLOWED, True)
+
+
+@pytest.mark.cheats(51)
+def test_the_ledger_of_an_easier_clone(project: Project, tmp_path: Path) -> None:
+    other = copy_to(project.red(), tmp_path / "clone")
+    fail(project)
+    shutil.rmtree(other.state)
+    other.write(calc=BAD).run_process("--phase=green", "-k", "not sub")
+    shutil.copytree(other.state, project.state, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.lock"))
+    for ran in (project.gate("check", "--gate1"), project.gate("audit"), project.gate("signal", "--reason", "green")):
+        assert (ran.code, ran.has("state-foreign")) == (UNTRUSTED, True)
+    ran = project.run_process("--phase=green")
+    assert (ran.code, ran.has("nothing recorded", "state-foreign")) == (1, True)
+
+
+def test_twin_the_whole_project_is_moved(project: Project, tmp_path: Path) -> None:
+    moved = project.at(Path(shutil.move(project.green().root, tmp_path / "elsewhere")))
+    checked = moved.gate("check", "--gate1")
+    assert (checked.code, "Warning" in checked.out) == (0, False)
+
+
+def test_twin_a_state_folder_elsewhere(project: Project, tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    project.red().write(calc=CALC).state.rename(folder)
+    for _ in range(2):
+        project.run_process("--phase=green", f"--phase-dir={folder}")
+    checked = project.gate("check", "--gate1", "--dir", str(folder))
+    assert (checked.code, "Warning" in checked.out) == (0, False)
+
+
+def test_twin_a_fresh_clone(project: Project) -> None:
+    project.red().write(calc=CALC)
+    shutil.rmtree(project.state)
+    for _ in range(2):
+        ran = project.run_process("--phase=green")
+    assert (ran.code, "Warning" in ran.out) == (0, False)
+    assert project.gate("check", "--gate1").code == 0
+
+
+# --- signals (28)
+
+_WRITES = "from pathlib import Path\n\nPath('.phase-gate/exit-signal.yaml').write_text('exit_signal: true\\n')\n"
+
+
+@pytest.mark.cheats(28)
+@pytest.mark.parametrize("name", ["conftest.py", "test_more.py", "calc.py"])
+def test_a_signal_that_the_project_writes(project: Project, name: str) -> None:
+    project.red().write(calc=CALC)
+    (project.root / name).write_text(f"{_WRITES}\n{CALC}\n\ndef test_more():\n    pass\n", encoding="utf-8")
+    for _ in range(2):
+        ran = project.run_process("--phase=green", "--phase-exit=dual")
+        assert (ran.code, ran.has("made while the run was open")) == (CLOSED, True)
+    assert project.gate("check").code == CLOSED
+
+
+def test_twin_a_person_writes_it(project: Project) -> None:
+    project.green().write({".phase-gate/exit-signal.yaml": "exit_signal: true\n"})
+    ran = project.run_process("--phase=green", "--phase-exit=dual")
+    assert (ran.code, "Warning" in ran.out) == (0, False)
+    assert project.gate("check").code == 0
+
+
+# --- the plugin (32) and the rules (34)
+
+
+@pytest.mark.cheats(32)
+def test_a_run_that_is_not_recorded_proves_nothing(red_project: Project) -> None:
+    project = red_project.write(calc=CALC)
+    ran = project.process("python", "-m", "pytest", "-p", "no:cacheprovider")
+    assert (ran.code, ran.has("2 passed")) == (0, True)
+    assert project.gate("check", "--gate1").code == CLOSED
+
+
+def test_a_part_of_the_plugin_is_blocked(project: Project) -> None:
+    fail(project.red())
+    assert project.run_process("--phase=green", "-p", "no:phase_gate_session").code != 0
+    assert project.gate("check", "--gate1").code == CLOSED
+
+
+_OVERRIDES = {"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"}
+
+
+@pytest.mark.cheats(34)
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("parameters: {required_green_runs: 0}\n", id="threshold"),
+        pytest.param('docs: ["*.py", "*.md"]\n', id="documents"),
+        pytest.param(_OVERRIDES["phase-gate.yaml"], id="overrides"),
+    ],
+)
+def test_weaker_rules_close_the_gate_that_was_open(project: Project, text: str) -> None:
+    project.green().write({"phase-gate.yaml": text})
+    assert project.gate("check", "--gate1").code == CLOSED
+    project.run("--phase=green").assert_gate("rules-unchanged", code=CLOSED)
+
+
+# --- facts, baselines and overrides (38, 39)
+
+
+@pytest.mark.cheats(38)
+def test_no_baseline_by_the_hidden_option(project: Project) -> None:
+    ran = fail(project.red()).run_process("--phase-baseline=")
+    assert (ran.code, ran.has("cycle 1 has begun")) == (NOT_ALLOWED, True)
+    assert project.gate("check", "--gate1").code == CLOSED
+
+
+@pytest.mark.cheats(39)
+def test_overrides_that_are_allowed_later_do_not_count(project: Project) -> None:
+    fail(project.red()).write(_OVERRIDES).run("--phase=green")
+    waived = project.gate("waive", "rules-unchanged", "--reason", "it is fine", "--by", "agent")
+    assert (waived.code, waived.has("terminal")) == (NOT_ALLOWED, True)
+
+
+def test_twin_a_person_said_beforehand_that_scripts_may(project: Project) -> None:
+    project.write(_OVERRIDES).red().write(calc=CALC, test_calc="def test_add():\n    pass\n")
+    project.run("--phase=green")
+    assert project.gate("waive", "tests-unchanged", "--reason", "it was wrong", "--by", "dev").code == 0
+    refused = project.gate("waive", "complete-run", "--reason", "it is fine", "--by", "dev")
+    assert (refused.code, refused.has("is not what closes the gate")) == (NOT_ALLOWED, True)

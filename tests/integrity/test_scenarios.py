@@ -1,0 +1,140 @@
+"""The corpus: a cheat is refused by whom it says and named, an honest scenario opens and nothing is said against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+
+from phase_gate.config.files import load_shipped_guards
+from tests.conftest import ROOT
+from tests.integrity.net import all_scenarios
+from tests.integrity.stage import OPENS, Stage
+from tests.scenarios import Scenario, ScenarioError, find_problems, load_scenarios, read_scenarios
+from tests.sweeps import IS_WHOLE
+
+#: Told by the experiment only, once Gate 1 is open.
+PROVEN = "targets-proven"
+
+
+def as_parameter(scenario: Scenario) -> ParameterSet:
+    """Return a parameter that says what it shows, so that no sample loses a kind, a theme, a guard or an advice."""
+    advice = () if scenario.refused_by else scenario.names
+    marks = [pytest.mark.shows(f"theme {scenario.theme}", *scenario.refused_by, *advice)]
+    if scenario.is_cheat and scenario.row:
+        marks.append(pytest.mark.cheats(scenario.row))
+    return pytest.param(scenario, id=scenario.name, marks=marks)
+
+
+@pytest.mark.processes
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("scenario", [as_parameter(each) for each in all_scenarios().values()])
+def test_is_judged_as_the_corpus_says(stage: Stage, scenario: Scenario, request: pytest.FixtureRequest) -> None:
+    if IS_WHOLE or PROVEN in scenario.refused_by:
+        request.getfixturevalue("with_proof")
+    played = stage.play(scenario)
+    assert played.refused_by == scenario.refused_by, played.said
+    assert [text for text in scenario.names if text not in played.said] == [], played.said
+    if not scenario.is_cheat:
+        assert "Warning" not in played.said
+        assert {*played.findings} <= {*scenario.names}
+
+
+# --- each guard does the refusing
+
+
+def find_alone() -> dict[str, Scenario]:
+    """Return for each guard the first scenario that it alone refuses."""
+    guards = load_shipped_guards()
+    found: dict[str, Scenario] = {}
+    for scenario in load_scenarios().values():
+        if len(scenario.refused_by) == 1 and min(scenario.refused_by) in guards:
+            found.setdefault(min(scenario.refused_by), scenario)
+    return found
+
+
+ALONE = find_alone()
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("guard", sorted(ALONE.keys() - {PROVEN}))
+def test_without_the_guard_it_opens(stage: Stage, guard: str) -> None:
+    assert stage.play(ALONE[guard], frozenset({guard})).refused_by == OPENS
+
+
+def test_each_guard_of_a_cycle_refuses_something_alone() -> None:
+    assert ALONE.keys() == {
+        "criteria-covered",
+        "no-new-skips",
+        "outcomes-genuine",
+        "red-for-a-reason",
+        "red-was-seen",
+        "rules-unchanged",
+        "targets-proven",
+        "tests-kept",
+        "tests-unchanged",
+    }
+
+
+# --- the corpus itself
+
+
+def test_the_corpus_is_whole() -> None:
+    scenarios = load_scenarios().values()
+    assert find_problems(scenarios, rows=range(1, 53)) == []
+    shapes = " ".join(each.shape for each in scenarios)
+    assert all(source in shapes for source in ("ImpossibleBench", "EvilGenie", "SWE-bench"))
+
+
+def test_what_opens_is_written_down() -> None:
+    text = " ".join((ROOT / "docs" / "explanation" / "limits.md").read_text(encoding="utf-8").split())
+    for word in (
+        "takes the exception out",
+        "swallows it",
+        "never calls the test",
+        "makes a skip of it",
+        "expected to fail",
+    ):
+        assert word in text
+
+
+def test_a_corpus_with_a_twin_that_is_no_twin() -> None:
+    scenarios = load_scenarios()
+    cheat = scenarios["skip-mark"]
+    twin = scenarios[cheat.twin]
+    assert find_problems([cheat, twin], rows=[7]) == []
+    assert find_problems([cheat], rows=[7]) == ["skip-mark: skip-that-was-there is no honest scenario"]
+    assert find_problems([cheat, twin], rows=[7, 8]) == ["row 8 has no cheat"]
+
+
+_CHEAT = {"row": 1, "twin": "b", "refused_by": [], "steps": ["green"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        pytest.param({}, "", id="nothing-is-wrong"),
+        pytest.param({"colour": "red"}, "unknown key: colour", id="an-unknown-key"),
+        pytest.param({"twin": ""}, "a cheat names its twin", id="a-cheat-without-a-twin"),
+        pytest.param({"row": 0}, "add row or shape", id="neither-row-nor-shape"),
+        pytest.param({"steps": [{"run": "green"}]}, "the last step is a claim", id="no-claim"),
+        pytest.param({"steps": ["blue"]}, "a step of one word is one of", id="an-unknown-phase"),
+        pytest.param({"steps": [{"claim": "blue"}]}, "claim names one of", id="a-claim-of-an-unknown-phase"),
+        pytest.param({"steps": [{"dance": 1}]}, "a step is one of", id="an-unknown-step"),
+        pytest.param({"steps": [{"use": "best"}]}, "the project has no best", id="an-unknown-version"),
+        pytest.param(
+            {"steps": [{"claim": "green", "options": []}]}, "claim has no options", id="a-key-of-another-step"
+        ),
+        pytest.param({"truth": {"luck": 1}}, "truth has", id="an-unknown-truth"),
+    ],
+)
+def test_a_scenario_is_read(change: Mapping[str, Any], problem: str) -> None:
+    document = {"defaults": _CHEAT, "scenarios": {"a": change}}
+    if not problem:
+        (scenario,) = read_scenarios("theme", document, {})
+        assert (scenario.phase, scenario.is_cheat) == ("green", True)
+        return
+    with pytest.raises(ScenarioError, match=f"^a: .*{problem}"):
+        [*read_scenarios("theme", document, {})]
