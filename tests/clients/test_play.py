@@ -21,7 +21,7 @@ FAKE = replace(CLAUDE, command=("claude",))
 BY_NAME = {scenario.name: scenario for scenario in (*SCENARIOS, *DRIVEN)}
 
 
-@pytest.mark.sampled(13)
+@pytest.mark.sampled(60)
 @pytest.mark.processes
 @pytest.mark.parametrize("name", sorted(BY_NAME))
 def test_a_scenario_comes_out_as_expected(name: str, tmp_path: Path) -> None:

@@ -561,7 +561,7 @@ def damaged(draw: st.DrawFn) -> str:
 
 
 @given(damaged() | st.text(max_size=100) | st.binary(max_size=100))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=80)
 def test_only_our_errors_escape(text: str | bytes) -> None:
     problem = "phase-gate.yaml:"
     try:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import OURS, Ran, Sample
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(3)]
 
 NOTE = "evidence:\n  new_code: true\n"
 GUARD = "phases:\n  GREEN:\n    guards: [new-code-tested]\n"

@@ -536,8 +536,9 @@ def test_without_groups_windows_own_program_ends_the_children(tmp_path: Path, mo
 
 
 def test_a_child_that_keeps_a_pipe_open_is_not_waited_for(
-    tmp_path: Path, like_windows: None, left_over: list[int]
+    tmp_path: Path, like_windows: None, left_over: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(processes, "_PATIENCE", 0.5)
     code = """
     import subprocess, sys
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])

@@ -23,7 +23,7 @@ from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, write
 from tests.proof.test_sandbox import kinds
 from tests.proof.twins import BUILD, EXTENSION
 
-pytestmark = [pytest.mark.processes, pytest.mark.sampled(3)]
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(6)]
 
 TARGET = "test_calc.py::test_add"
 
@@ -76,7 +76,7 @@ def test_a_treatment_that_dies_twice_is_refuted(tmp_path: Path, kind: Kind, name
 
 
 def test_a_treatment_that_never_ends_twice_is_refuted(tmp_path: Path, kind: Kind) -> None:
-    target = prove(tmp_path, {"calc.py": LOOPS}, seconds=3)
+    target = prove(tmp_path, {"calc.py": LOOPS}, seconds=1.5)
     assert target.verdict == "fails-with", target
     assert "ends the sandbox, twice: it took longer than" in target.why
 
@@ -84,7 +84,7 @@ def test_a_treatment_that_never_ends_twice_is_refuted(tmp_path: Path, kind: Kind
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        (Limits(processor=4, clock=900), "it took longer than 4 s of processor time in test_calc.py::test_add"),
+        (Limits(processor=2, clock=900), "it took longer than 2 s of processor time in test_calc.py::test_add"),
         pytest.param(
             Limits(processor=900, clock=20),
             "it took longer than 20 s in test_calc.py::test_add",
@@ -124,6 +124,7 @@ def test_only_the_target_that_kills_is_refuted(tmp_path: Path) -> None:
 # --- and what is honest
 
 
+@pytest.mark.sweep
 def test_a_stub_that_loops_in_red_is_not_tried(tmp_path: Path, kind: Kind) -> None:
     target = prove(tmp_path, {"calc.py": ADD}, red={"calc.py": LOOPS}, seconds=5)
     assert target.verdict == "unknown"

@@ -140,7 +140,7 @@ def test_without_a_proof_it_opens(sample: Sample, cheat: Cheat) -> None:
     assert told.signal().code == 0
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("honest", ALL_HONEST, ids=name)
 def test_opens_for_the_honest_twin(sample: Sample, honest: Cheat) -> None:
     told = Told(sample, honest)

@@ -156,6 +156,7 @@ TWICE = "factor = 1\n\n\ndef set_factor(new):\n    global factor\n    factor = n
     "has_new_test",
     [pytest.param(True, id="beside-a-new-test"), pytest.param(False, id="alone", marks=pytest.mark.sweep)],
 )
+@pytest.mark.sweep
 def test_an_old_test_that_a_fixture_for_all_made_red_need_not_notice_the_code(
     sample: Sample, has_new_test: bool
 ) -> None:
@@ -323,6 +324,7 @@ def test_sandboxes_can_be_kept(sample: Sample) -> None:
 IMPATIENT = "import sys; from phase_gate.proof import making; from phase_gate.cli import main; making._PATIENCE = 0"
 
 
+@pytest.mark.sweep
 def test_a_terminal_is_told_what_takes_long(sample: Sample) -> None:
     green(sample, FAILING_TESTS, CALC)
     ours, theirs = pty.openpty()

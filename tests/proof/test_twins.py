@@ -65,7 +65,7 @@ def take(sample: Sample, twin: Twin, sandbox: str) -> Ran:
     return run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", sandbox=sandbox)
 
 
-@pytest.mark.sampled(13)
+@pytest.mark.sampled(26)
 @pytest.mark.parametrize(("name", "sandbox"), list(itertools.product(ALL, ["mounted", "copied"])))
 def test_opens(sample: Sample, name: str, sandbox: str) -> None:
     twin = ALL[name]

@@ -102,6 +102,7 @@ def shop(place: Place, tmp_path: Path) -> Shop:
     return Shop(place, tmp_path)
 
 
+@pytest.mark.sweep
 def test_a_killed_run_lives_for_others_until_its_limit(shop: Shop) -> None:
     with shop.running("one") as process:
         began = time.monotonic()
@@ -127,6 +128,7 @@ def test_a_late_run_records_nothing_and_says_so(shop: Shop) -> None:
     assert shop.look("observer") == (0, 1)
 
 
+@pytest.mark.sweep
 def test_a_run_that_another_machine_has_given_up_is_told_so(shop: Shop) -> None:
     with shop.running("one") as process:
         time.sleep(LIMIT + 1)

@@ -13,7 +13,11 @@ import pytest
 from tests.conformance.verifying import RIGHT, TASK, Gate, python
 from tests.support import Sample
 
-pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="there is no fork"), pytest.mark.sampled(4)]
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.sampled(4),
+    pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL"),
+]
 
 COMMAND = (sys.executable, "-m", "phase_gate.cli")
 
