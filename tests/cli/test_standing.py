@@ -13,7 +13,7 @@ import pytest
 
 from phase_gate.cli import _watch
 from phase_gate.gate.standing import Standing
-from phase_gate.gate.status import show_verdict
+from phase_gate.gate.verdict import show_verdict
 from phase_gate.project import Project
 from phase_gate.report.story.reading import read_story
 from tests.cli.conftest import Begin, Desk

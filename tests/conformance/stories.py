@@ -15,7 +15,7 @@ import jsonschema
 from referencing import Registry, Resource
 
 from phase_gate.cli import main
-from phase_gate.gate.status import show_verdict
+from phase_gate.gate.verdict import show_verdict
 from tests.conftest import ROOT
 from tests.support import Ran, Sample
 

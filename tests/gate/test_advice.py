@@ -7,14 +7,13 @@ from typing import Any, get_args
 import pytest
 
 from phase_gate.config.files import load_shipped_workflow
-from phase_gate.gate import status
-from phase_gate.gate.advice import Advice
+from phase_gate.gate import verdict
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, with_breaker
 from phase_gate.gate.findings import ALREADY_PASSING, cap_findings, name_tests
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Answer, Reading
-from phase_gate.gate.status import show_next, show_verdict
+from phase_gate.gate.verdict import Verdict, show_next, show_verdict
 from phase_gate.tasks.judging import advise_task
 from phase_gate.tasks.model import FailureType
 from phase_gate.values import replace
@@ -46,7 +45,7 @@ def test_every_command_can_be_typed(workflow: Workflow, phase: Phase, answer: An
     for evaluation in (closed, halted, void):
         assert evaluation.next_command or evaluation.next_hint
         assert not evaluation.next_command or is_typable(evaluation.next_command)
-        assert evaluation.status in get_args(status.Status)
+        assert evaluation.status in get_args(verdict.Status)
         assert (evaluation.status == "open") == evaluation.can_exit
 
 
@@ -65,7 +64,7 @@ def test_every_command_can_be_typed(workflow: Workflow, phase: Phase, answer: An
         ),
     ],
 )
-def test_a_verify_task_says_what_to_type_or_what_to_do(advice: Advice) -> None:
+def test_a_verify_task_says_what_to_type_or_what_to_do(advice: Verdict) -> None:
     assert advice.next_command or advice.next_hint
     assert not advice.next_command or is_typable(advice.next_command)
 

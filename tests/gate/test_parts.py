@@ -16,14 +16,14 @@ BEGAN = {"workflow": "any", "pipeline": {"constitution": {}, "rules": "r"}}
 
 ORDINARY = """
 import sys
-from phase_gate.gate import codec, events, order, rejudging, standing
+from phase_gate.gate import codec, events, judging, order, standing
 from phase_gate.gate.state import NEW_STATE, Event
 
 state = events.apply(NEW_STATE, Event(kind="cycle-began", data={"workflow": "tdd"}))
 state = events.apply(state, Event(kind="phase-entered", data={"phase": "RED", "how": "begin"}))
 state = codec.state_from_json(codec.state_to_json(state))
 standing.assess(state, tree="t", at="now")
-print(*(name for name in sys.modules if name.startswith(("phase_gate.pipeline", "phase_gate.verification"))))
+print(*(name for name in sys.modules if name.startswith("phase_gate.tasks")))
 """
 
 

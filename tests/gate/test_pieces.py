@@ -7,8 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from phase_gate.codec import from_json, spell_out
-from phase_gate.gate.freeze import PieceFile
-from phase_gate.gate.pieces import find_altered_pieces, hash_piece, is_under_test, lines_of
+from phase_gate.gate.freeze import PieceFile, find_altered_pieces, hash_piece, is_under_test, lines_of
 from phase_gate.source.tests import parse_source
 
 SOURCE = """\

@@ -11,7 +11,7 @@ from phase_gate.gate.evaluation import Evaluation, Subject, evaluate
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import ABSENT, Reading
-from phase_gate.gate.ways import way_back, way_to, way_to_begin
+from phase_gate.gate.verdict import way_back, way_to, way_to_begin
 from phase_gate.workflow.model import Phase, Workflow
 from tests.conftest import ROOT
 from tests.typable import is_typable

@@ -19,12 +19,12 @@ from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import frozen_from_json
 from phase_gate.gate.inventory import Inventory, TestFile, inventory_to_json, split_id
 from phase_gate.gate.judged_run import judge_run
+from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measured import Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.overrides import override_record
 from phase_gate.gate.record import Document, RunRecord, Sources
-from phase_gate.gate.rejudging import judgement_events
 from phase_gate.gate.run_end import end_run
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.signals import ABSENT, Answer, Reading

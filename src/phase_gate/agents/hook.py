@@ -19,7 +19,7 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.gate.findings import WEAKENED, place_of
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
-from phase_gate.gate.status import Status, show_next, show_verdict
+from phase_gate.gate.verdict import Status, show_next, show_verdict
 from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, make_folder, read_bytes, remove_file, write_atomically
 from phase_gate.values import Literal, Value, replace

@@ -6,7 +6,7 @@ from typing import Any
 
 from phase_gate.cli._answer import Answer
 from phase_gate.decisions.advancing import EnteredPhase
-from phase_gate.gate.ways import way_to
+from phase_gate.gate.verdict import way_to
 from phase_gate.tasks.pipeline import find_pipeline
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import requires_of

@@ -11,7 +11,7 @@ from phase_gate.gate.breaker import Breaker, at_time, reset
 from phase_gate.gate.overrides import Person, override_record, refuse_excuse
 from phase_gate.gate.state import Event
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck
-from phase_gate.gate.ways import way_back
+from phase_gate.gate.verdict import way_back
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.task import Task

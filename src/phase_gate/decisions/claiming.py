@@ -11,8 +11,8 @@ from phase_gate.claims.measured import MeasuredClaim, measure_claim
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.judging import evaluate_again, judgement_events
 from phase_gate.gate.overrides import Person, refuse_excuse
-from phase_gate.gate.rejudging import evaluate_again, judgement_events
 from phase_gate.gate.signals import ABSENT, Signal
 from phase_gate.gate.state import State
 from phase_gate.storage.again import again_if_moved

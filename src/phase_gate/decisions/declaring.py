@@ -10,7 +10,7 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import shorten
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.ways import way_to
+from phase_gate.gate.verdict import way_to
 from phase_gate.storage.again import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value

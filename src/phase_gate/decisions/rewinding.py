@@ -9,7 +9,7 @@ from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.ways import way_to, way_to_begin
+from phase_gate.gate.verdict import way_to, way_to_begin
 from phase_gate.storage.again import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.pipeline import files_in, find_pipeline

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from phase_gate import exit_codes
 from phase_gate.claims.decision import Outcome as ClaimOutcome
-from phase_gate.gate.status import Status
+from phase_gate.gate.verdict import Status
 from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.names import show_duration

@@ -13,9 +13,7 @@ from phase_gate.gate.breaker import Breaker, describe_open
 from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import Reading
-from phase_gate.gate.status import Status, show_next, show_verdict
-from phase_gate.gate.ways import describe_decisions, way_back, way_to, way_to_begin
-from phase_gate.values import Value
+from phase_gate.gate.verdict import Verdict, describe_decisions, way_back, way_to, way_to_begin
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Phase, Workflow
@@ -36,25 +34,6 @@ _HOW_TO_FILL = {
 }
 
 
-class Advice(Value, kw_only=False):
-    status: Status
-    reason: str
-    #: Something that can be typed as it stands, or empty.
-    next_command: str = ""
-    #: A sentence for people, or empty: what to do where nothing can be typed, or what the command is good for.
-    next_hint: str = ""
-
-    @property
-    def next_step(self) -> str:
-        """The next command, the hint, or both, in one line."""
-        return show_next(self.next_command, self.next_hint)
-
-    @property
-    def verdict(self) -> str:
-        """The verdict as a sentence."""
-        return show_verdict(self.status, self.reason)
-
-
 def advise(
     workflow: Workflow,
     phase: Phase,
@@ -63,37 +42,37 @@ def advise(
     reading: Reading,
     metrics: Metrics,
     findings: tuple[Finding, ...] = (),
-) -> Advice:
+) -> Verdict:
     """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
     again = way_to(phase, subject.task)
     if reading.calls_person:
         reason = f"needs a person ({reading.answer}): {reading.reason}"
-        return Advice("needs-person", reason, *_way_out(workflow, reading, phase, subject))
+        return Verdict("needs-person", reason, *_way_out(workflow, reading, phase, subject))
     if subject.iteration is None:
         reason = f"this run does not count ({subject.kind}): {subject.why}"
         hint = _HOW_TO_FILL[phase.tests == "failing"] if subject.kind == Kind.EMPTY else ""
-        return Advice("void", _after_broken(findings, reason), again, hint)
+        return Verdict("void", _after_broken(findings, reason), again, hint)
     if not gate_1.is_open:
         missing = what_gate_1_misses(phase, gate_1, metrics, again, findings, subject.task)
-        return Advice("early" if reading.is_done else "closed", *missing)
+        return Verdict("early" if reading.is_done else "closed", *missing)
     if reading.is_done:
-        return Advice("open", *_both_open(workflow, phase, subject))
+        return Verdict("open", *_both_open(workflow, phase, subject))
     if reading.answer == "not-done":
         said = f" ({reading.reason})" if reading.reason else ""
-        return Advice("waiting", f"Gate 1 is open, but the signal says not done{said}", again)
+        return Verdict("waiting", f"Gate 1 is open, but the signal says not done{said}", again)
     if reading.answer == "held":
-        return Advice("waiting", "Gate 1 is open; the signal goes with the last confirming run", again)
+        return Verdict("waiting", "Gate 1 is open; the signal goes with the last confirming run", again)
     reason = "Gate 1 is open; Gate 2 waits for the exit signal"
     if reading.answer != "absent":
         reason = f"Gate 1 is open, but the exit signal is {reading.answer}: {reading.problem}"
     if reading.answer == "malformed":
         # It stays where it is: nothing tells a veto that was spelled badly from anything else.
         withdraw = of_task("phase-gate withdraw", subject.task)
-        return Advice("waiting", reason, signal_command(subject.task), f"after mending the file, or {withdraw}")
-    return Advice("waiting", reason, signal_command(subject.task))
+        return Verdict("waiting", reason, signal_command(subject.task), f"after mending the file, or {withdraw}")
+    return Verdict("waiting", reason, signal_command(subject.task))
 
 
-def advise_halt(breaker: Breaker, subject: Subject, otherwise: Advice) -> Advice:
+def advise_halt(breaker: Breaker, subject: Subject, otherwise: Verdict) -> Verdict:
     """Return what an open circuit says to people.
 
     :param otherwise: what would be said if it was closed.
@@ -105,7 +84,7 @@ def advise_halt(breaker: Breaker, subject: Subject, otherwise: Advice) -> Advice
     else:
         more = f"Without it: {otherwise.verdict}"
     command = of_task("phase-gate breaker status", subject.task)
-    return Advice("halted", f"{reason}. {more}", command, describe_decisions(subject.task))
+    return Verdict("halted", f"{reason}. {more}", command, describe_decisions(subject.task))
 
 
 def _both_open(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str, str]:

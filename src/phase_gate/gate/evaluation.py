@@ -9,15 +9,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from phase_gate.codec import spell_out_each
-from phase_gate.gate.advice import Advice, advise, advise_halt
+from phase_gate.gate.advice import advise, advise_halt
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.findings import KEEP_IDS, Finding
 from phase_gate.gate.measured import Measured, Table, wanted_names
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Fact
-from phase_gate.gate.status import Status, show_next, show_verdict
+from phase_gate.gate.verdict import Verdict, way_out
 from phase_gate.gate.waivers import Waiver, waiver_to_json
-from phase_gate.gate.ways import way_out
 from phase_gate.values import Value, as_dict, field, replace
 from phase_gate.workflow.conditions import Clause
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
@@ -87,16 +86,12 @@ class Subject(Value):
     why: str = ""
 
 
-class Evaluation(Value):
+class Evaluation(Verdict):
     """The verdict of one iteration, with everything that a renderer needs."""
 
     subject: Subject
     gate_1: Gate1Result
     gate_2: Reading
-    status: Status
-    reason: str
-    next_command: str
-    next_hint: str
     metrics: Metrics
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -119,16 +114,6 @@ class Evaluation(Value):
     @property
     def is_premature(self) -> bool:
         return self.gate_2.is_done and not self.gate_1.is_open
-
-    @property
-    def verdict(self) -> str:
-        """The verdict as a sentence."""
-        return show_verdict(self.status, self.reason)
-
-    @property
-    def next_step(self) -> str:
-        """The next command, the hint, or both, in one line."""
-        return show_next(self.next_command, self.next_hint)
 
 
 def evaluate(
@@ -153,7 +138,7 @@ def evaluate(
         warnings.insert(0, PREMATURE)
     if reading.problem:
         warnings.append(f"exit signal {reading.answer}: {reading.problem}")
-    advice: Advice = advise(workflow, phase, subject, gate_1, reading, metrics, findings)
+    advice = advise(workflow, phase, subject, gate_1, reading, metrics, findings)
     return Evaluation(
         subject=subject,
         gate_1=gate_1,
@@ -179,11 +164,10 @@ def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
     evaluation = replace(evaluation, breaker=breaker)
     if not breaker.is_open or evaluation.gate_2.calls_person:
         return evaluation
-    otherwise = Advice(evaluation.status, evaluation.reason)
-    return with_advice(evaluation, advise_halt(breaker, evaluation.subject, otherwise))
+    return with_advice(evaluation, advise_halt(breaker, evaluation.subject, evaluation))
 
 
-def with_advice(evaluation: Evaluation, advice: Advice) -> Evaluation:
+def with_advice(evaluation: Evaluation, advice: Verdict) -> Evaluation:
     """Return the verdict with another status, reason and next step."""
     return replace(evaluation, **as_dict(advice))
 
@@ -278,15 +262,15 @@ def _evaluate_guard(
     present = [finding.key for finding in found]
     # Nothing was taken away: each of these tests is there under another id.
     is_renamed = bool(found) and all(finding.change == "renamed" for finding in found)
-    way = way_out(guard.name, KEEP_IDS if is_renamed else guard.remedy, *where, has_findings=bool(present))
+    command, hint = way_out(guard.name, KEEP_IDS if is_renamed else guard.remedy, *where, has_findings=bool(present))
     return GuardResult(
         name=guard.name,
         met=outcome.met,
         detail=_describe(guard, values),
-        remedy=way.hint,
+        remedy=hint,
         # Exactly what was there when it was given: one finding more, or another one, and it does not apply.
         waived=bool(present) and covered.issuperset(present),
-        command=way.command,
+        command=command,
     )
 
 

@@ -12,8 +12,7 @@ from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.parts import parts_of, parts_of_workflow
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.status import show_next
-from phase_gate.gate.ways import way_to, way_to_begin
+from phase_gate.gate.verdict import show_next, way_to, way_to_begin
 from phase_gate.values import Literal, Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, STUCK, rewind_command

@@ -13,12 +13,12 @@ from phase_gate.codec import each_from_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.findings import Finding
-from phase_gate.gate.judgement import judge_iteration
+from phase_gate.gate.judging import judge_iteration
 from phase_gate.gate.measured import Measured, Table
 from phase_gate.gate.order import way_on
 from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.ways import way_to, way_to_begin
+from phase_gate.gate.verdict import way_to, way_to_begin
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow
 

@@ -18,15 +18,14 @@ from phase_gate.gate.findings import cap_findings
 from phase_gate.gate.freeze import freeze, frozen_to_json
 from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.judged_run import JudgedRun
-from phase_gate.gate.judgement import judge_iteration
+from phase_gate.gate.judging import judge_iteration, with_consequences
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.measuring import find_findings, find_weakened, measure, note_unseen, take_notes
 from phase_gate.gate.outcomes import Bucket, all_passed
-from phase_gate.gate.rejudging import with_consequences
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.ways import SENDS_BACK, waive_command
+from phase_gate.gate.verdict import SENDS_BACK, waive_command
 from phase_gate.values import Value, replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Workflow

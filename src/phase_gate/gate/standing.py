@@ -11,7 +11,7 @@ from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
 from phase_gate.gate.parts import PIPELINE, parts_of
 from phase_gate.gate.state import Json, State
-from phase_gate.gate.status import Status, show_next, show_verdict
+from phase_gate.gate.verdict import Status, Verdict, describe_decisions
 from phase_gate.values import Value, replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.names import of_task, run_command
@@ -22,29 +22,14 @@ if TYPE_CHECKING:
     from phase_gate.workflow.settings import ExitMeaning
 
 
-class Standing(Value):
+class Standing(Verdict):
     #: The gate that was asked for is open: Gate 1 alone, or both.
-    is_open: bool
-    status: Status
-    reason: str
-    #: Something that can be typed as it stands, or empty; and a sentence for people, or empty.
-    next_command: str = ""
-    next_hint: str = ""
+    is_open: bool = False
 
     @property
     def is_halted(self) -> bool:
         """The circuit is open, or a pipeline is stuck."""
         return self.status in ("halted", "stuck")
-
-    @property
-    def verdict(self) -> str:
-        """Where the task stands, as a sentence."""
-        return show_verdict(self.status, self.reason)
-
-    @property
-    def next_step(self) -> str:
-        """The next command, the hint, or both, in one line."""
-        return show_next(self.next_command, self.next_hint)
 
     @property
     def document(self) -> dict[str, str]:
@@ -96,8 +81,6 @@ def assess(
         return closed("stuck", f"stuck: {state.stuck}; a person is needed", f"phase-gate pipeline recover{task}")
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
-        from phase_gate.gate.ways import describe_decisions
-
         command = of_task("phase-gate breaker status", state.task)
         reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {describe_wait(breaker, at)} left"
         return closed("halted", reason, command, describe_decisions(state.task))

@@ -11,7 +11,7 @@ from typing import Any
 
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.failures import blank
-from phase_gate.gate.ways import breaker_command, waive_command
+from phase_gate.gate.verdict import breaker_command, waive_command
 from phase_gate.values import Value, as_dict, field
 from phase_gate.workflow.names import of_task
 

@@ -11,8 +11,8 @@ from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding, cap_findings
 from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import bare_id, split_id
+from phase_gate.gate.judging import evaluate_again
 from phase_gate.gate.proofs import GUARD, say_no_proof, wants_proof
-from phase_gate.gate.rejudging import evaluate_again
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against

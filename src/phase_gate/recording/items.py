@@ -15,8 +15,7 @@ from types import CodeType
 
 import pytest
 
-from phase_gate.gate.freeze import Parts
-from phase_gate.gate.pieces import SETUPS
+from phase_gate.gate.freeze import SETUPS, Parts
 from phase_gate.recording.settings import announced_packages
 from phase_gate.storage.ownership import Ownership
 

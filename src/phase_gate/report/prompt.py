@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
-from phase_gate.gate.ways import way_to, way_to_begin
+from phase_gate.gate.verdict import way_to, way_to_begin
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRICS
 from phase_gate.workflow.model import Phase, Workflow

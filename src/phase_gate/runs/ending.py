@@ -10,10 +10,10 @@ from phase_gate.evidence.gathering import prove, remember
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.events import apply
 from phase_gate.gate.judged_run import JudgedRun, judge_run
+from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.outcomes import References
 from phase_gate.gate.proofs import wants_proof
 from phase_gate.gate.record import RunRecord
-from phase_gate.gate.rejudging import judgement_events
 from phase_gate.gate.run_end import RunEnd, end_run, known_tests, objects_of
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest

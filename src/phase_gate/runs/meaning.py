@@ -120,7 +120,7 @@ def _find_pieces(
             wanted.setdefault(file, set()).add(name)
     if not wanted:
         return {}
-    from phase_gate.gate.pieces import is_under_test, lines_of
+    from phase_gate.gate.freeze import is_under_test, lines_of
 
     found: dict[str, PieceFile] = {}
     for file, content in project.take_contents(wanted, tree).items():
@@ -150,7 +150,7 @@ def _look_again(project: Project, frozen: Mapping[str, PieceFile], tree: Tree) -
 
 
 def _read_pieces(code: ast.Module | None, content: str, names: Iterable[str]) -> PieceFile:
-    from phase_gate.gate.pieces import hash_piece
+    from phase_gate.gate.freeze import hash_piece
 
     hashes = {} if code is None else {name: hash_piece(code, name) for name in sorted(names)}
     return PieceFile(content=content, names={name: found for name, found in hashes.items() if found})

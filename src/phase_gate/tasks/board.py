@@ -10,7 +10,7 @@ from phase_gate.codec import spell_out
 from phase_gate.errors import MalformedResultError, NotAllowedError, TaskNameError, UsageError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.evaluation import Evaluation
-from phase_gate.gate.rejudging import judgement_events
+from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.names import author_of, same_name

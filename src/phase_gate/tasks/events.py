@@ -15,7 +15,7 @@ from phase_gate.gate.measured import Section
 from phase_gate.gate.parts import PARTS, VERIFICATION, Part
 from phase_gate.gate.standing import Standing, by_verdict, closed
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.status import Status as GateStatus
+from phase_gate.gate.verdict import Status as GateStatus
 from phase_gate.tasks.model import (
     TRANSITIONS,
     Check,

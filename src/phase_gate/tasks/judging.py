@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from phase_gate.gate.advice import Advice
 from phase_gate.gate.evaluation import Evaluation, with_advice
 from phase_gate.gate.findings import Finding, cap_findings
-from phase_gate.gate.judgement import judge_iteration
+from phase_gate.gate.judging import judge_iteration
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import State
+from phase_gate.gate.verdict import Verdict
 from phase_gate.gate.waivers import covered_by
 from phase_gate.tasks.model import FailureType, Status, Verification, find_verification
 from phase_gate.tasks.rules import escalate, retries_left
@@ -165,14 +165,14 @@ def command(words: str, task: str) -> str:
     return f"phase-gate {words} --task {task}"
 
 
-def advise_task(verification: Verification, evaluation: Evaluation | None = None) -> Advice:
+def advise_task(verification: Verification, evaluation: Evaluation | None = None) -> Verdict:
     """Return reason and next step for a task as it stands."""
     task, status = verification.spec.slug, verification.status
     if status is Status.PENDING:
-        return Advice("waiting", "it waits for its executor", command("verify start", task))
+        return Verdict("waiting", "it waits for its executor", command("verify start", task))
     if status is Status.EXECUTING:
         reason = f"attempt {verification.attempt}: it waits for the executor's report"
-        return Advice("waiting", reason, "", command("verify executor FILE", task))
+        return Verdict("waiting", reason, "", command("verify executor FILE", task))
     if status is Status.VERIFYING:
         return _verifying(verification, evaluation)
     if status is Status.REVIEWING:
@@ -180,18 +180,18 @@ def advise_task(verification: Verification, evaluation: Evaluation | None = None
     if status is Status.BLOCKED:
         assert verification.report is not None
         reason = f"blocked: {_first_line(verification.report.result['error'])}"
-        return Advice("needs-person", reason, command("verify feedback", task))
+        return Verdict("needs-person", reason, command("verify feedback", task))
     if status is Status.APPROVED:
         return _approved(verification)
     if status is Status.SKIPPED:
         assert verification.skip is not None
         skip = verification.skip
         hint = "commit it yourself: the gate did not see it pass"
-        return Advice("open", f"{verification.word} by {skip.by}: {skip.reason}", "", hint)
+        return Verdict("open", f"{verification.word} by {skip.by}: {skip.reason}", "", hint)
     return _failed(verification)
 
 
-def _verifying(verification: Verification, evaluation: Evaluation | None) -> Advice:
+def _verifying(verification: Verification, evaluation: Evaluation | None) -> Verdict:
     check, unlisted = verification.check, None
     following = command("verify run", verification.spec.slug)
     if evaluation is not None:
@@ -199,14 +199,14 @@ def _verifying(verification: Verification, evaluation: Evaluation | None) -> Adv
     if unlisted is not None:
         return unlisted
     if check is None:
-        return Advice("waiting", "the executor reports success; the verify command has to show it", following)
+        return Verdict("waiting", "the executor reports success; the verify command has to show it", following)
     if check.how == "running":
         look = command("verify status", verification.spec.slug)
-        return Advice("running", f"the verify command runs since {check.at}", look)
-    return Advice("waiting", f"the verify command did not end by itself ({check.how}): {check.why}", following)
+        return Verdict("running", f"the verify command runs since {check.at}", look)
+    return Verdict("waiting", f"the verify command did not end by itself ({check.how}): {check.why}", following)
 
 
-def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Advice:
+def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Verdict:
     task = verification.spec.slug
     unmet = None if evaluation is None else _unmet_guard(evaluation, task)
     if unmet is not None:
@@ -214,15 +214,15 @@ def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Adv
     last, again = verification.last_failure, command("verify review FILE --by NAME", task)
     if last is not None and last.type is FailureType.MALFORMED and last.step == 3 and not last.recovered:
         reason = f"{last.type}: {_first_line(last.error)}; the other two steps stand"
-        return Advice("waiting", reason, "", f"write it as `phase-gate workflow schema verdict` says, then {again}")
-    return Advice(
+        return Verdict("waiting", reason, "", f"write it as `phase-gate workflow schema verdict` says, then {again}")
+    return Verdict(
         "waiting",
         f"Gate 1 is open; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
         command("verify bundle", task),
     )
 
 
-def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ()) -> Advice | None:
+def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ()) -> Verdict | None:
     """Return what the first unmet guard says, or the first of these; None if there is none."""
     for guard in evaluation.gate_1.guards:
         if guard.passes or (names and guard.name not in names):
@@ -236,7 +236,7 @@ def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ())
                 f"take the change back; or a person lets it pass: phase-gate waive {FILES_LISTED} --task {task}"
                 f" {person}, or lists the file: phase-gate verify start --task-file FILE {person}"
             )
-        return Advice("closed", f"{guard.name}: {guard.detail}{shown}", "", hint)
+        return Verdict("closed", f"{guard.name}: {guard.detail}{shown}", "", hint)
     return None
 
 
@@ -251,32 +251,32 @@ def holds_back(verification: Verification) -> str:
     return ""
 
 
-def _approved(verification: Verification) -> Advice:
+def _approved(verification: Verification) -> Verdict:
     assert verification.review is not None
     weak = " (weak)" if verification.weak_because else ""
     said = f"both gates are open: approved by {verification.review.by}{weak}"
     if verification.commit:
-        return Advice("open", f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
+        return Verdict("open", f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
     why = holds_back(verification)
     if why:
-        return Advice("open", f"{said}, but {why}: manual review", "", "look at it, and commit it yourself")
-    return Advice("open", said, command("verify commit", verification.spec.slug))
+        return Verdict("open", f"{said}, but {why}: manual review", "", "look at it, and commit it yourself")
+    return Verdict("open", said, command("verify commit", verification.spec.slug))
 
 
-def _failed(verification: Verification) -> Advice:
+def _failed(verification: Verification) -> Verdict:
     task, last = verification.spec.slug, verification.last_failure
     assert last is not None
     said = f"{last.type}: {_first_line(last.error)}"
     escalation = escalate(verification)
     if escalation.level >= 2:
         hint = command('verify resume --reason "..." --by NAME', task)
-        return Advice("needs-person", f"{escalation.reason}; {said}", "", hint)
+        return Verdict("needs-person", f"{escalation.reason}; {said}", "", hint)
     left = retries_left(verification)
     tries = f"{count(left, 'more attempt')} before a person is asked"
     if last.type is FailureType.TIMEOUT:
         hint = command("verify executor FILE", task)
-        return Advice("failed", f"{said}; {tries}, with more time and after 30 s", "", hint)
-    return Advice("failed", f"{said}; {tries}", command("verify feedback", task))
+        return Verdict("failed", f"{said}; {tries}, with more time and after 30 s", "", hint)
+    return Verdict("failed", f"{said}; {tries}", command("verify feedback", task))
 
 
 def _first_line(text: str) -> str:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from phase_gate.codec import spell_out
-from phase_gate.gate.advice import Advice, what_gate_1_misses
+from phase_gate.gate.advice import what_gate_1_misses
 from phase_gate.gate.evaluation import Evaluation, with_advice
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import Event
-from phase_gate.gate.ways import way_to, way_to_begin
+from phase_gate.gate.verdict import Verdict, way_to, way_to_begin
 from phase_gate.tasks.pipeline import Failure, Pipeline, PipelineFiles, Request, files_in
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import MAX_RECOVERIES, Artifact, Phase, PipelineRules, Workflow, requires_of
@@ -274,17 +274,17 @@ def with_pipeline(
         recover = "phase-gate pipeline recover" + ("" if task == "default" else f" --task {task}")
         if plan.stuck:
             reason = f"{STUCK}: {failed}; {plan.stuck}. A person is needed"
-            return with_advice(evaluation, Advice("stuck", reason, recover))
+            return with_advice(evaluation, Verdict("stuck", reason, recover))
         number, allowed = pipeline.recoveries + 1, budget(workflow)
         reason = f"{failed}; {phase.on_failure} begins: recovery {number} of {allowed}"
-        return with_advice(evaluation, Advice("failed", reason, recover))
+        return with_advice(evaluation, Verdict("failed", reason, recover))
     if plan.way is None:
         return evaluation
     if plan.way.phase == DONE:
         first = way_to_begin(workflow, task)
         return replace(evaluation, next_command=first, next_hint="starts the next cycle")
     reason = f"both gates are open: {phase.name} has exited{describe_way(plan.way)}"
-    return with_advice(evaluation, Advice("open", reason, enter_command(workflow, plan.way.phase, task)))
+    return with_advice(evaluation, Verdict("open", reason, enter_command(workflow, plan.way.phase, task)))
 
 
 def describe_way(way: Way) -> str:

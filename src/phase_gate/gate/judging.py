@@ -1,4 +1,4 @@
-"""Verdicts beside the end of a run: what a verdict records, and judging an iteration again.
+"""Judge one iteration of a task, at the end of a run or again with what came after it; and what a verdict records.
 
 Pure. A signal or a fact that comes after a run is judged with what that run measured, by the same rules.
 """
@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 
 from phase_gate.codec import each_from_json, spell_out
 from phase_gate.gate.breaker import at_time
-from phase_gate.gate.evaluation import Evaluation, evaluation_to_json, with_breaker
+from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
 from phase_gate.gate.findings import Finding, cap_findings
-from phase_gate.gate.judgement import judge_iteration
 from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, Table
 from phase_gate.gate.measuring import code_as_tested
 from phase_gate.gate.order import way_on
@@ -29,6 +28,51 @@ from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command, run_command
+
+
+def judge_iteration(
+    state: State,
+    workflow: Workflow,
+    phase: Phase,
+    measured: Measured,
+    reading: Reading,
+    *,
+    iteration: int | None,
+    run: str | None,
+    at: str,
+    root: str,
+    kind: str = "complete",
+    why: str = "",
+) -> Evaluation:
+    """Return the verdict on an iteration, without what the breaker and the task's parts make of it.
+
+    :param iteration: None for a run that did not count.
+    :param kind: what kind of run it was, and why it did not count or how it was narrowed.
+    """
+    subject = Subject(
+        task=state.task,
+        cycle=state.cycle,
+        phase=phase.name,
+        iteration=iteration,
+        run=run,
+        at=at,
+        root=root,
+        kind=kind,
+        why=why,
+    )
+    return evaluate(
+        workflow,
+        phase,
+        subject,
+        measured,
+        reading,
+        facts=state.facts,
+        waivers=state.overrides.waivers,
+        overrides=state.overrides.others,
+    )
+
+
+# --- again, and without a run
 
 T = TypeVar("T")
 

@@ -1,18 +1,76 @@
-"""Ways out of a closed gate: what to type next, what leads back, what a person may decide.
+"""A verdict in one word and a sentence, what to type next, and the ways out of a closed gate.
 
-Pure. Commands are for the task's own workflow: none of them names a phase that it does not have.
+Pure. Code asks the word; the sentences are for people only. Commands are for the task's own workflow: none of them
+names a phase that it does not have.
 """
 
 from __future__ import annotations
 
-from phase_gate.values import Value
+from collections.abc import Mapping
+
+from phase_gate.values import Literal, Value
 from phase_gate.workflow.names import of_task, rewind_command, run_command, step_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
     from phase_gate.workflow.model import Phase, Workflow
+
+Status = Literal[
+    "unstarted",  # no run or verdict of the present phase yet
+    "running",  # a run has not ended yet
+    "stale",  # something came after the last verdict
+    "void",  # the run did not count
+    "closed",  # Gate 1 is closed
+    "early",  # the exit signal came while Gate 1 was closed
+    "failed",  # the gate of a pipeline, or an attempt at a verify task, failed, and another try follows
+    "waiting",  # Gate 1 is open, Gate 2 is not; or a verify task waits for its executor, its command or its reviewer
+    "open",  # the phase has exited
+    "needs-person",  # the signal, or a verify task, asks for a person
+    "halted",  # the circuit is open
+    "stuck",  # a pipeline has spent its recoveries
+]
+
+_LEADS: Mapping[str, str] = {
+    "void": "go on: ",
+    "closed": "go on: ",
+    "early": "signal came too early: ",
+    "needs-person": "stop: ",
+    "halted": "halt: ",
+}
+
+
+def show_verdict(status: str, reason: str) -> str:
+    """Return a verdict as a sentence."""
+    return f"{_LEADS.get(status, '')}{reason}"
+
+
+def show_next(command: str, hint: str) -> str:
+    """Return the next step in one line that can be copied as a whole: what follows # is a comment to a shell."""
+    return f"{command}  # {hint}" if command and hint else command or hint
+
+
+class Verdict(Value, kw_only=False):
+    """Where a task stands, why, and what follows: of an iteration, or of a look."""
+
+    status: Status
+    reason: str
+    #: Something that can be typed as it stands, or empty.
+    next_command: str = ""
+    #: A sentence for people, or empty: what to do where nothing can be typed, or what the command is good for.
+    next_hint: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
+        return show_verdict(self.status, self.reason)
+
+    @property
+    def next_step(self) -> str:
+        """The next command, the hint, or both, in one line."""
+        return show_next(self.next_command, self.next_hint)
+
+
+# --- ways out of a closed gate
 
 #: Tests, or what gives them their meaning, are not as they were frozen: failing anew, they are taken as they are.
 _MAY_GO_BACK = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged", "targets-proven"})
@@ -24,13 +82,6 @@ SENDS_BACK = _MAY_GO_BACK | {_HAS_TO_GO_BACK}
 _TAKES_RUN = frozenset({"code-as-tested", "fix-tested"})
 #: A run that does not count is followed by another one, even if a person lets it pass.
 _NEVER_WAIVED = "complete-run"
-
-
-class Way(Value, kw_only=False):
-    #: Something that can be typed as it stands.
-    command: str
-    #: What to do before, and what else there is.
-    hint: str
 
 
 def way_to(phase: Phase, task: str) -> str:
@@ -61,7 +112,10 @@ def describe_decisions(task: str) -> str:
     return f"a person may try once more: {reset}; or give the phase up: {skip}"
 
 
-def breaker_command(action: Literal["reset", "skip"], task: str) -> str:
+_Decision = Literal["reset", "skip"]
+
+
+def breaker_command(action: _Decision, task: str) -> str:
     """Return what a person types while the circuit is open."""
     return of_task(f'phase-gate breaker {action} --reason "..." --by NAME', task)
 
@@ -71,8 +125,10 @@ def waive_command(guard: str, task: str) -> str:
     return of_task(f'phase-gate waive {guard} --reason "..." --by NAME', task)
 
 
-def way_out(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str, *, has_findings: bool) -> Way:
-    """Return how to get on where a guard is not met.
+def way_out(
+    guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str, *, has_findings: bool
+) -> tuple[str, str]:
+    """Return what to type where a guard is not met; and what to do before, or instead.
 
     :param has_findings: it names something that a person could let pass.
     """
@@ -87,4 +143,4 @@ def way_out(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str
     # What a pipeline wants written is agreed on by its reviewers: no message offers to do without.
     if has_findings and guard != _NEVER_WAIVED and (workflow.pipeline is None or phase.tests != "none"):
         ways.append(f"a person may let it pass: {waive_command(guard, task)}")
-    return Way(again, "; ".join(ways))
+    return again, "; ".join(ways)
