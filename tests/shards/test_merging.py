@@ -14,9 +14,8 @@ from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
-from phase_gate.shards.files import shard_from_json, shard_to_json
 from phase_gate.shards.merging import combine_shards
-from phase_gate.shards.record import Shard, Split, collection_digest, to_ranges
+from phase_gate.shards.records import Shard, Split, collection_digest, shard_from_json, shard_to_json, to_ranges
 from phase_gate.values import replace
 
 IDS = ("t.py::test_a", "t.py::test_b", "t.py::test_c", "t.py::test_d")
@@ -54,6 +53,7 @@ def shard(index: int, *own: str, total: int = 2, **changes: Any) -> Shard:
 
 FACTS = {"outcomes", "settings", "interrupted", "is_void", "collection_errors", "tally", "exit_status", "measured"}
 FACTS |= {"complaints", "narrowed_by", "skipped_modules", "modules", "doubts", "failures", "messages", "marked"}
+FACTS |= {"guarding"}
 
 
 def pair(**second: Any) -> list[Shard]:
@@ -246,6 +246,7 @@ def test_what_they_show_together() -> None:
             modules={"calc": "../calc.py", "other": "other.py"},
             doubts=(doubt,),
             marked={IDS[3]: ("AC-2",)},
+            guarding={IDS[3]: "worked before"},
         ),
     ]
     facts = combine_shards(shards)
@@ -264,6 +265,7 @@ def test_what_they_show_together() -> None:
     assert facts.modules == {"calc": "../calc.py", "other": "other.py"}
     assert facts.doubts == (doubt,)
     assert facts.marked == {IDS[0]: ("AC-1",), IDS[3]: ("AC-2",)}
+    assert facts.guarding == {IDS[3]: "worked before"}
 
 
 def test_a_metric_that_shards_disagree_about_is_unknown() -> None:

@@ -11,7 +11,7 @@ from phase_gate.cli._plugin import require_pytest
 from phase_gate.cli._streams import say_aside
 from phase_gate.errors import UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
-from phase_gate.shards.files import FOLDER, find_missing, read_shards
+from phase_gate.shards.records import FOLDER, find_missing, read_shards
 from phase_gate.storage.root import relative_id
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from phase_gate.project import Project
-    from phase_gate.shards.record import Shard
+    from phase_gate.shards.records import Shard
     from phase_gate.storage.store import TaskStore
 
 

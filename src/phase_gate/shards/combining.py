@@ -12,7 +12,7 @@ from phase_gate.runs.ending import Ended
 from phase_gate.runs.hello import Hello
 from phase_gate.runs.recorder import Recorder
 from phase_gate.shards.merging import combine_shards
-from phase_gate.shards.record import Shard
+from phase_gate.shards.records import Shard
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.git import head_of

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any
 
 from phase_gate.errors import ShardError
 from phase_gate.gate.freeze import merge_parts
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
-from phase_gate.shards.record import Ranges, Shard, Split
-from phase_gate.visible import count
+from phase_gate.shards.records import Ranges, Shard, Split
+from phase_gate.values import fields
+from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 
 #: Names in one message; the rest is counted.
@@ -34,7 +36,7 @@ def combine_shards(shards: Sequence[Shard]) -> Document:
 
 def _refuse_gaps(shards: Sequence[Shard]) -> list[Shard]:
     """Return each shard once, in order."""
-    _refuse_odd(shards, "the number of shards", lambda shard: shard.split.total, lambda shard: str(shard.split))
+    _refuse_odd(shards, "the number of shards", lambda shard: str(shard.split), lambda shard: shard.split.total)
     by_index: dict[int, Shard] = {}
     for shard in shards:
         before = by_index.setdefault(shard.split.index, shard)
@@ -46,8 +48,9 @@ def _refuse_gaps(shards: Sequence[Shard]) -> list[Shard]:
     total = shards[0].split.total
     missing = [str(Split(index, total)) for index in range(1, total + 1) if index not in by_index]
     if missing:
+        subject, verb = ("shard", "is") if len(missing) == 1 else ("shards", "are")
         raise ShardError(
-            f"{_plural('shard', missing)} {_listed(missing)} of the run {'is' if len(missing) == 1 else 'are'} missing",
+            f"{subject} {name_first(missing, _NAMED)} of the run {verb} missing",
             remedy="let every shard run, keep its record, and combine them all",
         )
     return [by_index[index] for index in sorted(by_index)]
@@ -60,47 +63,43 @@ def _refuse_mixed(shards: Sequence[Shard]) -> None:
                 f"{shard.name} began at {shard.began} and never ended: it crashed, or was stopped",
                 remedy="run that shard again",
             )
-    _refuse_odd(shards, "the commit", *_twice(lambda shard: shard.commit[:12] or "none"))
-    _refuse_odd(shards, "the sources", *_twice(lambda shard: shard.tree.partition(":")[2][:12]))
-    _refuse_other_rules(shards)
+    for what, show in _ALIKE.items():
+        _refuse_odd(shards, what, show)
+    _refuse_odd(shards, "the workflow", lambda shard: "", lambda shard: repr(shard.workflow))
+    for name in sorted({name for shard in shards for name in shard.shown.settings}):
+        told = {shard.id: repr(shard.shown.settings.get(name, "not set")) for shard in shards}
+        _refuse_odd(shards, f"the setting {name!r}", lambda shard, told=told: told[shard.id])  # type: ignore[misc]
     _refuse_odd(
         shards,
         "the collection",
-        lambda shard: (shard.collection, shard.shown.collection_errors),
         lambda shard: _describe_collection(shard, shards),
+        lambda shard: (shard.collection, shard.shown.collection_errors),
     )
 
 
-def _twice(show: Callable[[Shard], str]) -> tuple[Callable[[Shard], str], Callable[[Shard], str]]:
-    return show, show
-
-
-def _refuse_other_rules(shards: Sequence[Shard]) -> None:
-    """Refuse shards of which one was recorded for something else, or with other settings."""
-    alike: tuple[tuple[str, Callable[[Shard], str]], ...] = (
-        ("the task", lambda shard: shard.task),
-        ("the phase", lambda shard: shard.phase),
-        ("Python", lambda shard: ".".join(shard.python.split(".")[:2])),
-        ("pytest", lambda shard: shard.pytest),
-        ("the criteria", lambda shard: ", ".join(shard.criteria) or "none"),
-    )
-    for what, show in alike:
-        _refuse_odd(shards, what, *_twice(show))
-    _refuse_odd(shards, "the workflow", lambda shard: repr(shard.workflow), lambda shard: "")
-    for name in sorted({name for shard in shards for name in _settings(shard)}):
-        _refuse_odd(
-            shards,
-            f"the setting {name!r}",
-            lambda shard, name=name: _settings(shard).get(name),  # type: ignore[misc]
-            lambda shard, name=name: repr(_settings(shard).get(name, "not set")),  # type: ignore[misc]
-        )
+#: In what the shards of one run are alike, and how that is shown.
+_ALIKE: Mapping[str, Callable[[Shard], str]] = {
+    "the commit": lambda shard: shard.commit[:12] or "none",
+    "the sources": lambda shard: shard.tree.partition(":")[2][:12],
+    "the task": lambda shard: shard.task,
+    "the phase": lambda shard: shard.phase,
+    "Python": lambda shard: ".".join(shard.python.split(".")[:2]),
+    "pytest": lambda shard: shard.pytest,
+    "the criteria": lambda shard: ", ".join(shard.criteria) or "none",
+}
 
 
 def _refuse_odd(
-    shards: Sequence[Shard], what: str, key: Callable[[Shard], Hashable], show: Callable[[Shard], str]
+    shards: Sequence[Shard],
+    what: str,
+    show: Callable[[Shard], str],
+    key: Callable[[Shard], Hashable] | None = None,
 ) -> None:
-    """Refuse shards of which one has another value than most, and name it."""
-    values = [key(shard) for shard in shards]
+    """Refuse shards of which one has another value than most, and name it.
+
+    :param key: what is compared; by default, what is shown.
+    """
+    values = [(key or show)(shard) for shard in shards]
     usual, times = Counter(values).most_common(1)[0]
     if times == len(values):
         return
@@ -116,10 +115,10 @@ def _refuse_odd(
 def _describe_collection(shard: Shard, shards: Sequence[Shard]) -> str:
     """Say what a shard collected; and, where that are few, what no other one did."""
     errors = shard.shown.collection_errors
-    failed = f", {_listed(errors)} not imported" if errors else ""
+    failed = f", {name_first(errors, _NAMED)} not imported" if errors else ""
     elsewhere = next((each.collected for each in shards if each.collection != shard.collection), shard.collected)
     own = sorted(set(shard.collected).difference(elsewhere))
-    alone = f", among them {_listed(own)}" if own else ""
+    alone = f", among them {name_first(own, _NAMED)}" if own else ""
     return f"{count(len(shard.collected), 'test')} collected{alone}{failed}"
 
 
@@ -132,9 +131,9 @@ def _refuse_unfinished(shards: Sequence[Shard]) -> None:
         elif facts.interrupted:
             why = facts.interrupted
         elif not_run:
-            why = f"{count(len(not_run), 'test')} of its own did not run: {_listed(sorted(not_run))}"
+            why = f"{count(len(not_run), 'test')} of its own did not run: {name_first(sorted(not_run), _NAMED)}"
         elif shard.changed_sources:
-            why = f"sources changed while it ran: {_listed(shard.changed_sources)}"
+            why = f"sources changed while it ran: {name_first(shard.changed_sources, _NAMED)}"
         else:
             continue
         raise ShardError(f"{shard.name} is not complete: {why}", remedy="run that shard again, to its end")
@@ -149,7 +148,7 @@ def _find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
             if before is not shard:
                 twice = sorted(before.ran & shard.ran)
                 raise ShardError(
-                    f"{before.name} and {shard.name} both ran {count(len(twice), 'test')}: {_listed(twice)}",
+                    f"{before.name} and {shard.name} both ran {count(len(twice), 'test')}: {name_first(twice, _NAMED)}",
                     remedy="split the suite: does each shard know its number, and have all the tests in one order?",
                 )
     unseen = [test_id for test_id in shards[0].collected if test_id not in owner]
@@ -164,7 +163,7 @@ def _find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
     lost = [test_id for test_id in unseen if test_id not in on_purpose]
     if lost:
         raise ShardError(
-            f"{count(len(lost), 'collected test')} ran in no shard: {_listed(lost)}",
+            f"{count(len(lost), 'collected test')} ran in no shard: {name_first(lost, _NAMED)}",
             remedy="split the suite so that each test is in one shard",
         )
     return frozenset(unseen)
@@ -172,19 +171,6 @@ def _find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
 
 def _ids_in(shard: Shard, ranges: Ranges) -> Iterator[str]:
     return (shard.collected[place] for start, end in ranges for place in range(start, end))
-
-
-def _settings(shard: Shard) -> Mapping[str, str]:
-    return shard.shown.settings
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
-
-
-def _plural(noun: str, names: Sequence[str]) -> str:
-    return noun if len(names) == 1 else f"{noun}s"
 
 
 # --- what shards showed together, as if one session had shown it
@@ -200,40 +186,40 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Docu
     :param deselected: collected tests that were left out on purpose.
     """
     facts = [shard.shown for shard in shards]
-    first = facts[0]
-    measured, complaints = _merge_measured(shards)
-    shared = [word for word in first.narrowed_by if all(word in each.narrowed_by for each in facts)]
+    shared = [word for word in facts[0].narrowed_by if all(word in each.narrowed_by for each in facts)]
     if deselected and not shared:
         shared.append(f"{len(deselected)} deselected by a hook")
-    statuses = {each.exit_status for each in facts} - {0, _NOTHING_COLLECTED}
-    return Document(
-        outcomes=_merge_outcomes(facts),
-        exit_status=max(statuses, default=0),
-        tally=_merge_tallies(facts, len(deselected)),
-        duration_s=max(each.duration_s for each in facts),
-        durations={test_id: seconds for each in facts for test_id, seconds in each.durations.items()},
-        deselected=deselected,
-        sees_whole_files=all(each.sees_whole_files for each in facts),
-        narrowed_files=frozenset().union(*(each.narrowed_files for each in facts)),
-        narrowed_by=tuple(shared),
-        collection_errors=_merge_errors(facts),
-        skipped_modules=max(each.skipped_modules for each in facts),
-        failures={test_id: failure for each in facts for test_id, failure in each.failures.items()},
-        messages={test_id: text for each in facts for test_id, text in each.messages.items()},
-        interrupted=next((each.interrupted for each in facts if each.interrupted), ""),
-        internal_error=any(each.internal_error for each in facts),
-        marked={test_id: ids for each in facts for test_id, ids in each.marked.items()},
-        settings=first.settings,
-        parts=merge_parts(each.parts for each in facts),
-        plugins=first.plugins,
-        testpaths=first.testpaths,
-        modules=_merge_modules(facts),
-        imported=tuple(sorted({path for each in facts for path in each.imported})),
-        doubts=tuple(dict.fromkeys(doubt for each in facts for doubt in each.doubts)),
-        measured=measured,
-        complaints=complaints,
-        surroundings=", ".join(sorted({each.surroundings for each in facts})),
-    )
+    measured, complaints = _merge_measured(shards)
+    together = {name: _merge([getattr(each, name) for each in facts]) for name in fields(Document)}
+    together |= {
+        "outcomes": _merge_outcomes(facts),
+        "exit_status": max({each.exit_status for each in facts} - {0, _NOTHING_COLLECTED}, default=0),
+        "tally": _merge_tallies(facts, len(deselected)),
+        "deselected": deselected,
+        "sees_whole_files": all(each.sees_whole_files for each in facts),
+        "narrowed_by": tuple(shared),
+        "parts": merge_parts(each.parts for each in facts),
+        "modules": _merge_modules(facts),
+        "imported": tuple(sorted({path for each in facts for path in each.imported})),
+        "measured": measured,
+        "complaints": complaints,
+        "surroundings": ", ".join(sorted({each.surroundings for each in facts})),
+    }
+    return Document(**together)
+
+
+def _merge(values: Sequence[Any]) -> Any:
+    """Return what several sessions say together, as the type of it goes."""
+    first = values[0]
+    if isinstance(first, Mapping):
+        return {key: value for each in values for key, value in each.items()}
+    if isinstance(first, tuple):
+        return tuple(dict.fromkeys(item for each in values for item in each))
+    if isinstance(first, frozenset):
+        return first.union(*values)
+    if isinstance(first, str):
+        return next(filter(None, values), "")
+    return max(values) if isinstance(first, int | float) else first
 
 
 def _merge_outcomes(facts: Sequence[Document]) -> dict[str, Bucket]:
@@ -248,16 +234,13 @@ def _merge_outcomes(facts: Sequence[Document]) -> dict[str, Bucket]:
     return found | dict.fromkeys(broken, Bucket.UNCOLLECTABLE)
 
 
-def _merge_errors(facts: Sequence[Document]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(node for each in facts for node in each.collection_errors))
-
-
 def _merge_tallies(facts: Sequence[Document], deselected: int) -> dict[str, int]:
     total: Counter[str] = Counter()
     for each in facts:
         total.update(each.tally)
     # Every shard sees these, each time the same ones.
-    total["errors"] -= sum(len(each.collection_errors) for each in facts) - len(_merge_errors(facts))
+    errors = [each.collection_errors for each in facts]
+    total["errors"] -= sum(map(len, errors)) - len(_merge(errors))
     total["skipped"] -= sum(each.skipped_modules for each in facts) - max(each.skipped_modules for each in facts)
     total["deselected"] = deselected
     return {name: number for name, number in total.items() if number > 0}

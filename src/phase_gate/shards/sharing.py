@@ -11,8 +11,7 @@ from typing import Any
 
 from phase_gate.errors import ShardError
 from phase_gate.gate.state import Event
-from phase_gate.shards.files import SCHEMA, shard_from_json, shard_to_json
-from phase_gate.shards.record import Shard, Split
+from phase_gate.shards.records import SCHEMA, Shard, Split, shard_from_json, shard_to_json
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value

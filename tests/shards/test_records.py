@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import ShardError
-from phase_gate.shards.files import read_shards, write_shard
-from phase_gate.shards.record import Shard, Split
+from phase_gate.shards.records import Shard, Split, read_shards, write_shard
 from phase_gate.values import replace
 from tests.shards.test_merging import IDS, shard
 

@@ -1,7 +1,7 @@
-"""The records of shards as files: one each, packed, with a digest in front, so that one cut short is noticed.
+"""What one shard wrote down: as a value, as a document, and as a file.
 
 A shard runs on a machine of its own and has no task's ledger to write into; what it leaves is carried to the job that
-combines them.
+combines them: one file each, packed, with a digest in front, so that one cut short is noticed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,97 @@ from typing import Any
 from phase_gate.codec import from_json, spell_out
 from phase_gate.errors import ShardError
 from phase_gate.gate.inventory import join_id, split_id
-from phase_gate.gate.outcomes import Outcomes
+from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
-from phase_gate.shards.record import Shard, Split
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.root import refuse_links
-from phase_gate.values import replace
+from phase_gate.values import Value, field, replace
 
 #: In the project's root, and not hidden: what carries files from job to job tends to leave hidden ones behind.
 FOLDER = "phase-gate-shards"
 SUFFIX = ".shard.gz"
+
+#: Of the documents that this version writes and reads.
+SCHEMA = 1
+
+#: Places in the sorted list of collected tests, each as first and one after the last.
+Ranges = tuple[tuple[int, int], ...]
+#: Ids by file: a big suite has hundreds of tests in each.
+Grouped = Mapping[str, list[str]]
+
+
+class Split(Value, kw_only=False):
+    """Which shard, of how many."""
+
+    index: int
+    total: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.total}"
+
+
+class Shard(Value):
+    """What one shard wrote down."""
+
+    #: Random: a shard can be used for one run only.
+    id: str
+    split: Split
+    task: str
+    phase: str
+    began: str
+    commit: str
+    tree: str
+    python: str
+    pytest: str
+    workflow: Mapping[str, Any]
+    #: The file that it was read from, for messages.
+    file: str = ""
+    #: What it did not live to write, if there are none.
+    facts: Document | None = None
+    criteria_given: str = ""
+    criteria: tuple[str, ...] = ()
+    changed_sources: tuple[str, ...] = ()
+    #: Files that tests use and that the shard itself has written.
+    written: tuple[str, ...] = ()
+    #: Every test that pytest found, sorted, before any selection; and the digest of that.
+    collected: tuple[str, ...] = ()
+    collection: str = ""
+    #: Which of them were deselected, by the function that did it.
+    left_out: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"shard {self.split}"
+
+    @property
+    def shown(self) -> Document:
+        """What it showed, where it is known to have ended."""
+        assert self.facts is not None, "one that never ended was refused"
+        return self.facts
+
+    @property
+    def ran(self) -> frozenset[str]:
+        """The tests that were its own. One that can't be imported belongs to every shard."""
+        outcomes = self.shown.outcomes
+        return frozenset(test_id for test_id in outcomes if outcomes[test_id] is not Bucket.UNCOLLECTABLE)
+
+
+def collection_digest(collected: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(collected).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def to_ranges(places: Iterable[int]) -> Ranges:
+    """Return sorted places as ranges."""
+    ranges: list[tuple[int, int]] = []
+    for place in places:
+        if ranges and ranges[-1][1] == place:
+            ranges[-1] = (ranges[-1][0], place + 1)
+        else:
+            ranges.append((place, place + 1))
+    return tuple(ranges)
+
+
+# --- as a file
 
 
 def shard_file(folder: Path, split: Split) -> Path:
@@ -111,21 +192,19 @@ def _digest(body: bytes, key: bytes | None) -> str:
     return hashlib.sha256(body).hexdigest() if key is None else hmac.new(key, body, hashlib.sha256).hexdigest()
 
 
-# --- a shard's record as a document, and back. Ids stand in it by file: a big suite has hundreds of tests in each
-
-
-#: Of the documents that this version writes and reads.
-SCHEMA = 1
-
-#: Ids by file.
-Grouped = Mapping[str, list[str]]
+# --- as a document, and back
 
 
 def shard_to_json(shard: Shard) -> dict[str, Any]:
     document = spell_out(replace(shard, collected=(), facts=None))
     del document["file"]
     document["collected"] = _group(shard.collected)
-    document["facts"] = None if shard.facts is None else _facts_to_json(shard.facts)
+    if shard.facts is not None:
+        by_bucket: dict[str, list[str]] = {}
+        for test_id, bucket in shard.facts.outcomes.items():
+            by_bucket.setdefault(str(bucket), []).append(test_id)
+        outcomes = {bucket: _group(ids) for bucket, ids in by_bucket.items()}
+        document["facts"] = {**spell_out(replace(shard.facts, outcomes={})), "outcomes": outcomes}
     return document
 
 
@@ -148,21 +227,10 @@ def shard_from_json(
     )
 
 
-def _facts_to_json(facts: Document) -> dict[str, Any]:
-    return {**spell_out(replace(facts, outcomes={})), "outcomes": _outcomes_to_json(facts.outcomes)}
-
-
 def _facts_from_json(document: Mapping[str, Any]) -> Document:
     grouped = document["outcomes"]
     outcomes = {test_id: bucket for bucket, tests in grouped.items() for test_id in _ungroup(tests)}
     return from_json(Document, {**document, "outcomes": outcomes})
-
-
-def _outcomes_to_json(outcomes: Outcomes) -> dict[str, Grouped]:
-    by_bucket: dict[str, list[str]] = {}
-    for test_id, bucket in outcomes.items():
-        by_bucket.setdefault(str(bucket), []).append(test_id)
-    return {bucket: _group(ids) for bucket, ids in by_bucket.items()}
 
 
 def _group(ids: Iterable[str]) -> Grouped:
