@@ -43,6 +43,13 @@ def test_a_dry_run_writes_nothing(begin: Begin) -> None:
     assert desk.files() == {}
 
 
+def test_settings_in_pyproject_get_no_second_file(begin: Begin) -> None:
+    desk = begin("")
+    (desk.root / "pyproject.toml").write_text("[tool.phase-gate]\nlock_timeout = 3\n", encoding="utf-8")
+    assert desk.error("init") == (13, "not-allowed", "the settings stand in [tool.phase-gate] of pyproject.toml")
+    assert not (desk.root / "phase-gate.yaml").exists()
+
+
 @pytest.mark.parametrize("content", ["workflow: tdd\n", ""], ids=["a-file", "an-empty-file"])
 def test_what_is_there_is_never_written_over(begin: Begin, content: str) -> None:
     desk = begin("")

@@ -8,8 +8,10 @@ import shlex
 from phase_gate.agents.agent import AGENT_NAMES
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli.workflow_schema import read_schema
+from phase_gate.config.configuration import read_own_table
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.storage.root import place_below
+from phase_gate.workflow.settings import PYPROJECT
 
 #: Beside phase-gate.yaml, for editors: every clone of the project has it.
 SCHEMA_FILE = "phase-gate.schema.json"
@@ -69,6 +71,10 @@ def run(call: Call) -> Answer:
         return _install(call)
     project = call.project()
     path = project.root / "phase-gate.yaml"
+    if read_own_table(project.root) is not None:
+        raise NotAllowedError(
+            f"the settings stand in [tool.phase-gate] of {PYPROJECT}", remedy="edit them there; nothing was changed"
+        )
     schema = place_below(project.root, SCHEMA_FILE, setting="init")
     document = {"path": str(path), "content": TEMPLATE, "schema": str(schema)}
     if call.arguments.dry_run:

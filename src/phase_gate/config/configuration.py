@@ -63,9 +63,9 @@ _ROLES = ("planner", "implementer", "auditor", "debugger")
 
 def load_configuration(root: Path) -> Configuration:
     """Return the configuration of the project; defaults if it has none."""
-    path, has_table = root / FILE_NAME, has_own_table(root)
+    path, table = root / FILE_NAME, read_own_table(root)
     if os.path.lexists(path):
-        if has_table:
+        if table is not None:
             problem = f"{PYPROJECT} has a table [tool.phase-gate], and there is a {FILE_NAME}"
             raise ConfigurationError(problem, "keep the settings in one of the two")
         return parse_configuration(_read(path))
@@ -73,13 +73,16 @@ def load_configuration(root: Path) -> Configuration:
     if os.path.lexists(other):
         # Silence would mean the defaults, against the will of the user who wrote it.
         raise ConfigurationError(f"{other.name}: a file of this name is not read", f"rename it to {FILE_NAME}")
-    if has_table:
-        from phase_gate.config.toml import read_table
+    return Configuration() if table is None else _read_configuration(table, PYPROJECT)
 
-        table = read_table(_read(root / PYPROJECT), name=PYPROJECT, limit=MAX_BYTES)
-        if table is not None:
-            return _read_configuration(table, PYPROJECT)
-    return Configuration()
+
+def read_own_table(root: Path) -> YamlNode | None:
+    """Return our table in pyproject.toml; None if there is none."""
+    if not has_own_table(root):
+        return None
+    from phase_gate.config.toml import read_table
+
+    return read_table(_read(root / PYPROJECT), name=PYPROJECT, limit=MAX_BYTES)
 
 
 def _read(path: Path) -> bytes:
