@@ -128,7 +128,6 @@ ESCAPES = {
     "a-session-of-its-own": "subprocess.Popen(child, start_new_session=True)",
     "an-orphan": "subprocess.Popen(['sh', '-c', shlex.join(child) + ' &'])",
     "an-orphan-with-a-session": "subprocess.Popen(['sh', '-c', 'setsid ' + shlex.join(child) + ' &'])",
-    "an-orphan-without-an-environment": "subprocess.Popen(['sh', '-c', 'env -i setsid ' + shlex.join(child) + ' &'])",
     "one-that-does-not-listen": "subprocess.Popen(deaf)",
 }
 
@@ -138,13 +137,6 @@ ESCAPES = {
 def test_a_time_out_ends_the_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     monkeypatch.setattr(processes, "_GRACE", 0.3)
     let_escape(tmp_path, how)
-
-
-def test_orphans_are_known_by_their_mark_where_we_can_t_adopt_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(processes, "adopting_orphans", contextlib.nullcontext)
-    let_escape(tmp_path, "an-orphan-with-a-session")
 
 
 def test_where_processes_can_t_be_looked_at_it_is_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
 """One run in several jobs: each records its part, `phase-gate ci combine` makes one run of them.
 
-May read and write shard files. Begin with `record`, then `merging`.
+May read and write shard files. Begin with `records`, then `merging`.
 """

@@ -14,7 +14,7 @@ from typing import BinaryIO, Literal
 
 from phase_gate.evidence.process.output import Blotter, CappedFile, Screen, hidden_in
 from phase_gate.evidence.process.pipes import Pipes
-from phase_gate.evidence.process.tree import KILL, MARK, Interrupts, ProcessTree, adopting_orphans, find_children
+from phase_gate.evidence.process.tree import KILL, MARK, Interrupts, ProcessTree
 from phase_gate.values import Value
 
 How = Literal["ended", "timed-out", "interrupted", "not-started"]
@@ -144,8 +144,6 @@ def _run_one(
     marks = ":".join(filter(None, (environment.get(MARK), mark)))
     with contextlib.ExitStack() as stack:
         interrupts = interrupts or stack.enter_context(Interrupts())
-        stack.enter_context(adopting_orphans())
-        before = find_children()
         try:
             words = shlex.split(command) if isinstance(command, str) and not shell else command
             process = subprocess.Popen(
@@ -161,7 +159,7 @@ def _run_one(
             )
         except (OSError, ValueError, IndexError) as error:
             return _One(how="not-started", problem=getattr(error, "strerror", None) or str(error))
-        tree = ProcessTree(process, mark=mark, before=before)
+        tree = ProcessTree(process, mark=mark)
         watch = _Watch(process, tree, files, hidden, Screen(stream), interrupts, leaves_none=leaves_none)
         try:
             try:
@@ -269,7 +267,6 @@ class _Watch:
             self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             self.problem = "it could not be ended"
-        self._tree.reap()
         self._drain()
         for which, blotter in enumerate(self._blotters):
             self._give(which, blotter.finish())
@@ -289,7 +286,6 @@ class _Watch:
                 self._tree.send(number, living - told)
                 told |= living
                 self._pump(_POLL)
-                self._tree.reap()
                 is_in_a_hurry = number == signal.SIGTERM and self._interrupts.count > 1
                 if is_in_a_hurry or time.monotonic() >= deadline:
                     break

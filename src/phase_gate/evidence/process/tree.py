@@ -1,10 +1,10 @@
 """A command with everything that it started, and how all of it is ended.
 
-On Linux the whole tree is found: by parents, by session and group, by a variable that every child inherits, and, since
-we adopt orphans for as long as the command runs, by the absence of any other parent. What changes its user, or is
-started by a service on the command's behalf (systemd, cron, docker), is out of reach. On other systems it is the
-command's own group, and a child that made a group of its own is not reached. Windows has no groups: there it is what
-`taskkill` finds below the command, and what outlives a command that ended by itself is not reached.
+On Linux the whole tree is found: by parents, by session and group, and by a variable that every child inherits. What
+leaves all of these behind, changes its user, or is started by a service on the command's behalf (systemd, cron,
+docker), is out of reach. On other systems it is the command's own group, and a child that made a group of its own is
+not reached. Windows has no groups: there it is what `taskkill` finds below the command, and what outlives a command
+that ended by itself is not reached.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from phase_gate.values import Value
 
@@ -30,7 +30,6 @@ MARK = "PHASE_GATE_PROCESS"
 _PROC = Path("/proc")
 #: How often, and how many seconds apart, what has a mark is looked for until nothing is left.
 _ROUNDS, _PAUSE = 100, 0.02
-_SET_SUBREAPER, _GET_SUBREAPER = 36, 37
 _SET_DUMPABLE = 4
 #: Whether processes can be looked at.
 IS_LINUX = sys.platform == "linux"
@@ -48,21 +47,19 @@ class _Row(Value):
     parent: int
     group: int
     session: int
-    began: int
     is_dead: bool
 
 
 class ProcessTree:
     """What the process `leader` started, itself among it. The leader has a session of its own."""
 
-    def __init__(self, process: Popen[bytes], *, mark: str, before: frozenset[int]) -> None:
+    def __init__(self, process: Popen[bytes], *, mark: str) -> None:
         """Take over the tree.
 
         :param process: the leader.
         :param mark: stands in the variable `MARK` of the leader.
-        :param before: our own children from before it began.
         """
-        self._process, self._leader, self._mark, self._before = process, process.pid, mark, before
+        self._process, self._leader, self._mark = process, process.pid, mark
 
     def find(self, *, whole: bool) -> list[int]:
         """Return what lives of it; of the whole tree, or only of the leader's own session and group.
@@ -76,10 +73,8 @@ class ProcessTree:
         own = os.getpid()
         found = {pid for pid, row in rows.items() if self._leader in (pid, row.group, row.session)}
         if whole:
-            found |= {pid for pid, row in rows.items() if self._is_orphan(row, own, rows)}
-            found |= {pid for pid in rows.keys() - found if self._is_marked(pid)}
-            while more := {pid for pid, row in rows.items() if row.parent in found} - found:
-                found |= more
+            found |= {pid for pid in rows.keys() - found if _has_mark(pid, self._mark)}
+            found |= _below(found, rows.values())
         return sorted(pid for pid in found - {own} if not rows[pid].is_dead)
 
     def _find_group(self) -> list[int]:
@@ -100,25 +95,6 @@ class ProcessTree:
         for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
-
-    def reap(self) -> None:
-        """Take note of the end of those that we adopted; no other process will."""
-        own = os.getpid()
-        rows = {row.pid: row for row in _rows()}
-        for pid, row in rows.items():
-            if row.is_dead and pid != self._leader and self._is_orphan(row, own, rows):
-                with contextlib.suppress(OSError):
-                    os.waitpid(pid, os.WNOHANG)
-
-    def _is_orphan(self, row: _Row, own: int, rows: dict[int, _Row]) -> bool:
-        """Tell whether we adopted it: our child, though we did not start it. Ours are in our own session."""
-        if row.parent != own or row.pid in self._before or row.session == rows[own].session:
-            return False
-        leader = rows.get(self._leader)
-        return leader is None or row.began >= leader.began
-
-    def _is_marked(self, pid: int) -> bool:
-        return _has_mark(pid, self._mark)
 
 
 def _end_with_children(pid: int) -> None:
@@ -151,8 +127,7 @@ def end_marked(mark: str) -> int:
     for _ in range(_ROUNDS):
         rows = [row for row in _rows() if not row.is_dead and row.pid != os.getpid()]
         found = {row.pid for row in rows if _has_mark(row.pid, mark)}
-        while more := {row.pid for row in rows if row.parent in found} - found:
-            found |= more
+        found |= _below(found, rows)
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, KILL)
@@ -163,10 +138,12 @@ def end_marked(mark: str) -> int:
     return len(ended)
 
 
-def find_children() -> frozenset[int]:
-    """Return our own children."""
-    own = os.getpid()
-    return frozenset(row.pid for row in _rows() if row.parent == own)
+def _below(pids: set[int], rows: Collection[_Row]) -> set[int]:
+    """Return the descendants of some processes."""
+    found: set[int] = set()
+    while more := {row.pid for row in rows if row.parent in pids | found} - found - pids:
+        found |= more
+    return found
 
 
 def _rows() -> Iterator[_Row]:
@@ -186,49 +163,23 @@ def _rows() -> Iterator[_Row]:
             continue
         # The name of the program stands in brackets, and may have any in it.
         fields = stat.rpartition(b")")[2].split()
-        if len(fields) > 19:
+        if len(fields) > 3:
             yield _Row(
                 pid=int(name),
                 parent=int(fields[1]),
                 group=int(fields[2]),
                 session=int(fields[3]),
-                began=int(fields[19]),
                 is_dead=fields[0] in (b"Z", b"X"),
             )
 
 
-@contextlib.contextmanager
-def adopting_orphans() -> Iterator[None]:
-    """Become the parent of whatever a command leaves behind, for as long as this lasts."""
-    call = _prctl() if IS_LINUX else None
-    if call is None:
-        yield
-        return
-    import ctypes
-
-    was = ctypes.c_int(0)
-    call(_GET_SUBREAPER, ctypes.byref(was), 0, 0, 0)
-    call(_SET_SUBREAPER, 1, 0, 0, 0)
-    try:
-        yield
-    finally:
-        call(_SET_SUBREAPER, was.value, 0, 0, 0)
-
-
 def hide_environment() -> None:
     """Let no other process of the user read ours from /proc: what an agent is not given, it can't look up either."""
-    call = _prctl() if IS_LINUX else None
-    if call is not None:
-        call(_SET_DUMPABLE, 0, 0, 0, 0)
+    if IS_LINUX:
+        with contextlib.suppress(ImportError, OSError, AttributeError):
+            import ctypes
 
-
-def _prctl() -> Any:
-    try:
-        import ctypes
-
-        return ctypes.CDLL(None, use_errno=True).prctl
-    except (ImportError, OSError, AttributeError):
-        return None
+            ctypes.CDLL(None, use_errno=True).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:
