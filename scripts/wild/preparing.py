@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 import os
-import platform
-import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
 import venv
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
 from scripts.wild.projects import Project
 from scripts.wild.running import Tools
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Linked:
-    """An environment whose project lies in a work tree, as after an editable install; nothing of it was built."""
-
-    tools: Tools
-    site: Path
-    #: The modules of the release, moved aside.
-    release: Path
-
-    @property
-    def made_with(self) -> str:
-        (pytest,) = metadata.distributions(name="pytest", path=[str(self.site)])
-        return f"Python {platform.python_version()}, pytest {pytest.version}"
-
-    def link(self, folder: Path) -> Path:
-        """Let the project's modules come from a work tree; return the folder that they are imported from."""
-        imported = folder / "src" if (folder / "src").is_dir() else folder
-        (self.site / "_replayed.pth").write_text(f"{imported}\n", encoding="utf-8")
-        return imported
 
 
 #: Seconds for one call of pip; the slowest builds a package from its sources.
@@ -75,29 +50,7 @@ def unpack(archive: Path, folder: Path) -> Path:
 
 def install(project: Project, archive: Path, wheels: tuple[Path, ...], folder: Path) -> Tools:
     """Make an environment with the project, pytest, and this checkout; return how to call what is in it."""
-    return _install((str(archive), *map(str, wheels), "pytest-xdist", *project.requires), folder)
-
-
-def install_in_place(project: Project, sources: Path, wheels: tuple[Path, ...], folder: Path) -> Tools:
-    """Do the same with the project's sources where they lie, as its developers have them."""
-    return _install(("--editable", str(sources), *map(str, wheels), *project.requires), folder)
-
-
-def install_linked(project: Project, wheels: tuple[Path, ...], folder: Path) -> Linked:
-    """Do the same for a history: the release's metadata and what it needs, and its modules from a work tree."""
-    tools = _install((project.requirement, *map(str, wheels), *project.requires), folder)
-    site = Path(sysconfig.get_path("purelib", scheme="venv", vars={"base": str(folder)}))
-    linked = Linked(tools=tools, site=site, release=folder / "release")
-    for each in metadata.distributions(name=project.name, path=[str(site)]):
-        for name in each.files or ():
-            if name.parts[0] == ".." or name.parts[0].endswith(".dist-info") or not (site / name).is_file():
-                continue
-            (linked.release / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(site / name, linked.release / name)
-    return linked
-
-
-def _install(wanted: tuple[str, ...], folder: Path) -> Tools:
+    wanted = (str(archive), *map(str, wheels), "pytest-xdist", *project.requires)
     venv.create(folder, symlinks=os.name != "nt")
     scripts = Path(sysconfig.get_path("scripts", scheme="venv", vars={"base": str(folder)}))
     python = scripts / Path("python").with_suffix(".exe" if os.name == "nt" else "")

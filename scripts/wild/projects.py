@@ -9,8 +9,6 @@ from dataclasses import dataclass
 class Project:
     name: str
     version: str
-    #: The release before, for a step that can be proven; empty where none of the tests changed.
-    before: str = ""
     #: What its own suite asks for beside pytest.
     requires: tuple[str, ...] = ()
     #: What pytest is told, where the project's settings do not say it.
@@ -22,46 +20,55 @@ class Project:
 
 
 PROJECTS = (
-    Project(name="attrs", version="26.1.0", before="25.4.0", requires=("cloudpickle", "hypothesis", "pympler")),
+    Project(name="attrs", version="26.1.0", requires=("cloudpickle", "hypothesis", "pympler")),
     Project(
         name="blinker",
         version="1.9.0",
-        before="1.8.2",
         requires=("pytest-asyncio",),
         # Its settings make an error of what a newer pytest-asyncio warns of when this is not set.
         arguments=("-o", "asyncio_default_fixture_loop_scope=function"),
     ),
-    Project(name="cachetools", version="8.0.0", before="7.3.1"),
-    Project(name="click", version="8.5.1", before="8.5.0"),
-    Project(name="h11", version="0.16.0", before="0.15.0"),
-    Project(name="humanize", version="4.17.0", before="4.16.0", requires=("freezegun", "pytest-codspeed")),
-    Project(name="idna", version="3.20", before="3.19", requires=("hypothesis",)),
-    Project(name="iniconfig", version="2.3.1", before="2.3.0"),
-    Project(name="itsdangerous", version="2.2.0", before="2.1.2", requires=("freezegun",)),
-    Project(name="jinja2", version="3.1.6", before="3.1.5", requires=("trio",)),
+    Project(
+        name="cachetools",
+        version="8.0.0",
+    ),
+    Project(
+        name="click",
+        version="8.5.1",
+    ),
+    Project(
+        name="h11",
+        version="0.16.0",
+    ),
+    Project(name="humanize", version="4.17.0", requires=("freezegun", "pytest-codspeed")),
+    Project(name="idna", version="3.20", requires=("hypothesis",)),
+    Project(
+        name="iniconfig",
+        version="2.3.1",
+    ),
+    Project(name="itsdangerous", version="2.2.0", requires=("freezegun",)),
+    Project(name="jinja2", version="3.1.6", requires=("trio",)),
     Project(name="markupsafe", version="3.0.4", requires=("pytest-run-parallel",)),
-    Project(name="more-itertools", version="11.2.1", before="11.1.0"),
-    Project(name="natsort", version="8.4.0", before="8.3.1", requires=("hypothesis", "pytest-mock")),
-    Project(name="parse", version="1.22.4", before="1.22.3", requires=("pytest-cov",)),
-    Project(name="pluggy", version="1.7.0", before="1.6.0", requires=("pytest-benchmark",)),
-    Project(name="python-dotenv", version="1.2.4", before="1.2.3", requires=("click", "sh")),
+    Project(
+        name="more-itertools",
+        version="11.2.1",
+    ),
+    Project(name="natsort", version="8.4.0", requires=("hypothesis", "pytest-mock")),
+    Project(name="parse", version="1.22.4", requires=("pytest-cov",)),
+    Project(name="pluggy", version="1.7.0", requires=("pytest-benchmark",)),
+    Project(name="python-dotenv", version="1.2.4", requires=("click", "sh")),
     Project(
         name="structlog",
         version="26.1.0",
-        before="25.5.0",
         requires=("pytest-asyncio", "pytest-randomly", "simplejson", "time-machine"),
     ),
-    Project(name="tabulate", version="0.10.0", before="0.9.0"),
-    Project(name="tomlkit", version="0.15.2", before="0.15.1", requires=("pyyaml",)),
-    Project(name="toolz", version="1.2.0", before="1.1.0"),
-)
-
-#: Beside them, those whose histories are replayed; not every release of theirs has tests in it.
-REPLAYED = (
-    *PROJECTS,
-    Project(name="boltons", version="26.2.0"),
-    Project(name="packaging", version="26.3", requires=("hypothesis", "pretend", "tomli_w")),
-    Project(name="pyparsing", version="3.3.3"),
-    Project(name="semver", version="3.1.1", requires=("pytest-cov",)),
-    Project(name="wcwidth", version="0.9.4"),
+    Project(
+        name="tabulate",
+        version="0.10.0",
+    ),
+    Project(name="tomlkit", version="0.15.2", requires=("pyyaml",)),
+    Project(
+        name="toolz",
+        version="1.2.0",
+    ),
 )

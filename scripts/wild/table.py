@@ -1,4 +1,4 @@
-"""The result as a Markdown table, and the page that it stands in."""
+"""The result as a Markdown table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from dataclasses import dataclass
 
 from scripts.wild.comparing import Evidence, Said, find_problems
 from scripts.wild.projects import Project
-
-#: Around each table in its page.
-MARKS = ("<!-- wild: begin -->", "<!-- wild: end -->")
-PROOF_MARKS = ("<!-- wild proof: begin -->", "<!-- wild proof: end -->")
 
 _HEAD = ("project", "version", "workers", "tests", "skips", "xfails", "tally equal", "streak", "hard findings")
 
@@ -56,18 +52,5 @@ def render(rows: Sequence[Row]) -> str:
     """Return the table, with what it was made with above it."""
     made_with = {(run["python"], run["pytest"]) for row in rows for run in row.evidence.runs}
     title = "; ".join(f"Python {python}, pytest {version}" for python, version in sorted(made_with))
-    return f"{title}\n\n{render_table(_HEAD, [row.cells for row in rows])}"
-
-
-def render_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    body = [head, ["---" for _ in head], *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in body)
-
-
-def put_into(page: str, table: str, marks: tuple[str, str] = MARKS) -> str:
-    """Return the page with the table between its marks; without marks, the table alone."""
-    before, begin, rest = page.partition(marks[0])
-    _, end, after = rest.partition(marks[1])
-    if not begin or not end:
-        return table
-    return f"{before}{begin}\n{table}{end}{after}"
+    body = [_HEAD, ["---" for _ in _HEAD], *(row.cells for row in rows)]
+    return f"{title}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in body)

@@ -12,9 +12,8 @@ import pytest
 from scripts.wild.comparing import Evidence, Said, find_problems, find_unexplained
 from scripts.wild.preparing import make_environment
 from scripts.wild.projects import PROJECTS, Project
-from scripts.wild.proving import outcome_in, prove_releases, read_outcomes
 from scripts.wild.running import Tools, run_alone, run_gated
-from scripts.wild.table import MARKS, Row, count_clean, put_into, render
+from scripts.wild.table import Row, count_clean, render
 
 SUITE = """\
 import unittest
@@ -192,13 +191,6 @@ def test_explanations(notes: list[str], summary: dict[str, int], expected: tuple
 # --- around it ---------------------------------------------------------------------------------------------------
 
 
-def test_the_table_goes_between_the_marks() -> None:
-    begin, end = MARKS
-    page = f"before\n{begin}\nold\n{end}\nafter\n"
-    assert put_into(page, "| new |\n") == f"before\n{begin}\n| new |\n{end}\nafter\n"
-    assert put_into("no marks\n", "| new |\n") == "| new |\n"
-
-
 def test_a_suite_sees_nothing_of_the_session_that_started_it(tmp_path: Path) -> None:
     outer = {
         "PATH": "before",
@@ -214,45 +206,3 @@ def test_a_suite_sees_nothing_of_the_session_that_started_it(tmp_path: Path) -> 
 def test_every_project_is_there_once_with_its_version() -> None:
     assert len({project.name for project in PROJECTS}) == len(PROJECTS) >= 8
     assert all(project.version for project in PROJECTS)
-
-
-# --- two releases as a step that is proven ------------------------------------------------------------------------
-
-TEST_BOTH = """\
-from calc import add
-
-
-def test_add():
-    assert add(1, 2) == 3
-
-
-class TestZero:
-    def test_zero(self):
-        assert add(0, 0) == 0
-"""
-
-
-@pytest.mark.sweep
-@pytest.mark.processes
-def test_two_releases_are_proven_with_phases_and_without(tmp_path: Path) -> None:
-    before, after, step = (tmp_path / name for name in ("before", "after", "step"))
-    for folder, code in ((before, "return 0"), (after, "return a + b")):
-        folder.mkdir()
-        (folder / "calc.py").write_text(f"def add(a, b):\n    {code}\n", encoding="utf-8")
-    (after / "test_calc.py").write_text(TEST_BOTH, encoding="utf-8")
-    (before / "test_old.py").write_text("def test_old():\n    pass\n", encoding="utf-8")
-    (after / "test_old.py").write_text("def test_old():\n    pass\n", encoding="utf-8")
-    step.mkdir()
-    tools = make_tools(plugins=())
-    project = Project(name="sample", version="1.1", before="1.0")
-    found = prove_releases(project, tools, before, after, step, home=tmp_path / "home")
-    assert found.problems == ()
-    assert not found.is_wrong
-    assert found.cells == ("sample", "1.0 to 1.1", "2", "1", "1", "0", "0", "0", "opens, 1 proven")
-
-
-def test_how_functions_ended_by_the_summary() -> None:
-    lines = ["PASSED test_a.py::test_x[1]", "FAILED test_a.py::test_x[2 - b] - assert 0", "ERROR test_b.py - Import"]
-    outcomes = read_outcomes(Said(1, "\n".join([*lines, "SKIPPED [1] test_a.py:3: later"])))
-    ids = ("test_a.py::test_x", "test_b.py::test_y", "test_c.py::test_z")
-    assert [outcome_in(outcomes, each) for each in ids] == ["fails", "fails", "unknown"]
