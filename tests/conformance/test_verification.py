@@ -124,7 +124,7 @@ def test_we_run_the_command_and_keep_all_of_it(gate: Gate) -> None:
     )
     gate.executor()
     assert gate.verify().code == 0
-    verify = gate.json("verify", "result")["gate_result"]["verify"]
+    verify = gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]
     assert verify["command"].endswith("import check'")
     assert (verify["exit_code"], verify["how"]) == (0, "ended")
     assert "5 tests passed" in verify["output"]
@@ -162,7 +162,7 @@ def test_the_verdict_is_read_against_its_schema_and_kept(gate: Gate) -> None:
     document = gate.verdict(confidence="MEDIUM", concerns=["3 warnings"], feedback="tidy up later")
     assert faults("verdict", document) == []
     assert gate.review(document).code == 0
-    architect = gate.json("verify", "result")["gate_result"]["architect"]
+    architect = gate.json("verify", "status", "--task", TASK)["gate_result"]["architect"]
     kept = {name: architect[name] for name in ("confidence", "findings", "concerns", "recommendation", "feedback")}
     assert kept == {name: document[name] for name in kept}
 
@@ -209,7 +209,7 @@ def test_each_missing_row_has_a_name(gate: Gate) -> None:
 @pytest.mark.criterion("VG-08", "VG-27")
 def test_the_evidence_chain_of_a_passed_task_is_complete(gate: Gate) -> None:
     gate.approved()
-    document = gate.json("verify", "result")
+    document = {"gate_result": gate.json("verify", "status", "--task", TASK)["gate_result"]}
     assert faults("verification-result", document) == []
     result = document["gate_result"]
     assert result["executor"]["files_modified"] == ["planner.py"]
@@ -231,7 +231,7 @@ def test_a_weak_pass_passes_and_is_flagged(gate: Gate, more: dict[str, Any], why
     assert ran.code == 0
     assert ran.has(f"Weak     {why}", "approved by ann (weak)")
     assert gate.status()["weak_because"] == [why]
-    assert gate.json("verify", "stats")["gate_stats"]["weak_passes"] == 1
+    assert gate.json("verify", "status")["gate_stats"]["weak_passes"] == 1
 
 
 @pytest.mark.criterion("VG-38")
@@ -249,7 +249,7 @@ def test_a_claim_that_does_not_fit_is_never_a_strong_pass(gate: Gate, claimed: d
     gate.verify()
     ran = gate.review()
     assert (told.code, ran.code) == (0, 0)
-    assert bool(gate.json("verify", "stats")["gate_stats"]["weak_passes"]) is bool(why)
+    assert bool(gate.json("verify", "status")["gate_stats"]["weak_passes"]) is bool(why)
     assert ran.has("both gates are open: approved by ann" + (" (weak)" if why else ""))
     assert told.has(why), "as soon as it is claimed"
     assert ran.has(why)
@@ -365,7 +365,7 @@ def test_each_type_of_failure_has_its_feedback(gate: Gate) -> None:
     gate.start()
 
     def prompt() -> str:
-        return gate.call("verify", "feedback", "--prompt", "--task", TASK).out
+        return str(gate.json("verify", "show", "--task", TASK)["feedback"])
 
     gate.executor(gate.result("failure"))
     assert prompt().startswith(
@@ -397,11 +397,9 @@ def test_each_type_of_failure_has_its_feedback(gate: Gate) -> None:
 def test_the_feedback_of_malformed_results_names_the_form(gate: Gate) -> None:
     gate.start()
     gate.executor("nothing\n")
-    assert gate.call("verify", "feedback").has(
-        "MALFORMED RESULT:", "`phase-gate workflow schema executor-result` prints"
-    )
+    assert gate.call("verify", "show").has("MALFORMED RESULT:", "`phase-gate workflow schema executor-result` prints")
     gate.executor("nothing\n")
-    assert gate.call("verify", "feedback").has("flagged for manual review")
+    assert gate.call("verify", "show").has("flagged for manual review")
 
 
 @pytest.mark.sweep
@@ -417,8 +415,10 @@ def test_a_verify_command_that_takes_too_long_is_ended_with_its_children(gate: G
     ran = gate.verify()
     assert ran.code == 10
     assert (gate.state, gate.failures) == ("FAILED", ["TIMEOUT"])
-    assert "half way" in gate.json("verify", "result")["gate_result"]["verify"]["output"], "what it printed is kept"
-    assert gate.call("verify", "feedback").has(
+    assert "half way" in gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["output"], (
+        "what it printed is kept"
+    )
+    assert gate.call("verify", "show").has(
         "TIMEOUT:",
         "- half way",
         "1. Retry with an extended time-out: up to 300 s for the verify step, 30 minutes for the whole gate",
@@ -480,7 +480,7 @@ def test_nothing_is_run_again_on_the_same_files(gate: Gate) -> None:
     gate.verify()
     ran = gate.executor()
     assert ran.code == 13
-    assert ran.has("no file has changed since attempt 1", "it would fail again", "phase-gate verify feedback")
+    assert ran.has("no file has changed since attempt 1", "it would fail again", "phase-gate verify show")
     gate.sample.write(planner=RIGHT)
     assert gate.executor().code == 0
 
@@ -541,8 +541,8 @@ def test_three_failing_tasks_halt_their_wave_until_a_person_says_so(gate: Gate) 
     assert refused.code == 13
     assert refused.has("wave w1 is halted: 3 tasks failed", "phase-gate verify resume --wave w1")
     assert gate.status("task-4-part")["escalation"]["level"] == 3
-    assert gate.json("verify", "stats")["gate_stats"]["waves"][0]["halted"]
-    assert gate.call("verify", "stats").has("wave w1 is halted")
+    assert gate.json("verify", "status")["gate_stats"]["waves"][0]["halted"]
+    assert gate.call("verify", "status").has("wave w1 is halted")
     assert gate.call("verify", "resume", "--wave", "w1").code == 2
     assert gate.call("verify", "resume", "--wave", "w1", "--reason", "the registry is back", "--by", "mara").code == 0
     assert gate.executor(gate.result(task_name=names[3])).code == 0
@@ -657,7 +657,7 @@ def test_state_md_status_and_stats_show_the_same_numbers(gate: Gate) -> None:
     gate.start(document=[*tasks, gate.task()])
     gate.executor(gate.result("failure", task_name="Task 1: Part"))
     gate.executor()
-    stats = gate.json("verify", "stats")["gate_stats"]
+    stats = gate.json("verify", "status")["gate_stats"]
     assert [stats[name] for name in ("total_tasks", "passed", "failed", "in_progress", "pending")] == [3, 0, 1, 1, 1]
     assert (stats["pass_rate"], stats["avg_attempts"]) == ("0%", 1.0)
     assert stats["current_gate"] == {"task": NAME, "status": "VERIFYING", "attempt": 1}
@@ -699,16 +699,16 @@ def test_a_task_whose_state_was_edited_stays_in_the_statistics(gate: Gate, damag
     gate.executor()
     gate.verify()
     gate.review()
-    assert gate.call("verify", "stats").code == 0
+    assert gate.call("verify", "status").code == 10
     damage(gate.root / ".phase-gate" / "tasks" / "task-1-part")
-    ran = gate.call("verify", "stats")
+    ran = gate.call("verify", "status")
     assert ran.code == 11
     assert ran.has("not trusted  task-1-part: ", "pass rate    50%")
-    stats = gate.json("verify", "stats")["gate_stats"]
+    stats = gate.json("verify", "status")["gate_stats"]
     assert (stats["total_tasks"], stats["passed"], stats["not_trusted"]) == (3, 1, ["task-1-part"])
     assert stats["waves"] == [{"name": "w1", "tasks": 3, "failing": ["task-1-part"], "halted": False}]
     assert faults("verification", gate.json("verify", "status")) == []
-    assert gate.call("verify", "status").code == gate.call("verify", "failures").code == 11
+    assert gate.call("verify", "status").code == 11
     assert gate.json("status")["verification"] == stats
     assert gate.executor(gate.result(task_name="Task 2: Part")).code == 0, "no other task is kept from going on"
     assert "  not_trusted:\n  - task-1-part\n" in gate.state_file
@@ -719,11 +719,11 @@ def test_what_is_no_task_of_the_gate_or_finished_is_not_missed(gate: Gate) -> No
     gate.approved()
     gate.sample.write({"test_it.py": "def test_it():\n    assert __import__('planner').planner_id()\n"})
     gate.sample.pytest("--phase=red", "--phase-task=plain")
-    assert gate.call("verify", "stats").code == 0
+    assert gate.call("verify", "status").code == 0
     (gate.root / ".phase-gate" / "tasks" / "plain" / "state.json").write_text("{}")
-    assert gate.call("verify", "stats").code == 0
+    assert gate.call("verify", "status").code == 0
     shutil.rmtree(gate.root / ".phase-gate" / "tasks" / TASK)
-    assert gate.call("verify", "stats").code == 0
+    assert gate.call("verify", "status").has("there is no task yet")
 
 
 @pytest.mark.criterion("VG-21")
@@ -735,7 +735,7 @@ def test_the_failure_log_tells_what_mended_it(gate: Gate) -> None:
     gate.sample.write(planner=RIGHT)
     gate.executor(gate.result(resolution="Returns the answer"))
     gate.verify()
-    row = gate.json("verify", "failures")["recent_failures"][0]
+    row = gate.json("verify", "status")["recent_failures"][0]
     assert (row["task"], row["attempt"], row["failure_type"]) == (NAME, 1, "VERIFY_FAILURE")
     assert row["error"].endswith("FAILED test_planner.py::test_id - assert 0 == 42")
     assert (row["recovered"], row["resolution"]) == (True, "Returns the answer")
@@ -774,7 +774,7 @@ def test_only_the_tasks_files_are_committed_and_the_id_is_in_the_result(gate: Ga
     ran = gate.call("verify", "commit")
     assert ran.code == 0, ran
     head = gate.sample.git("rev-parse", "HEAD").strip()
-    assert gate.json("verify", "result")["gate_result"]["commit_sha"] == head
+    assert gate.json("verify", "status", "--task", TASK)["gate_result"]["commit_sha"] == head
     listed = gate.sample.git("show", "--name-only", "--format=", "HEAD").split()
     assert listed == ["docs/planner.md", "planner.py"]
     assert gate.sample.git("diff", "--cached", "--name-only").split() == ["unasked.txt"], "what was staged stays so"
@@ -917,11 +917,11 @@ def test_a_task_is_read_from_the_documents_xml(gate: Gate) -> None:
 @pytest.mark.criterion("VG-30")
 def test_the_reviewers_three_inputs_are_one_bundle(gate: Gate) -> None:
     gate.reviewing()
-    document = gate.json("verify", "bundle")
+    document = gate.json("verify", "show")
     assert document["task"]["action"] == gate.task()["action"]
     assert document["executor_result"]["evidence"] == "planner_id() returns 42"
     assert document["verify"]["output"] == "5 tests passed\n"
-    text = gate.call("verify", "bundle").out
+    text = gate.call("verify", "show").out
     assert text.index("# 1. Task") < text.index("# 2. Executor result") < text.index("# 3. Verify command")
     form = document["verdict_form"]
     assert gate.review({**gate.verdict(), "evidence": form["evidence"]}).code == 0
@@ -937,7 +937,7 @@ def test_the_reviewer_gets_the_diff_and_the_five_checks(gate: Gate, versioned: b
     gate.sample.write({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
     gate.executor()
     gate.verify()
-    document = gate.json("verify", "bundle")
+    document = gate.json("verify", "show")
     assert document["diff"].splitlines() == [
         *("--- /dev/null", "+++ b/docs/planner.md", "@@ -0,0 +1 @@", "+# Planner"),
         *("--- a/planner.py", "+++ b/planner.py", "@@ -1,2 +1,2 @@", " def planner_id():", "-    return 0"),
@@ -945,7 +945,7 @@ def test_the_reviewer_gets_the_diff_and_the_five_checks(gate: Gate, versioned: b
     ]
     assert (document["diff_left_out"], document["altered_tests"], document["weak_because"]) == ([], [], [])
     assert len(document["checks"]) == 5
-    text = gate.call("verify", "bundle").out
+    text = gate.call("verify", "show").out
     assert "\n| +    return 42\n" in text
     assert "- there are no unintended side effects\n" in text
 
@@ -957,7 +957,7 @@ def test_the_diff_has_an_end_and_says_what_is_not_in_it(gate: Gate) -> None:
     gate.sample.write({"planner.py": RIGHT, "data.csv": "1\n" * 9000, "logo.png": "\0"})
     gate.executor()
     gate.verify()
-    document = gate.json("verify", "bundle")
+    document = gate.json("verify", "show")
     assert len(document["diff"].splitlines()) < 500
     assert "+    return 42" in document["diff"]
     assert document["diff_left_out"] == ["data.csv: 8603 more lines", "logo.png: it is no text"]
@@ -983,12 +983,12 @@ def test_a_known_test_that_was_emptied_is_flagged_and_shown(gate: Gate, runner: 
     why = "test_planner.py::TestIt::test_id: it checks nothing any more"
     assert ran.code == 0, ran
     assert ran.has(f"Weak     {why}")
-    document = gate.json("verify", "bundle")
+    document = gate.json("verify", "show")
     assert document["altered_tests"] == [
         {"test": "test_planner.py::TestIt::test_id", "what": "it checks nothing any more"}
     ]
     assert "-        assert planner_id() == 42\n+        assert True" in document["diff"]
-    assert gate.call("verify", "bundle").has("# Tests that were there, and are not what they were", f"- '{why}'")
+    assert gate.call("verify", "show").has("# Tests that were there, and are not what they were", f"- '{why}'")
     assert gate.call("explain", "--task", TASK).has(f"advisory tests-unchanged: {why.replace('id: ', 'id ')}")
     assert gate.review().has("approved by ann (weak)")
 
@@ -1000,7 +1000,7 @@ def test_a_known_test_that_was_mended_is_shown_and_not_flagged(gate: Gate) -> No
     mended = TESTS.replace("planner_id() == 42", "planner_id() in (41, 42)")
     gate.sample.write({"test_planner.py": f"{mended}\n\ndef test_more():\n    assert planner_id() > 1\n"})
     assert gate.verify().code == 0
-    document = gate.json("verify", "bundle")
+    document = gate.json("verify", "show")
     assert document["altered_tests"] == [{"test": "test_planner.py::test_id", "what": "it has another body"}]
     assert document["weak_because"] == []
     assert gate.review().has("both gates are open: approved by ann\n")
@@ -1020,8 +1020,8 @@ def test_a_blocked_task_names_what_blocks_it_and_which_way_to_go(gate: Gate, don
         gate.call("verify", "skip", "--task", "Task 2", "--kind", "false-negative", *UNVERIFIED)
     error = "Required file not found: domain.py\nThis task depends on Task 2 which may not be complete."
     assert gate.executor(gate.result("blocked", error=error)).code == 12
-    assert gate.call("verify", "feedback").has("BLOCKING DEPENDENCY: Task 2: Domain", way)
-    dependency = gate.json("verify", "feedback")["dependency"]
+    assert gate.call("verify", "show").has("BLOCKING DEPENDENCY: Task 2: Domain", way)
+    dependency = gate.json("verify", "show")["dependency"]
     assert (dependency["name"], dependency["completed"]) == ("Task 2: Domain", done)
 
 
@@ -1063,7 +1063,7 @@ def begin_pytest(gate: Gate, tests: str = TESTS, *, arguments: str = "test_plann
 def test_a_run_of_pytest_is_evidence_of_the_task(gate: Gate) -> None:
     begin_pytest(gate)
     assert gate.verify().code == 0
-    verify = gate.json("verify", "result")["gate_result"]["verify"]
+    verify = gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]
     assert verify["tests"] == 2
     (run,) = gate.json("history", "--task", TASK)["runs"]
     assert verify["runs"] == [run["id"]]
@@ -1185,7 +1185,7 @@ def test_secrets_of_the_environment_are_not_kept(gate: Gate) -> None:
     gate.start(verify=python("""-c 'import os; print(os.environ["API_TOKEN"]); import check'"""))
     gate.executor()
     assert gate.verify().code == 0
-    assert "s3cr3t" not in gate.json("verify", "result")["gate_result"]["verify"]["output"]
+    assert "s3cr3t" not in gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["output"]
 
 
 # --- the document's short forms
@@ -1258,7 +1258,7 @@ def test_the_documents_short_forms_are_of_the_task_that_waits(
     assert gate.verify().code == 0
     assert gate.review(verdict).code == (0 if state == "APPROVED" else 10)
     assert gate.state == state
-    chain = gate.json("verify", "result", "--task", TASK)["gate_result"]
+    chain = gate.json("verify", "status", "--task", TASK)["gate_result"]
     assert chain["executor"]["evidence"] == yaml.safe_load(report)["verification"]["output_summary"]
     # Neither command is the task's own.
     assert any("another command" in why for why in gate.status()["weak_because"])
@@ -1495,7 +1495,7 @@ def test_a_commit_that_was_made_and_not_recorded_is_found_again(gate: Gate) -> N
     gate.executor()
     gate.verify()
     gate.review()
-    evidence = gate.json("verify", "result")["gate_result"]["verify"]["evidence"]
+    evidence = gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["evidence"]
     gate.sample.git("commit", "-q", "-m", f"made\n\nPhase-Gate: {TASK} {evidence}", "planner.py")
     head = gate.sample.git("rev-parse", "HEAD").strip()
     assert gate.call("verify", "commit").code == 0

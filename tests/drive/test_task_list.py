@@ -216,7 +216,7 @@ def test_keys_of_the_gate_never_reach_the_agents(team: Team, monkeypatch: pytest
 
 def test_verify_prompt_prints_what_the_executor_is_told(team: Team) -> None:
     team.plan((1,))
-    ran = team.desk.gate("verify", "prompt", "--task", slug_of(1))
+    ran = team.desk.gate("verify", "show", "--task", slug_of(1))
     assert ran.code == 0
     assert "Write part1.py with PART = 1." in ran.out
     assert "print this, filled in, as YAML alone:" in ran.out

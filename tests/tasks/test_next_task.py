@@ -44,12 +44,12 @@ def test_what_depends_on_a_task_begins_when_that_is_approved(fleet: Fleet) -> No
     for step in (a.report("part-1", "ann"), a.verify("part-1")):
         assert b.next("bob") == "waiting"
         assert step.code == 0, step
-    assert a.call("verify", "bundle", "--task", "part-1").code == 0
+    assert a.call("verify", "show", "--task", "part-1").code == 0
     assert a.review("part-1", "rev").code == 0
     assert b.next("bob") == "part-2"
     assert b.report("part-2", "bob").code == 0
     assert b.verify("part-2").code == 0
-    assert b.call("verify", "bundle", "--task", "part-2").code == 0
+    assert b.call("verify", "show", "--task", "part-2").code == 0
     assert b.review("part-2", "rev").code == 0
     ended = a.call("verify", "next", "--by", "ann")
     assert ended.code == 13

@@ -177,7 +177,7 @@ def test_an_attempt_can_be_abandoned_and_begins_anew(gate: Gate, steps: int) -> 
     assert ran.code == 0
     (failure,) = gate.status()["previous_failures"]
     assert (failure["counts"], "the plan has changed" in failure["error"]) == (False, True)
-    assert gate.call("verify", "feedback").has("the plan has changed")
+    assert gate.call("verify", "show").has("the plan has changed")
     for step in (gate.executor, gate.verify, gate.review):
         assert step().code == 0
     assert gate.status()["attempt"] == 2
@@ -227,7 +227,7 @@ def test_what_does_not_go_on_can_not_be_abandoned(gate: Gate) -> None:
     gate.executor(gate.result("failure"))
     ran = gate.call("verify", "abandon", "--task", TASK, "--reason", "never mind")
     assert ran.code == 13
-    assert ran.has("no attempt of", f"phase-gate verify feedback --task {TASK}")
+    assert ran.has("no attempt of", f"phase-gate verify show --task {TASK}")
 
 
 # --- what is said
@@ -251,7 +251,7 @@ def test_the_feedback_keeps_the_exit_code_when_the_next_attempt_begins(gate: Gat
     gate.executor()
     gate.verify()
     assert gate.call("verify", "start", "--task", TASK).code == 0
-    assert gate.call("verify", "feedback", "--task", TASK).has("Exit code: 1")
+    assert gate.call("verify", "show", "--task", TASK).has("Exit code: 1")
 
 
 def test_the_steps_of_a_list_are_run_one_by_one(gate: Gate) -> None:
@@ -265,7 +265,7 @@ def test_the_steps_of_a_list_are_run_one_by_one(gate: Gate) -> None:
     gate.sample.write(planner=RIGHT)
     gate.executor()
     assert gate.verify().code == 0
-    output = gate.json("verify", "result", "--task", TASK)["gate_result"]["verify"]["output"]
+    output = gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["output"]
     assert output.splitlines() == ["first", "5 tests passed"]
     assert (gate.root / "last").exists()
 
@@ -331,4 +331,4 @@ def test_a_blocked_task_sends_to_what_blocks_it(gate: Gate) -> None:
     gate.start(document=[gate.task(), gate.task(name="Task 2: Second", files=["second.py"])])
     blocked = gate.result("blocked", blocked_by="Task 2: Second")
     assert gate.executor(blocked).code == 12
-    assert gate.call("verify", "feedback").has("queue it first", "next: phase-gate verify start --task task-2-second")
+    assert gate.call("verify", "show").has("queue it first: phase-gate verify start --task task-2-second")

@@ -1,4 +1,4 @@
-"""`phase-gate verify drive` and `prompt`: agents execute and review a whole list; what the executor is told."""
+"""`phase-gate verify drive`: agents execute and review a whole list."""
 
 from __future__ import annotations
 
@@ -10,19 +10,9 @@ from phase_gate.drive.clients import Client, find_client
 from phase_gate.drive.list_session import ListSession, ListWatchers, make_team
 from phase_gate.drive.task_list import ListEnded, drive_list
 from phase_gate.errors import UsageError
-from phase_gate.tasks.model import Status
-from phase_gate.tasks.prompts import write_executor_prompt
 from phase_gate.values import replace
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.settings import DriveSettings
-
-
-def prompt(call: Call) -> Answer:
-    board = open_board(call)
-    wanted = (Status.PENDING, Status.EXECUTING, Status.FAILED, Status.REJECTED, Status.BLOCKED)
-    session = board.session(board.named() or board.waiting(wanted, "its executor", first=(Status.EXECUTING,)))
-    text = write_executor_prompt(session)
-    return Answer(text=text.rstrip("\n"), document={"task": session.task, "prompt": text})
 
 
 def drive(call: Call) -> Answer:

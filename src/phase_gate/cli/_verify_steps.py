@@ -1,4 +1,4 @@
-"""`phase-gate verify start`, `executor`, `run`, `bundle`, `review` and `commit`: the steps of a verify task."""
+"""`phase-gate verify start`, `executor`, `run`, `review` and `commit`: the steps of a verify task."""
 
 from __future__ import annotations
 
@@ -149,14 +149,6 @@ def run(call: Call) -> Answer:
 def _draw_clock(seconds: float, limit: float) -> None:
     if sys.stderr is not None and sys.stderr.isatty():
         draw(f"\r{seconds:.0f} s of {limit:g} s \r", sys.stderr)
-
-
-def bundle(call: Call) -> Answer:
-    from phase_gate.tasks.prompts import make_bundle, render_bundle
-
-    board = open_board(call)
-    document = make_bundle(board.session(board.named() or board.waiting((Status.REVIEWING,), "a review")))
-    return Answer(text=render_bundle(document), document=document)
 
 
 def review(call: Call) -> Answer:

@@ -20,18 +20,13 @@ ACTIONS: dict[str, tuple[str, str]] = {
         "Take the next task of the list for one worker of many, and begin an attempt of it",
     ),
     "drive": ("_verify_drive.drive", "Let agents execute and review the tasks, one after the other"),
-    "prompt": ("_verify_drive.prompt", "Print what the executor is told: task, feedback, form of the report"),
     "executor": ("_verify_steps.executor", "Step 1: hand in the executor's report"),
     "run": ("_verify_steps.run", "Step 2: run the task's verify command"),
-    "bundle": ("_verify_steps.bundle", "Print what the reviewer looks at"),
     "review": ("_verify_steps.review", "Step 3: give the reviewer's verdict"),
     "commit": ("_verify_steps.commit", "Commit the files of an approved task, and nothing else"),
     "abandon": ("_verify_steps.abandon", "End an attempt on purpose, with a reason"),
-    "status": ("_verify_show.status", "Say where a task stands, or all of them"),
-    "stats": ("_verify_show.stats", "Show the statistics of all tasks"),
-    "failures": ("_verify_show.failures", "List what failed, the latest first"),
-    "feedback": ("_verify_show.feedback", "Print the text for the next attempt"),
-    "result": ("_verify_show.result", "Print the result of the gate with its evidence chain"),
+    "show": ("_verify_show.show", "Print what the executor is told, or what the reviewer looks at"),
+    "status": ("_verify_show.status", "Say where a task stands; or all of them, with numbers and failures"),
     "resume": (
         "_verify_overrides.resume",
         "Go on after a halt, or on the same files: a person, with a reason",
@@ -117,10 +112,6 @@ def _commit(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _feedback(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--prompt", action="store_true", help="the text alone, to be piped into an agent")
-
-
 def _abandon(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", metavar="TEXT", help="why, in a sentence")
     parser.add_argument("--by", metavar="NAME", help="who ends it; the user's name by default")
@@ -157,7 +148,6 @@ _OWN: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "review": _review,
     "commit": _commit,
     "abandon": _abandon,
-    "feedback": _feedback,
     "resume": _resume,
     "skip": _skip,
     "force": _force,

@@ -217,11 +217,16 @@ def _committed(verification: Verification, event: Event) -> Verification:
 
 
 def _resumed(verification: Verification, event: Event) -> Verification:
-    return replace(verification, resumed_after=len(verification.failures))
+    return replace(verification, resumed_after=len(verification.failures), guidance=_guidance(verification, event))
 
 
 def _wave_resumed(verification: Verification, event: Event) -> Verification:
-    return replace(verification, wave_resumed_after=len(verification.failures))
+    said = _guidance(verification, event)
+    return replace(verification, wave_resumed_after=len(verification.failures), guidance=said)
+
+
+def _guidance(verification: Verification, event: Event) -> tuple[str, ...]:
+    return (*verification.guidance, f"{event.data['by']}: {event.data['reason']}")
 
 
 def _expect(verification: Verification, status: Status) -> None:

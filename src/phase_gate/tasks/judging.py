@@ -180,7 +180,7 @@ def advise_task(verification: Verification, evaluation: Evaluation | None = None
     if status is Status.BLOCKED:
         assert verification.report is not None
         reason = f"blocked: {_first_line(verification.report.result['error'])}"
-        return Verdict("needs-person", reason, command("verify feedback", task))
+        return Verdict("needs-person", reason, command("verify show", task))
     if status is Status.APPROVED:
         return _approved(verification)
     if status is Status.SKIPPED:
@@ -218,7 +218,7 @@ def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Ver
     return Verdict(
         "waiting",
         f"Gate 1 is open; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
-        command("verify bundle", task),
+        command("verify show", task),
     )
 
 
@@ -276,7 +276,7 @@ def _failed(verification: Verification) -> Verdict:
     if last.type is FailureType.TIMEOUT:
         hint = command("verify executor FILE", task)
         return Verdict("failed", f"{said}; {tries}, with more time and after 30 s", "", hint)
-    return Verdict("failed", f"{said}; {tries}", command("verify feedback", task))
+    return Verdict("failed", f"{said}; {tries}", command("verify show", task))
 
 
 def _first_line(text: str) -> str:

@@ -265,6 +265,8 @@ class Verification(Value):
     #: shared.
     by: str = ""
     place: str = ""
+    #: What people said when they let the task go on, each with a name in front.
+    guidance: tuple[str, ...] = ()
     #: How many of the failures were there when a person last let the task go on, or its wave.
     resumed_after: int = 0
     wave_resumed_after: int = 0

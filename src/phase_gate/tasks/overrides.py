@@ -121,7 +121,7 @@ def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
         known = "is not known" if wave is None and name else "is not halted"
         shown = f"wave {name}" if name else "the list of tasks without a wave"
         raise NotAllowedError(
-            f"{shown} {known}", remedy="phase-gate verify stats; for one task: phase-gate verify resume --task NAME"
+            f"{shown} {known}", remedy="phase-gate verify status; for one task: phase-gate verify resume --task NAME"
         )
     for row in board.overview.rows:
         if row.task in wave.failing:

@@ -44,7 +44,16 @@ class Dependency(Value):
             return f"{self.name} is no task of this project: resolve it, then report again"
         if self.is_complete:
             return f"{self.name} is complete: the state is inconsistent, look into what is missing"
-        return f"{self.name} is {self.status}: queue it first"
+        return f"{self.name} is {self.status}: queue it first: {self.command}"
+
+    @property
+    def is_waited_for(self) -> bool:
+        return bool(self.status) and not self.is_complete
+
+    @property
+    def command(self) -> str:
+        """What to type about it."""
+        return f"phase-gate verify {'start' if self.status == Status.PENDING else 'status'} --task {self.task}"
 
 
 def find_dependency(verification: Verification, overview: Overview) -> Dependency:
@@ -164,15 +173,28 @@ def write_executor_prompt(session: TaskSession, *, answer: str = "") -> str:
 
     :param answer: the file that the report belongs into; empty: it is printed.
     """
-    verification = session.verification()
-    changed = session.changed_since_failure(verification)
-    said = feedback(verification, changed=changed, overview=session.board.overview)
-    rows = [*_tell_task(verification)]
+    verification, said = session.verification(), tell_failure(session)
+    rows = [*_tell_task(verification), *_tell_guidance(verification)]
     if said:
-        rows += ["# What failed last time", "", show_text(said), ""]
+        rows += ["# What failed last time", "", _quote(show_text(said).splitlines()), ""]
     if verification.status not in FINISHED:
         rows += _tell_form(verification, answer)
     return "\n".join(rows)
+
+
+def tell_failure(session: TaskSession) -> str:
+    """Return what failed last and is not mended yet, for the next attempt; empty if nothing did."""
+    verification = session.verification()
+    changed = session.changed_since_failure(verification)
+    return feedback(verification, changed=changed, overview=session.board.overview)
+
+
+def _tell_guidance(verification: Verification) -> Iterator[str]:
+    if verification.guidance:
+        yield "# What a person says"
+        yield ""
+        yield from (show_line(each) for each in verification.guidance)
+        yield ""
 
 
 def _tell_task(verification: Verification) -> Iterator[str]:
@@ -186,9 +208,9 @@ def _tell_task(verification: Verification) -> Iterator[str]:
     yield f"files that may change: {show_line(', '.join(spec.files))}"
     yield f"verify command: {show_line(spec.verify)}"
     yield "action:"
-    yield show_text(spec.action.strip())
+    yield _quote(show_text(spec.action.strip()).splitlines())
     yield "done when:"
-    yield show_text(spec.done.strip())
+    yield _quote(show_text(spec.done.strip()).splitlines())
     yield ""
     yield "Change no other file, do not commit, and leave the tests that are there as strict as they are."
     yield ""
@@ -256,6 +278,8 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
     )
     return {
         "task": to_json(verification.spec),
+        "guidance": list(verification.guidance),
+        "feedback": tell_failure(session),
         "executor_result": session.store.objects.load(verification.report.kept),
         "verify": evidence_chain(verification, session.output(verification))["verify"],
         "weak_because": [*verification.weak_because, *(() if verification.review else changes.weak_because)],
@@ -289,9 +313,12 @@ def render_bundle(document: Mapping[str, Any]) -> str:
     verify = dict(document["verify"])
     output = str(verify.pop("output")).rstrip()
     files = ("changed_files", "unlisted_files", "untracked_files", "commits", "fresh")
-    parts = [
-        "# 1. Task",
-        _block(document["task"]),
+    parts = ["# 1. Task", _block(document["task"])]
+    if document["guidance"]:
+        parts += ["# What a person says", _block(document["guidance"])]
+    if document["feedback"]:
+        parts += ["# What failed last time", _quote(str(document["feedback"]).splitlines())]
+    parts += [
         "# 2. Executor result",
         _block(document["executor_result"]),
         "# 3. Verify command",

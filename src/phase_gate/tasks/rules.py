@@ -153,7 +153,7 @@ def refuse_unchanged(verification: Verification, tree: str) -> None:
     task = verification.spec.slug
     raise NotAllowedError(
         f"no file has changed since attempt {last.attempt} of {task} failed ({last.type}): it would fail again",
-        remedy=f"mend it first: phase-gate verify feedback --task {task}; or, if it was mended outside of the files,"
+        remedy=f"mend it first: phase-gate verify show --task {task}; or, if it was mended outside of the files,"
         f' a person says so: phase-gate verify resume --task {task} --reason "..." --by NAME',
     )
 
@@ -172,7 +172,7 @@ def refuse_escalated(verification: Verification) -> None:
         raise NotAllowedError(
             f"{task} waits for a person: {escalation.reason}",
             remedy=f'retry: phase-gate verify resume --task {task} --reason "..." --by NAME; investigate: phase-gate'
-            f" verify failures --task {task}; or skip: phase-gate verify skip --task {task} --kind KIND",
+            f" verify status --task {task}; or skip: phase-gate verify skip --task {task} --kind KIND",
         )
 
 

@@ -221,7 +221,7 @@ def _refuse_other_evidence(current: Verification, verdict: Verdict, tree: Tree, 
     """Refuse a verdict that speaks of another attempt, run or tree than the one that is there."""
     check = current.check
     assert check is not None
-    again = "look at the evidence of this attempt (phase-gate verify bundle), then write the verdict anew"
+    again = "look at the evidence of this attempt (phase-gate verify show), then write the verdict anew"
     if check.after != tree.digest:
         raise StaleSignalError(
             "files were changed after the verify run: its evidence is stale (verify-fresh)",
