@@ -147,6 +147,12 @@ def test_the_modules_that_workflows_and_tox_call_exist() -> None:
     assert missing == []
 
 
+def test_the_tests_that_the_check_names_exist() -> None:
+    named = re.findall(r"tests/\S+?\.py", CHECK.read_text(encoding="utf-8"))
+    assert named
+    assert [path for path in named if not (ROOT / path).is_file()] == []
+
+
 def test_nothing_is_published_before_the_wheels_were_tested() -> None:
     release = read(FORGE / "workflows" / "release.yml")["jobs"]
     assert (release["built"]["needs"], release["publish"]["needs"], release["announce"]["needs"]) == (
