@@ -24,7 +24,7 @@ CANNOT_FAIL = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CANNOT_FAIL)
 def test_check_that_cannot_fail_closes_after_a_stub(name: str, tmp_path: Path) -> None:
     proof = prove(tmp_path, {"test_calc.py": HEAD + CANNOT_FAIL[name], "calc.py": STUB}, {"calc.py": ADD})
@@ -44,7 +44,7 @@ HONEST = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_target_is_proven(name: str, tmp_path: Path) -> None:
     tests, shown = HONEST[name]

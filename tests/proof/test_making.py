@@ -17,7 +17,7 @@ from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
 from tests.proof.twins import BUILD, EXTENSION
 
-pytestmark = [pytest.mark.processes, pytest.mark.sampled(4)]
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(8)]
 
 
 def test_an_honest_step_is_proven_and_names_what_it_notices(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ NAMED = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in {**HONEST, **REFUSED, **NAMED}.items()])
 def test_what_becomes_of_a_pull_request(tmp_path: Path, row: Row) -> None:
     root = tmp_path / "shop"

@@ -145,12 +145,13 @@ def try_profile(folder: Path, profile: str) -> Proof:
     return prove(folder, red, green, ["test_calc.py::test_double"])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("profile", ["", "max_examples=200", "deadline=None"])
 def test_hypothesis_that_tries_as_hard_as_before_is_no_other_test(tmp_path: Path, profile: str) -> None:
     assert verdicts(try_profile(tmp_path, profile)) == {"test_double": "proven"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("profile", "said"),
     [

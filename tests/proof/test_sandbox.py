@@ -21,7 +21,7 @@ from phase_gate.proof.talk import Limits
 from phase_gate.proof.testing import run_in_sandbox
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 
-pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
+pytestmark = [pytest.mark.processes, pytest.mark.sampled(4)]
 
 
 LIMITS = Limits(processor=240, clock=960)
