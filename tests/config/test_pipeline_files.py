@@ -13,8 +13,8 @@ from phase_gate.config.vocabulary import MAX_BYTES
 from phase_gate.config.workflow import parse_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import ConfigurationError, WorkflowError
-from phase_gate.workflow.model import Consensus, Workflow, name_rules
-from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json
+from phase_gate.workflow.model import Consensus, Workflow
+from phase_gate.workflow.model_json import name_rules, workflow_from_json, workflow_to_json
 from phase_gate.workflow.settings import Overlay
 from tests.config.test_workflow import as_json
 from tests.conftest import ROOT

@@ -27,6 +27,7 @@ from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricType
 from phase_gate.workflow.model import Guard, Phase, Workflow
+from phase_gate.workflow.model_json import name_rules
 from phase_gate.workflow.settings import Overlay, PhaseOverlay
 
 PACKAGE = Path(phase_gate.__file__).parent
@@ -643,6 +644,13 @@ def test_digest_follows_the_rules(old: str, new: str, is_same: bool) -> None:
     first, second = parse(SMALL).digest, parse(SMALL.replace(old, new)).digest
     assert len(first) == 64
     assert (first == second) is is_same
+
+
+@pytest.mark.parametrize("name", ["name", "purpose", "remedy"])
+def test_a_parameter_is_a_rule_whatever_it_is_called(name: str) -> None:
+    one, other = (parse(f"{SMALL}parameters: {{{name}: {value}}}\n") for value in (1, 2))
+    assert one.digest != other.digest
+    assert name_rules(one).items() - name_rules(other).items() == {(f"parameters.{name}", "1")}
 
 
 def test_digest_sees_a_changed_guard_only_if_it_is_in_use() -> None:

@@ -20,7 +20,8 @@ from phase_gate.values import Value, annotation_of, replace, told_about
 from phase_gate.values import fields as names_of
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, SPELLINGS, MetricType, MetricValue
-from phase_gate.workflow.model import Guard, Workflow, decisive_rules
+from phase_gate.workflow.model import Guard, Workflow
+from phase_gate.workflow.model_json import decisive_rules
 from phase_gate.workflow.phrases import PatternError, check_pattern
 
 T = TypeVar("T", bound=Value)

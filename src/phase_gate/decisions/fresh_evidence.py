@@ -14,7 +14,8 @@ from phase_gate.gate.state import State
 from phase_gate.storage.store import TaskStore
 from phase_gate.task import Task
 from phase_gate.values import replace
-from phase_gate.workflow.model import Phase, Workflow, name_rules
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.model_json import name_rules
 
 
 def measure_now(task: Task, *, show: Callable[[str], None]) -> Measured:

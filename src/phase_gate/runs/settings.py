@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from phase_gate.workflow.model import Workflow, name_rules
+from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.model_json import name_rules
 from phase_gate.workflow.settings import ConfidenceRules, Configuration, ExitGate, ProofSettings, QualitySettings
 
 

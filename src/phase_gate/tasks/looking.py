@@ -21,8 +21,8 @@ from phase_gate.tasks.handins import RootCause
 from phase_gate.tasks.pipeline import Pipeline, PipelineFiles, find_pipeline
 from phase_gate.tasks.routing import rules_of
 from phase_gate.values import Value, replace
-from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Drift, Phase, PipelineRules, Workflow, name_rules, requires_of
-from phase_gate.workflow.model_json import workflow_to_json
+from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Drift, Phase, PipelineRules, Workflow, requires_of
+from phase_gate.workflow.model_json import name_rules, workflow_to_json
 from phase_gate.workflow.names import run_command
 
 if TYPE_CHECKING:
