@@ -11,10 +11,9 @@ from phase_gate.gate.proofs import UNSHOWN
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.proof.experiment import is_objection, judge_target
 from phase_gate.proof.model import Proof, TargetProof, Verdict
-from phase_gate.proof.sandbox import Visited
 from phase_gate.proof.talk import Heard
 from phase_gate.proof.task import record_of
-from phase_gate.proof.testing import Report, Reports, SandboxRun, read_answers
+from phase_gate.proof.testing import Report, Reports, SandboxRun, read_heard
 from phase_gate.values import replace
 from phase_gate.workflow.settings import Configuration
 
@@ -86,7 +85,7 @@ def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
         said = {"outcome": "passed", "expected": False, "lie": "", "doubt": "", "files": []}
         answers.append({"kind": "report", "id": test_id, **said})
     heard = Heard(answers=tuple(answers), seconds=30.0, late="30 s")
-    run = read_answers(Visited(kind="mounted", heard=heard, folder=""), "")
+    run = read_heard(heard, "mounted", "", "")
     assert run.problem == "it took longer than 30 s in test_a.py::test_c"
     # A row of one has not run, and the last one was at work still.
     assert sorted(run.reports) == ["test_a.py::test_a[1]", "test_a.py::test_a[2]"]

@@ -12,7 +12,7 @@ import pytest
 
 from phase_gate.proof import making, negative
 from phase_gate.proof.making import key_of, make_proof
-from phase_gate.proof.testing import keep_words
+from phase_gate.proof.red import keep_words
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
 from tests.proof.twins import BUILD, EXTENSION

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import namespace, sandbox
-from phase_gate.proof.copied import remove_left_sandboxes
 from phase_gate.proof.making import make_proof
-from phase_gate.proof.sandbox import Kind
+from phase_gate.proof.sandbox import Kind, remove_left_sandboxes
 from tests.conftest import ROOT
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
 from tests.proof.test_sandbox import age_locks, has_ended, kinds

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import namespace
-from phase_gate.proof.copied import remove_left_sandboxes, sandbox_folder
-from phase_gate.proof.sandbox import Kind, NoSandboxError, Sandbox
+from phase_gate.proof.sandbox import Kind, NoSandboxError, Sandbox, remove_left_sandboxes, sandbox_folder
 from phase_gate.proof.talk import Limits
 from phase_gate.proof.testing import run_in_sandbox
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
@@ -157,7 +156,7 @@ def test_the_sandbox_of_a_killed_process_is_removed_by_the_next(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     code = (
-        "from phase_gate.proof.copied import sandbox_folder\nimport time\n"
+        "from phase_gate.proof.sandbox import sandbox_folder\nimport time\n"
         "with sandbox_folder() as folder:\n    (folder / 'x').write_text('')\n"
         "    print(folder, flush=True)\n    time.sleep(600)\n"
     )

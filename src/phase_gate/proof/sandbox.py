@@ -1,4 +1,4 @@
-"""Run tests in a sandbox: a copy of the project in which some files are laid out and others are left out.
+"""Run pytest in a sandbox: a copy of the project in which some files are laid out and others are left out.
 
 At the project's own path where the system allows it (`namespace`), else in a copied folder. What the tests did comes
 back through a socket; nothing of the user's is written, and nothing stays behind.
@@ -6,23 +6,42 @@ back through a socket; nothing of the user's is written, and nothing stays behin
 
 from __future__ import annotations
 
+import contextlib
 import json
 import marshal
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from phase_gate.errors import StorageError
 from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
-from phase_gate.proof.copied import copy_project, import_roots, place_in, remove_left_sandboxes, sandbox_folder
 from phase_gate.proof.talk import Heard, Limits, Line, hear
-from phase_gate.values import Value, field, replace
+from phase_gate.storage.lock import LockedError, RunLock
+from phase_gate.storage.ownership import is_in_environment
+from phase_gate.storage.tree.walk import SKIP_MARKS, SKIPPED_FOLDERS
+from phase_gate.values import Value, field
 
 #: How a sandbox is made: at the project's own path, or in a copied folder.
 Kind = Literal["mounted", "copied"]
+
+#: What runs in there.
+_INSIDE = Path(__file__).with_name("inside")
+#: What must not reach the tests in a sandbox: they are no run of any task.
+_OUR_VARIABLES = "PHASE_GATE_"
+#: Once it was refused here, it will be refused again.
+_refused: set[str] = set()
+#: What the name of a lock begins with, before that of its folder. Tests see the folder: it is named as any other is.
+_LOCKS = "phase-gate-"
+#: Seconds after which a lock that is free is a lost one: before, another proof may have made it and not yet taken it.
+_SETTLED = 60
+#: Folders that are copied although a walk for sources leaves them out: built extensions lie there.
+_COPIED = frozenset({"build", "dist"})
 
 
 class Sandbox(Value):
@@ -36,112 +55,87 @@ class Sandbox(Value):
     #: Folders with sources: their bytecode is not there, so that none of it is believed.
     folders: frozenset[str] = frozenset()
 
+    def read(self, path: str) -> bytes:
+        """Return a file as it is in there. Raises OSError where it is not."""
+        return self.contents[path] if path in self.contents else (self.root / path).read_bytes()
+
 
 class NoSandboxError(Exception):
     """No sandbox can be made here; says why."""
 
 
-class Visit(Value):
-    """A pytest that is to run in a sandbox."""
+def visit_sandbox(
+    sandbox: Sandbox, arguments: tuple[str, ...], order: Mapping[str, Any], limits: Limits, kind: Kind | None = None
+) -> tuple[Kind, str, Heard]:
+    """Run pytest in the sandbox; return its kind, where it was, and what was heard.
 
-    #: What it is told on the command line; a copied sandbox has its own path in these.
-    arguments: tuple[str, ...]
-    #: What the reporter is told.
-    order: Mapping[str, Any]
-    environment: Mapping[str, str]
-    limits: Limits
+    Raises NoSandboxError where none can be made.
 
-
-class Visited(Value):
-    """What a visit gave."""
-
-    kind: Kind
-    heard: Heard
-    #: Where the sandbox was: the root itself, or the copy.
-    folder: str
-
-
-def visit_sandbox(sandbox: Sandbox, visit: Visit, *, kind: Kind | None = None) -> Visited:
-    """Run pytest in the sandbox. Raises NoSandboxError where none can be made."""
-    _refuse_windows()
-    remove_left_sandboxes()
-    if kind != "copied" and _may_mount(sandbox.root):
-        heard = _visit_mounted(sandbox, visit)
-        if heard is not None:
-            return Visited(kind="mounted", heard=heard, folder=os.path.realpath(sandbox.root))
-    if kind == "mounted":
-        raise NoSandboxError("this system does not allow a mount over the project")
-    return _visit_copied(sandbox, visit)
-
-
-def _refuse_windows() -> None:
+    :param arguments: what pytest is told; a copied sandbox has its own path in these.
+    :param order: what the reporter is told.
+    """
     # What is in the sandbox speaks to us through a socket that it inherits, and ends with its group.
     if not hasattr(os, "killpg"):
         raise NoSandboxError("there are no sandboxes on Windows: use Linux or macOS, or WSL")
+    remove_left_sandboxes()
+    root = os.path.realpath(sandbox.root)
+    if kind != "copied" and _may_mount(root):
+        plan = {
+            "root": root,
+            "uid": os.getuid(),
+            "gid": os.getgid(),
+            "left_out": sorted(sandbox.left_out),
+            "caches": sorted(sandbox.folders),
+            "contents": dict(sandbox.contents),
+        }
+        # The repository may begin above the root, and so outside of what is mounted there.
+        heard = _hear(root, arguments, order, limits, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, plan)
+        if heard.status != namespace.NO_SANDBOX or heard.answers:
+            return "mounted", root, heard
+        _refused.add("mounted")
+    if kind == "mounted":
+        raise NoSandboxError("this system does not allow a mount over the project")
+    with sandbox_folder() as made:
+        try:
+            folder = str(place_in(made, sandbox.root))
+        except OSError as error:
+            raise NoSandboxError(f"what lies beside the project could not be linked: {error}") from error
+        _furnish(sandbox, folder)
+        roots = [os.path.normpath(os.path.join(folder, path)) for path in import_roots(sandbox.root)]
+        own = {
+            "PYTHONPATH": os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])]),
+            # Its bytecode must not be taken for that of the sources that it was copied from, nor the other way.
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        return "copied", folder, _hear(folder, [word.replace(root, folder) for word in arguments], order, limits, own)
 
 
-#: What runs in there.
-_INSIDE = Path(__file__).with_name("inside")
-
-#: Once it was refused here, it will be refused again.
-_refused: set[str] = set()
-
-
-def _may_mount(root: Path) -> bool:
+def _may_mount(root: str) -> bool:
     if not sys.platform.startswith("linux") or "mounted" in _refused:
         return False
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return False
-    inside = f"{os.path.realpath(root)}/"
     # Something is mounted below the root: an overlay would not show it.
-    return not any(row.split()[4].startswith(inside) for row in mounts.splitlines() if row.count(" ") > 4)
+    return not any(row.split()[4].startswith(f"{root}/") for row in mounts.splitlines() if row.count(" ") > 4)
 
 
-def _visit_mounted(sandbox: Sandbox, visit: Visit) -> Heard | None:
-    """Return what was heard; None where no sandbox can be made this way."""
-    root = os.path.realpath(sandbox.root)
-    plan = {
-        "root": root,
-        "uid": os.getuid(),
-        "gid": os.getgid(),
-        "left_out": sorted(sandbox.left_out),
-        "caches": sorted(sandbox.folders),
-        "contents": dict(sandbox.contents),
-    }
-    # The repository may begin above the root, and so outside of what is mounted there.
-    heard = _hear(visit, root, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, plan)
-    if heard.status == namespace.NO_SANDBOX and not heard.answers:
-        _refused.add("mounted")
-        return None
-    return heard
-
-
-def _visit_copied(sandbox: Sandbox, visit: Visit) -> Visited:
-    root = os.path.realpath(sandbox.root)
-    with sandbox_folder() as made:
-        folder = _place(sandbox, made)
-        _furnish(sandbox, folder)
-        roots = [str(folder / path) if path != "." else str(folder) for path in import_roots(sandbox.root)]
-        others = [visit.environment["PYTHONPATH"]] if visit.environment.get("PYTHONPATH") else []
-        more = {
-            "PYTHONPATH": os.pathsep.join([*roots, *others]),
-            # Its bytecode must not be taken for that of the sources that it was copied from, nor the other way.
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        words = tuple(word.replace(root, str(folder)) for word in visit.arguments)
-        heard = _hear(replace(visit, arguments=words), str(folder), more)
-        return Visited(kind="copied", heard=heard, folder=str(folder))
-
-
-def _hear(visit: Visit, root: str, more: Mapping[str, str], plan: Mapping[str, Any] | None = None) -> Heard:
+def _hear(
+    root: str,
+    arguments: list[str] | tuple[str, ...],
+    order: Mapping[str, Any],
+    limits: Limits,
+    own: Mapping[str, str],
+    plan: Mapping[str, Any] | None = None,
+) -> Heard:
     """Lay the reporter out for one run, and return what it says.
 
-    :param more: variables of this kind of sandbox.
+    :param own: variables of this kind of sandbox.
     :param plan: what is to be mounted first.
     """
-    environment = {**visit.environment, "GIT_OPTIONAL_LOCKS": "0", **more}
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(_OUR_VARIABLES)}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", **own}
     path = {name: text for name, text in environment.items() if name == "PYTHONPATH"}
     with sandbox_folder() as temporary, Line() as line:
         if environment.get("PYTHONPYCACHEPREFIX"):
@@ -149,35 +143,140 @@ def _hear(visit: Visit, root: str, more: Mapping[str, str], plan: Mapping[str, A
             environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
         package = f"plugin_{os.urandom(6).hex()}"
         shutil.copytree(_INSIDE, temporary / package, ignore=shutil.ignore_patterns("__pycache__"))
-        order = {**visit.order, "root": root, "temporary": str(temporary / "made"), "path": path}
+        order = {**order, "root": root, "temporary": str(temporary / "made"), "path": path}
         order |= {"number": line.number, "word": line.word, "maker": os.getpid()}
         (temporary / package / "order.json").write_text(json.dumps(order), encoding="utf-8")
         environment["PYTHONPATH"] = os.pathsep.join([str(temporary), *path.values()])
-        command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *visit.arguments]
+        command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *arguments]
         if plan is not None:
             (temporary / "plan").write_bytes(marshal.dumps({**plan, "command": command}))
             command = [sys.executable, "-I", "-S", namespace.__file__, str(temporary / "plan")]
-        return hear(command, root, environment, line, visit.limits)
+        return hear(command, root, environment, line, limits)
 
 
 def keep_sandbox(sandbox: Sandbox, folder: Path) -> None:
     """Copy the sandbox to a folder that stays, for people who want to look."""
     folder.mkdir(parents=True)
-    _furnish(sandbox, folder)
+    _furnish(sandbox, str(folder))
 
 
-def _place(sandbox: Sandbox, folder: Path) -> Path:
+def _furnish(sandbox: Sandbox, folder: str) -> None:
     try:
-        return place_in(folder, sandbox.root)
-    except OSError as error:
-        raise NoSandboxError(f"what lies beside the project could not be linked: {error}") from error
-
-
-def _furnish(sandbox: Sandbox, folder: Path) -> None:
-    try:
-        copy_project(sandbox.root, folder)
+        copy_project(sandbox.root, Path(folder))
         if os.path.isdir(os.path.join(sandbox.root, STATE_FOLDER)):
             os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be all that tells where the root is
-        namespace.lay_out(str(folder), sandbox.left_out, sandbox.folders, sandbox.contents)
+        namespace.lay_out(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
     except (OSError, shutil.Error) as error:
         raise NoSandboxError(f"the project could not be copied: {error}") from error
+
+
+# --- a copied folder
+
+
+@contextlib.contextmanager
+def sandbox_folder() -> Iterator[Path]:
+    """Make an empty folder for a sandbox; it is gone afterwards."""
+    folder = Path(os.path.realpath(tempfile.mkdtemp()))
+    lock = RunLock(_lock_file(folder))
+    try:
+        lock.acquire()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.release()
+
+
+def remove_left_sandboxes() -> None:
+    """Remove the sandboxes of processes that were killed: ours by owner, and with a lock that is free."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_LOCKS}*.lock"):
+        folder = path.with_name(path.stem.removeprefix(_LOCKS))
+        lock = RunLock(path)
+        with contextlib.suppress(OSError, LockedError, StorageError):
+            found = path.lstat()
+            if found.st_uid != os.getuid() or time.time() - found.st_mtime < _SETTLED:
+                continue
+            lock.acquire()
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.release()
+
+
+def _lock_file(folder: Path) -> Path:
+    return folder.with_name(f"{_LOCKS}{folder.name}.lock")
+
+
+def place_in(folder: Path, root: Path) -> Path:
+    """Return where in the folder the project is to be copied to: what lies beside it in its repository is there, too.
+
+    Settings and tests of one of several packages may name its neighbours by `..`: they are links to the real ones.
+    """
+    top = Path(os.path.realpath(root))
+    above = [] if (top / ".git").exists() else [each for each in top.parents if (each / ".git").exists()]
+    if not above:
+        return folder
+    source = above[0]
+    for name in top.relative_to(source).parts:
+        for entry in os.scandir(source):
+            if entry.name == ".git":
+                _point_at_repository(entry.path, folder)
+            elif entry.name not in (name, *SKIPPED_FOLDERS):
+                os.symlink(entry.path, folder / entry.name)
+        source, folder = source / name, folder / name
+        folder.mkdir()
+    return folder
+
+
+def copy_project(root: Path, target: Path) -> None:
+    """Copy what tests may need: sources, data, built extensions; no environments and no caches."""
+    top, kept = os.path.realpath(root), os.path.dirname(os.path.realpath(target))
+    for folder, folders, files in os.walk(top):
+        folders[:] = [
+            name
+            for name in folders
+            if not _is_skipped(os.path.join(folder, name), name, top)
+            and os.path.join(folder, name) != kept
+            and not _lock_file(Path(folder, name)).exists()
+        ]
+        below = os.path.join(target, os.path.relpath(folder, top))
+        os.makedirs(below, exist_ok=True)
+        for name in (*files, *folders):
+            full, copied = os.path.join(folder, name), os.path.join(below, name)
+            if name == ".git":
+                continue
+            if os.path.islink(full):
+                os.symlink(_point_inside(full, top, str(target)), copied)
+            elif os.path.isfile(full):
+                shutil.copy2(full, copied)
+    _point_at_repository(os.path.join(top, ".git"), target)
+
+
+def _point_inside(link: str, top: str, target: str) -> str:
+    """Return where the copy of a link points: what lies in the project is meant to be that of the sandbox."""
+    written, real = os.readlink(link), os.path.realpath(link)
+    if real != top and not real.startswith(top + os.sep):
+        return real
+    return written if not os.path.isabs(written) else os.path.normpath(os.path.join(target, os.path.relpath(real, top)))
+
+
+def _point_at_repository(repository: str, target: Path) -> None:
+    """Let git find the repository from there: code under test may ask. Locks are optional: nothing is written."""
+    if os.path.isdir(repository):
+        Path(target, ".git").write_text(f"gitdir: {repository}\n", encoding="utf-8")
+    elif os.path.isfile(repository):
+        shutil.copy2(repository, os.path.join(target, ".git"))
+
+
+def _is_skipped(path: str, name: str, top: str) -> bool:
+    if name in SKIPPED_FOLDERS and name not in _COPIED:
+        return True
+    return any(os.path.exists(os.path.join(path, mark)) for mark in SKIP_MARKS) or is_in_environment(
+        os.path.join(path, "x"), top
+    )
+
+
+def import_roots(root: Path) -> list[str]:
+    """Return the folders of the project that Python looks for modules in, from the root."""
+    top = os.path.realpath(root)
+    found = [os.path.realpath(each or os.getcwd()) for each in sys.path]
+    inside = [each for each in found if each.startswith(top + os.sep) and not is_in_environment(each + os.sep, top)]
+    inside += [os.path.join(top, name) for name in ("src",) if os.path.isdir(os.path.join(top, name))]
+    return [os.path.relpath(each, top) for each in dict.fromkeys(each for each in inside if os.path.isdir(each))]

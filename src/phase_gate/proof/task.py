@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from phase_gate.codec import each_from_json, from_json, spell_out, spell_out_each, to_json
+from phase_gate.codec import from_json, spell_out, spell_out_each, to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding, cap_findings
-from phase_gate.gate.freeze import Frozen
-from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.gate.judging import evaluate_again
+from phase_gate.gate.inventory import split_id
 from phase_gate.gate.proofs import GUARD, say_no_proof, wants_proof
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
@@ -19,11 +17,8 @@ from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.making import make_proof
 from phase_gate.proof.model import MEANINGS, UNPROVEN, Proof, TargetProof, say_broken
-from phase_gate.proof.testing import parse_options, words_of_red
-from phase_gate.proof.trial import Trial
+from phase_gate.proof.red import trial_of
 from phase_gate.storage.again import again_if_moved
-from phase_gate.storage.keeping import Kept, files_at_beginning, hidden_sources
-from phase_gate.storage.tree.contents import changed_before
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
@@ -31,9 +26,6 @@ from phase_gate.workflow.model import Phase
 
 #: Of these nothing is to be said: other guards judge skips, and a note counts them.
 _UNSAID = ("proven", "no-change", "skipped")
-
-#: Folders that hold tests, whatever the settings say.
-_TEST_FOLDERS = frozenset({"test", "tests"})
 
 
 def prove(
@@ -88,96 +80,6 @@ def _took_outside(state: State, tree: str) -> float | None:
     if measured is None or measured.tree != tree or measured.metrics.get("tests_failing") != 0:
         return None
     return measured.targets_s
-
-
-def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> Trial | Proof:
-    """Return what is to be tried; a proof that says why nothing can be, where that is so.
-
-    :param at: the time: waivers expire.
-    """
-    state, objects = task.state, task.store.objects
-    frozen = objects.load_frozen(state.freeze.current)
-    if not state.freeze.red_exited or frozen is None or state.aim.targets is None:
-        return Proof(problem="RED was never seen in this cycle")
-    remembered = state.memory.phase.get("proof")
-    if remembered is None:
-        return Proof(problem="the files of the phase before were not kept")
-    red = {} if state.freeze.red_bodies is None else objects.load(state.freeze.red_bodies)
-    waived = tuple(_waived_findings(state, at))
-    excused = {bare_id(finding.id) for finding in waived if finding.belongs_to("tests-kept")}
-    targets = sorted({bare_id(each) for each in objects.load(state.aim.targets)} - excused)
-    sources = {path for path, file in frozen.inventory.files.items() if file.is_source}
-    paths = {*frozen.inventory.files, *frozen.support} - sources
-    then = from_json(Kept, objects.load(remembered))
-    return Trial(
-        root=task.project.root,
-        targets=tuple(targets),
-        then=then,
-        now={**files, **_changed_beside(task, files, then, since=objects.kept_at(remembered))},
-        frozen=frozenset(paths),
-        test_folders=find_test_folders(paths),
-        red_rows=frozenset(red.get("bodies", ())),
-        old=_old_tests(task, frozen, targets),
-        options=parse_options(frozen.settings),
-        words=words_of_red(task),
-        sources_with_tests=frozenset({*sources, *frozen.pieces}),
-        as_now=frozenset(finding.file for finding in waived if finding.file),
-        # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
-        has_control=phase.name in _follows_red(task),
-        began=files_at_beginning(objects, state, task.project.root, files),
-    )
-
-
-def _old_tests(task: Task, frozen: Frozen, targets: Collection[str]) -> frozenset[str]:
-    """Return the targets that are as they were before the cycle, and were red only by what is around them.
-
-    None of them where no target is new or changed: then nothing else would ask for the code.
-    """
-    baseline = task.state.snapshots.baseline
-    if baseline is None:
-        return frozenset()
-    before = task.store.objects.load_inventory(baseline.inventory)
-    old = frozenset(each for each in targets if (body := before.body(each)) and body == frozen.inventory.body(each))
-    return old if len(old) < len(targets) else frozenset()
-
-
-def _changed_beside(task: Task, files: Mapping[str, str], then: Kept, *, since: float | None) -> dict[str, str]:
-    """Return the sources that git ignores and that the step made or changed.
-
-    One that lay there in RED, and that no run imported yet, is no part of the step.
-    """
-    root = str(task.project.root)
-    return {
-        path: content
-        for path, content in hidden_sources(files, task.tree.beside).items()
-        if path in then.files or (since is not None and not changed_before(root, path, since))
-    }
-
-
-def _waived_findings(state: State, at: str) -> Iterator[Finding]:
-    """Yield the changes to tests that a person has let pass: the sandboxes have them as they are now."""
-    if state.measurement is None:
-        return
-    keys = {key for waiver in state.overrides.waivers if waiver.is_in_force(at) for key in waiver.findings}
-    for finding in each_from_json(Finding, state.measurement.findings):
-        if finding.key in keys and (finding.belongs_to("tests-unchanged") or finding.belongs_to("tests-kept")):
-            yield finding
-
-
-def _follows_red(task: Task) -> set[str]:
-    return {each.next for each in task.rules.phases if each.tests == "failing"}
-
-
-def find_test_folders(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders that tests have to themselves: those of their files that are called so."""
-    found = set()
-    for path in paths:
-        parts = path.split("/")[:-1]
-        for number, part in enumerate(parts):
-            if part in _TEST_FOLDERS:
-                found.add("/".join(parts[: number + 1]))
-                break
-    return tuple(sorted(found))
 
 
 def record_of(proof: Proof, task: Task, *, tree: str, iteration: int, required: bool) -> ProofRecord:

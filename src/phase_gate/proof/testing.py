@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import errno
 import os
 import posixpath
 import signal
 from collections.abc import Collection, Iterable, Mapping
 from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.emptying import NOTHING
-from phase_gate.proof.sandbox import Kind, Sandbox, Visit, Visited, visit_sandbox
+from phase_gate.proof.sandbox import Kind, Sandbox, visit_sandbox
 from phase_gate.proof.talk import Heard, Limits
 from phase_gate.storage.ownership import is_in_environment
-from phase_gate.task import Task
 from phase_gate.values import Value, field, replace
-
-#: What must not reach the tests in a sandbox: they are no run of any task.
-_OUR_VARIABLES = "PHASE_GATE_"
 
 
 class Item(Value):
@@ -136,31 +130,20 @@ def run_in_sandbox(
     :param changed: the files whose code may be stood in for.
     :param kind: insists on one kind of sandbox; where left out, one at the same path is tried first.
     """
-    visit = Visit(
-        arguments=arguments,
-        order={
-            "watched": {path: dict(names) for path, names in (watched or {}).items()},
-            "wanted": sorted(wanted),
-            "is_traced": is_traced,
-            "stand_ins": {test: dict(name) for test, name in (stand_ins or {}).items()},
-            "changed": sorted(changed),
-            "nothing": NOTHING if any(NOTHING.encode() in text for text in sandbox.contents.values()) else "",
-        },
-        environment={name: text for name, text in os.environ.items() if not name.startswith(_OUR_VARIABLES)},
-        limits=limits,
-    )
-    visited = visit_sandbox(sandbox, visit, kind=kind)
-    if visited.heard.is_interrupted:
-        raise KeyboardInterrupt
-    return _judge_origins(read_answers(visited, os.path.realpath(sandbox.root)), sandbox, visited.folder)
-
-
-def _judge_origins(run: SandboxRun, sandbox: Sandbox, folder: str) -> SandboxRun:
-    """Return the run with what was built; as nothing that can be believed if a module came from elsewhere."""
-    stray = find_stray(run.modules, sandbox.root, folder, {*sandbox.contents, *sandbox.left_out})
+    order = {
+        "watched": watched or {},
+        "wanted": sorted(wanted),
+        "is_traced": is_traced,
+        "stand_ins": stand_ins or {},
+        "changed": sorted(changed),
+        "nothing": NOTHING if any(NOTHING.encode() in text for text in sandbox.contents.values()) else "",
+    }
+    made, folder, heard = visit_sandbox(sandbox, arguments, order, limits, kind)
+    run = read_heard(heard, made, folder, os.path.realpath(sandbox.root))
+    stray = _find_stray(run.modules, sandbox, folder)
     if stray:
         run = replace(run, problem=f"{stray}, not from the sandbox", is_cut=False)
-    return replace(run, built=find_built(run.modules, folder))
+    return replace(run, built=_find_built(run.modules, folder))
 
 
 # --- what the reporter has said
@@ -178,23 +161,22 @@ _SIGNALS = {int(each): each.name for each in signal.Signals}
 _REFUSED = 4
 
 
-def read_answers(visited: Visited, root: str) -> SandboxRun:
-    """Return what the reporter has said of a visit, as a run."""
-    heard = visited.heard
+def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
+    """Return what was heard from a sandbox, as a run."""
     said: dict[str, list[Mapping[str, Any]]] = {}
     for answer in heard.answers:
         said.setdefault(answer["kind"], []).append(answer)
-    told = {kind: answers[-1] for kind, answers in said.items()}
+    told = {name: answers[-1] for name, answers in said.items()}
 
-    def names(kind: str, key: str) -> dict[str, frozenset[Any]]:
-        return {answer["id"]: frozenset(answer[key]) for answer in said.get(kind, ())}
+    def names(of: str, key: str) -> dict[str, frozenset[Any]]:
+        return {answer["id"]: frozenset(answer[key]) for answer in said.get(of, ())}
 
     reports = Reports()
     for answer in (*said.get("uncollectable", ()), *said.get("report", ())):
         known = reports.get(answer["id"])
         # The first failure says why.
         if known is None or known.has_passed or known.is_skipped:
-            reports[answer["id"]] = _read_report(answer, visited.folder, root)
+            reports[answer["id"]] = _read_report(answer, folder, root)
     collected = told.get("collected", {"items": (), "dropped": ()})
     items = tuple(Item(**each) for each in collected["items"])
     is_at_work = len(said.get("started", ())) > len(said.get("reached", ()))
@@ -212,7 +194,7 @@ def read_answers(visited: Visited, root: str) -> SandboxRun:
         unfinished = {bare_id(test_id) for test_id in (*left, at_work)}
         reports = Reports({each: report for each, report in reports.items() if bare_id(each) not in unfinished})
     return SandboxRun(
-        kind=visited.kind,
+        kind=kind,
         seconds=heard.seconds,
         reports=reports,
         items=items,
@@ -285,20 +267,19 @@ def _last_line(output: str) -> str:
 # --- where modules came from: the sandbox, the project beside it, or a copy that is installed
 
 
-def find_stray(modules: Collection[str], root: Path, folder: str, changed: Collection[str]) -> str:
+def _find_stray(modules: Collection[str], sandbox: Sandbox, folder: str) -> str:
     """Say which module came from elsewhere; empty if none did.
 
     :param modules: the files that were imported, behind links.
     :param folder: where the sandbox was: the root itself, or a copy.
-    :param changed: what is not in the sandbox as it is in the project, from the root.
     """
-    top, files = os.path.realpath(root), frozenset(modules)
+    top, files = os.path.realpath(sandbox.root), frozenset(modules)
     if folder != top:
         for file in modules:
             if file.startswith(top + os.sep) and not is_in_environment(file, top):
                 return f"{os.path.relpath(file, top)} was imported from the project itself"
     installed = {file.rpartition("/site-packages/")[2] for file in modules if "/site-packages/" in file}
-    for path in sorted(changed):
+    for path in sorted({*sandbox.contents, *sandbox.left_out}):
         if path.endswith(".py") and os.path.join(folder, path) not in files:
             least = len(_tail_of(path, top))
             if any(len(name) >= least and f"/{path}".endswith(f"/{name}") for name in installed):
@@ -306,7 +287,7 @@ def find_stray(modules: Collection[str], root: Path, folder: str, changed: Colle
     return ""
 
 
-def find_built(modules: Collection[str], folder: str) -> tuple[str, ...]:
+def _find_built(modules: Collection[str], folder: str) -> tuple[str, ...]:
     """Return the compiled modules that lie in the sandbox, from its folder."""
     inside = (file for file in modules if file.startswith(folder + os.sep) and not is_in_environment(file, folder))
     return tuple(sorted(os.path.relpath(file, folder) for file in inside if file.endswith(tuple(EXTENSION_SUFFIXES))))
@@ -318,53 +299,3 @@ def _tail_of(path: str, top: str) -> str:
     while base and os.path.exists(os.path.join(top, base, "__init__.py")):
         base = posixpath.dirname(base)
     return posixpath.relpath(path, base or ".")
-
-
-# --- what pytest was called with in RED, as far as the tests may need it
-
-
-def parse_options(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """Return pytest's options as they were in RED, from the settings that the freeze has."""
-    options: list[str] = []
-    if settings.get("option -c"):
-        options += ["-c", settings["option -c"]]
-    for flag in ("-o", "-W"):
-        text = settings.get(f"option {flag}", "")
-        values = ast.literal_eval(text) if text.startswith("[") else []
-        options += [word for value in values for word in (flag, str(value))]
-    if settings.get("option --import-mode"):
-        options.append(f"--import-mode={settings['option --import-mode']}")
-    options += [flag for flag in ("--noconftest", "--runxfail") if settings.get(f"option {flag}") == "True"]
-    return tuple(options)
-
-
-#: Ours: a run in a sandbox is no run of any task.
-_OUR_OPTIONS = ("--phase", "--exit-signal")
-
-
-def keep_words(arguments: Iterable[str]) -> tuple[str, ...]:
-    """Return what was typed in RED without files and our own options.
-
-    A word after an option may be its value or a file: it stays. A file too many does no harm, since only targets run.
-    """
-    found: list[str] = []
-    waiting = list(arguments)
-    while waiting:
-        word = waiting.pop(0)
-        value = waiting.pop(0) if waiting and word.startswith("-") and not waiting[0].startswith("-") else None
-        name = value if word == "-p" else word.removeprefix("-p")
-        is_ours = word.startswith(_OUR_OPTIONS) or (name or "").startswith("phase_gate.")
-        if word.startswith("-") and word != "--" and not is_ours:
-            found += [word] if value is None else [word, value]
-    return tuple(found)
-
-
-def words_of_red(task: Task) -> tuple[str, ...]:
-    """Return what was typed for the last run of RED, as far as the tests may need it."""
-    phases = {each.name for each in task.rules.phases if each.tests == "failing"}
-    words: tuple[str, ...] = ()
-    for line in task.store.lines():
-        data = line.event.data
-        if line.event.kind == "run-started" and data["phase"] in phases and not data["nested"]:
-            words = keep_words(map(str, data.get("arguments", ())))
-    return words

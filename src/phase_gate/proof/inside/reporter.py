@@ -16,9 +16,8 @@ from types import CodeType, ModuleType, TracebackType
 import pytest
 from _pytest.config import ConftestImportFailure
 
-from . import nothing
-from .line import Line, take_line
-from .results import Profile, Results, trace_lines
+from . import Line, nothing, take_line
+from .results import CALL, FUNCTION, InsideCall, Profile, Results, trace_lines
 
 _line = take_line()
 
@@ -94,8 +93,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if _line is not None:
         _line.send("configured")
         reporter = _Reporter(config, _line)
-        for plugin in (reporter, *reporter.results.layers()):
-            config.pluginmanager.register(plugin)
+        config.pluginmanager.register(reporter)
+        config.pluginmanager.register(InsideCall(reporter.results))
 
 
 class _Reporter:
@@ -220,7 +219,11 @@ class _Reporter:
             wanted = self._stand_ins.get(self._bare_id(item))
             if wanted is not None and not self._stand_in(stack, wanted, getattr(item, "module", None)):
                 self._send("left_alone", id=self._test_id(item.nodeid))
-            return (yield)
+            return (yield from self.results.pass_by(CALL))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_pyfunc_call(self) -> Generator[None, object, object]:
+        return (yield from self.results.pass_by(FUNCTION))
 
     @contextlib.contextmanager
     def _traced(self, item: pytest.Item) -> Iterator[None]:

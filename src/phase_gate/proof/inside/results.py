@@ -109,9 +109,9 @@ class Profile:
 
 # --- is the outcome the test's own?
 
-#: How far out an exception was seen on its way from a test to its report. Hooks of plugins have their say between 1
-#: and 2, and between 3 and 4; elsewhere there is nothing but pytest's own code.
-_FUNCTION_INSIDE, _FUNCTION, _CALL_INSIDE, _CALL = 1, 2, 3, 4
+#: How far out an exception was seen on its way from a test to its report. Hooks of plugins may take it in before the
+#: first, and between the other two; elsewhere there is nothing but pytest's own code.
+FUNCTION, CALL_INSIDE, CALL = 1, 2, 3
 _RETURNS = frozenset(dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap)
 _HERE = os.path.realpath(os.path.dirname(__file__)) + os.sep
 _PYTEST = os.path.dirname(os.path.realpath(_pytest.__file__)) + os.sep
@@ -154,12 +154,8 @@ class Results:
             if (frame := self._profile.take()) is not None:
                 self._has_begun, self._was_left = True, _was_left(frame)
 
-    def layers(self) -> tuple[object, object]:
-        """Return the plugins that see exceptions pass by: next to the test, and next to pytest."""
-        inside = _make_layer(self, _FUNCTION_INSIDE, _CALL_INSIDE, is_inside=True)
-        return inside, _make_layer(self, _FUNCTION, _CALL, is_inside=False)
-
     def pass_by(self, depth: int) -> Generator[None, object, object]:
+        """Run what a hook is wrapped around, and note an exception that passes by."""
         try:
             return (yield)
         except BaseException as error:
@@ -190,9 +186,9 @@ class Results:
         """Tell whether a plugin may have taken the exception in, as some do that expect one."""
         if self._is_failed_by_pytest:
             return self._is_taken_by("pytest_runtest_makereport") or self._is_taken_by("pytest_runtest_logreport")
-        if self._depth == _FUNCTION_INSIDE:
+        if self._depth == 0:
             return self._is_taken_by("pytest_pyfunc_call")
-        return self._depth == _CALL_INSIDE and self._is_taken_by("pytest_runtest_call")
+        return self._depth == CALL_INSIDE and self._is_taken_by("pytest_runtest_call")
 
     def _is_taken_by(self, hook: str) -> bool:
         """Tell whether installed plugins, or conftests, implement a hook. A source has no business there."""
@@ -219,20 +215,12 @@ def _children() -> int:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
 
 
-def _make_layer(results: Results, function: int, call: int, *, is_inside: bool) -> object:
-    """Return a plugin that sees exceptions pass by, at these depths.
+class InsideCall:
+    """A plugin that sees exceptions next to the test, before others do."""
 
-    :param is_inside: next to the test, before other plugins see what it raised; else after them.
-    """
-    wraps = pytest.hookimpl(wrapper=True, tryfirst=not is_inside, trylast=is_inside)
+    def __init__(self, results: Results) -> None:
+        self._results = results
 
-    class Layer:
-        @wraps
-        def pytest_pyfunc_call(self) -> Generator[None, object, object]:
-            return (yield from results.pass_by(function))
-
-        @wraps
-        def pytest_runtest_call(self) -> Generator[None, object, object]:
-            return (yield from results.pass_by(call))
-
-    return Layer()
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_call(self) -> Generator[None, object, object]:
+        return (yield from self._results.pass_by(CALL_INSIDE))
