@@ -1,149 +1,396 @@
-"""A test file in which chosen tests expect something else.
+"""A test file in which chosen tests expect something else: an honest test has to fail then.
 
-Pure: texts in, texts out. Every line stays in its place, so that what a run says about a line can be found again.
+Pure: texts in, texts out. Every line stays in its place, so that what a run says about a line can be found again. Where
+an honest test may pass whatever it expects, it is left alone: in branches, behind a conditional way out, in blocks that
+catch exceptions on purpose, in comparisons with a tolerance.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import io
 import re
 import tokenize
-from collections.abc import Collection, Iterator, Mapping
-from types import EllipsisType
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal
 
-from phase_gate.proof.expected import Found, Parent, Site, find_expected, is_literal
-from phase_gate.source.names import FunctionNode
+from phase_gate.source.functions import FunctionNode, last_name
 from phase_gate.values import Value, replace
+
+#: How a value is compared: with `==`, with `is`, or as a pattern that a message has to match.
+Way = Literal["equal", "same", "match"]
+#: What may stand around a test, and have decorators.
+_Parent = ast.ClassDef | FunctionNode
+
+
+class Site(Value):
+    """A value that a test expects: the check that it belongs to, and what it becomes."""
+
+    #: The name of the test.
+    test: str
+    #: The lines of the check.
+    first_line: int = 0
+    last_line: int = 0
+    way: Way = "equal"
+    #: What is compared with it, as it is written; empty for a pattern.
+    against: str = ""
+    #: The function in the test that the check stands in; empty: in the test itself.
+    inside: str = ""
+    #: The check stands in a block that waits for an exception.
+    is_under_raises: bool = False
+    #: The check is a tuple, or has an `or` with something that is true.
+    is_always_true: bool = False
+    #: The parameter that it belongs to, and its row there; empty: it is written in the check.
+    parameter: str = ""
+    row: int = 0
+    was: str = ""
+    becomes: str = ""
+
 
 #: What texts and containers get.
 _MARK = "~altered"
-#: A pattern that no text matches.
-_NO_MATCH = '"(?!)"'
 #: Beyond it numbers are no longer tripled and written: neither infinity nor what is no number is less than it.
 _LARGEST = 1e300
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+_EQUAL = frozenset(
+    {"assertEqual", "assertEquals", "assertListEqual", "assertDictEqual", "assertTupleEqual", "assertSetEqual"}
+    | {"assertSequenceEqual", "assertMultiLineEqual"}
+)
+_RAISES = frozenset(
+    {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "assertRaisesMessage", "RaisesGroup"}
+    | {"assert_raises", "deprecated_call"}
+)
+_WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
+#: Other contexts with such a name may wait for an exception, too.
+_MAY_WAIT = re.compile("rais|error|exception|fail", re.IGNORECASE)
+#: What a failing check raises, and the bases of it.
+_FAILURES = frozenset({"AssertionError", "Failed", "Exception", "BaseException"})
+#: Exceptions of Python that let a failing check through where they are caught.
+_OTHER_EXCEPTIONS = frozenset(
+    name
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, BaseException) and not issubclass(AssertionError, kind)
+)
+#: What is equal to many values.
+_TOLERANT = re.compile(r"(?i:approx|isclose|almost|allclose)|\bANY\b")
+_EXPECTED_TO_FAIL = re.compile("xfail|expectedFailure")
+
+#: Where a value is written, and its site.
+_Found = tuple[ast.expr, Site]
 
 
-class AlteredTest(Value):
-    """A test function, and all that was altered in it."""
+def alter(source: bytes, wanted: Collection[int]) -> tuple[bytes, dict[int, list[Site]]]:
+    """Return the source with tests that expect something else, and what was altered in each, by its first line.
 
-    name: str
-    sites: tuple[Site, ...]
-
-
-class Altered(Value):
-    """A test file, and the tests that expect something else in it, by their first lines."""
-
-    text: bytes
-    tests: Mapping[int, AlteredTest]
-
-
-def alter(source: bytes, wanted: Collection[int]) -> Altered:
-    """Return the source with tests that expect something else. Raises SyntaxError, or ValueError for what is no text.
+    Raises SyntaxError, or ValueError for what is no text.
 
     :param wanted: the first lines of the tests, as Python counts them: with decorators.
     """
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     text = source.decode(encoding)
-    writer = _Writer(text.encode("utf-8"))
-    tests: dict[int, AlteredTest] = {}
-    for first_line, test, parents in _walk_tests(ast.parse(text), wanted):
-        sites = [site for found in find_expected(test, parents) if (site := writer.alter(found)) is not None]
-        if sites:
-            tests[first_line] = AlteredTest(name=test.name, sites=tuple(sites))
-    return Altered(text=writer.written().decode("utf-8").encode(encoding), tests=tests)
+    raw = text.encode("utf-8")  # the columns of a syntax tree are counted in these bytes
+    begins = [0, *(end.end() for end in _LINE_END.finditer(raw))]
+    edits: list[tuple[int, int, bytes]] = []
+    tests: dict[int, list[Site]] = {}
+    for first_line, test in _walk_tests(ast.parse(text), wanted):
+        for node, site in _find_expected(test):
+            begin = begins[node.lineno - 1] + node.col_offset
+            end = begins[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+            was, becomes = raw[begin:end], _spell_other(node, site.way)
+            if becomes:
+                lines = b"\n" * len(_LINE_END.findall(was))
+                edits.append((begin, end, b"(%b%b)" % (becomes.encode("utf-8"), lines) if lines else becomes.encode()))
+                site = replace(site, was=was.decode("utf-8"), becomes=becomes)
+                tests.setdefault(first_line, []).append(site)
+    for begin, end, new in sorted(edits, reverse=True):
+        raw = raw[:begin] + new + raw[end:]
+    return raw.decode("utf-8").encode(encoding, "backslashreplace"), tests
 
 
 def _walk_tests(
-    node: ast.AST, wanted: Collection[int], parents: tuple[Parent, ...] = ()
-) -> Iterator[tuple[int, FunctionNode, tuple[Parent, ...]]]:
+    node: ast.AST, wanted: Collection[int], parents: tuple[_Parent, ...] = ()
+) -> Iterator[tuple[int, FunctionNode]]:
+    """Yield the wanted tests; not those that are expected to fail."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, Parent):
+        if isinstance(child, _Parent):
+            around = (*parents, child)
             first_line = min(each.lineno for each in (child, *child.decorator_list))
-            if isinstance(child, FunctionNode) and first_line in wanted:
-                yield first_line, child, parents
-            else:
-                yield from _walk_tests(child, wanted, (*parents, child))
+            if not isinstance(child, FunctionNode) or first_line not in wanted:
+                yield from _walk_tests(child, wanted, around)
+            # A single row that is expected to fail is enough: which one it is may depend on its mark's condition.
+            elif not any(_EXPECTED_TO_FAIL.search(ast.unparse(each)) for top in around for each in top.decorator_list):
+                yield first_line, child
         elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
             yield from _walk_tests(child, wanted, parents)
 
 
-class _Writer:
-    """Replaces parts of a text, in bytes: so are the columns of a syntax tree counted."""
+# --- another value
 
-    def __init__(self, text: bytes) -> None:
-        self._text = text
-        self._begins = [0, *(end.end() for end in _LINE_END.finditer(text))]
-        self._edits: dict[tuple[int, int], bytes] = {}
 
-    def alter(self, found: Found) -> Site | None:
-        """Have another value expected; None where there is none that is far enough away."""
-        node, site = found
-        new = self._other(node) if site.way == "equal" else _NO_MATCH if site.way == "match" else _other_single(node)
-        if new is None:
+def _spell_other(node: ast.expr, way: Way) -> str:
+    """Return what a value becomes; empty where there is nothing that is far enough away, or that can be written."""
+    if way == "match":
+        return repr("(?!)")  # no text matches it
+    if way == "same":
+        value = ast.literal_eval(node)
+        return "..." if value is None else str(not value)  # Python compares these by `is` without a warning
+    try:
+        other = _other(node)
+        spelled = "" if other is None else ast.unparse(other)
+        return "" if "\n" in spelled else spelled
+    except ValueError:  # an f-string that could not be written before Python 3.12, or a number of too many digits
+        return ""
+
+
+def _other(node: ast.expr) -> ast.expr | None:
+    """Return what a literal becomes. In a container every leaf is another one: its `==` may ignore what is new."""
+    mark = ast.Constant(_MARK)
+    match node:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            return type(node)([*map(_other_leaf, parts), mark])
+        case ast.Dict(keys=keys, values=values):
+            return ast.Dict([*keys, mark], [*map(_other_leaf, values), mark])
+        case ast.JoinedStr(values=values):
+            return ast.JoinedStr([*values, mark])
+        case ast.Constant(value=str(text)):
+            return ast.Constant(text + _MARK)
+        case ast.Constant(value=bytes(raw)):
+            return ast.Constant(raw + _MARK.encode())
+        case ast.Constant(value=bool(truth)):
+            return ast.Constant(not truth)
+        case ast.Constant(value=int() | float()) | ast.UnaryOp():
+            return _other_number(ast.literal_eval(node))
+        case ast.Constant(value=complex()):
             return None
-        begin, end = self._span(node)
-        old, made = self._text[begin:end], new.encode("utf-8")
-        missing = len(_LINE_END.findall(old)) - len(_LINE_END.findall(made))
-        self._edits[begin, end] = b"(%b%b)" % (made, b"\n" * missing) if missing else made
-        return replace(site, was=old.decode("utf-8"), becomes=new)
-
-    def written(self) -> bytes:
-        text = self._text
-        for (begin, end), new in sorted(self._edits.items(), reverse=True):
-            text = text[:begin] + new + text[end:]
-        return text
-
-    def _span(self, node: ast.expr) -> tuple[int, int]:
-        last_line, last_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-        return self._begins[node.lineno - 1] + node.col_offset, self._begins[last_line - 1] + last_column
-
-    def _other(self, node: ast.expr) -> str | None:
-        """Return what a literal becomes."""
-        match node:
-            case ast.List():
-                return f'({self._with_other_leaves(node, node.elts)} + ["{_MARK}"])'
-            case ast.Tuple():
-                return f'({self._with_other_leaves(node, node.elts)} + ("{_MARK}",))'
-            case ast.Set():
-                return f'({self._with_other_leaves(node, node.elts)} | {{"{_MARK}"}})'
-            case ast.Dict():
-                return f'{{**{self._with_other_leaves(node, node.values)}, "{_MARK}": "{_MARK}"}}'
-            case ast.JoinedStr() | ast.Constant(value=str()):
-                return f'({self._with_other_leaves(node, [])} "{_MARK}")'
-            case ast.Constant(value=bytes()):
-                return f'({self._with_other_leaves(node, [])} b"{_MARK}")'
-            case ast.Constant(value=bool()):
-                return _other_single(node)
-            case ast.Constant(value=None | EllipsisType()):
-                return f'"{_MARK}"'
-            case _:
-                return _other_number(ast.literal_eval(node))
-
-    def _with_other_leaves(self, whole: ast.expr, leaves: list[ast.expr]) -> str:
-        """Return a container whose literal leaves are others, too: its `==` may ignore what it does not know."""
-        position, last = self._span(whole)
-        written = b""
-        for leaf in leaves:
-            other = self._other(leaf) if is_literal(leaf) else None
-            if other is not None:
-                begin, end = self._span(leaf)
-                written += self._text[position:begin] + other.encode("utf-8")
-                position = end
-        return (written + self._text[position:last]).decode("utf-8")
+    return mark
 
 
-def _other_number(value: float | complex) -> str | None:
+def _other_leaf(node: ast.expr) -> ast.expr:
+    return (_other(node) if _is_literal(node) else None) or node
+
+
+def _other_number(value: float) -> ast.expr | None:
     """Return a number that is far away: a comparison may have a tolerance of its own."""
-    if isinstance(value, complex) or not abs(value) < _LARGEST:
+    if not abs(value) < _LARGEST:
         return None
     others = (value * 3 + step for step in (1_000_003, 7_000_003))
-    other = next(each for each in others if abs(each - value) > abs(value) / 2)
-    return f"({other!r})" if other < 0 else repr(other)
+    return ast.Constant(next(each for each in others if abs(each - value) > abs(value) / 2))
 
 
-def _other_single(node: ast.expr) -> str:
-    """Return another object than None, True or False: one that Python compares by `is` without a warning."""
-    value = ast.literal_eval(node)
-    return "..." if value is None else str(not value)
+# --- what is expected
+
+
+def _find_expected(test: FunctionNode) -> list[_Found]:
+    """Return what a test expects, as far as it may be altered: where it is written, and the check."""
+    finder = _Finder(test)
+    finder.read_block(test.body, Site(test=test.name))
+    return [*finder.found, *finder.find_cells()]
+
+
+def _is_literal(node: ast.expr) -> bool:
+    """Tell whether a value is written out; of a display, only what is around its elements counts."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        return isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float)
+    return isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict | ast.JoinedStr)
+
+
+class _Finder:
+    def __init__(self, test: FunctionNode) -> None:
+        self._test = test
+        given = test.args
+        self._parameters = {each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+        self.found: list[_Found] = []
+        #: Where a parameter is what is expected.
+        self._sides: dict[str, list[_Found]] = {}
+
+    # --- statements
+
+    def read_block(self, block: Iterable[ast.stmt], around: Site) -> None:
+        for statement in block:
+            self._read(statement, around)
+            if isinstance(statement, ast.If | ast.Match | ast.Try) and _has_way_out(statement):
+                return
+
+    def _read(self, statement: ast.stmt, around: Site) -> None:
+        match statement:
+            case ast.Assert(test=claim):
+                self._read_claim(claim, statement, around)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]) as call):
+                is_plain = not any(isinstance(each, ast.Starred) for each in (left, right))
+                if is_plain and (name in _EQUAL or name == "assertIs"):
+                    self._read_pair(left, right, "equal" if name in _EQUAL else "same", call, around)
+            case ast.With() | ast.AsyncWith():
+                self._read_with(statement, around)
+            case ast.Try() | ast.TryStar():
+                if all(_lets_through(each) or _swallows(each, statement) for each in statement.handlers):
+                    self.read_block(statement.body, around)
+                self.read_block(statement.orelse, around)
+                self.read_block(statement.finalbody, around)
+            case ast.For() | ast.AsyncFor() | ast.While():
+                self.read_block(statement.body, around)
+                self.read_block(statement.orelse, around)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self.read_block(statement.body, replace(around, inside=statement.name))
+
+    def _read_with(self, statement: ast.With | ast.AsyncWith, around: Site) -> None:
+        for item in statement.items:
+            context = item.context_expr
+            call = context.value if isinstance(context, ast.Await) else context
+            if not isinstance(call, ast.Call):
+                return  # `with expectation:` may wait for an exception
+            name = last_name(call.func)
+            if name in _RAISES | _WARNS:
+                self._read_pattern(name, call, around)
+            elif _MAY_WAIT.search(name):
+                return
+            if name in _RAISES:
+                if not call.args or _names_failure(call.args[0]):
+                    return
+                around = replace(around, is_under_raises=True)
+        self.read_block(statement.body, around)
+
+    # --- checks
+
+    def _read_claim(self, claim: ast.expr, statement: ast.Assert, around: Site) -> None:
+        match claim:
+            case ast.BoolOp(op=ast.And(), values=parts):
+                for part in parts:
+                    self._read_claim(part, statement, around)
+            case ast.BoolOp(values=parts) if any(isinstance(each, ast.Constant) and each.value for each in parts):
+                for part in parts:
+                    self._read_claim(part, statement, replace(around, is_always_true=True))
+            case ast.Tuple(elts=[first, *_]):  # assert (a == 1, "message")
+                self._read_claim(first, statement, replace(around, is_always_true=True))
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+                self._read_pair(left, right, "equal", statement, around)
+            case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
+                self._read_pair(left, right, "same", statement, around)
+
+    def _read_pair(self, left: ast.expr, right: ast.expr, way: Way, place: ast.Assert | ast.Call, around: Site) -> None:
+        pairs = [(right, left), (left, right)]
+        literal = [(expected, other) for expected, other in pairs if _is_literal(expected)]
+        if len(literal) == 2:
+            return
+        for expected, other in literal or pairs:
+            against = ast.unparse(other)
+            if not _TOLERANT.search(against):
+                self._add(expected, way, place, around, against)
+
+    def _read_pattern(self, name: str, call: ast.Call, around: Site) -> None:
+        pattern = next((each.value for each in call.keywords if each.arg == "match"), None)
+        if pattern is None and name.endswith(("Regex", "Regexp")) and len(call.args) > 1:
+            pattern = call.args[1]
+        if pattern is not None:
+            self._add(pattern, "match", call, around)
+
+    def _add(self, expected: ast.expr, way: Way, place: ast.Assert | ast.Call, around: Site, against: str = "") -> None:
+        last_line = place.end_lineno or place.lineno
+        site = replace(around, first_line=place.lineno, last_line=last_line, way=way, against=against)
+        if isinstance(expected, ast.Name) and expected.id in self._parameters:
+            self._sides.setdefault(expected.id, []).append((expected, site))
+        elif _can_be_altered(expected, way):
+            self.found.append((expected, site))
+
+    # --- rows of parameters
+
+    def find_cells(self) -> Iterator[_Found]:
+        """Yield the cells of parameters that are used for nothing but to be expected."""
+        uses = self._uses() if self._sides else {}
+        for names, rows, is_single in _tables(self._test):
+            for position, name in enumerate(names):
+                sides = self._sides.get(name, [])
+                has_one_way = len({site.way for _, site in sides}) == 1
+                if has_one_way and {id(node) for node, _ in sides} == uses[name]:
+                    site = replace(sides[0][1], parameter=name)
+                    for number, row in enumerate(rows):
+                        cell = _cell(row, position, None if is_single else len(names))
+                        if cell is not None and _can_be_altered(cell, site.way):
+                            yield cell, replace(site, row=number)
+
+    def _uses(self) -> dict[str, set[int]]:
+        """Return where names are used in the test, by `id` of their nodes; the message of an assert is no use."""
+        nodes = [node for statement in self._test.body for node in ast.walk(statement)]
+        messages = [node.msg for node in nodes if isinstance(node, ast.Assert) and node.msg is not None]
+        told = {id(node) for message in messages for node in ast.walk(message)}
+        uses: dict[str, set[int]] = {}
+        for node in nodes:
+            if isinstance(node, ast.Name) and id(node) not in told:
+                uses.setdefault(node.id, set()).add(id(node))
+        return uses
+
+
+def _can_be_altered(node: ast.expr, way: Way) -> bool:
+    constant = node.value if isinstance(node, ast.Constant) else ...
+    if way == "match":
+        is_escaped = isinstance(node, ast.Call) and ast.unparse(node.func) == "re.escape"
+        return is_escaped or isinstance(constant, str) or isinstance(node, ast.JoinedStr)
+    return _is_literal(node) if way == "equal" else constant is None or isinstance(constant, bool)
+
+
+def _has_way_out(statement: ast.stmt) -> bool:
+    """Tell whether a conditional statement may leave the block that it stands in: the rest is rightly not run then."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Return | ast.Continue | ast.Break):
+            return True
+        if not isinstance(node, _Parent | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _kinds(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _names_failure(node: ast.expr) -> bool:
+    return any(last_name(each) in _FAILURES for each in _kinds(node))
+
+
+def _lets_through(handler: ast.ExceptHandler) -> bool:
+    kinds = [] if handler.type is None else _kinds(handler.type)
+    return bool(kinds) and all(isinstance(each, ast.Name) and each.id in _OTHER_EXCEPTIONS for each in kinds)
+
+
+def _swallows(handler: ast.ExceptHandler, around: ast.Try | ast.TryStar) -> bool:
+    """Tell whether a handler does nothing but keep failing checks quiet: that is what is looked for."""
+    is_mute = all(
+        isinstance(each, ast.Pass | ast.Continue)
+        or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        for each in handler.body
+    )
+    return is_mute and not around.orelse and (handler.type is None or _names_failure(handler.type))
+
+
+def _tables(test: FunctionNode) -> Iterator[tuple[list[str], list[ast.expr], bool]]:
+    """Yield the names and rows of each `parametrize`, and whether a row is nothing but its one cell."""
+    for decorator in test.decorator_list:
+        match decorator:
+            case ast.Call(func=func, args=[given, ast.List(elts=rows) | ast.Tuple(elts=rows)], keywords=keywords):
+                is_indirect = any(each.arg == "indirect" for each in keywords)
+                # Behind `*more` the number of a row is not known.
+                is_counted = not any(isinstance(row, ast.Starred) for row in rows)
+                if last_name(func) != "parametrize" or is_indirect or not is_counted:
+                    continue
+                try:
+                    names = ast.literal_eval(given)
+                except ValueError:
+                    continue
+                split = [each.strip() for each in names.split(",") if each.strip()] if isinstance(names, str) else names
+                yield split, rows, isinstance(names, str) and len(split) == 1
+
+
+def _cell(row: ast.expr, position: int, width: int | None) -> ast.expr | None:
+    """Return a cell of a row; None where it is not written out.
+
+    :param width: how many cells a row has; None: it is the cell.
+    """
+    if isinstance(row, ast.Call) and last_name(row.func) == "param":
+        cells = row.args
+    elif width is None:
+        return row
+    else:
+        cells = row.elts if isinstance(row, ast.Tuple | ast.List) else []
+    is_whole = len(cells) == (width or 1) and not any(isinstance(each, ast.Starred) for each in cells)
+    return cells[position] if is_whole else None

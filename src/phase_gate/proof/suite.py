@@ -6,10 +6,8 @@ The suite runs as it is, then with tests that expect something else, in sandboxe
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from phase_gate.proof.model import Shown
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox
 from phase_gate.proof.talk import Limits
 from phase_gate.proof.testing import SandboxRun, run_in_sandbox
-from phase_gate.proof.unfailing import AlteredProof, passing_items, read_inside, try_altered
+from phase_gate.proof.unfailing import AlteredProof, passing_items, try_altered
 from phase_gate.report.ci import Place
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, show_rows
@@ -86,7 +84,8 @@ class _Suite:
 
     def prove(self) -> SuiteProof:
         self._show("suite: as it is")
-        run = self._enter({}, self._paths)
+        sandbox = Sandbox(root=self._root)
+        run = self._enter(sandbox, self._paths)
         if not run.items:
             return SuiteProof(problem=run.problem or "pytest collected no test")
         passing = passing_items(run)
@@ -99,29 +98,24 @@ class _Suite:
         return SuiteProof(
             tests=len({bare_id(item.id) for item in run.items}),
             passing=len({bare_id(item.id) for item in passing}),
-            altered=try_altered(passing, partial(read_inside, self._root), self._try),
+            altered=try_altered(passing, sandbox, self._try),
         )
 
-    def _try(self, contents: Mapping[str, bytes], wanted: Collection[str], *, is_alone: bool) -> SandboxRun:
+    def _try(self, sandbox: Sandbox, wanted: Collection[str], *, is_alone: bool) -> SandboxRun:
         if not is_alone:
             self._show(f"suite: {count(len(wanted), 'test')} that expect something else")
-            return self._enter(contents, self._paths, wanted)
+            return self._enter(sandbox, self._paths, wanted)
         self._alone += 1
         self._show(f"suite: alone, no. {self._alone}: {min(wanted)}")
         files = dict.fromkeys(split_id(each)[0] for each in wanted)
-        return self._enter(contents, (*settings_of_root(self._root, wanted), *files), wanted, is_traced=True)
+        return self._enter(sandbox, (*settings_of_root(self._root, wanted), *files), wanted, is_traced=True)
 
     def _enter(
-        self,
-        contents: Mapping[str, bytes],
-        arguments: tuple[str, ...],
-        wanted: Collection[str] = (),
-        *,
-        is_traced: bool = False,
+        self, sandbox: Sandbox, arguments: tuple[str, ...], wanted: Collection[str] = (), *, is_traced: bool = False
     ) -> SandboxRun:
         self.starts += 1
         return run_in_sandbox(
-            Sandbox(root=self._root, contents=contents, folders=frozenset(map(os.path.dirname, contents))),
+            sandbox,
             (*_QUIETLY, *arguments),
             limits=replace(self._limits, clock=max(0.0, min(self._limits.clock, self._ends_at - time.monotonic()))),
             wanted=wanted,

@@ -6,15 +6,11 @@ check hides a dead one beside it, because all that a test expects is altered at 
 
 from __future__ import annotations
 
-import ast
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.proof.altering import AlteredTest, alter
-from phase_gate.proof.expected import Site
+from phase_gate.proof.altering import Site, alter
 from phase_gate.proof.model import Shown, TargetProof
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.testing import Item, SandboxRun
@@ -42,15 +38,13 @@ class AlteredProof(Value):
     text: str = ""
 
 
-class Enter(Protocol):
-    """Runs tests in a sandbox in which some files have other contents."""
-
-    def __call__(self, contents: Mapping[str, bytes], wanted: Collection[str], *, is_alone: bool) -> SandboxRun: ...
+#: Runs tests in a sandbox: `enter(sandbox, wanted, is_alone=...)`; alone they are traced, to be looked at closely.
+Enter = Callable[..., SandboxRun]
 
 
 class _Function(Value):
     file: str
-    test: AlteredTest
+    sites: tuple[Site, ...]
     #: Its altered rows, as far as they pass with what they really expect.
     rows: tuple[Item, ...]
 
@@ -70,18 +64,10 @@ def find_unfailing(
     passing = [item for item in passing_items(treatment) if bare_id(item.id) in tried]
     limit = max(_LEAST_SECONDS, _TIMES * treatment.seconds)
 
-    def read(file: str) -> bytes | None:
-        return sandbox.contents.get(file) or read_inside(sandbox.root, file)
-
-    def run(contents: Mapping[str, bytes], wanted: Collection[str], *, is_alone: bool) -> SandboxRun:
-        altered = replace(
-            sandbox,
-            contents={**sandbox.contents, **contents},
-            folders=sandbox.folders | set(map(os.path.dirname, contents)),
-        )
+    def run(altered: Sandbox, wanted: Collection[str], *, is_alone: bool) -> SandboxRun:
         return enter(altered, wanted, limit=limit, is_traced=is_alone)
 
-    shown = {test_id: proof for proof in try_altered(passing, read, run) for test_id in proof.ids}
+    shown = {test_id: proof for proof in try_altered(passing, sandbox, run) for test_id in proof.ids}
     return tuple(_judge_target(each, shown[each.id]) if each.id in shown else each for each in targets)
 
 
@@ -96,61 +82,54 @@ def passing_items(run: SandboxRun) -> list[Item]:
     return [item for item in run.items if item.id in run.reports and run.reports[item.id].has_passed]
 
 
-def read_inside(root: Path, file: str) -> bytes | None:
-    """Return the content of a file of the project; None for any other, and for one that is not there."""
-    is_inside = file and not file.startswith("../") and not os.path.isabs(file)
-    return (root / file).read_bytes() if is_inside and (root / file).is_file() else None
-
-
-def try_altered(passing: Iterable[Item], read: Callable[[str], bytes | None], enter: Enter) -> tuple[AlteredProof, ...]:
+def try_altered(passing: Iterable[Item], sandbox: Sandbox, enter: Enter) -> tuple[AlteredProof, ...]:
     """Return what the functions show that have something to alter.
 
-    :param passing: the tests that pass as they are.
-    :param read: returns the content of a file; None for one that is not to be altered.
+    :param passing: the tests that pass in the sandbox as they are.
     """
     contents: dict[str, bytes] = {}
-    functions = [*_alter(passing, read, contents)]
+    functions = [*_alter(passing, sandbox, contents)]
     if not functions:
         return ()
-    passed = _run_to_the_end(functions, contents, enter)
-    return tuple(_judge(each, passed, contents, enter) for each in functions)
+    altered = replace(
+        sandbox,
+        contents={**sandbox.contents, **contents},
+        folders=sandbox.folders | set(map(os.path.dirname, contents)),
+    )
+    passed = _run_to_the_end(functions, altered, enter)
+    return tuple(_judge(each, passed, altered, enter) for each in functions)
 
 
-def _alter(
-    passing: Iterable[Item], read: Callable[[str], bytes | None], contents: dict[str, bytes]
-) -> Iterator[_Function]:
+def _alter(passing: Iterable[Item], sandbox: Sandbox, contents: dict[str, bytes]) -> Iterator[_Function]:
     files: dict[str, dict[int, list[Item]]] = {}
     for item in passing:
-        files.setdefault(item.file, {}).setdefault(item.line, []).append(item)
+        if item.file and not item.file.startswith("../"):
+            files.setdefault(item.file, {}).setdefault(item.line, []).append(item)
     for file, items in files.items():
-        source = read(file)
-        if source is None:
-            continue
         try:
-            altered = alter(source, items)
-        except (SyntaxError, ValueError):
-            continue  # a file that only its own loader can read
-        contents[file] = altered.text
-        for line, test in altered.tests.items():
-            rows = tuple(item for item in items[line] if _is_altered(item, test))
+            contents[file], tests = alter(sandbox.read(file), items)
+        except (OSError, SyntaxError, ValueError):
+            continue  # a file that is not there, or that only its own loader can read
+        for line, sites in tests.items():
+            rows = tuple(
+                item
+                for item in items[line]
+                if any(not site.parameter or item.rows.get(site.parameter) == site.row for site in sites)
+            )
             if rows:
-                yield _Function(file=file, test=test, rows=rows)
-
-
-def _is_altered(row: Item, test: AlteredTest) -> bool:
-    return any(not site.parameter or row.rows.get(site.parameter) == site.row for site in test.sites)
+                yield _Function(file=file, sites=tuple(sites), rows=rows)
 
 
 #: Row -> whether it passed.
 _Outcomes = dict[object, bool]
 
 
-def _run_to_the_end(functions: list[_Function], contents: Mapping[str, bytes], enter: Enter) -> _Outcomes:
+def _run_to_the_end(functions: list[_Function], altered: Sandbox, enter: Enter) -> _Outcomes:
     """Run all of them; where one kills pytest or never ends, go on behind it."""
     passed: _Outcomes = {}
     waiting = functions
     for _ in range(_STARTS):
-        run = enter(contents, [each for function in waiting for each in function.ids], is_alone=False)
+        run = enter(altered, [each for function in waiting for each in function.ids], is_alone=False)
         passed |= _outcomes(run)
         dead = bare_id(run.at_work)
         waiting = [
@@ -171,11 +150,11 @@ def _outcomes(run: SandboxRun) -> _Outcomes:
     }
 
 
-def _judge(function: _Function, passed: _Outcomes, contents: Mapping[str, bytes], enter: Enter) -> AlteredProof:
+def _judge(function: _Function, passed: _Outcomes, altered: Sandbox, enter: Enter) -> AlteredProof:
     still = [row for row in function.rows if passed.get(row.key)]
     if not still:
         return _proof(function, "fails" if any(row.key in passed for row in function.rows) else "not-tried")
-    run = enter(contents, function.ids, is_alone=True)
+    run = enter(altered, function.ids, is_alone=True)
     alone = _outcomes(run)
     if not any(row.key in alone for row in still):
         return _proof(function, "not-tried")
@@ -185,7 +164,7 @@ def _judge(function: _Function, passed: _Outcomes, contents: Mapping[str, bytes]
     keys = {row.key for row in still}
     lines = frozenset[int]().union(*(run.lines.get(item.id, ()) for item in run.items if item.key in keys))
     # A check in a block that waits for an exception says nothing where it is run: its operand raised what was expected.
-    told = [site for site in function.test.sites if not (site.is_under_raises and _is_run(site, lines))]
+    told = [site for site in function.sites if not (site.is_under_raises and _is_run(site, lines))]
     if not told:
         return _proof(function, "fails")
     site, is_dead = told[0], all(site.is_under_raises for site in told)
@@ -200,7 +179,7 @@ def _is_run(site: Site, lines: frozenset[int]) -> bool:
 
 
 def _proof(function: _Function, shown: Shown, site: Site | None = None, text: str = "") -> AlteredProof:
-    line = (site or function.test.sites[0]).first_line
+    line = (site or function.sites[0]).first_line
     return AlteredProof(ids=function.ids, shown=shown, file=function.file, line=line, text=text)
 
 
@@ -208,33 +187,26 @@ def _proof(function: _Function, shown: Shown, site: Site | None = None, text: st
 
 
 def _say(function: _Function, site: Site, *, is_run: bool) -> str:
-    place, name = f"{function.file}:{site.first_line}", function.test.name
+    place = f"{function.file}:{site.first_line}"
     if not is_run and site.is_under_raises:
         return f"{place} is never run: the line before it raises what raises() waits for; move it behind the block"
     if not is_run:
         where = f"its check stands in {site.inside}(), which is not called" if site.inside else "nothing leads there"
-        return f"{place} is never run: {name} passes whatever {site.against or 'the message'} is; {where}"
+        return f"{place} is never run: {site.test} passes whatever {site.against or 'the message'} is; {where}"
     if site.is_always_true:
         why = "a tuple, and an `or` with a true value, always hold"
     else:
         why = "look at the with or try around it, and at `__eq__` of the left side"
-    return f"{place} can't fail: expecting {_show_change(site)} passes as well; {why}"
+    change = f"{_cut(site.becomes)} instead of {_cut(' '.join(site.was.split()))}"
+    return f"{place} can't fail: expecting {change} passes as well; {why}"
 
 
 def _say_rows(function: _Function, site: Site, still: list[Item]) -> str:
     rows = ", ".join(row.id.partition("[")[2].rstrip("]") for row in still[:5])
     return (
         f"{function.file}:{site.first_line} can't fail in {len(still)} of {count(len(function.rows), 'row')} of "
-        f"{function.test.name}: {rows}"
+        f"{site.test}: {rows}"
     )
-
-
-def _show_change(site: Site) -> str:
-    was = _cut(" ".join(site.was.split()))
-    try:
-        return f"{_cut(repr(ast.literal_eval(site.becomes)))} instead of {was}"
-    except (ValueError, SyntaxError):  # a container, and what was added to it
-        return f"something else than {was}"
 
 
 def _cut(text: str) -> str:
