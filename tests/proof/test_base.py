@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.proof.base import Change, find_change, prove_change
+from phase_gate.proof.base import prove_change
+from phase_gate.proof.change import Change, find_change
 from phase_gate.proof.experiment import closes
 from phase_gate.proof.model import Proof
 from phase_gate.source.pytest_settings import refuses_mark
-from phase_gate.storage.references import blobs_of, find_commit
+from phase_gate.storage.references import find_commit
 from phase_gate.storage.tree.fingerprint import take_tree
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 from tests.storage.repositories import git
@@ -39,14 +40,11 @@ def commit(root: Path, files: Mapping[str, str | None]) -> None:
 
 
 def change_of(root: Path, revision: str = "main") -> Change:
-    found = find_commit(root, revision)
-    return find_change(root, revision, found, take_tree(root).files, blobs_of(root, found))
+    return find_change(root, revision, take_tree(root).files)
 
 
 def prove(root: Path, revision: str = "main") -> Proof:
-    change = change_of(root, revision)
-    then = blobs_of(root, change.commit)
-    return prove_change(root, change, take_tree(root).files, then, seconds=240.0, at="")
+    return prove_change(change_of(root, revision), seconds=240.0, at="")
 
 
 def answers(proof: Proof) -> dict[str, tuple[str, str]]:
@@ -310,9 +308,7 @@ def test_a_project_that_is_not_installed_is_to_be_installed_first(tmp_path: Path
 def test_what_took_too_long_is_unknown_and_never_refused(tmp_path: Path) -> None:
     begin(tmp_path, {"calc.py": WRONG})
     write(tmp_path, {"calc.py": ADD, "test_calc.py": f"import time\n{TEST_ADD}    time.sleep(60)\n"})
-    change = change_of(tmp_path)
-    then = blobs_of(tmp_path, change.commit)
-    proof = prove_change(tmp_path, change, take_tree(tmp_path).files, then, seconds=4.0, at="")
+    proof = prove_change(change_of(tmp_path), seconds=4.0, at="")
     assert [each.verdict for each in proof.targets] == ["unknown"]
     assert (closes(proof, required=False), closes(proof, required=True)) == (False, True)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.proof.emptying import NOTHING, empty, put_back
+from phase_gate.proof.emptying import NOTHING, empty
 from phase_gate.proof.inside import nothing
 from phase_gate.proof.inside.nothing import FALSE, TRUE, Nothing
 from phase_gate.source.functions import find_changed, find_functions
@@ -160,14 +160,6 @@ def test_changed_functions(before: str | None, now: str, expected: list[str]) ->
 def test_some_are_left_out_and_say_why(source: str) -> None:
     (function,) = find_functions(source).values()
     assert function.left_out
-
-
-def test_a_function_is_put_back() -> None:
-    before = "def f():\n    return 1\n\n\nclass A:\n    def g(self):\n        return 1\n"
-    methods = "    def g(self): return 2\n\n    def h(self): return 3\n"
-    now = f"X = 3\n\n\ndef f():\n    y = 2\n    return y\n\n\nclass A:\n{methods}"
-    names = load(put_back(now, before, ["f", "A.g", "A.h"]))
-    assert (names["f"](), names["A"]().g(), names["A"]().h(), names["X"]) == (1, 1, 3, 3)
 
 
 def test_nothing_raises_by_itself_and_equals_nothing() -> None:

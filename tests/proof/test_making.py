@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import making, negative
-from phase_gate.proof.making import key_of, make_proof
+from phase_gate.proof.making import make_proof
 from phase_gate.proof.red import keep_words
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
@@ -163,12 +163,6 @@ def test_the_project_is_as_it_was_afterwards(tmp_path: Path) -> None:
     assert (tmp_path / "calc.py").read_text(encoding="utf-8") == ADD
 
 
-def test_the_key_follows_what_is_laid_out(tmp_path: Path) -> None:
-    trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"])
-    assert key_of(trial) == key_of(replace(trial, seconds=1.0))
-    assert key_of(trial) != key_of(replace(trial, now={**trial.now, "calc.py": "another"}))
-
-
 def test_every_target_has_its_say_and_no_report_is_written(tmp_path: Path) -> None:
     report = tmp_path.parent / f"{tmp_path.name}-junit.xml"
     settings = f"[pytest]\naddopts = -x --junitxml={report}\n"
@@ -286,7 +280,8 @@ def test_tests_of_what_python_itself_calls_and_of_nothing_check_something(tmp_pa
         {"calc.py": MONEY},
         [f"test_calc.py::test_{name}" for name in checks],
     )
-    assert verdicts(proof) == {f"test_{name}": "proven" for name in checks}
+    # Without its attributes an object can't be hashed: that is no check of the test.
+    assert verdicts(proof) == {**{f"test_{name}": "proven" for name in checks}, "test_hash": "unknown"}
     left_out = {each.name: each.left_out for each in proof.functions if each.left_out}
     assert left_out.pop("retry") == "it is called while modules are imported"
     assert set(left_out) == {"Money.__repr__", "Money.__hash__", "Money.__eq__"}

@@ -51,7 +51,8 @@ HONEST = {
 def test_an_honest_test_fails_by_its_check(name: str, tmp_path: Path) -> None:
     proof = tried(tmp_path, HONEST[name])
     (target,) = proof.targets
-    assert (target.verdict, target.notices, proof.starts) == ("proven", ("calc.py::sub",), 4)
+    assert (target.verdict, target.notices) == ("proven", ("calc.py::sub",))
+    assert proof.starts == (4 if "==" in HONEST[name] else 3), "there may be nothing to alter"
 
 
 SORT_STUB = "def tidy(rows):\n    raise NotImplementedError\n"

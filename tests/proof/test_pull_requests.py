@@ -10,8 +10,6 @@ import pytest
 from phase_gate.proof.base import prove_change
 from phase_gate.proof.experiment import closes
 from phase_gate.proof.show import proof_text
-from phase_gate.storage.references import blobs_of
-from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.values import Value
 from tests.proof.stories import write
 from tests.proof.test_base import begin, change_of
@@ -210,7 +208,7 @@ def test_what_becomes_of_a_pull_request(tmp_path: Path, row: Row) -> None:
     begin(root, row.base)
     write(root, row.files)
     change = change_of(root)
-    proof = prove_change(root, change, take_tree(root).files, blobs_of(root, change.commit), seconds=240.0, at="")
+    proof = prove_change(change, seconds=240.0, at="")
     text = proof_text(proof, change)
     assert [said for said in row.said if said not in text] == [], text
     assert not proof.problem

@@ -115,6 +115,22 @@ def test_a_reference_that_changes_is_named(tmp_path: Path) -> None:
     assert proof.notes == (said,)
 
 
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        ("abs(double(1) - 2) < LIMIT", "compares with calc.py:1 LIMIT"),
+        ("double(1) == pytest.approx(2, abs=LIMIT)", "compares with calc.py:1 LIMIT"),
+        ("near(double(1), 2)", "compares with what calc.py:8 near answers"),
+    ],
+)
+def test_a_tolerance_and_a_comparison_that_change_are_named(tmp_path: Path, check: str, said: str) -> None:
+    code = "LIMIT = {0}\n\n\ndef double(a):\n    return 0\n\n\ndef near(a, b):\n    return abs(a - b) < {0}\n"
+    test = f"import pytest\nfrom calc import LIMIT, double, near\n\n\ndef test_double():\n    assert {check}\n"
+    red = {"test_calc.py": test, "calc.py": code.format(1)}
+    proof = prove(tmp_path, red, {"calc.py": code.format(9)}, ["test_calc.py::test_double"])
+    assert proof.notes == (f"test_calc.py:6 {said}, which has changed since RED",)
+
+
 _PROPERTY = """\
 import pytest
 from calc import double

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from phase_gate.proof.base import Change
+from phase_gate.proof.change import Change
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
 from phase_gate.proof.show import proof_markdown, proof_places, proof_text
 from phase_gate.values import replace
@@ -22,7 +24,7 @@ GUARD = replace(IDLE, is_tolerated=True)
 REWORDED = replace(GUARD, id="t.py::c", old_version="passes", why="it was changed without need")
 UNKNOWN = TargetProof(id="t.py::d", verdict="unknown", why="no answer")
 BROKEN = TargetProof(id="t.py::e", verdict="fails-with", control="fails", treatment="fails", why="assert 1 == 2")
-CHANGE = Change(commit="abc", targets=("t.py::a",), lines={"t.py::c": 7})
+CHANGE = Change(root=Path(), base="main", commit="abc", now={}, then={}, outside={}, lines={"t.py::a": 1, "t.py::c": 7})
 SEEN = FunctionProof(file="c.py", name="seen", line=2, noticed_by=("t.py::a",))
 
 

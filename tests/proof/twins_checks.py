@@ -97,7 +97,7 @@ CHECK_TWINS: Mapping[str, Twin] = {
         f"{_CLEAN}    for path in folder.glob('*.tmp'):\n        path.unlink()\n",
         before=_CLEAN + _STUB,
         targets=0,
-        says=(_CHECKS_NOTHING, "clean can do nothing, and no target notices"),
+        says=(_CHECKS_NOTHING, "clean can do nothing, and no target notices: check what it returns or changes"),
     ),
     "a new exception": _step(
         "def test_kind():\n    assert issubclass(calc.Wrong, ValueError)\n",
@@ -174,7 +174,7 @@ CHECK_TWINS: Mapping[str, Twin] = {
             "calc.py": "def double(number):\n    return 2 * number\n",
             "more.py": "def triple(number):\n    return 3 * number\n",
         },
-        says=("triple can do nothing, and no target notices",),
+        says=("triple can do nothing, and no target notices: check what it returns or changes",),
     ),
     "a registry that grows": _step(
         _ROWS,

@@ -15,14 +15,14 @@ from phase_gate.cli._streams import say_progress
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError
 from phase_gate.project import Project
-from phase_gate.proof.base import find_change, prove_change
+from phase_gate.proof.base import prove_change
+from phase_gate.proof.change import find_change
 from phase_gate.proof.experiment import closes
 from phase_gate.proof.model import Proof
 from phase_gate.proof.show import proof_markdown, proof_places, proof_text
 from phase_gate.proof.suite import prove_suite, suite_document, suite_markdown, suite_places, suite_text
 from phase_gate.proof.task import prove_now
 from phase_gate.report.ci import CiOutput, Place, tell_places
-from phase_gate.storage.references import blobs_of, find_commit
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
 
@@ -56,15 +56,9 @@ def run(call: Call) -> Answer:
 
 def _prove_change(call: Call) -> Answer:
     given, project = call.arguments, call.project()
-    root = project.root
-    commit = find_commit(root, given.base)
-    present, before = project.take_tree().files, blobs_of(root, commit)
-    change = find_change(root, given.base, commit, present, before, left_out=given.exclude)
+    change = find_change(project.root, given.base, project.take_tree().files, left_out=given.exclude)
     proof = prove_change(
-        root,
         change,
-        present,
-        before,
         seconds=given.seconds or max(_LEAST_SECONDS, project.configuration.proof.seconds),
         at=now(),
         show=say_progress,
@@ -80,7 +74,7 @@ def _prove_change(call: Call) -> Answer:
         told=(f"prove --base {given.base}", places),
         document={
             **spell_out(proof),
-            "commit": commit,
+            "commit": change.commit,
             "marked": list(change.marked),
             "moved": list(change.moved),
             "old": sorted(change.old),

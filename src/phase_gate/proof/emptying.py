@@ -8,13 +8,14 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Collection
-from typing import Literal
+from typing import Literal, get_args
 
 from phase_gate.source.functions import Function, walk_functions
 from phase_gate.source.names import FunctionNode
 
 #: What an emptied function gives: something false, or something true; or it changes what it was given, and no more.
 Stub = Literal["false", "true", "spoiling"]
+STUBS: tuple[Stub, ...] = get_args(Stub)
 
 #: The module that emptied functions take their answer from: `inside.nothing`, by a name that no source can know.
 NOTHING = f"module_{os.urandom(8).hex()}"
@@ -37,21 +38,6 @@ def empty(source: str, names: Collection[str], stub: Stub) -> str:
         rest = lines[end][_column(lines[end], last.end_col_offset or 0) :]
         text = "; ".join(_body(function, node, stub))
         lines[start : end + 1] = [lines[start][:begin] + text + rest]
-    return "".join(lines)
-
-
-def put_back(source: str, before: str, names: Collection[str]) -> str:
-    """Return the source with these functions as they were; what was not there before stays as it is."""
-    lines, old = source.splitlines(keepends=True), before.splitlines(keepends=True)
-    then = {function.name: function for function, _ in walk_functions(ast.parse(before))}
-    found = [
-        function
-        for function, _ in walk_functions(ast.parse(source))
-        if function.name in names and function.name in then
-    ]
-    for function in sorted(found, key=lambda each: each.first_line, reverse=True):
-        was = then[function.name]
-        lines[function.first_line - 1 : function.last_line] = old[was.first_line - 1 : was.last_line]
     return "".join(lines)
 
 

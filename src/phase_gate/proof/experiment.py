@@ -6,12 +6,13 @@ disproves it; a run that says nothing about it proves nothing, and is never evid
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Literal
 
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.model import DISPROVEN, UNPROVEN, Outcome, Proof, TargetProof, Verdict
 from phase_gate.proof.testing import Report, Reports, SandboxRun
+from phase_gate.values import replace
 
 #: Said of a target that is flaky.
 TWO_OUTCOMES = "the same files gave two outcomes"
@@ -158,6 +159,43 @@ def _find_ending(target: str, treatments: tuple[SandboxRun, ...]) -> str:
         not last.at_work or bare_id(last.at_work) == target
     )
     return last.problem if is_its_own else ""
+
+
+def excuse(targets: tuple[TargetProof, ...], why: Callable[[TargetProof], str]) -> tuple[TargetProof, ...]:
+    """Return the targets; of those nothing is known for which there is a reason for that."""
+    return tuple(replace(each, verdict="unknown", why=reason) if (reason := why(each)) else each for each in targets)
+
+
+#: Sources of compiled modules.
+COMPILED = (
+    *(".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp", ".m", ".mm"),
+    *(".pyx", ".pxd", ".pxi", ".rs", ".go", ".zig", ".f", ".for", ".f90", ".f95"),
+)
+
+
+def excuse_built(
+    targets: tuple[TargetProof, ...], imported: Collection[str], needed: Collection[str], changed: Collection[str]
+) -> tuple[TargetProof, ...]:
+    """Return the targets; of those nothing is known that used a module as it was built before its source changed.
+
+    :param imported: the compiled modules of the project that were imported without the change.
+    :param needed: those that the targets can't do without although their sources have changed.
+    :param changed: the files that are not what they were.
+    """
+    # A module of Python may be compiled, too: it has the same name.
+    stems = {path.partition(".")[0] for path in imported}
+    sources = [path for path in changed if path.endswith(COMPILED) or (path.endswith(".py") and path[:-3] in stems)]
+
+    def why(target: TargetProof) -> str:
+        if needed and target.verdict == "proven":
+            built, source = min(needed), f"{min(needed).partition('.')[0]}.py"
+        elif imported and sources and target.verdict == "passes-without":
+            built, source = min(imported), min(sources)
+        else:
+            return ""
+        return f"{built} is as it was built last, and {source} has changed: nothing is built in a sandbox"
+
+    return excuse(targets, why)
 
 
 def is_objection(target: TargetProof, *, required: bool) -> bool:

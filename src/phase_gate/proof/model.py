@@ -108,8 +108,6 @@ class Proof(Value):
 
     targets: tuple[TargetProof, ...] = ()
     functions: tuple[FunctionProof, ...] = ()
-    #: What the sandboxes had in them, as a digest: the same again needs no second proof.
-    key: str = ""
     #: Why nothing could be tried; empty if something was.
     problem: str = ""
     notes: tuple[str, ...] = ()

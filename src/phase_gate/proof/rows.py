@@ -1,4 +1,4 @@
-"""What a test asks for may come out of the sources: values of its rows, answers that it compares with, settings.
+"""What a test asks for may come out of the sources: values of its rows, and settings.
 
 Pure. A source that changes such a value under the same id changes the test, and no file of tests shows it.
 """
@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.proof.boundary import Imports
+from phase_gate.proof.frozen_test import TargetSource
 from phase_gate.proof.model import TargetProof
 from phase_gate.proof.testing import SandboxRun
-from phase_gate.source.checks import find_function
-from phase_gate.source.functions import Function
-from phase_gate.source.names import FunctionNode
+from phase_gate.source.functions import find_changed, find_functions
 from phase_gate.source.tests import parse_source
 from phase_gate.values import Value, replace
 
@@ -136,33 +134,49 @@ def _texts(node: ast.AST) -> Iterator[str]:
 
 
 def name_references(
-    targets: Iterable[TargetProof], changed: Mapping[str, Function], read: Callable[[str], bytes]
+    targets: Iterable[TargetProof],
+    written: Mapping[str, TargetSource],
+    before: Mapping[str, bytes],
+    now: Mapping[str, bytes],
 ) -> Iterator[str]:
-    """Say which targets compare with what a source answers, where that answer may be another one since RED.
+    """Say which targets compare with what a source answers or holds, where that may be another one since RED.
 
-    :param changed: `file::name` -> function, of those that had a body in RED, and have another one now.
+    :param written: what the sources of the targets say.
+    :param before: path -> text, of changed sources in RED; `now` likewise.
     """
+    functions: dict[str, str] = {}
+    values: dict[str, str] = {}
+    for path, text in now.items():
+        known = {name: each for name, each in find_functions(before.get(path)).items() if not each.left_out}
+        changed = [each for each in find_changed(before.get(path), text) if each.name in known]
+        functions |= {f"{path}::{each.name}": f"{path}:{each.line} {each.name}" for each in changed}
+        then = _values(before.get(path, b""))
+        values |= {
+            name: f"{path}:{line} {name}"
+            for name, (line, value) in _values(text).items()
+            if then.get(name, (0, value))[1] != value
+        }
     for target in targets:
-        file, name = split_id(target.id)
-        called = {place: changed[place] for place in target.reaches if place in changed}
-        tree = parse_source(read(file)) if called else ast.Module([], [])
-        test = find_function(tree, name)
-        for line, references in _references(test, tree) if test is not None else ():
-            for place, function in called.items():
-                if function.name in references:
-                    source = f"{place.partition('::')[0]}:{function.line} {function.name}"
-                    yield f"{file}:{line} compares with what {source} answers, which has changed since RED"
+        called = {name.rpartition("::")[2]: functions[name] for name in target.reaches if name in functions}
+        for line, names in written[target.id].compared:
+            place = f"{split_id(target.id)[0]}:{line}"
+            for name in sorted(names & called.keys()):
+                yield f"{place} compares with what {called[name]} answers, which has changed since RED"
+            for name in sorted(names & values.keys()):
+                yield f"{place} compares with {values[name]}, which has changed since RED"
 
 
-def _references(test: FunctionNode, tree: ast.Module) -> Iterator[tuple[int, set[str]]]:
-    """Yield lines, and the functions that are called on the right of `==`, where others are called on the left."""
-    imports = Imports(tree)
-
-    def called(side: ast.expr) -> set[str]:
-        found = (imports.find(call.func) for call in ast.walk(side) if isinstance(call, ast.Call))
-        return {taken.name for taken in found if taken is not None}
-
-    for node in ast.walk(test):
+def _values(source: bytes) -> dict[str, tuple[int, str]]:
+    """Return the names that a module gives values to, with their lines, and the values as they are written."""
+    try:
+        statements = parse_source(source).body
+    except (SyntaxError, ValueError):
+        return {}
+    found = {}
+    for node in statements:
         match node:
-            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]) if called(left):
-                yield node.lineno, called(right) - called(left)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found[name] = (node.lineno, ast.unparse(value))
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                found[name] = (node.lineno, ast.unparse(value))
+    return found

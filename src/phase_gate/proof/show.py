@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from phase_gate.gate.inventory import split_id
-from phase_gate.proof.base import Change, sum_up
+from phase_gate.proof.base import sum_up
+from phase_gate.proof.change import Change
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.model import MEANINGS, FunctionProof, Proof, TargetProof, Verdict, say_broken
 from phase_gate.report.ci import Place

@@ -13,7 +13,7 @@ from typing import Any
 
 from phase_gate.codec import spell_out
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.proof.base import settings_of_root
+from phase_gate.proof.change import settings_of_root
 from phase_gate.proof.model import Shown
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox
 from phase_gate.proof.talk import Limits

@@ -212,7 +212,7 @@ def prove_now(
     tree = task.tree
     allowed = settings.seconds if seconds is None else seconds
     proof = _make(task, phase, tree.files, tree.digest, seconds=allowed, at=at, show=show, keep_in=keep_in)
-    if proof.problem and not proof.key:
+    if proof.problem and not proof.starts:
         return proof  # there was nothing to try
     record = record_of(proof, task, tree=tree.digest, iteration=state.iteration, required=settings.mode == "required")
     with task.transaction() as change:

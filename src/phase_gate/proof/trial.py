@@ -173,9 +173,3 @@ class Sandboxes:
         ]
         built = sorted(self.built) if names else []
         return modules or built or [path for path in late if not path.endswith(".py")]
-
-
-def name_laid_in(whose: str, needed: list[str]) -> str:
-    """Say which files were laid in."""
-    shown = ", ".join(needed[:3]) + (f" and {len(needed) - 3} more" if len(needed) > 3 else "")
-    return f"{whose} need files that came after RED: {shown}"

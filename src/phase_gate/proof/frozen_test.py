@@ -1,15 +1,19 @@
-"""What a test takes from modules and calls: at this boundary something can stand in for code that can't be emptied.
+"""What the source of a target says: what it calls, whether it checks something, and what it compares answers with.
 
-Pure: a syntax tree in, names out. What is there for its type and not for what it does is left alone: exceptions, what
-`isinstance`, annotations and bases name, decorators.
+Pure: texts in, names out. At the names that a test takes from modules something can stand in for code that can't be
+emptied. What is there for its type and not for what it does is left alone: exceptions, what `isinstance`, annotations
+and bases name, decorators.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from phase_gate.source.names import FunctionNode, last_name
+from phase_gate.gate.inventory import split_id
+from phase_gate.source.checks import find_function, has_check
+from phase_gate.source.functions import FunctionNode, last_name
+from phase_gate.source.tests import parse_source
 from phase_gate.values import Value
 
 #: Calls that ask for types: first, or behind a value.
@@ -30,17 +34,40 @@ class Taken(Value):
     alias: str = ""
 
 
-def find_taken(test: FunctionNode, tree: ast.Module) -> list[Taken]:
-    """Return the imported names that a test calls, itself or in functions of its file, in the order of the calls."""
-    imports, types = Imports(tree), _find_types(tree)
-    found: dict[Taken, None] = {}
-    for call in _walk_calls(test, tree):
-        if ast.unparse(call.func) not in types and (taken := imports.find(call.func)) is not None:
-            found.setdefault(taken)
-    return list(found)
+class TargetSource(Value):
+    """The source of a target."""
+
+    #: The imported names that it calls, itself or in functions of its file, in the order of the calls.
+    taken: tuple[Taken, ...] = ()
+    #: In doubt it has: a test may be inherited, or made by code.
+    has_check: bool = True
+    #: Its lines in which an answer is compared, and the imported names by which, or with which, that is done.
+    compared: tuple[tuple[int, frozenset[str]], ...] = ()
 
 
-class Imports:
+def read_target(target: str, read: Callable[[str], bytes]) -> TargetSource:
+    """Return what is written in a target.
+
+    :param read: gives the text of a file.
+    """
+    file, name = split_id(target)
+    try:
+        tree = parse_source(read(file))
+    except (OSError, SyntaxError, ValueError):
+        return TargetSource()
+    if (test := find_function(tree, name)) is None:
+        return TargetSource()
+    imports, types = _Imports(tree), _find_types(tree)
+    calls = (call for call in _walk_calls(test, tree) if ast.unparse(call.func) not in types)
+    taken = tuple(dict.fromkeys(found for call in calls if (found := imports.find(call.func)) is not None))
+    return TargetSource(
+        taken=taken,
+        has_check=has_check(test, tree, under_test={each.alias or each.name for each in taken}),
+        compared=tuple(_walk_compared(test, imports)),
+    )
+
+
+class _Imports:
     """What a file of tests imports."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -109,15 +136,20 @@ def _called(node: ast.expr) -> ast.expr:
     return node.func if isinstance(node, ast.Call) else node
 
 
-def find_line(source: bytes, name: str) -> int:
-    """Return the line in which a module gets this name; 1 where that can't be told."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return 1
-    for node in tree.body:
-        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-        names |= {each.asname or each.name for each in ast.walk(node) if isinstance(each, ast.alias)}
-        if name in names or getattr(node, "name", "") == name:
-            return node.lineno
-    return 1
+def _walk_compared(test: FunctionNode, imports: _Imports) -> Iterator[tuple[int, frozenset[str]]]:
+    """Yield lines, and what an answer is compared with there: a reference, a bound, or the function that compares."""
+
+    def names(*sides: ast.expr) -> frozenset[str]:
+        nodes = (node for side in sides for node in ast.walk(side) if isinstance(node, ast.Name | ast.Attribute))
+        return frozenset(taken.name for node in nodes if (taken := imports.find(node)) is not None)
+
+    def answers(side: ast.expr) -> bool:
+        return any(isinstance(node, ast.Call) and imports.find(node.func) is not None for node in ast.walk(side))
+
+    for node in ast.walk(test):
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.Lt() | ast.LtE()], comparators=[right]) if answers(left):
+                yield node.lineno, names(right) - names(left)
+            case ast.Assert(test=ast.Call(func=compares, args=[_, _, *_] as given, keywords=more)):
+                if any(map(answers, given)):
+                    yield node.lineno, names(compares, *(each.value for each in more))
