@@ -1,6 +1,6 @@
 """What the source of a target says: what it calls, whether it checks something, and what it compares answers with.
 
-Pure: texts in, names out. At the names that a test takes from modules something can stand in for code that can't be
+Pure: texts in, names out. For the names that a test takes from modules something can stand in where they can't be
 emptied. What is there for its type and not for what it does is left alone: exceptions, what `isinstance`, annotations
 and bases name, decorators.
 """
@@ -32,6 +32,11 @@ class Taken(Value):
     name: str
     #: What the test's module calls it; empty where it goes through the module.
     alias: str = ""
+
+    def is_from(self, path: str) -> bool:
+        """Tell whether a file may be the module."""
+        module = self.module.lstrip(".").replace(".", "/")
+        return f"/{path}".endswith((f"/{module}.py", f"/{module}/__init__.py"))
 
 
 class TargetSource(Value):

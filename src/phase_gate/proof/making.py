@@ -12,7 +12,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from phase_gate.gate.inventory import bare_id, split_id
@@ -108,13 +108,11 @@ class Experiment:
         is_watched: bool = False,
         is_traced: bool = False,
         limit: float = math.inf,
-        stand_ins: Mapping[str, Mapping[str, str]] | None = None,
     ) -> SandboxRun:
         """Run the targets in a sandbox.
 
         :param is_watched: it is told which of the changed functions they call.
         :param limit: processor seconds that this run may take, where that is less than what any run may take.
-        :param stand_ins: target -> the name that something stands in for.
         """
         if self._starts >= MOST_STARTS:
             return SandboxRun(kind="mounted", seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
@@ -129,8 +127,6 @@ class Experiment:
                 limits=limits,
                 wanted=wanted,
                 watched=self._watched() if is_watched else None,
-                stand_ins=stand_ins,
-                changed=self._sources,
                 is_traced=is_traced,
             )
             self._starts += 1

@@ -8,8 +8,9 @@ takes it from a changed module.
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from phase_gate.proof.emptying import STUBS, Stub, empty
 from phase_gate.proof.experiment import fails_by_check, reports_of
@@ -17,7 +18,8 @@ from phase_gate.proof.frozen_test import Taken, TargetSource
 from phase_gate.proof.model import FunctionProof, TargetProof, Verdict
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.testing import SandboxRun
-from phase_gate.source.functions import Function
+from phase_gate.source.functions import Function, last_name
+from phase_gate.source.tests import parse_source
 from phase_gate.values import Value, replace
 
 #: Stubs that do nothing at all.
@@ -27,6 +29,8 @@ _IDLE: tuple[Stub, ...] = ("false", "true")
 _LEAST_SECONDS, _TIMES = 10.0, 5.0
 #: Names of one target that something stands in for.
 _NAMES = 3
+#: The bases of classes that others ask about.
+_KINDS = re.compile("(Enum|Flag|Error|Exception|ExceptionGroup|Warning)$")
 
 
 class ChangedSource(Value):
@@ -125,10 +129,12 @@ class _NegativeControl:
         return [members for members, _ in groups]
 
     def _try(self, names: list[str], stub: Stub) -> None:
+        if not names:
+            return
         contents = dict(self._sandbox.contents)
-        for path in {self._names[name][0] for name in names}:
-            inside = {self._names[name][1].name for name in names if self._names[name][0] == path}
-            contents[path] = empty(self._sources[path].text.decode("utf-8"), inside, stub).encode("utf-8")
+        for path in {name.partition("::")[0] for name in names}:
+            inside = {name.partition("::")[2] for name in names if name.startswith(f"{path}::")}
+            contents[path] = empty(self._sources[path].text, inside, stub)
         callers = sorted({target for name in names for target in self._callers_of(name)})
         run = self._enter(replace(self._sandbox, contents=contents), callers, limit=self._limit)
         if run.is_late and len(names) > 1:
@@ -141,54 +147,40 @@ class _NegativeControl:
             self._tried |= set(names)
             for name in names:
                 for target in self._callers_of(name):
-                    self._see(name, target, run, is_idle=stub in _IDLE, by_assertion=stub not in _IDLE)
+                    self._see(name, target, run, stub)
 
-    def _see(self, name: str, target: str, run: SandboxRun, *, is_idle: bool, by_assertion: bool) -> None:
-        """Note what a target did without a function: it noticed if it failed by its own check.
-
-        :param is_idle: the function did nothing: a target that passes then has not noticed.
-        :param by_assertion: only an assertion counts: what the function does instead may go wrong in a test's own lines
-            before they come to their check.
-        """
+    def _see(self, name: str, target: str, run: SandboxRun, stub: Stub) -> None:
+        """Note what a target did without a function: it noticed if it failed by its own check."""
         reports = list(reports_of(target, run.reports))
         failures = [report for report in reports if not report.has_passed and not report.is_skipped]
-        is_any_enough = not by_assertion and self._targets[target].has_check
+        # Of a function that does nothing, any exception in the lines of a test with a check is one. What is there
+        # instead otherwise may go wrong in these lines before they come to their check.
+        is_any_enough = stub in _IDLE and name in self._names and self._targets[target].has_check
         if any(fails_by_check(each, self._checked, or_error=is_any_enough) for each in failures):
             self._noticed[name].add(target)
-        elif reports and is_idle:
+        elif reports and stub in _IDLE:
             (self._disturbed if failures else self._passed)[name].add(target)
 
     # --- what stands in for code that can't be emptied
 
     def stand_in(self, targets: Iterable[str]) -> None:
-        """Have something stand in for names that targets with a check call, one of each target at a time."""
-        waiting = {
-            target: [each for each in self._targets[target].taken if self._label(each) not in self._tried][:_NAMES]
-            for target in targets
-            if self._targets[target].has_check
-        }
-        while waiting := {target: rest for target, rest in waiting.items() if rest and not self._notices(target)}:
-            names = {target: rest.pop(0) for target, rest in waiting.items()}
+        """Have something stand in for names that targets with a check take from changed modules, and call."""
+        names: dict[str, None] = {}
+        for target in targets:
+            found = [label for each in self._targets[target].taken for label in self._labels(each)]
+            for label in found[:_NAMES] if self._targets[target].has_check and not self._notices(target) else ():
+                names.setdefault(label)
+                self._callers[label].add(target)
+        for batch in self._batches(names):
             for stub in _IDLE:
-                self._stand_in_for({each: name for each, name in names.items() if not self._notices(each)}, stub)
+                self._try([name for name in batch if not all(map(self._notices, self._callers_of(name)))], stub)
 
-    def _stand_in_for(self, names: Mapping[str, Taken], stub: Stub) -> None:
-        if not names:
-            return
-        asked = {
-            target: {"module": each.module, "name": each.name, "alias": each.alias, "stub": stub}
-            for target, each in names.items()
-        }
-        run = self._enter(self._sandbox, sorted(names), limit=self._limit, stand_ins=asked)
-        for target, each in names.items():
-            if not run.problem and target not in run.left_alone:
-                self._see(self._label(each), target, run, is_idle=True, by_assertion=True)
-
-    def _label(self, taken: Taken) -> str:
-        """Return what a name is called in a proof: with its file, as far as that can be told by its module."""
-        module = taken.module.lstrip(".").replace(".", "/")
-        ends = (f"/{module}.py", f"/{module}/__init__.py")
-        return f"{next((path for path in self._sources if f'/{path}'.endswith(ends)), module)}::{taken.name}"
+    def _labels(self, taken: Taken) -> Iterator[str]:
+        """Yield what a name is called in a proof, where something can stand in for it in a changed module."""
+        for path, source in self._sources.items():
+            label = f"{path}::{taken.name}"
+            if taken.is_from(path) and label not in self._tried and not _is_kind(source.text, taken.name):
+                yield label
 
     # --- what that shows
 
@@ -217,10 +209,11 @@ class _NegativeControl:
 
     def names(self) -> Iterable[FunctionProof]:
         """Yield what became of the names that something stood in for."""
-        for label in sorted((self._noticed.keys() | self._passed.keys()) - self._names.keys()):
-            path, _, name = label.partition("::")
-            line = _find_line(self._sources[path].text, name) if path in self._sources else 1
-            yield FunctionProof(file=path, name=name, line=line, noticed_by=tuple(sorted(self._noticed[label])))
+        for label in sorted(self._tried - self._names.keys()):
+            if self._noticed[label] or self._passed[label]:
+                path, _, name = label.partition("::")
+                line = _find_line(self._sources[path].text, name)
+                yield FunctionProof(file=path, name=name, line=line, noticed_by=tuple(sorted(self._noticed[label])))
 
     def judge(self, target: TargetProof) -> TargetProof:
         if target.id not in self._targets:
@@ -257,13 +250,22 @@ class _NegativeControl:
         return bool(passed) and not disturbed & passed and changed - self._endless <= passed
 
 
+def _statements(source: bytes) -> list[ast.stmt]:
+    try:
+        return parse_source(source).body
+    except (SyntaxError, ValueError):
+        return []
+
+
+def _is_kind(source: bytes, name: str) -> bool:
+    """Tell whether a name is an exception or an enum: others ask about its type."""
+    classes = (node for node in _statements(source) if isinstance(node, ast.ClassDef) and node.name == name)
+    return any(_KINDS.search(last_name(base)) for node in classes for base in node.bases)
+
+
 def _find_line(source: bytes, name: str) -> int:
     """Return the line in which a module gets this name; 1 where that can't be told."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return 1
-    for node in tree.body:
+    for node in _statements(source):
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
         names |= {each.asname or each.name for each in ast.walk(node) if isinstance(each, ast.alias)}
         if name in names or getattr(node, "name", "") == name:

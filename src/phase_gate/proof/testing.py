@@ -86,8 +86,6 @@ class SandboxRun(Value):
     reached: Mapping[str, frozenset[str]] = field(default_factory=dict)
     #: Watched functions that were called while modules were imported: decorators, say.
     called_by_import: frozenset[str] = frozenset()
-    #: Tests for whose names nothing could stand in.
-    left_alone: frozenset[str] = frozenset()
     #: Why it says nothing, or not all; empty if it ended as it should.
     problem: str = ""
     #: Files that were imported.
@@ -117,8 +115,6 @@ def run_in_sandbox(
     wanted: Iterable[str] = (),
     watched: Mapping[str, Mapping[str, str]] | None = None,
     is_traced: bool = False,
-    stand_ins: Mapping[str, Mapping[str, str]] | None = None,
-    changed: Iterable[str] = (),
     kind: Kind | None = None,
 ) -> SandboxRun:
     """Run tests in the sandbox, and say how each ended. Raises NoSandboxError where none can be made.
@@ -126,16 +122,12 @@ def run_in_sandbox(
     :param wanted: the tests to run, without their parameters; where left out, all that are collected.
     :param watched: file -> first line -> name, of functions to watch.
     :param is_traced: it is to be told which lines of its own file each test runs.
-    :param stand_ins: test -> the name that something stands in for while it runs: `module`, `name`, `alias`, `stub`.
-    :param changed: the files whose code may be stood in for.
     :param kind: insists on one kind of sandbox; where left out, one at the same path is tried first.
     """
     order = {
         "watched": watched or {},
         "wanted": sorted(wanted),
         "is_traced": is_traced,
-        "stand_ins": stand_ins or {},
-        "changed": sorted(changed),
         "nothing": NOTHING if any(NOTHING.encode() in text for text in sandbox.contents.values()) else "",
     }
     made, folder, heard = visit_sandbox(sandbox, arguments, order, limits, kind)
@@ -201,7 +193,6 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
         lines=names("lines", "lines"),
         reached=names("reached", "names"),
         called_by_import=frozenset(name for answer in said.get("imported", ()) for name in answer["names"]),
-        left_alone=frozenset(bare_id(answer["id"]) for answer in said.get("left_alone", ())),
         modules=tuple(told["ended"]["modules"]) if "ended" in told else (),
         problem=problem,
         output=heard.output,

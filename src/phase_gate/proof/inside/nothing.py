@@ -6,7 +6,6 @@ A test that looks at it fails by its own check, not by an accident in between. L
 from __future__ import annotations
 
 import contextlib
-import enum
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -95,9 +94,3 @@ def spoil(given: Mapping[str, Any]) -> Any:
                     for name in list(vars(value)):
                         setattr(value, name, TRUE)
     return FALSE
-
-
-def can_stand_in_for(value: object) -> bool:
-    """Tell whether a value is there for what it does: not a constant, and not a type that others ask about."""
-    is_kind = isinstance(value, type) and issubclass(value, (BaseException, enum.Enum))
-    return callable(value) and not is_kind

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib
 import os
 import sys
 from collections.abc import Generator, Iterator
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, TracebackType
 
 import pytest
 from _pytest.config import ConftestImportFailure
@@ -107,9 +106,6 @@ class _Reporter:
         self._wanted = frozenset(order["wanted"])
         self._found: set[str] = set()
         self._is_traced: bool = order["is_traced"]
-        #: Test -> what stands in for a name that it calls.
-        self._stand_ins: dict[str, dict[str, str]] = order["stand_ins"]
-        self._changed = frozenset(order["changed"])
         self._profile = Profile(order["watched"], self._root)
         self.results = Results(config, self._root, self._profile)
         #: Test and stage -> what came out of it.
@@ -215,10 +211,7 @@ class _Reporter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        with self.results.watched(item), self._traced(item), contextlib.ExitStack() as stack:
-            wanted = self._stand_ins.get(self._bare_id(item))
-            if wanted is not None and not self._stand_in(stack, wanted, getattr(item, "module", None)):
-                self._send("left_alone", id=self._test_id(item.nodeid))
+        with self.results.watched(item), self._traced(item):
             return (yield from self.results.pass_by(CALL))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -236,25 +229,6 @@ class _Reporter:
                 yield
         finally:
             self._send("lines", id=self._test_id(item.nodeid), lines=sorted(lines))
-
-    def _stand_in(self, stack: contextlib.ExitStack, wanted: dict[str, str], test: ModuleType | None) -> bool:
-        """Put something into the place of what a test calls, as long as it runs; False where it is left alone."""
-        try:
-            module = importlib.import_module(wanted["module"], getattr(test, "__package__", None))
-            value = getattr(module, wanted["name"])
-        except (ImportError, AttributeError, TypeError):
-            return False
-        homes = (module, sys.modules.get(str(getattr(value, "__module__", ""))))
-        files = {self._relative(file) for each in homes if (file := getattr(each, "__file__", None))}
-        if not files & self._changed or not nothing.can_stand_in_for(value):
-            return False
-        stands = nothing.TRUE if wanted["stub"] == "true" else nothing.FALSE
-        for place in (module, test):
-            name = wanted["name"] if place is module else wanted["alias"]
-            if name and getattr(place, name, None) is value:
-                stack.callback(setattr, place, name, value)
-                setattr(place, name, stands)
-        return True
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(
