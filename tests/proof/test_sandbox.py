@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -221,33 +220,6 @@ def test_a_run_in_a_sandbox_is_no_run_of_the_task(
     write(project, {"test_calc.py": TEST_ADD, "calc.py": WRONG, "pytest.ini": settings})
     assert enter(project, kind) == {"test_calc.py::test_add": False}
     assert sorted(path.name for path in tmp_path.rglob("*") if path.name in (".phase-gate", "state")) == []
-
-
-def test_folders_that_may_not_be_written_are_laid_out_too() -> None:
-    """As an ordinary user: root may write everywhere."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        write(root, {"lib/calc.py": WRONG, "lib/late.py": "", "lib/__pycache__/calc.pyc": ""})
-        paths = [root, *root.rglob("*")]
-        for path in paths[::-1]:
-            path.chmod(0o555 if path != root else 0o755)
-            if os.getuid() == 0:
-                os.chown(path, 65534, 65534)
-        child = os.fork()
-        if child == 0:
-            with contextlib.suppress(BaseException):
-                if os.getuid() == 0:
-                    os.setuid(65534)
-                contents = {"lib/calc.py": ADD.encode(), "lib/new/x.py": b""}
-                namespace.lay_out(folder, ["lib/late.py"], ["lib"], contents)
-                os._exit(0)
-            os._exit(1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        found = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
-        assert found == ["lib", "lib/__pycache__", "lib/calc.py", "lib/new", "lib/new/x.py"]
-        assert (root / "lib" / "calc.py").read_text(encoding="utf-8") == ADD
-        assert (root / "lib").stat().st_mode & 0o777 == 0o555, "tests see it as it was"
-        (root / "lib").chmod(0o755)
 
 
 def test_links_lead_to_what_lies_in_the_sandbox(tmp_path: Path, kind: Kind) -> None:

@@ -15,7 +15,7 @@ import marshal
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: What it ends with where no sandbox could be made; the reason stands on its standard error.
@@ -45,59 +45,29 @@ def main() -> None:
 def lay_out(root: str, left_out: Iterable[str], caches: Iterable[str], contents: Mapping[str, bytes]) -> None:
     """Put the files into the sandbox, and take away what is not to be there, and the bytecode in these folders."""
     for path in left_out:
-        full = os.path.join(root, path)
-        if os.path.lexists(full):
-            with _writable(os.path.dirname(full)):
-                os.unlink(full)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(os.path.join(root, path))
     for folder in caches:
-        _remove(os.path.join(root, folder, "__pycache__"))
+        _remove_files(os.path.join(root, folder, "__pycache__"))
     for path, data in contents.items():
         full = os.path.join(root, path)
-        folder = os.path.dirname(full)
-        if not os.path.isdir(folder):
-            with _writable(_nearest(folder)):
-                os.makedirs(folder)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
         mode = None
-        with _writable(folder):
-            if os.path.lexists(full):
-                mode = None if os.path.islink(full) else os.stat(full).st_mode & 0o777
-                os.unlink(full)  # never written through a link
-            with open(full, "xb") as file:
-                file.write(data)
+        if os.path.lexists(full):
+            mode = None if os.path.islink(full) else os.stat(full).st_mode & 0o777
+            os.unlink(full)  # never written through a link
+        with open(full, "xb") as file:
+            file.write(data)
         if mode is not None:
             os.chmod(full, mode)
 
 
-def _nearest(folder: str) -> str:
-    """Return the folder itself, or the nearest above it that is there."""
-    while not os.path.isdir(folder):
-        folder = os.path.dirname(folder)
-    return folder
-
-
-@contextlib.contextmanager
-def _writable(folder: str) -> Iterator[None]:
-    """Let us write to a folder for a moment: tests see it as it was."""
-    mode = os.stat(folder).st_mode & 0o7777
-    if os.access(folder, os.W_OK):
-        yield
-        return
-    os.chmod(folder, mode | 0o300)
-    try:
-        yield
-    finally:
-        os.chmod(folder, mode)
-
-
-def _remove(folder: str) -> None:
-    """Remove a folder of bytecode: files only, and nothing behind a link."""
-    if os.path.islink(folder) or not os.path.isdir(folder):
-        return
-    with os.scandir(folder) as entries:
-        names = [entry.path for entry in entries if not entry.is_dir(follow_symlinks=False)]
-    with _writable(folder):
-        for name in names:
-            os.unlink(name)
+def _remove_files(folder: str) -> None:
+    """Empty a folder of bytecode: files only, and nothing behind a link."""
+    if os.path.isdir(folder) and not os.path.islink(folder):
+        for entry in list(os.scandir(folder)):
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
 
 
 def _enter(root: str) -> None:

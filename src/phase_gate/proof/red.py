@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from phase_gate.codec import each_from_json, from_json
@@ -51,7 +50,7 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         test_folders=find_test_folders(paths),
         red_rows=frozenset(red.get("bodies", ())),
         old=_old_tests(task, frozen, targets),
-        options=parse_options(frozen.settings),
+        options=("-c", settings) if (settings := frozen.settings.get("option -c")) else (),
         words=words_of_red(task),
         sources_with_tests=frozenset({*sources, *frozen.pieces}),
         as_now=frozenset(finding.file for finding in waived if finding.file),
@@ -111,24 +110,6 @@ def find_test_folders(paths: Iterable[str]) -> tuple[str, ...]:
                 found.add("/".join(parts[: number + 1]))
                 break
     return tuple(sorted(found))
-
-
-# --- what pytest was called with in RED, as far as the tests may need it
-
-
-def parse_options(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """Return pytest's options as they were in RED, from the settings that the freeze has."""
-    options: list[str] = []
-    if settings.get("option -c"):
-        options += ["-c", settings["option -c"]]
-    for flag in ("-o", "-W"):
-        text = settings.get(f"option {flag}", "")
-        values = ast.literal_eval(text) if text.startswith("[") else []
-        options += [word for value in values for word in (flag, str(value))]
-    if settings.get("option --import-mode"):
-        options.append(f"--import-mode={settings['option --import-mode']}")
-    options += [flag for flag in ("--noconftest", "--runxfail") if settings.get(f"option {flag}") == "True"]
-    return tuple(options)
 
 
 def keep_words(arguments: Iterable[str]) -> tuple[str, ...]:
