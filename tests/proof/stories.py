@@ -59,7 +59,7 @@ def prove(
     green: Mapping[str, str | None],
     targets: Iterable[str] = ("test_calc.py::test_add",),
 ) -> Proof:
-    return make_proof(plan(root, red, green, targets), at="")
+    return make_proof(plan(root, red, green, targets))
 
 
 def verdicts(proof: Proof) -> dict[str, str]:

@@ -44,7 +44,7 @@ def change_of(root: Path, revision: str = "main") -> Change:
 
 
 def prove(root: Path, revision: str = "main") -> Proof:
-    return prove_change(change_of(root, revision), seconds=240.0, at="")
+    return prove_change(change_of(root, revision), seconds=240.0)
 
 
 def answers(proof: Proof) -> dict[str, tuple[str, str]]:
@@ -308,7 +308,7 @@ def test_a_project_that_is_not_installed_is_to_be_installed_first(tmp_path: Path
 def test_what_took_too_long_is_unknown_and_never_refused(tmp_path: Path) -> None:
     begin(tmp_path, {"calc.py": WRONG})
     write(tmp_path, {"calc.py": ADD, "test_calc.py": f"import time\n{TEST_ADD}    time.sleep(60)\n"})
-    proof = prove_change(change_of(tmp_path), seconds=4.0, at="")
+    proof = prove_change(change_of(tmp_path), seconds=4.0)
     assert [each.verdict for each in proof.targets] == ["unknown"]
     assert (closes(proof, required=False), closes(proof, required=True)) == (False, True)
 

@@ -48,7 +48,7 @@ def prove(
     """Return what is shown of a step in which a test passes outside."""
     before = {"test_calc.py": TEST_ADD, "calc.py": WRONG, **(red or {})}
     trial = plan(root, before, green, [TARGET], seconds=seconds, took=took)
-    proof = make_proof(replace(trial, words=words), at="")
+    proof = make_proof(replace(trial, words=words))
     assert not proof.problem
     return proof.targets[0]
 
@@ -117,7 +117,7 @@ def test_only_the_target_that_kills_is_refuted(tmp_path: Path) -> None:
     code = f"import os\n\n\n{ADD}\n\ndef more():\n    os._exit(3)\n"
     before = {"test_calc.py": TEST_ADD + more, "calc.py": WRONG}
     trial = plan(tmp_path, before, {"calc.py": code}, [TARGET, "test_calc.py::test_more"], took=0.1)
-    found = {each.id: each.verdict for each in make_proof(trial, at="").targets}
+    found = {each.id: each.verdict for each in make_proof(trial).targets}
     assert found == {TARGET: "proven", "test_calc.py::test_more": "fails-with"}
 
 
@@ -246,7 +246,7 @@ def test_large_data_keeps_no_source_from_being_kept(tmp_path: Path) -> None:
     noise = tmp_path / "noise.bin"
     noise.write_bytes(b"x" * (33 << 20))
     trial = plan(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, [TARGET])
-    assert make_proof(trial, at="").targets[0].verdict == "proven"
+    assert make_proof(trial).targets[0].verdict == "proven"
 
 
 def test_large_data_that_changed_is_named_and_excuses_nothing(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_large_data_that_changed_is_named_and_excuses_nothing(tmp_path: Path) ->
     noise.write_bytes(b"x" * (33 << 20))
     trial = plan(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": ADD}, {"unused.py": ""}, [TARGET])
     noise.write_bytes(b"y" * (33 << 20))
-    proof = make_proof(replace(trial, now=take_tree(tmp_path).files), at="")
+    proof = make_proof(replace(trial, now=take_tree(tmp_path).files))
     assert proof.targets[0].verdict == "passes-without"
     assert proof.notes == ("noise.bin was too large to be kept: the sandboxes have it as it is now",)
 

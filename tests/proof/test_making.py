@@ -125,7 +125,7 @@ def test_a_target_that_fails_only_the_first_time_is_unknown(tmp_path: Path) -> N
     text += "    mark.touch()\n    assert was\n"
     red = {"test_calc.py": text, "calc.py": WRONG}
     trial = plan(tmp_path / "project", red, {"calc.py": ADD}, ["test_calc.py::test_add"])
-    assert verdicts(make_proof(replace(trial, red_rows=frozenset()), at="")) == {"test_add": "flaky"}
+    assert verdicts(make_proof(replace(trial, red_rows=frozenset()))) == {"test_add": "flaky"}
 
 
 def test_a_flaky_target_is_unknown(tmp_path: Path) -> None:
@@ -144,9 +144,7 @@ def test_a_flaky_target_is_unknown(tmp_path: Path) -> None:
 @pytest.mark.sweep
 def test_time_that_runs_out_makes_it_unknown(tmp_path: Path) -> None:
     test = "import time\n\n\ndef test_add():\n    time.sleep(600)\n"
-    proof = make_proof(
-        plan(tmp_path, {"test_calc.py": test}, {"calc.py": ADD}, ["test_calc.py::test_add"], seconds=3), at=""
-    )
+    proof = make_proof(plan(tmp_path, {"test_calc.py": test}, {"calc.py": ADD}, ["test_calc.py::test_add"], seconds=3))
     assert verdicts(proof) == {"test_add": "unknown"}
     assert "it took longer than" in proof.targets[0].why
 
@@ -191,14 +189,14 @@ def test_what_was_typed_in_red_is_kept(typed: str, kept: str) -> None:
 @pytest.mark.sweep
 def test_a_plugin_that_is_gone_is_done_without_and_said(tmp_path: Path) -> None:
     trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"])
-    proof = make_proof(replace(trial, words=("-p", "no_such_plugin")), at="")
+    proof = make_proof(replace(trial, words=("-p", "no_such_plugin")))
     assert verdicts(proof) == {"test_add": "proven"}
     assert proof.notes == ("pytest does not start with what was typed in RED: -p no_such_plugin",)
 
 
 def test_nothing_is_said_of_functions_that_were_not_tried(tmp_path: Path) -> None:
     trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"], seconds=0)
-    proof = make_proof(trial, at="")
+    proof = make_proof(trial)
     assert verdicts(proof) == {"test_add": "unknown"}
     assert (proof.unnoticed, proof.functions[0].left_out) == ((), "it could not be tried")
 

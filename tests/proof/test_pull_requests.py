@@ -208,7 +208,7 @@ def test_what_becomes_of_a_pull_request(tmp_path: Path, row: Row) -> None:
     begin(root, row.base)
     write(root, row.files)
     change = change_of(root)
-    proof = prove_change(change, seconds=240.0, at="")
+    proof = prove_change(change, seconds=240.0)
     text = proof_text(proof, change)
     assert [said for said in row.said if said not in text] == [], text
     assert not proof.problem

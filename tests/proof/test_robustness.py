@@ -62,7 +62,7 @@ def test_two_proofs_at_once_beside_a_run(tmp_path: Path, kind: Kind) -> None:
             assert running.poll() is None
             time.sleep(0.02)
         with ThreadPoolExecutor(2) as pool:
-            proofs = list(pool.map(lambda _: make_proof(trial, at=""), range(2)))
+            proofs = list(pool.map(lambda _: make_proof(trial), range(2)))
         done.touch()
     assert [verdicts(proof) for proof in proofs] == [{"test_add": "proven"}] * 2
     assert running.returncode == 0

@@ -60,7 +60,6 @@ def _prove_change(call: Call) -> Answer:
     proof = prove_change(
         change,
         seconds=given.seconds or max(_LEAST_SECONDS, project.configuration.proof.seconds),
-        at=now(),
         show=say_progress,
         keep_in=_keep_in(call),
     )

@@ -33,7 +33,6 @@ def prove_against(
     files: Mapping[str, str],
     *,
     seconds: float,
-    at: str,
     show: Show = lambda text: None,
     keep_in: Path | None = None,
 ) -> Proof:
@@ -41,19 +40,19 @@ def prove_against(
     try:
         change = find_change(root, revision, files)
     except NotAllowedError as error:
-        return Proof(problem=f"{error.problem}; try: {error.remedy}", at=at)
-    proof = prove_change(change, seconds=seconds, at=at, show=show, keep_in=keep_in)
+        return Proof(problem=f"{error.problem}; try: {error.remedy}")
+    proof = prove_change(change, seconds=seconds, show=show, keep_in=keep_in)
     if proof.targets and proof.count(*_NEEDING) == len(proof.targets):
         return proof
     return replace(proof, notes=(*proof.notes, sum_up(proof, change)))
 
 
 def prove_change(
-    change: Change, *, seconds: float, at: str, show: Show = lambda text: None, keep_in: Path | None = None
+    change: Change, *, seconds: float, show: Show = lambda text: None, keep_in: Path | None = None
 ) -> Proof:
     """Return what the experiment shows about the change's tests."""
     if not change.targets:
-        return Proof(at=at)
+        return Proof()
     root, paths = change.root, {*change.now, *change.then}
     is_test = find_test_side(root)
     trial = Trial(
@@ -69,65 +68,50 @@ def prove_change(
         # Where no source changed, with and without the change are the same.
         has_control=not change.has_only_tests,
     )
-    proof = make_proof(trial, at=at, show=show, keep_in=keep_in)
+    proof = make_proof(trial, show=show, keep_in=keep_in)
     own = _top_modules(paths)
     if name := _find_uninstalled(proof, own):
-        return Proof(problem=f"no module named {name!r}: {_how_to_install(root)}", at=at)
+        return Proof(problem=f"no module named {name!r}: {_how_to_install(root)}")
     if change.has_only_tests:
         return _compare_with_nothing(proof)
-    sources = _top_modules(path for path in paths if not is_test(path))
-    why = _Excuses(change, proof.outside, own, sources, is_test).find
-    proof = replace(proof, targets=excuse(proof.targets, why))
+    proof = replace(proof, targets=excuse(proof.targets, _find_excuses(change, proof.outside, own)))
     return _tolerate(_try_old_versions(proof, trial, change, show), change.old)
 
 
-class _Excuses:
-    """What keeps a comparison with an earlier revision from saying something about a target: then it is unknown.
+def _find_excuses(change: Change, outside: tuple[str, ...], own: Collection[str]) -> Callable[[TargetProof], str]:
+    """Return what tells why a comparison with the earlier revision says nothing about a target; empty if it does.
 
     A reason is looked for only where it would change the answer.
 
     :param outside: changed sources of the repository outside of the project that were imported.
     :param own: the top-level modules that the project has or had.
-    :param sources: those of them that hold no tests.
-    :param is_test: tells files of tests from sources.
     """
+    is_test = find_test_side(change.root)
+    sources = _top_modules(path for path in (*change.now, *change.then) if not is_test(path))
 
-    def __init__(
-        self,
-        change: Change,
-        outside: tuple[str, ...],
-        own: Collection[str],
-        sources: Collection[str],
-        is_test: Callable[[str], bool],
-    ) -> None:
-        self._change, self._outside, self._own, self._sources = change, outside, own, sources
-        self._is_test = is_test
-        self._code_in = cache(self._find_code_in)
+    @cache
+    def find_code_in(file: str) -> str:
+        """Return a changed function that stands in a file of tests, where that file uses no source."""
+        now = (change.root / file).read_bytes()
+        before = read_blobs(change.root, change.commit, [file]) if file in change.then else {}
+        return "" if _imports(now, sources) else next(changed_code(before.get(file), now), "")
 
-    def find(self, target: TargetProof) -> str:
-        """Return the reason; empty if there is none."""
+    def find(target: TargetProof) -> str:
         if target.verdict == "proven":
             # Its control failed because the earlier revision is broken here.
             top = target.missing.partition(".")[0]
-            if top and top not in self._own:
+            if top and top not in own:
                 return f"the earlier revision does not import: no module {top!r}"
-            if target.broken and not self._is_test(target.broken):
+            if target.broken and not is_test(target.broken):
                 return f"the earlier revision does not import: {target.broken}"
         elif target.verdict == "passes-without":
-            if code := self._code_in(split_id(target.id)[0]):
+            if code := find_code_in(split_id(target.id)[0]):
                 return f"{code} stands in the file of the test, so it can't be put back alone"
-            if self._outside:
-                return f"{self._outside[0]} changed, too, outside of this project: it is not put back"
+            if outside:
+                return f"{outside[0]} changed, too, outside of this project: it is not put back"
         return ""
 
-    def _find_code_in(self, file: str) -> str:
-        """Return a changed function that stands in a file of tests, where that file uses no source."""
-        change = self._change
-        now = (change.root / file).read_bytes()
-        if _imports(now, self._sources):
-            return ""
-        before = read_blobs(change.root, change.commit, [file]) if file in change.then else {}
-        return next(changed_code(before.get(file), now), "")
+    return find
 
 
 def _imports(source: bytes, modules: Collection[str]) -> bool:

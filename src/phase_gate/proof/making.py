@@ -26,7 +26,7 @@ from phase_gate.proof.experiment import (
 )
 from phase_gate.proof.frozen_test import read_target
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
-from phase_gate.proof.negative import ChangedSource, find_vacuous
+from phase_gate.proof.negative import ChangedSource, NegativeControl
 from phase_gate.proof.rows import find_changed_rows, judge_rows, name_references
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox, keep_sandbox
 from phase_gate.proof.testing import SandboxRun, run_in_sandbox
@@ -47,14 +47,14 @@ _PATIENCE = 1.0
 MOST_STARTS = 100
 
 
-def make_proof(trial: Trial, *, at: str, show: Show = lambda text: None, keep_in: Path | None = None) -> Proof:
+def make_proof(trial: Trial, *, show: Show = lambda text: None, keep_in: Path | None = None) -> Proof:
     """Return what the experiment shows. It never raises for what a project does: then it is unknown, and says why.
 
     :param keep_in: a folder to copy both sandboxes into, for people who want to look.
     """
     began = time.monotonic()
     if not trial.targets:
-        return Proof(problem="there are no targets", at=at)
+        return Proof(problem="there are no targets")
     try:
         experiment = Experiment(trial, show)
         if keep_in is not None:
@@ -63,7 +63,7 @@ def make_proof(trial: Trial, *, at: str, show: Show = lambda text: None, keep_in
         proof = experiment.run()
     except (LostError, NoSandboxError, OSError) as error:
         proof = Proof(problem=str(error))
-    return replace(proof, at=at, seconds=round(time.monotonic() - began, 2))
+    return replace(proof, seconds=round(time.monotonic() - began, 2))
 
 
 class Experiment:
@@ -266,9 +266,8 @@ class Experiment:
             targets = find_unfailing(targets, treatment, sandbox, self.enter)
         written = {each.id: read_target(each.id, sandbox.read) for each in targets}
         with self._told("the targets with emptied functions"):
-            targets, functions = find_vacuous(
-                targets, written, self._sources, treatment, sandbox, self.enter, self._checked
-            )
+            control = NegativeControl(targets, written, self._sources, treatment, sandbox, self.enter, self._checked)
+            targets, functions = control.run()
         if not self._trial.has_present_tests:
             now = {path: source.text for path, source in self._sources.items()}
             self._notes += name_references(targets, written, self.sandboxes.before, now)

@@ -118,7 +118,6 @@ class Proof(Value):
     has_control: bool = True
     seconds: float = 0.0
     starts: int = 0
-    at: str = ""
 
     def count(self, *verdicts: Verdict) -> int:
         return sum(each.verdict in verdicts for each in self.targets)

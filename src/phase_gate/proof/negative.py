@@ -40,41 +40,29 @@ class ChangedSource(Value):
     functions: tuple[Function, ...] = ()
 
 
-def find_vacuous(
-    targets: tuple[TargetProof, ...],
-    written: Mapping[str, TargetSource],
-    sources: Mapping[str, ChangedSource],
-    treatment: SandboxRun,
-    sandbox: Sandbox,
-    enter: Callable[..., SandboxRun],
-    checked: Collection[str],
-) -> tuple[tuple[TargetProof, ...], tuple[FunctionProof, ...]]:
-    """Return the targets with what they notice, and the functions with the targets that notice them.
+class NegativeControl:
+    """The targets with functions that do nothing.
 
+    :param targets: as far as they are proven by then.
     :param written: what the sources of the targets say.
-    :param treatment: the run with the change: it shows which functions each target calls.
+    :param sources: the sources that the step has changed.
+    :param treatment: the run with the change, in that sandbox: it shows which functions each target calls.
     :param enter: runs targets in a sandbox.
     :param checked: the files in whose lines a target fails by its own check.
     """
-    proven = {each.id: written[each.id] for each in targets if each.verdict == "proven"}
-    control = _NegativeControl(proven, sources, treatment, sandbox, enter, checked)
-    control.empty_functions()
-    # A target that failed by its own check without the change needs no stand-in.
-    control.stand_in([each.id for each in targets if each.is_structural and each.id in proven])
-    return tuple(map(control.judge, targets)), (*control.functions(), *control.names())
 
-
-class _NegativeControl:
     def __init__(
         self,
-        targets: Mapping[str, TargetSource],
+        targets: tuple[TargetProof, ...],
+        written: Mapping[str, TargetSource],
         sources: Mapping[str, ChangedSource],
         treatment: SandboxRun,
         sandbox: Sandbox,
         enter: Callable[..., SandboxRun],
         checked: Collection[str],
     ) -> None:
-        self._targets, self._sources, self._sandbox, self._enter = targets, sources, sandbox, enter
+        self._all, self._sources, self._sandbox, self._enter = targets, sources, sandbox, enter
+        self._targets = {each.id: written[each.id] for each in targets if each.verdict == "proven"}
         self._checked = checked
         self._names = {f"{path}::{each.name}": (path, each) for path, of in sources.items() for each in of.functions}
         #: Function -> tests that call it; those of them that are targets here.
@@ -92,6 +80,13 @@ class _NegativeControl:
         self._called_by_import = treatment.called_by_import
         self._limit = max(_LEAST_SECONDS, _TIMES * treatment.seconds)
 
+    def run(self) -> tuple[tuple[TargetProof, ...], tuple[FunctionProof, ...]]:
+        """Return the targets with what they notice, and the functions with the targets that notice them."""
+        self._empty_functions()
+        # A target that failed by its own check without the change needs no stand-in.
+        self._stand_in([each.id for each in self._all if each.is_structural and each.id in self._targets])
+        return tuple(map(self._judge, self._all)), (*self._functions(), *self._stood_in_for())
+
     def _callers_of(self, name: str) -> set[str]:
         return self._callers[name] & self._targets.keys()
 
@@ -100,7 +95,7 @@ class _NegativeControl:
 
     # --- functions that do nothing
 
-    def empty_functions(self) -> None:
+    def _empty_functions(self) -> None:
         """Empty every function that targets call, until each of them has noticed one, or nothing is left to try."""
         names = [name for name, (_, each) in self._names.items() if not each.left_out and self._callers_of(name)]
         names.sort(key=lambda name: (-len(self._callers[name]), name))
@@ -163,7 +158,7 @@ class _NegativeControl:
 
     # --- what stands in for code that can't be emptied
 
-    def stand_in(self, targets: Iterable[str]) -> None:
+    def _stand_in(self, targets: Iterable[str]) -> None:
         """Have something stand in for names that targets with a check take from changed modules, and call."""
         names: dict[str, None] = {}
         for target in targets:
@@ -184,7 +179,7 @@ class _NegativeControl:
 
     # --- what that shows
 
-    def functions(self) -> Iterable[FunctionProof]:
+    def _functions(self) -> Iterable[FunctionProof]:
         """Yield what became of each function that is new or changed."""
         for name, (path, function) in self._names.items():
             yield FunctionProof(
@@ -207,7 +202,7 @@ class _NegativeControl:
         # Where some target is proven as far as that goes, what none of them calls can be told.
         return "" if name in self._tried or (self._targets and not self._callers[name]) else "it could not be tried"
 
-    def names(self) -> Iterable[FunctionProof]:
+    def _stood_in_for(self) -> Iterable[FunctionProof]:
         """Yield what became of the names that something stood in for."""
         for label in sorted(self._tried - self._names.keys()):
             if self._noticed[label] or self._passed[label]:
@@ -215,7 +210,7 @@ class _NegativeControl:
                 line = _find_line(self._sources[path].text, name)
                 yield FunctionProof(file=path, name=name, line=line, noticed_by=tuple(sorted(self._noticed[label])))
 
-    def judge(self, target: TargetProof) -> TargetProof:
+    def _judge(self, target: TargetProof) -> TargetProof:
         if target.id not in self._targets:
             return target
         reached = tuple(sorted(name for name, callers in self._callers.items() if target.id in callers))

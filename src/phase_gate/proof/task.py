@@ -65,13 +65,11 @@ def _make(
     """Return the proof against RED; without a RED against the revision that the project names, if it names one."""
     base = task.project.configuration.proof.base
     if base and not task.state.freeze.red_exited:
-        return prove_against(task.project.root, base, files, seconds=seconds, at=at, show=show, keep_in=keep_in)
+        return prove_against(task.project.root, base, files, seconds=seconds, show=show, keep_in=keep_in)
     trial = trial_of(task, phase, files, at=at)
     if isinstance(trial, Proof):
         return trial
-    return make_proof(
-        replace(trial, seconds=seconds, took=_took_outside(task.state, tree)), at=at, show=show, keep_in=keep_in
-    )
+    return make_proof(replace(trial, seconds=seconds, took=_took_outside(task.state, tree)), show=show, keep_in=keep_in)
 
 
 def _took_outside(state: State, tree: str) -> float | None:
