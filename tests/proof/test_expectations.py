@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proof.stories import ADD, TEST_ADD, WRONG, prove, verdicts
+from tests.proof.stories import ADD, WRONG, prove, verdicts
 from tests.support import Sample
 
 pytestmark = pytest.mark.processes
@@ -15,42 +15,6 @@ pytestmark = pytest.mark.processes
 STUB = "def add(a, b):\n    raise NotImplementedError\n"
 
 HEAD = "import contextlib\n\nimport pytest\n\nfrom calc import add\n\n\ndef test_add():\n"
-CANNOT_FAIL = {
-    "or-true": "    assert add(1, 2) == 3 or True\n",
-    "tuple": "    assert (add(1, 2) == 3, 'three')\n",
-    "swallowed": "    n = add(1, 2)\n    try:\n        assert n == 4\n    except AssertionError:\n        pass\n",
-    "never-called": "    add(1, 2)\n\n    def check():\n        assert add(1, 2) == 4\n",
-    "nothing-to-loop-over": "    add(1, 2)\n    for n in []:\n        assert add(n, 2) == 4\n",
-}
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", CANNOT_FAIL)
-def test_check_that_cannot_fail_closes_after_a_stub(name: str, tmp_path: Path) -> None:
-    proof = prove(tmp_path, {"test_calc.py": HEAD + CANNOT_FAIL[name], "calc.py": STUB}, {"calc.py": ADD})
-    assert verdicts(proof) == {"test_add": "cannot-fail"}
-    (target,) = proof.targets
-    assert (target.altered, target.is_disproven) == ("still-passes", True)
-    assert target.why.startswith(f"test_calc.py:{target.line} ")
-
-
-HONEST = {
-    "compares": (TEST_ADD, "fails"),
-    "nothing-to-alter": ("from calc import add\n\n\ndef test_add():\n    assert add(1, 2) > 2\n", "nothing"),
-    "waits-for-an-exception": (
-        HEAD + "    with pytest.raises(TypeError):\n        assert add(1, None) == 3\n    assert add(1, 2)\n",
-        "fails",
-    ),
-}
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", HONEST)
-def test_honest_target_is_proven(name: str, tmp_path: Path) -> None:
-    tests, shown = HONEST[name]
-    proof = prove(tmp_path, {"test_calc.py": tests, "calc.py": WRONG}, {"calc.py": ADD})
-    assert verdicts(proof) == {"test_add": "proven"}
-    assert (proof.targets[0].altered, proof.targets[0].advice) == (shown, "")
 
 
 def test_one_start_for_all_targets_and_advice_for_some(tmp_path: Path) -> None:
@@ -82,7 +46,7 @@ def test_one_start_for_all_targets_and_advice_for_some(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("with_proof")
 def test_gate_names_the_check_and_the_waiver(sample: Sample) -> None:
-    sample.write(test_calc=HEAD + CANNOT_FAIL["or-true"], calc=STUB)
+    sample.write(test_calc=HEAD + "    assert add(1, 2) == 3 or True\n", calc=STUB)
     assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
     sample.write(calc=ADD)
     sample.pytest("--phase=green")

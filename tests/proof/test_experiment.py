@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from phase_gate.gate.proofs import UNSHOWN
-from phase_gate.gate.state import NEW_STATE
 from phase_gate.proof.experiment import is_objection, judge_target
-from phase_gate.proof.model import Proof, TargetProof, Verdict
+from phase_gate.proof.model import TargetProof, Verdict
 from phase_gate.proof.talk import Heard
-from phase_gate.proof.task import record_of
 from phase_gate.proof.testing import Report, Reports, SandboxRun, read_heard
 from phase_gate.values import replace
-from phase_gate.workflow.settings import Configuration
 
 TARGET = "test_a.py::test_a"
 PASSED, FAILED = Report(has_passed=True), Report(has_passed=False, message="assert 1 == 2")
@@ -128,38 +123,3 @@ def test_the_reason_of_an_unknown_one_is_named() -> None:
 def test_what_keeps_a_gate_closed(verdict: Verdict, is_structural: bool, required: bool, expected: bool) -> None:
     target = TargetProof(id=TARGET, verdict=verdict, is_structural=is_structural)
     assert is_objection(target, required=required) is expected
-
-
-@pytest.mark.parametrize(
-    ("red_exited", "required", "notes"),
-    [(True, False, (f"no proof: no sandbox; {UNSHOWN}",)), (False, False, ()), (True, True, ())],
-    ids=["shown", "said-already-without-red", "a-finding-says-it"],
-)
-def test_why_there_is_no_proof_is_shown_once(red_exited: bool, required: bool, notes: tuple[str, ...]) -> None:
-    state = replace(NEW_STATE, freeze=replace(NEW_STATE.freeze, red_exited=red_exited))
-    task: Any = SimpleNamespace(
-        state=state,
-        store=SimpleNamespace(
-            keep=lambda kind, document: "object",
-            is_driven=lambda: False,
-            objects=SimpleNamespace(load_frozen=lambda name: None),
-        ),
-        project=SimpleNamespace(configuration=Configuration()),
-    )
-    record = record_of(Proof(problem="no sandbox"), task, tree="t", iteration=1, required=required)
-    assert record.notes == notes
-    assert len(record.findings) == required
-
-
-def test_reports_are_walked_through_once_however_many_functions_are_asked_for() -> None:
-    walks = []
-
-    class Watched(Reports):
-        def items(self) -> Any:
-            walks.append(1)
-            return super().items()
-
-    reports = Watched({"test_a.py::test_a[1]": PASSED, "test_a.py::test_a[2]": FAILED, "test_a.py::test_b": PASSED})
-    assert reports.of("test_a.py::test_a") == [PASSED, FAILED]
-    assert [len(reports.of(f"test_a.py::test_{name}")) for name in "bc"] == [1, 0]
-    assert len(walks) == 1

@@ -28,42 +28,6 @@ def test_an_honest_step_is_proven_and_names_what_it_notices(tmp_path: Path) -> N
     assert proof.starts == 4, "without the change, with it, expecting something else, emptied"
 
 
-#: What was red, what came then, and what the proof says.
-CHEATS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None], str]] = {
-    "the-code-was-right-all-along": (
-        {"test_calc.py": TEST_ADD, "calc.py": ADD},
-        {"calc.py": "def add(a, b):\n    result = a + b\n    return result\n"},
-        "passes-without",
-    ),
-    "a-new-conftest-mends-the-unit": (
-        {"test_calc.py": TEST_ADD, "calc.py": WRONG},
-        {"conftest.py": "import calc\n\ncalc.add = lambda a, b: a + b\n"},
-        "fails-with",
-    ),
-    "a-new-test-file-reaches-over": (
-        {"test_calc.py": TEST_ADD, "calc.py": WRONG},
-        {"test_also.py": "import calc\n\ncalc.add = lambda a, b: a + b\n\n\ndef test_x():\n    pass\n"},
-        "fails-with",
-    ),
-    "the-frozen-test-was-loosened": (
-        {"test_calc.py": TEST_ADD, "calc.py": WRONG},
-        {"test_calc.py": TEST_ADD.replace("== 3", "is not None")},
-        "fails-with",
-    ),
-    "it-checks-nothing": (
-        {"test_calc.py": "def test_add():\n    from calc import add\n\n    assert [add(1, 2)]\n"},
-        {"calc.py": ADD},
-        "checks-nothing",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", CHEATS)
-def test_cheats(name: str, tmp_path: Path) -> None:
-    red, green, expected = CHEATS[name]
-    assert verdicts(prove(tmp_path, red, green)) == {"test_add": expected}
-
-
 #: Steps that look odd and are honest.
 TWINS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None]]] = {
     "a-wrong-function-is-mended": ({"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}),

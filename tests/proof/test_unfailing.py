@@ -143,14 +143,6 @@ def test_what_fails_alone_fails() -> None:
     assert sandbox.asked == [(ID,), (ID,)]
 
 
-def test_assert_behind_what_raises_is_dead() -> None:
-    (proof,) = show(BEHIND, FakeSandbox(ONE, {ID}, lines={2, 3}), ONE)
-    assert proof.shown == "dead-assert"
-    assert proof.text == (
-        "test_calc.py:4 is never run: the line before it raises what raises() waits for; move it behind the block"
-    )
-
-
 def test_assert_that_raises_what_is_waited_for_says_nothing() -> None:
     (proof,) = show(BEHIND, FakeSandbox(ONE, {ID}, lines={2, 3, 4}), ONE)
     assert proof.shown == "fails"
@@ -189,16 +181,6 @@ def test_function_that_two_classes_inherit_is_one() -> None:
     assert (proof.shown, proof.ids) == ("still-passes", ids)
     (proof,) = show(source, FakeSandbox(items, ids[:1], lines={3}), items)
     assert proof.shown == "some-rows"
-
-
-def test_goes_on_behind_a_test_that_kills_pytest() -> None:
-    names = ["test_a", "test_b", "test_c", "test_d"]
-    source = "\n".join(f"def {name}():\n    assert f() == 2" for name in names)
-    items = [an_item(name, 2 * place + 1) for place, name in enumerate(names)]
-    sandbox = FakeSandbox(items, {items[3].id}, killing={items[1].id}, lines={8})
-    proofs = show(source, sandbox, items)
-    assert [proof.shown for proof in proofs] == ["fails", "not-tried", "fails", "still-passes"]
-    assert sandbox.asked[:2] == [tuple(item.id for item in items), (items[2].id, items[3].id)]
 
 
 def test_what_is_not_collected_is_not_tried() -> None:
