@@ -47,7 +47,6 @@ def plan(
         now=take_tree(root).files,
         frozen=frozenset(path for path in red if "test" in path),
         test_folders=("tests",),
-        red_rows=frozenset(chosen),
         seconds=seconds,
         took=took,
     )

@@ -67,7 +67,7 @@ BROKEN = SandboxRun(kind="mounted", seconds=0.1, problem="it took longer than 30
     ],
 )
 def test_verdicts(controls: list[SandboxRun], treatments: list[SandboxRun], expected: Verdict) -> None:
-    proof = judge_target(TARGET, tuple(controls), tuple(treatments), rows=(), is_structural=False)
+    proof = judge_target(TARGET, tuple(controls), tuple(treatments), is_structural=False)
     assert proof.verdict == expected
 
 
@@ -86,21 +86,13 @@ def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
     assert sorted(run.reports) == ["test_a.py::test_a[1]", "test_a.py::test_a[2]"]
 
 
-def test_rows_that_passed_in_red_are_left_out_of_the_control() -> None:
-    control, treatment = ran(a=PASSED, b=FAILED), ran(a=PASSED, b=PASSED)
-    proof = judge_target(TARGET, (control,), (treatment,), rows=[f"{TARGET}[b]"], is_structural=False)
-    assert proof.verdict == "proven"
-    only_a = judge_target(TARGET, (control,), (treatment,), rows=[f"{TARGET}[a]"], is_structural=False)
-    assert only_a.verdict == "passes-without"
-
-
 def test_without_a_control_only_the_treatment_speaks() -> None:
-    proof = judge_target(TARGET, (), (ran(plain=PASSED),), rows=(), is_structural=False, has_control=False)
+    proof = judge_target(TARGET, (), (ran(plain=PASSED),), is_structural=False, has_control=False)
     assert proof.verdict == "proven"
 
 
 def test_the_reason_of_an_unknown_one_is_named() -> None:
-    proof = judge_target(TARGET, (BROKEN,), (ran(plain=PASSED),), rows=(), is_structural=False)
+    proof = judge_target(TARGET, (BROKEN,), (ran(plain=PASSED),), is_structural=False)
     assert proof.why == "without the change: it took longer than 30 s"
 
 

@@ -18,15 +18,12 @@ from phase_gate.values import replace
 TWO_OUTCOMES = "the same files gave two outcomes"
 
 
-def outcome_of(target: str, run: SandboxRun | None, rows: Collection[str] | None = None) -> Outcome:
-    """Return how a target ended in a sandbox.
-
-    :param rows: the rows that count; where left out, all of them.
-    """
+def outcome_of(target: str, run: SandboxRun | None) -> Outcome:
+    """Return how a target ended in a sandbox."""
     # What ended before it was cut counts; a copied sandbox may not have told where its modules came from.
     if run is None or (run.problem and not (run.is_cut and (run.kind == "mounted" or run.modules))):
         return "unknown"
-    reports = list(reports_of(target, run.reports, rows))
+    reports = list(reports_of(target, run.reports))
     if not reports or any(report.doubt for report in reports):
         return "unknown"
     if any(not report.has_passed and not report.is_skipped for report in reports):
@@ -35,13 +32,9 @@ def outcome_of(target: str, run: SandboxRun | None, rows: Collection[str] | None
     return "passes" if any(report.has_passed for report in reports) else "skipped"
 
 
-def reports_of(target: str, reports: Reports, rows: Collection[str] | None = None) -> Iterable[Report]:
+def reports_of(target: str, reports: Reports) -> Iterable[Report]:
     """Yield what was said about a target, or about the file that it stands in."""
-    found = reports.of(target)
-    if rows:
-        chosen = [reports[row] for row in rows if row in reports]
-        found = chosen or found
-    if found:
+    if found := reports.of(target):
         yield from found
     elif (file := reports.get(split_id(target)[0])) is not None:
         yield file
@@ -72,18 +65,16 @@ def judge_target(
     controls: tuple[SandboxRun, ...],
     treatments: tuple[SandboxRun, ...],
     *,
-    rows: Collection[str],
     is_structural: bool,
     has_control: bool = True,
     has_passed: bool = False,
 ) -> TargetProof:
     """Return what both runs say about a target; each may have been made twice.
 
-    :param rows: those that failed in RED.
     :param has_control: it was to be tried without the change, too.
     :param has_passed: it passes with the change where there is no sandbox.
     """
-    before = [outcome_of(target, run, rows) for run in controls]
+    before = [outcome_of(target, run) for run in controls]
     after = [outcome_of(target, run) for run in treatments]
     control, treatment = _settle(before), _settle(after)
     verdict: Verdict = "proven"

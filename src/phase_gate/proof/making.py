@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from phase_gate.gate.inventory import bare_id, split_id
+from phase_gate.gate.inventory import split_id
 from phase_gate.proof.experiment import (
     TWO_OUTCOMES,
     excuse_built,
@@ -81,9 +81,6 @@ class Experiment:
         self._notes = [
             f"{path} was too large to be kept: the sandboxes have it as it is now" for path in self.sandboxes.too_large
         ]
-        self._red_rows: dict[str, list[str]] = {}
-        for row in trial.red_rows:
-            self._red_rows.setdefault(bare_id(row), []).append(row)
         #: Built modules that the targets can't do without.
         self._built: list[str] = []
         self._sources: dict[str, ChangedSource] = {}
@@ -172,8 +169,8 @@ class Experiment:
         functions: tuple[FunctionProof, ...] = ()
         # A gate that is closed already needs no further runs; a pull request is told everything at once.
         if trial.has_present_tests or not any(each.is_disproven for each in targets):
-            targets, functions = self._look_closer(targets, treatments[0], sandbox)
-            if len(controls) == 1 and not controls[0].is_cut and not trial.red_rows:
+            targets, functions = self._look_closer(targets, controls, treatments[0], sandbox)
+            if len(controls) == 1 and not controls[0].is_cut and trial.has_present_tests:
                 targets = self._find_flaky(targets)
             targets = self._find_broken(targets)
         return Proof(
@@ -246,7 +243,6 @@ class Experiment:
                 target,
                 controls,
                 treatments,
-                rows=self._red_rows.get(target, ()),
                 is_structural=may_close
                 and target not in trial.old
                 and not has_failed_by_check(target, controls, self._checked),
@@ -259,7 +255,7 @@ class Experiment:
     # --- what else they show
 
     def _look_closer(
-        self, targets: Targets, treatment: SandboxRun, sandbox: Sandbox
+        self, targets: Targets, controls: Runs, treatment: SandboxRun, sandbox: Sandbox
     ) -> tuple[Targets, tuple[FunctionProof, ...]]:
         """Return the targets with what they show when they expect something else, and when functions do nothing."""
         with self._told("the targets expecting something else"):
@@ -268,6 +264,13 @@ class Experiment:
         with self._told("the targets with emptied functions"):
             control = NegativeControl(targets, written, self._sources, treatment, sandbox, self.enter, self._checked)
             targets, functions = control.run()
+        # What failed by its own check without the change has shown that it can, whatever else it holds for.
+        targets = tuple(
+            replace(each, verdict="proven")
+            if each.verdict == "checks-nothing" and has_failed_by_check(each.id, controls, self._checked)
+            else each
+            for each in targets
+        )
         if not self._trial.has_present_tests:
             now = {path: source.text for path, source in self._sources.items()}
             self._notes += name_references(targets, written, self.sandboxes.before, now)

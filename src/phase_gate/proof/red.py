@@ -34,7 +34,6 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
     remembered = state.memory.phase.get("proof")
     if remembered is None:
         return Proof(problem="the files of the phase before were not kept")
-    red = {} if state.freeze.red_bodies is None else objects.load(state.freeze.red_bodies)
     waived = tuple(_waived_findings(state, at))
     excused = {bare_id(finding.id) for finding in waived if finding.belongs_to("tests-kept")}
     targets = sorted({bare_id(each) for each in objects.load(state.aim.targets)} - excused)
@@ -48,7 +47,6 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         now={**files, **_changed_beside(task, files, then, since=objects.kept_at(remembered))},
         frozen=frozenset(paths),
         test_folders=find_test_folders(paths),
-        red_rows=frozenset(red.get("bodies", ())),
         old=_old_tests(task, frozen, targets),
         options=("-c", settings) if (settings := frozen.settings.get("option -c")) else (),
         words=words_of_red(task),

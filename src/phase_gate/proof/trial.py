@@ -35,8 +35,6 @@ class Trial(Value):
     frozen: frozenset[str]
     #: Folders with tests, from the root.
     test_folders: tuple[str, ...] = ()
-    #: Ids of rows that failed in RED.
-    red_rows: frozenset[str] = frozenset()
     #: Targets that are as they were before the cycle: red by what is around them.
     old: frozenset[str] = frozenset()
     #: What pytest was called with in RED, as far as it changes what tests mean.
