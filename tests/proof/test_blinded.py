@@ -176,10 +176,7 @@ def test_a_test_that_profiles_is_proven(tmp_path: Path, test: str) -> None:
 #: Options of plugins that outlast, measure or spread a run.
 OPTIONS = {
     "pytest-timeout": ("-p", "pytest_timeout", "--timeout=0.2", "--timeout-method=thread"),
-    "pytest-cov": ("-p", "pytest_cov.plugin", "--cov=calc", "--cov-report=", "--cov-fail-under=100"),
-    "pytest-xdist": ("-p", "xdist.plugin", "-n2", "--dist=loadfile"),
     "pytest-rerunfailures": ("-p", "pytest_rerunfailures", "--reruns=1"),
-    "pytest-randomly": ("-p", "pytest_randomly"),
 }
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.proof.emptying import NOTHING, empty
 from phase_gate.proof.inside import nothing
 from phase_gate.proof.inside.nothing import FALSE, TRUE, Nothing
+from phase_gate.proof.negative import empty
+from phase_gate.proof.testing import NOTHING
 from phase_gate.source.functions import find_changed, find_functions
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from phase_gate.proof import making, negative
 from phase_gate.proof.making import make_proof
-from phase_gate.proof.red import keep_words
+from phase_gate.proof.trial import keep_words
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
 from tests.proof.twins import BUILD, EXTENSION
@@ -111,28 +111,6 @@ def test_time_that_runs_out_makes_it_unknown(tmp_path: Path) -> None:
     proof = make_proof(plan(tmp_path, {"test_calc.py": test}, {"calc.py": ADD}, ["test_calc.py::test_add"], seconds=3))
     assert verdicts(proof) == {"test_add": "unknown"}
     assert "it took longer than" in proof.targets[0].why
-
-
-def test_the_project_is_as_it_was_afterwards(tmp_path: Path) -> None:
-    writes = TEST_ADD + "\n\ndef test_writes():\n    open('written.txt', 'w').write('x')\n    assert add(1, 1) == 2\n"
-    prove(
-        tmp_path,
-        {"test_calc.py": writes, "calc.py": WRONG},
-        {"calc.py": ADD},
-        ["test_calc.py::test_add", "test_calc.py::test_writes"],
-    )
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["calc.py", "test_calc.py"]
-    assert (tmp_path / "calc.py").read_text(encoding="utf-8") == ADD
-
-
-def test_every_target_has_its_say_and_no_report_is_written(tmp_path: Path) -> None:
-    report = tmp_path.parent / f"{tmp_path.name}-junit.xml"
-    settings = f"[pytest]\naddopts = -x --junitxml={report}\n"
-    other = "def test_other():\n    from calc import add\n\n    assert add(2, 2) == 4\n"
-    red = {"pytest.ini": settings, "test_calc.py": TEST_ADD, "test_other.py": other}
-    proof = prove(tmp_path, red, {"calc.py": ADD}, ["test_calc.py::test_add", "test_other.py::test_other"])
-    assert verdicts(proof) == {"test_add": "proven", "test_other": "proven"}
-    assert not report.exists()
 
 
 @pytest.mark.parametrize(
