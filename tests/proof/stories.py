@@ -46,7 +46,6 @@ def plan(
         then=then,
         now=take_tree(root).files,
         frozen=frozenset(path for path in red if "test" in path),
-        test_folders=("tests",),
         seconds=seconds,
         took=took,
     )

@@ -7,7 +7,6 @@ the tests are the present ones.
 from __future__ import annotations
 
 import ast
-import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -177,9 +176,8 @@ def _try_old_versions(proof: Proof, trial: Trial, change: Change, show: Show) ->
     ids = [each.id for each in proof.targets if each.verdict == "passes-without" and each.id in change.old]
     if not ids:
         return proof
-    folders = tuple({posixpath.dirname(path) for path in trial.frozen} - {""})
     try:
-        experiment = Experiment(replace(trial, has_present_tests=False, test_folders=folders), show)
+        experiment = Experiment(replace(trial, has_present_tests=False), show)
         run = experiment.enter(experiment.sandboxes.treatment(), ids)
     except (LostError, NoSandboxError, OSError):
         return proof

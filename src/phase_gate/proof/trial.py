@@ -19,6 +19,7 @@ from phase_gate.gate.state import State
 from phase_gate.proof.model import Proof
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.talk import Limits
+from phase_gate.source.pytest_settings import is_test_side
 from phase_gate.storage.keeping import Kept, files_at_beginning, hidden_sources, read_kept
 from phase_gate.storage.tree.contents import changed_before
 from phase_gate.task import Task
@@ -45,8 +46,6 @@ class Trial(Value):
     now: Mapping[str, str]
     #: The files of the tests and of what gives them their meaning: they are as they were, in every sandbox.
     frozen: frozenset[str]
-    #: Folders with tests, from the root.
-    test_folders: tuple[str, ...] = ()
     #: Targets that are as they were before the cycle: red by what is around them.
     old: frozenset[str] = frozenset()
     #: What pytest was called with in RED, as far as it changes what tests mean.
@@ -113,12 +112,9 @@ class Sandboxes:
         return frozenset(f"{stem}{suffix}" for stem in gone for suffix in BYTECODE_SUFFIXES)
 
     def is_late(self, path: str) -> bool:
-        """Tell whether a file came into a test folder after RED: the frozen tests have to do without it."""
-        if path in self._trial.then.files or self._trial.has_present_tests:
-            return False
-        name = posixpath.basename(path)
-        is_test = name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
-        return is_test or any(path.startswith(f"{folder}/") for folder in self._trial.test_folders)
+        """Tell whether a file came to the tests after RED: the frozen ones have to do without it."""
+        trial = self._trial
+        return path not in trial.then.files and not trial.has_present_tests and is_test_side(path)
 
     def control(self) -> Sandbox:
         """Return the project as it was."""
@@ -188,8 +184,6 @@ class Sandboxes:
 # --- the trial of a task
 
 
-#: Folders that hold tests, whatever the settings say.
-_TEST_FOLDERS = frozenset({"test", "tests"})
 #: Ours: a run in a sandbox is no run of any task.
 _OUR_OPTIONS = ("--phase", "--exit-signal")
 
@@ -218,7 +212,6 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         then=then,
         now={**files, **_changed_beside(task, files, then, since=objects.kept_at(remembered))},
         frozen=frozenset(paths),
-        test_folders=find_test_folders(paths),
         old=_old_tests(task, frozen, targets),
         options=("-c", settings) if (settings := frozen.settings.get("option -c")) else (),
         words=words_of_red(task),
@@ -268,18 +261,6 @@ def _waived_findings(state: State, at: str) -> Iterator[Finding]:
 
 def _follows_red(task: Task) -> set[str]:
     return {each.next for each in task.rules.phases if each.tests == "failing"}
-
-
-def find_test_folders(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders that tests have to themselves: those of their files that are called so."""
-    found = set()
-    for path in paths:
-        parts = path.split("/")[:-1]
-        for number, part in enumerate(parts):
-            if part in _TEST_FOLDERS:
-                found.add("/".join(parts[: number + 1]))
-                break
-    return tuple(sorted(found))
 
 
 def keep_words(arguments: Iterable[str]) -> tuple[str, ...]:
