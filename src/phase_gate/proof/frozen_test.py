@@ -158,3 +158,11 @@ def _walk_compared(test: FunctionNode, imports: _Imports) -> Iterator[tuple[int,
             case ast.Assert(test=ast.Call(func=compares, args=[_, _, *_] as given, keywords=more)):
                 if any(map(answers, given)):
                     yield node.lineno, names(compares, *(each.value for each in more))
+
+
+def statements_of(source: bytes) -> list[ast.stmt]:
+    """Return the statements of a source; none for what is no Python."""
+    try:
+        return parse_source(source).body
+    except (SyntaxError, ValueError):
+        return []

@@ -14,12 +14,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
 from phase_gate.proof.experiment import fails_by_check, reports_of
-from phase_gate.proof.frozen_test import Taken, TargetSource
+from phase_gate.proof.frozen_test import Taken, TargetSource, statements_of
 from phase_gate.proof.model import FunctionProof, TargetProof, Verdict
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.testing import NOTHING, SandboxRun
 from phase_gate.source.functions import Function, FunctionNode, last_name, walk_functions
-from phase_gate.source.tests import parse_source
 from phase_gate.values import Value, replace
 
 #: What an emptied function gives: something false, or something true; or it changes what it was given, and no more.
@@ -248,22 +247,15 @@ class NegativeControl:
         return bool(passed) and not disturbed & passed and changed - self._endless <= passed
 
 
-def _statements(source: bytes) -> list[ast.stmt]:
-    try:
-        return parse_source(source).body
-    except (SyntaxError, ValueError):
-        return []
-
-
 def _is_kind(source: bytes, name: str) -> bool:
     """Tell whether a name is an exception or an enum: others ask about its type."""
-    classes = (node for node in _statements(source) if isinstance(node, ast.ClassDef) and node.name == name)
+    classes = (node for node in statements_of(source) if isinstance(node, ast.ClassDef) and node.name == name)
     return any(_KINDS.search(last_name(base)) for node in classes for base in node.bases)
 
 
 def _find_line(source: bytes, name: str) -> int:
     """Return the line in which a module gets this name; 1 where that can't be told."""
-    for node in _statements(source):
+    for node in statements_of(source):
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
         names |= {each.asname or each.name for each in ast.walk(node) if isinstance(each, ast.alias)}
         if name in names or getattr(node, "name", "") == name:

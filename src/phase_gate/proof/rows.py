@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.proof.frozen_test import TargetSource
+from phase_gate.proof.frozen_test import TargetSource, statements_of
 from phase_gate.proof.model import TargetProof
 from phase_gate.proof.testing import SandboxRun
 from phase_gate.source.functions import find_changed, find_functions
-from phase_gate.source.tests import parse_source
 from phase_gate.values import Value, replace
 
 #: Characters of a value that are shown.
@@ -85,9 +84,10 @@ def judge_rows(
     refuted = dict(_find_weaker(controls, treatment))
     notes = []
     for each in find_changed_rows(controls, treatment):
-        tree = parse_source(read(split_id(each.id)[0]))
+        written = _written_ids(read(split_id(each.id)[0]))
         # One control does not show that the value is the same every time; None in RED is a value that was missing.
-        if len(controls) > 1 and each.before != "None" and _has_written_id(tree, each):
+        is_plain = len(controls) > 1 and each.before != "None"
+        if is_plain and not written.isdisjoint({each.row, *each.row.split("-")}):
             refuted.setdefault(bare_id(each.id), f"{each}; write it into the test, or put it back")
         else:
             notes.append(f"a row has another value with the change: {bare_id(each.id)}{each}")
@@ -104,33 +104,13 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
 
 
-def _has_written_id(tree: ast.Module, changed: ChangedRow) -> bool:
-    """Tell whether a file of tests writes out the id of a row: then that row has one meaning."""
-    written = {text for call in _tables(tree, changed.parameter) for text in _ids(call)}
-    return not written.isdisjoint({changed.row, *changed.row.split("-")})
-
-
-def _tables(tree: ast.Module, parameter: str) -> Iterator[ast.Call]:
-    """Yield what gives a parameter its values: `parametrize`, or the fixture of that name."""
-    for node in ast.walk(tree):
-        for call in getattr(node, "decorator_list", ()):
-            if isinstance(call, ast.Call):
-                texts = _texts(call.args[0]) if call.args else ()
-                names = {name.strip() for text in texts for name in text.split(",")}
-                if parameter in {*names, getattr(node, "name", "")}:
-                    yield call
-
-
-def _ids(call: ast.Call) -> Iterator[str]:
-    for keyword in ast.walk(call):
-        if isinstance(keyword, ast.keyword) and keyword.arg in ("id", "ids"):
-            yield from _texts(keyword.value)
-
-
-def _texts(node: ast.AST) -> Iterator[str]:
-    for each in ast.walk(node):
-        if isinstance(each, ast.Constant) and isinstance(each.value, str):
-            yield each.value
+def _written_ids(source: bytes) -> set[str]:
+    """Return the ids of rows that a file of tests writes out: such a row has one meaning."""
+    nodes = [node for statement in statements_of(source) for node in ast.walk(statement)]
+    tables = (ast.walk(each) for node in nodes for each in getattr(node, "decorator_list", ()))
+    ids = (node for table in tables for node in table if isinstance(node, ast.keyword) and node.arg in ("id", "ids"))
+    texts = (node for each in ids for node in ast.walk(each) if isinstance(node, ast.Constant))
+    return {node.value for node in texts if isinstance(node.value, str)}
 
 
 def name_references(
@@ -168,12 +148,8 @@ def name_references(
 
 def _values(source: bytes) -> dict[str, tuple[int, str]]:
     """Return the names that a module gives values to, with their lines, and the values as they are written."""
-    try:
-        statements = parse_source(source).body
-    except (SyntaxError, ValueError):
-        return {}
     found = {}
-    for node in statements:
+    for node in statements_of(source):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found[name] = (node.lineno, ast.unparse(value))
