@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from phase_gate.gate.inventory import split_id
 from phase_gate.source.checks import find_function, has_check
-from phase_gate.source.functions import FunctionNode, last_name
+from phase_gate.source.names import FunctionNode, last_name
 from phase_gate.source.tests import parse_source
 from phase_gate.values import Value
 

@@ -18,7 +18,8 @@ from phase_gate.proof.frozen_test import Taken, TargetSource, statements_of
 from phase_gate.proof.model import FunctionProof, TargetProof, Verdict
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.testing import NOTHING, SandboxRun
-from phase_gate.source.functions import Function, FunctionNode, last_name, walk_functions
+from phase_gate.source.functions import Function, walk_functions
+from phase_gate.source.names import FunctionNode, last_name
 from phase_gate.values import Value, replace
 
 #: What an emptied function gives: something false, or something true; or it changes what it was given, and no more.
