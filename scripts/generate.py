@@ -76,7 +76,7 @@ EVENTS: Mapping[str, str] = {
     "executor-reported": "Step 1: the executor's report, by whom, on which files",
     "verify-started": "Step 2 began: the command, its time-out, the files that it begins with",
     "verify-ran": "Step 2 ended: exit code, output, tests, the files that it left; or it was interrupted",
-    "agent-worked": "`verify drive` ended a turn of the executor or the reviewer: how, and after how many seconds",
+    "agent-worked": "A drive ended a turn of the executor or the reviewer: how, and after how many seconds",
     "reviewed": "Step 3: the reviewer's verdict, by whom, on which files",
     "attempt-failed": "A step did not pass: the type of failure, the error, its first lines",
     "verification-skipped": "A person completed the task unverified, or forced it: kind, reason, name",

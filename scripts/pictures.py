@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.config.compiled import load_compiled
-from phase_gate.drive.happenings import Happening, Kind, Progress
-from phase_gate.drive.view import Board, render_line, render_screen
+from phase_gate.drive.session import Happening, Kind, Working
+from phase_gate.drive.view import Board, render_lines, render_screen
 from phase_gate.workflow.model import Phase
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
@@ -91,15 +91,16 @@ def draw_session() -> str:
 def draw_drive() -> str:
     """Return the live view of a drive as SVG: the renderer's own rows, of an agent in its third iteration."""
     typed = '$ phase-gate drive --goal "slug(title): words joined by dashes" -- claude -p'
+    new = {"resumed": False, "done": 0}
     told: list[tuple[Kind, dict[str, Any]]] = [
         (
             "drive-started",
-            {"agent": ["claude", "-p"], "iterations": 30, "seconds": 14400.0, "signal": "ask", "resumed": False},
+            {"agents": {"agent": ["claude", "-p"]}, "iterations": 30, "seconds": 14400.0, "signal": "ask", **new},
         ),
         ("iteration-started", {"number": 2, "phase": "GREEN"}),
         (
             "agent-ended",
-            {"text": "claude ended", "seconds": 74.0, "transcript": ".phase-gate/drive/5e1f/0002.agent.log"},
+            {"role": "agent", "text": "claude ended", "seconds": 74.0, "transcript": ".phase-gate/drive/2.agent.log"},
         ),
         ("tests-ended", {"how": "ended", "status": "closed", "reason": "1 of 2 tests fails", "seconds": 2.0}),
         ("claim-weighed", {"outcome": "continue", "reason": "1 test failed in the last complete run (iteration 1)"}),
@@ -110,10 +111,10 @@ def draw_drive() -> str:
     for kind, data in told:
         happening = Happening(kind=kind, at="", data=data)
         board = board.after(happening)
-        rows.append(render_line(happening))
-    progress = Progress(
-        doing="agent",
-        phase="GREEN",
+        rows.append(render_lines(happening))
+    working = Working(
+        role="agent",
+        where="GREEN",
         number=3,
         seconds=38.0,
         limit=1200.0,
@@ -124,7 +125,7 @@ def draw_drive() -> str:
             "Edit slug.py",
         ),
     )
-    live = render_screen(board, progress, width=79)
+    live = render_screen(board, working, width=79)
     rows += ["", f"\x1b[1m{live[0]}\x1b[0m", *live[1:]]
     return _draw_terminal(rows, "A drive in its third iteration: what happened, and below it what the agent does now")
 

@@ -49,8 +49,8 @@ ANYTHING = {
     ("workflow check", "files"),
     ("drive", "goal_file"),
     ("drive", "arguments"),
-    ("verify drive", "executor"),
-    ("verify drive", "reviewer"),
+    ("drive", "executor"),
+    ("drive", "reviewer"),
 }
 SENTENCES = ("reason", "remaining_work", "title", "exit_signal", "message", "goal")
 

@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 
+from phase_gate.drive.session import Session, Working
 from phase_gate.evidence.process.run import Ended
-from phase_gate.project import Project
 from phase_gate.workflow.model import Phase
-from phase_gate.workflow.settings import DriveSettings
 from tests.cli.conftest import Begin, Desk, begin, stories
 from tests.drive.team import Team
 from tests.support import CALC, FAILING_TESTS, OURS, Ran
@@ -72,14 +71,14 @@ class Track:
         if real:
             return self.sample.gate(*words, **environment)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("phase_gate.drive.iteration.run_suite", self._run_in_process)
+            patch.setattr("phase_gate.drive.judging.run_suite", self._run_in_process)
             for name, value in environment.items():
                 patch.setenv(name, value)
             return self.desk.gate(*words)
 
-    def _run_in_process(self, project: Project, phase: Phase, settings: DriveSettings, **given: Any) -> Ended:
+    def _run_in_process(self, session: Session, phase: Phase, log: Path, working: Working) -> Ended:
         """Run the tests as `run_suite` does, without the start of an interpreter."""
-        began = time.monotonic()
+        began, project = time.monotonic(), session.project
         for _ in range(2):
             before = project.store("tests").look().state.streak.count
             # What pytester repeats is no line of the drive.
@@ -87,9 +86,9 @@ class Track:
                 ran = self.sample.pytest(f"--phase={phase.name.lower()}", "-q")
             if phase.tests != "passing" or project.store("tests").look().state.streak.count != before + 1 or before:
                 break
-        given["log"].write_text(ran.out, encoding="utf-8")
+        log.write_text(ran.out, encoding="utf-8")
         seconds = max(time.monotonic() - began, 0.001)
-        return Ended(code=ran.code, how="ended", seconds=seconds, output=given["log"])
+        return Ended(code=ran.code, how="ended", seconds=seconds, output=log)
 
     def rows(
         self, *options: str, code: int | None = None, real: bool = False, **environment: str

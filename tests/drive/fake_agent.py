@@ -6,7 +6,7 @@ of turns; the last one is played again and again. A turn may have:
     write    {path: text}: files that it writes
     run      list of command lines that it runs, whatever they end with
     vote     {key: value} for the file of a vote
-    answer   {key: value} for the answer file, with the nonce of the prompt unless another one is given
+    answer   {key: value} for the answer file that the prompt names
     say      what it prints; `err`: on standard error
     spawn    starts a child that outlives it and appends to `spawned.txt`
     sleep    seconds
@@ -61,11 +61,9 @@ def main() -> int:
 
 
 def answer_in(prompt: str, rows: dict[str, str]) -> None:
-    file = re.search(r"^`(.*answer\.yaml)`:$", prompt, re.MULTILINE)
-    nonce = re.search(r"^    nonce: (\w+)$", prompt, re.MULTILINE)
-    path = Path(file[1] if file else ".phase-gate/drive/answer.yaml")
-    known = {"nonce": nonce[1] if nonce else "none"}
-    path.write_text("".join(f"{key}: {value}\n" for key, value in {**known, **rows}.items()), encoding="utf-8")
+    file = re.search(r"^`(.*signal-.*\.yaml)`:$", prompt, re.MULTILINE)
+    path = Path(file[1] if file else os.environ["PHASE_GATE_ANSWER"])
+    path.write_text("".join(f"{key}: {value}\n" for key, value in rows.items()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ FAKE = Path(__file__).with_name("fake_team.py")
 
 Turn = dict[str, Any]
 
-#: What every line of `verify drive --json` is held against.
-LINE = jsonschema.Draft7Validator(json.loads(read_schema("verify-drive-line")))
+#: What every line of `drive --json` is held against.
+LINE = jsonschema.Draft7Validator(json.loads(read_schema("drive-line")))
 
 
 def name_of(number: int) -> str:
@@ -95,7 +95,7 @@ class Team:
     # --- driving
 
     def drive(self, *options: str) -> Ran:
-        return self.desk.gate("verify", "drive", *options)
+        return self.desk.gate("drive", *options)
 
     def rows(self, *options: str, code: int | None = None) -> list[dict[str, Any]]:
         ran = self.drive("--json", *options)
@@ -108,7 +108,7 @@ class Team:
     def start(self, *options: str) -> subprocess.Popen[str]:
         """Start a driver that can be signalled."""
         return subprocess.Popen(
-            [sys.executable, "-m", "phase_gate.cli", "verify", "drive", *options],
+            [sys.executable, "-m", "phase_gate.cli", "drive", *options],
             cwd=self.root,
             env=dict(os.environ),
             stdout=subprocess.PIPE,
@@ -127,8 +127,7 @@ class Team:
             self._later += timedelta(seconds=30)
 
         self._patch.setattr("phase_gate.storage.store.now", later)
-        self._patch.setattr("phase_gate.drive.steps.now", later)
-        self._patch.setattr("phase_gate.drive.task_loop.pause", pause)
+        self._patch.setattr("phase_gate.drive.session.pause", pause)
 
     # --- looking
 

@@ -96,7 +96,7 @@ def test_a_drive_at_the_end_of_a_cycle_begins_the_next_one(track: Begin) -> None
     rows = driven.rows(code=0)
     assert [row["phase"] for row in rows if row["event"] == "iteration-started"] == ["GREEN", "NOTES"]
     assert driven.state()["cycle"] == 2
-    assert driven.drive("--resume").has("the last drive of this task came to its end")
+    assert driven.drive("--resume").has("the last drive of this task came to an end")
 
 
 # --- claims, cheats, stubbornness
@@ -262,7 +262,7 @@ def test_the_agent_answers_by_the_command(track: Begin) -> None:
 @pytest.mark.parametrize(
     ("turn", "signal", "problem"),
     [
-        pytest.param(answer(nonce="0" * 32), "agent", "its nonce is not the one of this iteration", id="wrong-nonce"),
+        pytest.param(answer(), "ask", "a person gives the signal in this drive", id="not-asked"),
         pytest.param(
             answer(remaining_work="a lot"), "agent", "it says done, and that work remains", id="contradiction"
         ),
@@ -282,7 +282,7 @@ def test_answers_that_are_refused(track: Begin, turn: dict[str, object], signal:
     assert problem in refused["problem"]
     assert driven.state()["phase"] == "GREEN"
     assert driven.iterations()[-1].get("code", 0) == 0, "the next prompt told it"
-    assert not (driven.desk.folder / "drive" / "answer.yaml").exists()
+    assert not list((driven.desk.folder / "drive").glob("*/signal-*"))
     assert not (driven.desk.folder / "exit-signal.yaml").exists()
 
 
@@ -290,8 +290,8 @@ def test_answers_that_are_refused(track: Begin, turn: dict[str, object], signal:
 def test_an_agent_that_is_not_asked_can_not_signal(track: Begin) -> None:
     commands = [
         f'{sys.executable} -m phase_gate.cli signal --reason "done" ; echo $? >> codes.txt',
-        f'env -u PHASE_GATE_NONCE {sys.executable} -m phase_gate.cli signal --reason "done" ; echo $? >> codes.txt',
-        f'env -u PHASE_GATE_NONCE {sys.executable} -m phase_gate.cli signal --next --reason "x" ; echo $? >> codes.txt',
+        f'env -u PHASE_GATE_ANSWER {sys.executable} -m phase_gate.cli signal --reason "done" ; echo $? >> codes.txt',
+        f"env -u PHASE_GATE_ANSWER {sys.executable} -m phase_gate.cli signal --next --reason x ; echo $? >>codes.txt",
     ]
     commands.append(
         f"{sys.executable} -m pytest -p phase_gate.plugin -q --phase=green --exit-signal=done; echo $? >> codes.txt"
@@ -327,12 +327,13 @@ def test_a_phase_that_ends_beside_the_drive_needs_a_person(track: Begin) -> None
 
 def test_the_hooks_of_a_driven_agent(track: Begin) -> None:
     """It may stop, for the drive judges; of the state folder it may write its answer, and nothing else."""
-    event = {"tool_name": "Write", "tool_input": {"file_path": ".phase-gate/drive/answer.yaml", "content": "x"}}
+    event = {"tool_name": "Write", "tool_input": {"file_path": "$PHASE_GATE_ANSWER", "content": "x"}}
     other = {"tool_name": "Write", "tool_input": {"file_path": ".phase-gate/state.json", "content": "x"}}
     hook = f"{sys.executable} -m phase_gate.cli hook"
     commands = [
         f"echo {{}} | {hook} stop --agent claude > stop.json",
-        f"echo {shlex.quote(json.dumps(event))} | {hook} pre-tool --agent claude > answer.json",
+        f"echo {shlex.quote(json.dumps(event))} | sed s,.PHASE_GATE_ANSWER,$PHASE_GATE_ANSWER,"
+        f" | {hook} pre-tool --agent claude > answer.json",
         f"echo {shlex.quote(json.dumps(other))} | {hook} pre-tool --agent claude > state.json",
     ]
     driven = track("red-exited").plan({"run": commands}, idle_limit=1)

@@ -1,4 +1,4 @@
-"""`phase-gate verify drive` and people: what is asked at a terminal, interrupts, and a driver that is killed."""
+"""A drive of verify tasks and people: what is asked at a terminal, interrupts, and a driver that is killed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_person_answers_at_the_terminal(team: Team) -> None:
         (1, 2),
         script={1: {"executor": [fails, fails, fails, works(1)]}, 2: {"executor": [fails]}},
     )
-    terminal = Terminal(team.root, "verify", "drive")
+    terminal = Terminal(team.root, "drive")
     assert "it failed 3 times" in terminal.answers("investigate")
     said = terminal.answers("retry the service is up again")
     assert "attempt 3, step 1: EXECUTION_FAILURE: the agent failed with 3" in said
@@ -86,11 +86,11 @@ def test_a_person_answers_at_the_terminal(team: Team) -> None:
 def test_no_answer_leaves_it_for_later(team: Team) -> None:
     slow = {"report": {"status": "failure", "error": "no"}, "say": "I look \x1b[31maround\n", "sleep": 1}
     team.plan((1,), script={1: {"executor": [slow]}})
-    terminal = Terminal(team.root, "verify", "drive")
+    terminal = Terminal(team.root, "drive")
     terminal.answers("")
     assert terminal.end() == 13
-    assert "phase gate verify drive · 0 of 1 task finished" in terminal.shown, "the live view is there"
-    assert "attempt 1  executor works" in terminal.shown
+    assert "phase gate drive · 0 of 1 task finished" in terminal.shown, "the live view is there"
+    assert "executor works" in terminal.shown
     assert "  | I look \\x1b[31maround" in terminal.shown
     assert team.status(1) == "FAILED"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import select
@@ -11,54 +12,93 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
-from phase_gate.drive.happenings import Happening, Progress
-from phase_gate.drive.view import Board, render_line, render_screen
+from phase_gate.cli.workflow_schema import read_schema
+from phase_gate.drive.session import KINDS, Happening, Kind, Working
+from phase_gate.drive.view import Board, render_lines, render_screen
+from phase_gate.values import replace
 from tests.drive.conftest import RIGHT, Track
 
 pytestmark = pytest.mark.sampled(3)
 
 Begin = Callable[[str], Track]
 
-PROGRESS = Progress(
-    doing="agent",
-    phase="GREEN",
+WORKING = Working(
+    role="agent",
+    where="GREEN",
     number=3,
-    seconds=62.0,
     limit=1200.0,
+    seconds=62.0,
     spent=130.0,
     lines=("I read calc.py", "\x1b[2J\x1b[1;1HGate 1  open", "::error::now"),
 )
-BOARD = Board(agent="claude -p", iterations=30, seconds=14400.0, gate_1="closed", reason="1 of 2 tests fails")
+
+
+def after(board: Board, kind: Kind, **data: Any) -> Board:
+    return board.after(Happening(kind=kind, at="", data=data))
+
+
+def of_phases() -> Board:
+    board = after(Board(), "drive-started", iterations=30, seconds=14400.0, signal="ask", done=0)
+    board = after(board, "iteration-started", number=3, phase="GREEN")
+    return after(board, "tests-ended", status="closed", reason="1 of 2 tests fails")
+
+
+def of_tasks() -> Board:
+    board = after(Board(), "drive-started", tasks=["a", "b", "c"], done=1, seconds=14400.0)
+    board = after(board, "step-started", task="b", step="executor", attempt=2)
+    return after(board, "agent-ended", role="executor", text="claude ended", seconds=9.0)
 
 
 def test_the_rows_of_the_view() -> None:
-    assert render_screen(BOARD, PROGRESS, width=78) == [
+    assert render_screen(of_phases(), WORKING, width=78) == [
         "phase gate drive · GREEN · iteration 3 of 30 · 2m 10s of 4h",
-        "Gate 1  closed: 1 of 2 tests fails",
-        "Gate 2  absent: a person gives the signal",
-        "agent works  1m 02s of 20m  (claude -p)",
+        "Gate 2   absent: a person gives the signal",
+        "Gate 1   closed: 1 of 2 tests fails",
+        "agent works  1m 02s of 20m",
         "  | I read calc.py",
         "  | \\x1b[2J\\x1b[1;1HGate 1  open",
         "  | ::error::now",
-        "Ctrl-C: ends after this iteration",
+        "Ctrl-C: ends when this is done",
     ]
 
 
-@pytest.mark.parametrize("width", [10, 40, 78])
-def test_no_row_is_wider_than_the_screen(width: int) -> None:
-    assert all(len(row) <= width for row in render_screen(BOARD, PROGRESS, width=width))
+def test_the_rows_of_a_list() -> None:
+    working = replace(WORKING, role="reviewer", where="b", number=2, limit=300.0, lines=(), is_ending=True)
+    assert render_screen(of_tasks(), working, width=78) == [
+        "phase gate drive · 1 of 3 tasks finished · b · attempt 2 · 2m 10s of 4h",
+        "executor claude ended after 9s",
+        "reviewer works  1m 02s of 5m",
+        "ends when this is done; Ctrl-C again: at once",
+    ]
+
+
+def test_what_roles_came_to_is_cleared_with_the_phase_or_the_task() -> None:
+    board = after(of_phases(), "iteration-started", number=4, phase="REFACTOR")
+    assert dict(board.roles) == {"Gate 2": "absent: a person gives the signal"}
+    assert not after(of_tasks(), "step-started", task="c", step="executor", attempt=1).roles
+    assert after(of_tasks(), "task-ended", task="b", outcome="done").done == 2
 
 
 @pytest.mark.parametrize("rows", [5, 6, 12])
-def test_no_more_rows_than_there_is_room_for(rows: int) -> None:
-    assert len(render_screen(BOARD, PROGRESS, width=78, rows=rows)) <= rows
+@pytest.mark.parametrize("width", [10, 40, 78])
+def test_it_fits_the_screen(width: int, rows: int) -> None:
+    for board in (of_phases(), of_tasks()):
+        shown = render_screen(board, WORKING, width=width, rows=rows)
+        assert len(shown) <= rows
+        assert all(len(row) <= width for row in shown)
 
 
 def test_a_happening_without_a_line_says_nothing() -> None:
-    assert render_line(Happening(kind="person-needed", at="", data={"number": 1, "reason": "x"})) == ""
+    assert render_lines(Happening(kind="person-needed", at="", data={"reason": "x"})) == ""
+
+
+def test_the_schema_has_every_kind_of_line() -> None:
+    schema = json.loads(read_schema("drive-line"))
+    assert [row["properties"]["event"]["const"] for row in schema["oneOf"]] == [*KINDS, "error"]
 
 
 class Terminal:

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from phase_gate.config.files import load_shipped_workflow
-from phase_gate.drive.clients import Client
-from phase_gate.drive.roles import Roles, role_of
+from phase_gate.drive.clients import Client, Roles, role_of
 from tests.drive.conftest import FAKE, Track, Turn, answer
 from tests.drive.test_escalation import Terminal
 from tests.support import OURS

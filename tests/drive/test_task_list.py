@@ -1,4 +1,4 @@
-"""`phase-gate verify drive` with a team without a model: what it does, says and ends with."""
+"""`phase-gate drive` of verify tasks with a team without a model: what it does, says and ends with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_a_list_comes_to_its_end(team: Team) -> None:
     team.plan((1, 2), (3,), commit=True)
     ran = team.drive()
     assert ran.code == 0, ran.out + ran.err
-    assert ran.has("verify drive ends: done: all tasks are finished (3 of 3 tasks finished")
+    assert ran.has("drive ends: done: all tasks are finished (3 of 3 tasks finished")
     assert team.statuses() == {"1": "APPROVED", "2": "APPROVED", "3": "APPROVED"}
     log = team.git("log", "--format=%s").split("\n")
     assert log[:4] == ["Task 3: Write part3", "Task 2: Write part2", "Task 1: Write part1", "begin"]
@@ -29,7 +29,7 @@ def test_a_second_call_has_nothing_to_do(team: Team) -> None:
     team.plan((1,))
     team.rows(code=0)
     rows = team.rows(code=0)
-    assert [row["event"] for row in rows] == ["list-started", "list-ended"]
+    assert [row["event"] for row in rows] == ["drive-started", "drive-ended"]
     assert team.turns(1, "executor") == 1
 
 

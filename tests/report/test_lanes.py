@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from phase_gate.drive.model import DriveState, Iteration
-from phase_gate.drive.show import section_of
+from phase_gate.drive.model import DriveState, Iteration, section_of
 from phase_gate.gate.measured import Stretch, TimeLanes
 from phase_gate.report.html import render_html
 from phase_gate.report.html.lanes import render_lanes

@@ -7,17 +7,15 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NoReturn
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import draw, render_json, say, screen_width
-from phase_gate.drive.happenings import Happening, Progress
-from phase_gate.drive.session import Question
-from phase_gate.drive.view import Board, render_line, render_screen
+from phase_gate.drive.session import Happening, Question, Working
+from phase_gate.drive.view import Board, render_lines, render_screen
 from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.process.tree import ending_signals
-from phase_gate.gate.signals import Signal
 from phase_gate.storage.store import now
 
 #: Seconds between two drawings: users do not notice a shorter wait.
@@ -40,85 +38,52 @@ def with_error_lines(call: Call, run: Callable[[Call], Answer]) -> Answer:
         return Answer(text="", exit_code=error.exit_code, is_printed=True)
 
 
-class JsonLines:
-    """One JSON object a line."""
-
-    def tell(self, happening: Happening) -> None:
-        say(render_json(happening.document), flush=True)
-
-    def progress(self, progress: Progress) -> None:
-        """Only what happened is printed."""
+def tell_json(happening: Happening) -> None:
+    """Print one JSON object a line."""
+    say(render_json(happening.document), flush=True)
 
 
-class PlainLines:
-    """One line a happening: for a log."""
-
-    def tell(self, happening: Happening) -> None:
-        if line := render_line(happening):
-            say(line, flush=True)
-
-    def progress(self, progress: Progress) -> None:
-        """Only what happened is printed."""
+def tell_lines(happening: Happening) -> None:
+    """Print lines for a log."""
+    if lines := render_lines(happening):
+        say(lines, flush=True)
 
 
-class Screen:
-    """Lines that stay, and below them what goes on right now, drawn again several times a second."""
+class LiveView:
+    """Lines that stay, and below them what goes on right now, drawn several times a second; and who asks."""
 
     def __init__(self) -> None:
+        self._board = Board()
         self._rows = 0
         self._drawn_at = 0.0
 
-    @property
-    def is_due(self) -> bool:
-        return time.monotonic() - self._drawn_at >= _PAUSE
+    def tell(self, happening: Happening) -> None:
+        self._clear()
+        self._board = self._board.after(happening)
+        tell_lines(happening)
 
-    def show(self, rows: Sequence[str]) -> None:
-        self.clear()
+    def progress(self, working: Working) -> None:
+        if time.monotonic() - self._drawn_at < _PAUSE:
+            return
+        rows = render_screen(self._board, working, width=screen_width() - 1, rows=_screen_rows())
+        self._clear()
         draw("\n".join((f"{_BOLD}{rows[0]}{_PLAIN}", *rows[1:])) + "\n", sys.stdout)
         self._rows, self._drawn_at = len(rows), time.monotonic()
 
-    def clear(self) -> None:
+    def ask(self, question: Question) -> str:
+        """Ask a person: only what is typed here decides."""
+        self._clear()
+        return ask(question)
+
+    def _clear(self) -> None:
         if self._rows:
             draw(_UP.format(self._rows) + _CLEAR_BELOW, sys.stdout)
         self._rows = 0
 
 
-class LiveView(Screen):
-    """The live view of a drive; and who asks a person there."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._board = Board()
-
-    def tell(self, happening: Happening) -> None:
-        self.clear()
-        self._board = self._board.after(happening)
-        if line := render_line(happening):
-            say(line, flush=True)
-
-    def progress(self, progress: Progress) -> None:
-        if self.is_due:
-            self.show(render_screen(self._board, progress, width=screen_width() - 1, rows=screen_rows()))
-
-    def ask(self, question: Question) -> Signal | None:
-        """Ask for the signal of Gate 2: only what is typed here is one."""
-        self.clear()
-        say(f"{question.reason}.")
-        say("  Type why it is done; `no` and what is missing; or nothing, to end the drive here.")
-        typed = ask_line("done, because: ")
-        if not typed:
-            return None
-        word, _, rest = typed.partition(" ")
-        if word.rstrip(",.:").lower() == "no":
-            return Signal(answer="not-done", reason=rest or "a person says so")
-        return Signal(answer="done", reason=typed)
-
-    def guide(self, question: Question) -> str | None:
-        """Ask what has to be done differently where a pipeline is stuck."""
-        self.clear()
-        say(f"{question.reason}.")
-        say("  Type what has to be done differently; or nothing, to end the drive here.")
-        return ask_line("go on, and: ") or None
+def ask(question: Question) -> str:
+    say("\n".join((question.text, *question.ways)))
+    return _ask_line(question.prompt)
 
 
 # --- a line that a person types
@@ -134,7 +99,7 @@ def _interrupt(number: int, frame: object) -> NoReturn:
     raise _InterruptedError(number)
 
 
-def ask_line(question: str) -> str:
+def _ask_line(question: str) -> str:
     """Return what a person types, in one line with single spaces; empty where none answers, or a signal ends it.
 
     A drive only takes note of signals, so a question has to let them in, and hands them on.
@@ -177,7 +142,7 @@ def _wait_for_line() -> None:
         os.close(told)
 
 
-def screen_rows() -> int:
+def _screen_rows() -> int:
     try:
         lines = os.get_terminal_size(sys.stdout.fileno()).lines or _ROWS
     except (OSError, ValueError):

@@ -1,4 +1,7 @@
-"""`phase-gate drive`: take a task through its workflow with an agent, until it is done or a person is needed."""
+"""`phase-gate drive`: take a task through its workflow with agents, until it is done or a person is needed.
+
+What is driven is told by the task: the phases of a cycle or of a pipeline, or verify tasks.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ import sys
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plugin import require_plugin
-from phase_gate.drive.loop import DriveEnded, Order, drive_task, read_goal
+from phase_gate.cli._verify_steps import open_board
+from phase_gate.drive.clients import Client, Team, find_client, find_roles, make_team, with_mark
+from phase_gate.drive.loop import drive
 from phase_gate.drive.model import find_drive
-from phase_gate.drive.roles import find_roles
-from phase_gate.drive.session import Watchers
-from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.drive.phases import Order, PhaseSource, read_goal
+from phase_gate.drive.session import Session, Watchers
+from phase_gate.drive.task_list import TaskSource
+from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from phase_gate.task import Task
+from phase_gate.tasks.board import TaskBoard
 from phase_gate.values import replace
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.settings import DriveSettings
@@ -31,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--signal", choices=("ask", "agent"), help="who gives the signal of Gate 2; ask: a person")
     parser.add_argument("--resume", action="store_true", help="go on with a drive that was interrupted or killed")
     parser.add_argument(
+        "--executor", metavar="COMMAND", help="who works on verify tasks: a client's name, or a command"
+    )
+    parser.add_argument("--reviewer", metavar="COMMAND", help="who reviews them: another command than the executor's")
+    parser.add_argument("--commit", action="store_true", help="commit verify tasks that are approved")
+    parser.add_argument(
         "arguments",
         nargs="*",
         metavar="-- COMMAND",
@@ -45,11 +57,50 @@ def run(call: Call) -> Answer:
 
 
 def _run(call: Call) -> Answer:
+    source = _choose_source(call)
+    end = drive(source.session, source)
+    text = f"  next: {end.next_command}" if end.next_command else ""
+    return Answer(text=text, exit_code=end.decision.exit_code, is_printed=True)
+
+
+def _choose_source(call: Call) -> PhaseSource | TaskSource:
+    """Return what is driven: verify tasks where one is named, or where there are some and no cycle goes on."""
+    board = open_board(call)
+    if _drives_list(call, board):
+        settings = _with_options(call, board.project.configuration.drive)
+        session = Session(with_mark(board.project), settings, _choose_watchers(call))
+        return TaskSource(session, _find_team(call, settings), board.named())
     require_plugin()
     task = call.task()
     order = _read_order(call, task)
-    ended = drive_task(task.project, order, _choose_watchers(call))
-    return _answer(ended)
+    return PhaseSource(Session(task.project, order.settings, _choose_watchers(call), goal=order.goal), order)
+
+
+def _drives_list(call: Call, board: TaskBoard) -> bool:
+    if call.arguments.task or call.environment.get("PHASE_GATE_TASK"):
+        try:
+            return board.named() is not None
+        except TaskNameError:
+            return False
+    if call.arguments.executor or call.arguments.reviewer:
+        return True
+    if not board.overview.rows and not board.overview.untrusted:
+        return False
+    state = call.task().state
+    return state.phase is None or state.is_done
+
+
+def _find_team(call: Call, settings: DriveSettings) -> Team:
+    return make_team(_find(call, settings.executor, "executor"), _find(call, settings.reviewer, "reviewer"))
+
+
+def _find(call: Call, words: tuple[str, ...], role: str) -> Client:
+    if not words:
+        raise UsageError(
+            f"no {role} is named",
+            remedy=f'phase-gate drive --{role} "...", or write drive: {{{role}: ...}} in phase-gate.yaml',
+        )
+    return find_client(words, call.environment)
 
 
 def _read_order(call: Call, task: Task) -> Order:
@@ -85,6 +136,9 @@ def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
     return replace(
         settings,
         agent=tuple(given.arguments) or settings.agent,
+        executor=settings.executor if given.executor is None else (given.executor,),
+        reviewer=settings.reviewer if given.reviewer is None else (given.reviewer,),
+        commit=settings.commit or given.commit,
         budget=budget,
         time_limit=time_limit,
         signal=given.signal or settings.signal,
@@ -121,20 +175,13 @@ def _read_goal(call: Call, task: Task) -> str:
 
 
 def _choose_watchers(call: Call) -> Watchers:
-    from phase_gate.cli._drive_screen import JsonLines, LiveView, PlainLines
+    from phase_gate.cli._drive_screen import LiveView, ask, tell_json, tell_lines
 
     if call.arguments.json:
-        lines = JsonLines()
-        return Watchers(tell=lines.tell)
+        return Watchers(tell=tell_json)
     if sys.stdout is None or not sys.stdout.isatty():
-        plain = PlainLines()
-        return Watchers(tell=plain.tell)
+        return Watchers(tell=tell_lines)
+    if call.environment.get("TERM") == "dumb":  # it can't go up a line
+        return Watchers(tell=tell_lines, ask=ask if call.interactive else None)
     view = LiveView()
-    if not call.interactive:
-        return Watchers(tell=view.tell, progress=view.progress)
-    return Watchers(tell=view.tell, progress=view.progress, ask=view.ask, guide=view.guide)
-
-
-def _answer(ended: DriveEnded) -> Answer:
-    text = f"  next: {ended.next_command}" if ended.next_command else ""
-    return Answer(text=text, exit_code=ended.decision.exit_code, is_printed=True)
+    return Watchers(tell=view.tell, progress=view.progress, ask=view.ask if call.interactive else None)

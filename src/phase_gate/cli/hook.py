@@ -34,7 +34,7 @@ from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.memory import memory_file
 from phase_gate.storage.root import Climb, find_root, refuse_links
 from phase_gate.values import as_dict
-from phase_gate.workflow.names import ANSWER_VARIABLE, NONCE_VARIABLE, is_answer_name
+from phase_gate.workflow.names import ANSWER_VARIABLE, is_answer_name
 from phase_gate.workflow.settings import AgentSettings
 
 TYPE_CHECKING = False
@@ -126,7 +126,7 @@ def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
     try:
         project = _find_project(call, event)
         task = call.task(project)
-        if NONCE_VARIABLE in call.environment and task.store.is_driven():
+        if _own_answer(call, project).rpartition("/")[2].startswith("signal-") and task.store.is_driven():
             return ALLOW  # the drive that started the agent judges, and starts it again where something is missing
         answer = _judge_stop(task, stop)
         if answer.verdict == "block":
@@ -226,8 +226,7 @@ def _scene(call: Call, project: Project) -> WriteContext:
     state_folder = relative_id(project.state_folder, project.root)
     task = call.task(project)
     state = task.state
-    is_driven = NONCE_VARIABLE in call.environment and task.store.is_driven()
-    answer_file = relative_id(task.store.answer_file, project.root) if is_driven else _own_answer(call, project)
+    answer_file = _own_answer(call, project)
     if state.phase is None or state.is_done:
         return WriteContext(state_folder=state_folder, answer_file=answer_file)
     workflow = task.rules
@@ -251,7 +250,7 @@ def _scene(call: Call, project: Project) -> WriteContext:
 
 
 def _own_answer(call: Call, project: Project) -> str:
-    """Return the file that the drive of a list, or of a vote, has named to this agent; empty: none."""
+    """Return the file that a drive has named to this agent, from the root; empty: none."""
     path = Path(call.environment.get(ANSWER_VARIABLE, ""))
     in_drive = "drive" in (path.parent.name, path.parent.parent.name)
     if not in_drive or not is_answer_name(path.name):

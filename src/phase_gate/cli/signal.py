@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import say_aside, say_progress
@@ -10,7 +11,7 @@ from phase_gate.cli._verdict import answer_with
 from phase_gate.decisions.signalling import give_signal, leave_answer, leave_signal
 from phase_gate.gate.signals import Given, Signal
 from phase_gate.storage.signal_file import check_signal
-from phase_gate.workflow.names import NONCE_VARIABLE
+from phase_gate.workflow.names import ANSWER_VARIABLE, is_answer_name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +31,9 @@ def run(call: Call) -> Answer:
     project, signal = call.project(), _read(call)
     check_signal(signal, remaining_work=call.arguments.remaining_work)
     task = call.task(project)
-    nonce = call.environment.get(NONCE_VARIABLE)
-    if nonce and task.store.is_driven():
-        leave_answer(task, signal, nonce)
+    answer = Path(call.environment.get(ANSWER_VARIABLE, ""))
+    if is_answer_name(answer.name) and answer.name.startswith("signal-") and task.store.is_driven():
+        leave_answer(task, signal, answer)
         return Answer(
             text=f"{signal.answer} is left for phase-gate drive: it runs the tests when you stop, and then decides",
             document={"answer": signal.answer, "waits_for": "drive"},

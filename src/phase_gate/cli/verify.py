@@ -19,7 +19,6 @@ ACTIONS: dict[str, tuple[str, str]] = {
         "_verify_steps.next_task",
         "Take the next task of the list for one worker of many, and begin an attempt of it",
     ),
-    "drive": ("_verify_drive.drive", "Let agents execute and review the tasks, one after the other"),
     "executor": ("_verify_steps.executor", "Step 1: hand in the executor's report"),
     "run": ("_verify_steps.run", "Step 2: run the task's verify command"),
     "review": ("_verify_steps.review", "Step 3: give the reviewer's verdict"),
@@ -81,13 +80,6 @@ def _next(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", metavar="SPAN", help="wait so long for a task to be free, as in 10m")
 
 
-def _drive(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--executor", metavar="COMMAND", help="who works on the tasks: a client's name, or a command")
-    parser.add_argument("--reviewer", metavar="COMMAND", help="who reviews them: another command than the executor's")
-    parser.add_argument("--commit", action="store_true", help="commit what is approved")
-    parser.add_argument("--time", metavar="SPAN", help="budget: how long all of it may take, as in 4h")
-
-
 def _executor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="the report as YAML (phase-gate workflow schema executor-result); - for input"
@@ -142,7 +134,6 @@ def _force(parser: argparse.ArgumentParser) -> None:
 _OWN: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "start": _start,
     "next": _next,
-    "drive": _drive,
     "executor": _executor,
     "run": _run,
     "review": _review,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 from phase_gate.decisions.fresh_evidence import look_for, measure_now, remember_next
@@ -23,7 +24,6 @@ from phase_gate.storage.signal_file import (
     SignalFile,
     read_signal_file,
     remove_signal_file,
-    write_answer,
     write_signal_file,
 )
 from phase_gate.storage.store import now
@@ -165,7 +165,7 @@ def leave_signal(task: Task, signal: Signal) -> None:
     write_signal_file(store.signal_file, signal)
 
 
-def leave_answer(task: Task, signal: Signal, nonce: str) -> None:
+def leave_answer(task: Task, signal: Signal, file: Path) -> None:
     """Leave the answer of a driven agent for its drive, which runs the tests first."""
     at_work = [(part, value) for part, value in parts_of(task.state) if part.holds_signal(value)]
     if not at_work:
@@ -173,7 +173,7 @@ def leave_answer(task: Task, signal: Signal, nonce: str) -> None:
     for part, value in at_work:
         if why := part.refuses_answer(value, signal.answer):
             raise NotAllowedError(why, remedy="stop here: the drive asks a person")
-    write_answer(task.store.answer_file, signal, nonce)
+    write_signal_file(file, signal)
 
 
 def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:

@@ -1,17 +1,21 @@
-"""What a drive keeps of itself in the state of its task. Pure.
+"""What a drive keeps of itself in the state of its task, and what a report tells of it. Pure.
 
 Everything that `--resume` needs is here: settings, goal, iterations, seconds spent, and what was open when it died.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from phase_gate.codec import from_json
-from phase_gate.gate.parts import DRIVE
+from phase_gate.gate.measured import Section, Stretch, Table, TimeLanes
+from phase_gate.gate.parts import DRIVE, Part
 from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, field, replace
+from phase_gate.visible import count
+from phase_gate.workflow.names import show_duration
 from phase_gate.workflow.settings import DriveSettings
 
 #: Iterations that the state lists; the ledger has all of them.
@@ -26,8 +30,6 @@ class OpenIteration(Value):
     at: str
     #: What every process of the agent is known by.
     mark: str
-    #: SHA-256 of the word that an answer has to repeat.
-    nonce: str
     #: Seconds that its agent took; None while that is at work.
     agent_seconds: float | None = None
 
@@ -67,9 +69,8 @@ class DriveState(Value):
     number: int = 0
     counted: int = 0
     seconds: float = 0.0
-    #: Iterations in a row in which nothing changed, and in which the client was not free.
+    #: Iterations in a row in which nothing changed.
     idle: int = 0
-    waits: int = 0
     open: OpenIteration | None = None
     #: How it ended, a value of `chain.Outcome`; empty while it goes on, or if it was killed.
     outcome: str = ""
@@ -84,6 +85,13 @@ class DriveState(Value):
 def find_drive(state: State) -> DriveState | None:
     """Return the last drive of a task; None where it was never driven."""
     drive: DriveState | None = state.parts.get(DRIVE)
+    return drive
+
+
+def require_drive(state: State) -> DriveState:
+    """Return the drive that goes on."""
+    drive = find_drive(state)
+    assert drive is not None, "it was started"
     return drive
 
 
@@ -107,7 +115,6 @@ def change(value: DriveState | None, event: Event) -> DriveState | None:
             counted=value.counted - (not ended.counts),
             seconds=round(value.seconds + ended.seconds, 3),
             idle=data["idle"],
-            waits=value.waits + 1 if ended.how == "waits" else 0,
             iterations=(*value.iterations, ended)[-_LISTED:],
         )
     if event.kind == "drive-ended":
@@ -118,6 +125,86 @@ def change(value: DriveState | None, event: Event) -> DriveState | None:
 def _started(value: DriveState | None, data: Mapping[str, Any], at: str) -> DriveState:
     settings = from_json(DriveSettings, data["settings"])
     if data["resumed"] and value is not None:
-        return replace(value, settings=settings, goal=data["goal"], outcome="", reason="", idle=0, waits=0)
+        return replace(value, settings=settings, goal=data["goal"], outcome="", reason="", idle=0)
     past = () if value is None else value.iterations
     return DriveState(id=data["id"], at=at, settings=settings, goal=data["goal"], iterations=past)
+
+
+class DrivePart(Part):
+    kind = DriveState
+
+    def reduce(self, value: DriveState | None, event: Event) -> DriveState | None:
+        return change(value, event)
+
+    def holds_signal(self, value: DriveState) -> str:
+        if value.open is None or value.open.agent_seconds is not None:
+            return ""
+        return f"phase-gate drive is in iteration {value.open.number}, and its agent is at work"
+
+    def refuses_answer(self, value: DriveState, answer: str) -> str:
+        if answer == "done" and value.settings.signal == "ask":
+            return "a person gives the signal in this drive"
+        return ""
+
+    def sections(
+        self, value: DriveState | None, *, folder: Path, look: Callable[[str], State | None]
+    ) -> tuple[Section, ...]:
+        return () if value is None else (section_of(value),)
+
+
+PART = DrivePart()
+
+
+# --- for the report: the agent's time against that of the tests
+
+
+#: In the order of an iteration; the last is for a client that is busy, and for votes.
+_LANES = ("agent", "tests", "waits")
+
+
+def section_of(drive: DriveState) -> Section:
+    """Return what a report tells of the drives of a task."""
+    rows = drive.iterations
+    agent, suite = sum(row.agent_seconds for row in rows), sum(row.suite_seconds for row in rows)
+    spent = f"the agent took {show_duration(agent)}, the tests {show_duration(suite)}"
+    ended = f"{drive.outcome}: {drive.reason}" if drive.outcome else "not ended"
+    return Section(
+        title="Drive",
+        lines=(f"{count(len(rows), 'iteration')}; {spent}", f"the last drive: {ended}"),
+        times=TimeLanes(
+            title="The agent's time and the tests' time, iteration by iteration",
+            unit="iteration",
+            lanes=_LANES if any(row.waited_seconds for row in rows) else _LANES[:2],
+            stretches=tuple(map(_stretch, rows)),
+        ),
+        tables=(
+            Table(
+                title="Iterations of the drive",
+                columns=("iteration", "phase", "began", "agent", "agent's time", "tests' time", "waited", "decision"),
+                rows=tuple(map(_row, rows)),
+            ),
+        ),
+    )
+
+
+def _stretch(row: Iteration) -> Stretch:
+    agent, tests, waits = _LANES
+    return Stretch(
+        name=f"iteration {row.number}",
+        group=row.phase,
+        spans=((agent, row.agent_seconds), (tests, row.suite_seconds), (waits, row.waited_seconds)),
+    )
+
+
+def _row(row: Iteration) -> tuple[str, ...]:
+    how = row.how if row.code in (0, None) else f"failed with {row.code}"
+    return (
+        str(row.number),
+        row.phase,
+        row.at,
+        how,
+        show_duration(row.agent_seconds),
+        show_duration(row.suite_seconds),
+        show_duration(row.waited_seconds) if row.waited_seconds else "",
+        f"{row.outcome}: {row.reason}" if row.reason else row.outcome,
+    )

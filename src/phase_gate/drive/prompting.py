@@ -44,7 +44,6 @@ class Situation(Value):
     needs: tuple[str, ...] = ()
     signal: DriveSignal = "ask"
     answer_file: str = ""
-    nonce: str = ""
 
 
 def write_prompt(situation: Situation) -> str:
@@ -128,7 +127,6 @@ def _tell_gate_2(situation: Situation) -> Iterator[str]:
     yield '`phase-gate signal --reason "..."`, or write exactly this into'
     yield f"`{situation.answer_file}`:"
     yield ""
-    yield f"    nonce: {situation.nonce}"
     yield "    exit_signal: true"
     yield '    reason: "why it is done"'
     yield ""

@@ -1,4 +1,4 @@
-"""What a user sees of a drive: a line for each happening, and the rows of the live view. Pure.
+"""What a user sees of a drive: lines for each happening, and the rows of the live view. Pure.
 
 What an agent prints is made visible first: it can neither move the cursor nor pass for a row of ours.
 """
@@ -8,52 +8,79 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.drive.happenings import Happening, Progress
-from phase_gate.values import Value, replace
-from phase_gate.visible import count, show_line
+from phase_gate.drive.session import Happening, Working
+from phase_gate.values import Value, field, replace
+from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.names import show_duration
 
-_DOING = {"agent": "agent works", "tests": "tests run", "waits": "client is busy: waits"}
+_Data = Mapping[str, Any]
+
+_DOING = {"tests": "tests run", "verify": "verify command runs", "waits": "waits"}
+#: Statuses of a verify task that are worth a line; while it goes on, the next line says what follows.
+_SAID = frozenset({"APPROVED", "FAILED", "REJECTED", "BLOCKED"})
 
 
-def render_line(happening: Happening) -> str:
-    """Return a happening as one line for people; empty where there is nothing to say."""
+def render_lines(happening: Happening) -> str:
+    """Return a happening as lines for people; empty where there is nothing to say."""
     write = _LINES.get(happening.kind)
-    return "" if write is None else show_line(write(happening.data))
+    return "" if write is None else show_rows(filter(None, write(happening.data)))
 
 
-def _started(data: Mapping[str, Any]) -> str:
+def _started(data: _Data) -> tuple[str, ...]:
+    if "tasks" in data:
+        rows = (f"  {role:<9} {' '.join(words)}" for role, words in data["agents"].items())
+        return (f"drive begins: {count(len(data['tasks']), 'task')}", *rows)
     budget = f"at most {count(data['iterations'], 'iteration')}, {show_duration(data['seconds'])}"
     spent = f"; spent: {count(data['done'], 'iteration')}, {show_duration(data['spent'])}" if data["resumed"] else ""
     verb = "resumes" if data["resumed"] else "begins"
-    return f"drive {verb}: {' '.join(data['agent'])} ({budget}; signal: {data['signal']}{spent})"
+    return (f"drive {verb}: {' '.join(data['agents']['agent'])} ({budget}; signal: {data['signal']}{spent})",)
 
 
-def _agent(data: Mapping[str, Any]) -> str:
-    return f"  agent    {data['text']} after {show_duration(data['seconds'])} ({data['transcript']})"
+def _agent(data: _Data) -> tuple[str, ...]:
+    took = f"{data['text']} after {show_duration(data['seconds'])}"
+    if data["role"] in ("executor", "reviewer"):
+        went_well = data["how"] == "ended" and data["code"] == 0
+        return () if went_well else (f"{data['where']}: {took}: {data['transcript']}",)
+    return (f"  agent    {took} ({data['transcript']})",)
 
 
-def _tests(data: Mapping[str, Any]) -> str:
+def _tests(data: _Data) -> tuple[str, ...]:
     if data["how"] != "ended":
-        return f"  tests    {data['how']} after {show_duration(data['seconds'])} ({data['log']})"
-    return f"  tests    {data['reason']} ({show_duration(data['seconds'])})"
+        return (f"  tests    {data['how']} after {show_duration(data['seconds'])} ({data['log']})",)
+    return (f"  tests    {data['reason']} ({show_duration(data['seconds'])})",)
 
 
-def _ended(data: Mapping[str, Any]) -> str:
-    spent = f"{count(data['iterations'], 'iteration')}, {show_duration(data['seconds'])}"
-    return f"drive ends: {data['outcome']}: {data['reason']} ({spent})"
+def _step(data: _Data) -> tuple[str, ...]:
+    if data["status"] in _SAID:
+        return (f"{data['task']}: attempt {data['attempt']}: {data['status']}: {data['reason']}",)
+    return (f"{data['task']}: attempt {data['attempt']}: {data['reason']}",) if data["failed"] else ()
 
 
-_LINES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+def _ended(data: _Data) -> tuple[str, ...]:
+    took = show_duration(data["seconds"])
+    if "tasks" in data:
+        spent = f"{data['done']} of {count(len(data['tasks']), 'task')} finished, {took}"
+    else:
+        spent = f"{count(data['iterations'], 'iteration')}, {took}"
+    return (f"drive ends: {data['outcome']}: {data['reason']} ({spent})",)
+
+
+_LINES: Mapping[str, Callable[[_Data], tuple[str, ...]]] = {
     "drive-started": _started,
-    "iteration-started": lambda data: f"iteration {data['number']}: {data['phase']}",
+    "iteration-started": lambda data: (f"iteration {data['number']}: {data['phase']}",),
+    "step-started": lambda data: (f"{data['task']}: attempt {data['attempt']}: {data['step']}",),
     "agent-ended": _agent,
     "tests-ended": _tests,
-    "claim-weighed": lambda data: f"  claim    {data['outcome']}: {data['reason']}",
-    "answer": lambda data: f"  signal   {data['answer']}: {data['reason']}",
-    "waits": lambda data: f"  waits    {show_duration(data['seconds'])}: the client is busy",
-    "iteration-ended": lambda data: f"  verdict  {data['reason']}" if data["outcome"] == "go-on" else "",
-    "note": lambda data: f"  note     {data['text']}",
+    "claim-weighed": lambda data: (f"  claim    {data['outcome']}: {data['reason']}",),
+    "answer": lambda data: (f"  signal   {data['answer']}: {data['reason']}",),
+    "waits": lambda data: (f"  waits    {show_duration(data['seconds'])}: {data['reason']}",),
+    "iteration-ended": lambda data: (f"  verdict  {data['reason']}" if data["outcome"] == "go-on" else "",),
+    "step-ended": _step,
+    "task-ended": lambda data: (f"{data['task']}: waits for {data['reason']}" if data["outcome"] == "go-on" else "",),
+    "committed": lambda data: (f"{data['task']}: committed as {data['commit'][:10]}",),
+    "person-needed": lambda data: (f"{data['task']}: waits for a person: {data['reason']}" if "task" in data else "",),
+    "decided": lambda data: (f"{data['task']}: {data['way']} by {data['by']}: {data['reason']}",),
+    "note": lambda data: (f"  note     {data['text']}",),
     "drive-ended": _ended,
 }
 
@@ -61,55 +88,69 @@ _LINES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 class Board(Value):
     """What the live view shows beside what goes on right now."""
 
-    agent: str = ""
-    iterations: int = 0
+    #: The phase or the task that the rows speak of.
+    where: str = ""
+    #: What each role came to there, in the order of the first time.
+    roles: Mapping[str, str] = field(default_factory=dict)
+    #: Of the budget.
     seconds: float = 0.0
-    gate_1: str = "not measured yet"
-    reason: str = ""
-    #: Who gives the signal, and what was answered in this iteration.
-    giver: str = "a person"
-    gate_2: str = ""
+    iterations: int = 0
+    #: Of a list.
+    tasks: int = 0
+    done: int = 0
+    giver: str = ""
 
     def after(self, happening: Happening) -> Board:
         """Return the board after a happening."""
-        data = happening.data
-        if happening.kind == "drive-started":
+        kind, data = happening.kind, happening.data
+        if kind == "drive-started":
             return replace(
                 self,
-                agent=" ".join(data["agent"]),
-                iterations=data["iterations"],
                 seconds=data["seconds"],
-                giver="a person" if data["signal"] == "ask" else "the agent",
+                iterations=data.get("iterations", 0),
+                tasks=len(data.get("tasks", ())),
+                done=data["done"],
+                giver={"ask": "a person", "agent": "the agent"}.get(data.get("signal", ""), ""),
             )
-        if happening.kind == "iteration-started":
-            return replace(self, gate_2="")
-        if happening.kind == "answer":
-            return replace(self, gate_2=data["answer"])
-        if happening.kind == "tests-ended":
+        if kind in ("iteration-started", "step-started"):
+            where = data["phase"] if kind == "iteration-started" else data["task"]
+            board = self if where == self.where else replace(self, where=where, roles={})
+            return board.says("Gate 2", f"absent: {self.giver} gives the signal") if self.giver else board
+        if kind == "tests-ended":
             is_open = data["status"] in ("waiting", "open")
-            return replace(self, gate_1="open" if is_open else "closed", reason=data["reason"])
+            return self.says("Gate 1", f"{'open' if is_open else 'closed'}: {data['reason']}")
+        if kind == "answer":
+            return self.says("Gate 2", f"{data['answer']}: {data['reason']}")
+        if kind == "agent-ended":
+            return self.says(data["role"], f"{data['text']} after {show_duration(data['seconds'])}")
+        if kind == "step-ended":
+            return self.says("gate", f"{data['status']}: {data['reason']}")
+        if kind == "task-ended":
+            return replace(self, done=self.done + (data["outcome"] == "done"))
         return self
 
+    def says(self, role: str, text: str) -> Board:
+        return replace(self, roles={**self.roles, role: text})
 
-def render_screen(board: Board, progress: Progress, *, width: int, rows: int = 12) -> list[str]:
-    """Return the rows of the live view, each no wider than the screen."""
-    where = f"{progress.phase} · " if progress.phase else ""
-    head = f"phase gate drive · {where}iteration {progress.number} of {board.iterations}"
-    spent = f"{show_duration(progress.spent)} of {show_duration(board.seconds)}"
-    doing = f"{_DOING[progress.doing]}  {show_duration(progress.seconds)} of {show_duration(progress.limit)}"
-    keys = (
-        "ends after this iteration; Ctrl-C again: at once"
-        if progress.is_ending
-        else "Ctrl-C: ends after this iteration"
-    )
-    title = f"{head} · {spent}"
+
+def render_screen(board: Board, working: Working, *, width: int, rows: int = 12) -> list[str]:
+    """Return the rows of the live view, each no wider than the screen: a status line for each role."""
+    number = f"attempt {working.number}" if board.tasks else f"iteration {working.number} of {board.iterations}"
+    parts = [f"{board.done} of {count(board.tasks, 'task')} finished"] if board.tasks else []
+    parts += [working.where, number, f"{show_duration(working.spent)} of {show_duration(board.seconds)}"]
+    doing = _DOING.get(working.role, f"{working.role} works")
+    limit = f" of {show_duration(working.limit)}" if working.limit else ""
+    roles = [f"{role:<8} {text}" for role, text in board.roles.items() if role != working.role]
+    end = "ends when this is done; Ctrl-C again: at once" if working.is_ending else "Ctrl-C: ends when this is done"
+    room = max(0, rows - 3)
+    roles = roles[max(0, len(roles) - room) :]
+    lines = [f"  | {line}" for line in working.lines]
     shown = [
-        title,
-        f"Gate 1  {board.gate_1}" + (f": {board.reason}" if board.reason else ""),
-        f"Gate 2  {board.gate_2 or f'absent: {board.giver} gives the signal'}",
-        f"{doing}  ({board.agent})" if progress.doing == "agent" else doing,
-        *(f"  | {line}" for line in progress.lines[max(0, len(progress.lines) - rows + 5) :]),
-        keys,
+        " · ".join(("phase gate drive", *parts)),
+        *roles,
+        f"{doing}  {show_duration(working.seconds)}{limit}",
+        *lines[max(0, len(lines) - room + len(roles)) :],
+        end,
     ]
     return [cut_row(show_line(row), width) for row in shown]
 

@@ -68,7 +68,7 @@ PARTS: Mapping[str, Row] = {
         ),
     ),
     DRIVE: Row(
-        module="phase_gate.drive.part",
+        module="phase_gate.drive.model",
         kinds=frozenset({"drive-started", "iteration-started", "agent-ended", "iteration-ended", "drive-ended"}),
     ),
 }

@@ -51,11 +51,6 @@ class TaskPlaces:
         return self.folder / "drive"
 
     @property
-    def answer_file(self) -> Path:
-        """Where a driven agent answers."""
-        return self.drive_folder / "answer.yaml"
-
-    @property
     def here_file(self) -> Path:
         """Tells that runs of a task in a shared store were made in this folder, not only taken over from it."""
         return self.folder / "runs" / "here"

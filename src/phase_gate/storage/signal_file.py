@@ -153,28 +153,3 @@ def _rows_of(signal: Signal) -> list[str]:
 
 def remove_signal_file(path: Path) -> None:
     remove_file(path)
-
-
-# --- the answer of a driven agent: a signal with the one-time word that its prompt names
-
-
-def write_answer(path: Path, signal: Signal, nonce: str) -> None:
-    """Write an agent's answer, for the drive that started it. Raises for one that could not be read back."""
-    content = "\n".join((f"nonce: {nonce}", *_rows_of(signal))) + "\n"
-    parse_answer(content, name=path.name)
-    write_atomically(REAL, path, content.encode())
-
-
-def read_answer(path: Path) -> tuple[Signal, str] | None:
-    """Return an agent's answer and the word in it; None if it gave none. Raises PhaseGateError for a malformed one."""
-    raw = read_bytes(path, limit=MAX_SIZE + 1)
-    return None if raw is None else parse_answer(raw, name=path.name)
-
-
-def parse_answer(text: str | bytes, *, name: str = "answer.yaml") -> tuple[Signal, str]:
-    from phase_gate.config.fields import Fields
-    from phase_gate.config.yaml import read_document
-
-    fields = Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=SignalError)
-    nonce = fields.text("nonce")
-    return _read_signal(fields), nonce

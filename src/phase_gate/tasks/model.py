@@ -218,6 +218,8 @@ class Turn(Value):
     seconds: float
     #: ended, timed-out, interrupted or not-started.
     how: str = "ended"
+    #: What its program ended with; None if it did not end by itself.
+    code: int | None = 0
 
 
 class Skip(Value):
@@ -316,7 +318,13 @@ class Verification(Value):
             said += [] if confidence == "HIGH" else [f"confidence is {confidence}"]
             said += [f"concern: {concern}" for concern in self.review.verdict.get("concerns", ())]
             said += self.review.flags
-        return (*said, *(() if self.check is None else self.check.flags))
+        return (*said, *self._failed_agents, *(() if self.check is None else self.check.flags))
+
+    @property
+    def _failed_agents(self) -> list[str]:
+        """The agents of this attempt that ended with an error, whatever they handed in."""
+        last = {turn.role: turn for turn in self.turns if turn.attempt == self.attempt and turn.role != "verify"}
+        return [f"the {role} ended with {turn.code}" for role, turn in last.items() if turn.code not in (0, None)]
 
     @property
     def is_weak(self) -> bool:

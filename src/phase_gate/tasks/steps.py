@@ -302,7 +302,7 @@ def _unnumbered(line: str) -> str:
 
 
 @again_if_moved
-def record_turn(session: TaskSession, *, role: str, seconds: float, how: str) -> None:
+def record_turn(session: TaskSession, *, role: str, seconds: float, how: str, code: int | None = 0) -> None:
     """Record the end of an agent's turn in the attempt that goes on."""
     with session.store.transaction() as change:
-        change.record(Event(kind="agent-worked", data={"role": role, "seconds": seconds, "how": how}))
+        change.record(Event(kind="agent-worked", data={"role": role, "seconds": seconds, "how": how, "code": code}))

@@ -9,9 +9,7 @@ DONE = "DONE"
 #: The pseudo phase of a pipeline that has spent its recoveries: only a person leads out of it.
 STUCK = "STUCK"
 
-#: Of the environment: the word with which the agent of a drive answers.
-NONCE_VARIABLE = "PHASE_GATE_NONCE"
-#: The file that an executor, a reviewer or a voter answers in: its name is made for one step.
+#: Of the environment: the file that the agent of a drive answers in. Its name is made for one turn.
 ANSWER_VARIABLE = "PHASE_GATE_ANSWER"
 
 #: How our own reports in Markdown begin: one that lies in a project is none of its documents.
@@ -19,11 +17,11 @@ REPORT_TITLE = "## Phase gate: "
 
 
 def is_answer_name(name: str) -> bool:
-    """Tell whether a file has a name that is made for one step: `executor-`, and 16 digits of a random number."""
+    """Tell whether a file has a name that is made for one turn: `executor-`, and 16 digits of a random number."""
     role, _, rest = name.partition("-")
     number, dot, ending = rest.partition(".")
     is_number = len(number) == 16 and not set(number) - set("0123456789abcdef")
-    return role in ("executor", "reviewer", "vote") and is_number and dot + ending == ".yaml"
+    return role in ("signal", "executor", "reviewer", "vote") and is_number and dot + ending == ".yaml"
 
 
 def of_task(command: str, task: str) -> str:
