@@ -125,7 +125,7 @@ def options() -> str:
 
 
 #: Every command has these; what lists arguments says so once.
-COMMON = {"--help", "--json", "--task", "--dir"}
+COMMON = {"--help", "--json", "--task", "--dir", "-q", "-v"}
 
 
 def commands() -> str:

@@ -24,8 +24,8 @@ def test_it_tells_the_story_wherever_it_is_called(sample: Sample) -> None:
         "demo", PHASE_GATE_TASK="../x", PHASE_GATE_DIR="nowhere", PYTEST_ADDOPTS="--nonsense", COLUMNS="100"
     )
     assert ran.code == 0, ran.out + ran.err
-    assert ran.has("1. RED. ", "$ pytest --phase=red", "phase gate: RED · iteration 1 · 3 tests")
-    assert ran.has("The gate refuses", "signal came too early", "Exit signal set but Gate 1 not satisfied")
+    assert ran.has("1. RED. ", "$ pytest --phase=red", "phase gate: RED · run 1 · 3 tests")
+    assert ran.has("The gate refuses", "Gate 2  early    ", "Exit signal set but Gate 1 not satisfied")
     assert ran.has("the same code, run again, fails", "[two-outcomes]")
     assert ran.has("REFACTOR. Tidy up", "both gates are open: REFACTOR has exited", "That is the whole idea.")
     assert "\x1b[" not in ran.out, "no colours where nobody looks"

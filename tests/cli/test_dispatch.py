@@ -355,7 +355,7 @@ def test_piped_into_head(begin: Begin) -> None:
 
 def test_a_terminal_that_can_not_show_it_costs_no_answer(begin: Begin) -> None:
     desk = begin("green")
-    ran = desk.sample.gate("signal", "--reason", "done \U0001f389", PYTHONIOENCODING="ascii")
+    ran = desk.sample.gate("signal", "--reason", "done \U0001f389", "-v", PYTHONIOENCODING="ascii")
     assert (ran.code, ran.err) == (0, "")
     assert "\\U0001f389" in ran.out
 

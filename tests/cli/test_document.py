@@ -20,15 +20,17 @@ def take_away(desk: Desk, *names: str) -> None:
 
 def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
     desk = begin("document")
-    first = desk.gate("advance")
+    first = desk.gate("advance", "-v")
     assert first.code == 10
-    assert first.has("0 of 3 documents written or changed in this cycle", "Next     phase-gate advance")
+    assert first.has("0 of 3 documents written or changed in this cycle", "next    phase-gate advance")
     desk.sample.write({"docs/usage.md": USAGE, "docs/more.md": f"{USAGE}\nMore.\n", "docs/todo.md": "# To do\n\nTBD\n"})
-    assert desk.gate("advance").has("2 of 3 documents written or changed in this cycle; not counted:", "docs/todo.md:1")
+    assert desk.gate("advance", "-v").has(
+        "2 of 3 documents written or changed in this cycle; not counted:", "docs/todo.md:1"
+    )
     desk.sample.write({"docs/todo.md": f"{USAGE}\nAll is done.\n"})
     assert desk.json("advance")["reason"] == "there is no diagram in the documents"
     desk.sample.write({"docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
-    broken = desk.gate("advance")
+    broken = desk.gate("advance", "-v")
     assert broken.has("1 of 1 diagram is broken: docs/architecture.md:7", "macro: Human [diagram-broken]")
     desk.sample.write({"docs/architecture.md": CONTEXT.replace("C4Context", "flowchart TD\n A-->B\n```\n\n```text")})
     no_record = "there is no architecture decision record, like docs/adr/0001-title.md"
@@ -38,9 +40,9 @@ def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
     desk.sample.write({"docs/adr/0001-cents.md": DECISION})
     assert desk.json("advance")["reason"] == "there is no C4 diagram, like one that begins with C4Context"
     desk.sample.write({"docs/architecture.md": CONTEXT})
-    held = desk.gate("advance")
-    assert (held.code, held.has(WAITS, "Note     documents that count: docs/adr/0001-cents.md,")) == (10, True)
-    done = desk.gate("signal", "--reason", "written and read")
+    held = desk.gate("advance", "-v")
+    assert (held.code, held.has(WAITS, "note    documents that count: docs/adr/0001-cents.md,")) == (10, True)
+    done = desk.gate("signal", "--reason", "written and read", "-v")
     assert done.code == 0
     assert done.has("both gates are open: DOCUMENT has exited, the cycle is done")
     assert desk.json("status")["phase"] == "DONE"
@@ -59,9 +61,9 @@ def test_a_lowered_parameter_that_a_run_brought_in_closes_the_gate(begin: Begin,
     desk.sample.write({"docs/usage.md": USAGE, "docs/architecture.md": CONTEXT, "docs/adr/0001-cents.md": DECISION})
     desk.sample.remove("docs/usage.md")
     desk.sample.write({"phase-gate.yaml": "parameters: {required_docs_count: 2}\n"})
-    desk.sample.pytest("--phase=document", *narrow)
-    desk.gate("signal", "--next", "--reason", "two are enough")
-    ran = desk.gate("advance")
+    desk.sample.pytest("--phase=document", *narrow, "-v")
+    desk.gate("signal", "--next", "--reason", "two are enough", "-v")
+    ran = desk.gate("advance", "-v")
     assert ran.code == 10
     assert ran.has("rules-unchanged", "required_docs_count")
     assert desk.json("status")["phase"] == "DOCUMENT"
@@ -79,47 +81,47 @@ def test_by_pytest(begin: Begin) -> None:
 def test_after_a_run_a_signal_looks_at_the_documents_again(begin: Begin) -> None:
     desk = begin("document")
     desk.sample.write(GOOD)
-    assert desk.sample.pytest("--phase=document").code == 0
+    assert desk.sample.pytest("--phase=document", "-v").code == 0
     take_away(desk, "docs/usage.md")
-    early = desk.gate("signal", "--reason", "it was there a minute ago")
+    early = desk.gate("signal", "--reason", "it was there a minute ago", "-v")
     assert early.code == 10
     assert early.has("2 of 3 documents")
     desk.sample.write({"docs/usage.md": USAGE})
-    done = desk.gate("signal", "--reason", "and now it is again")
+    done = desk.gate("signal", "--reason", "and now it is again", "-v")
     assert (done.code, done.out.count("documents that count")) == (0, 1)
 
 
 def test_a_later_look_takes_back_what_was_said_of_documents_that_are_gone(begin: Begin) -> None:
     desk = begin("document")
     desk.sample.write(GOOD)
-    assert desk.sample.pytest("--phase=document").has("documents that count")
+    assert desk.sample.pytest("--phase=document", "-v").has("documents that count")
     take_away(desk, *GOOD)
-    assert "documents that count" not in desk.gate("signal", "--reason", "they were there a minute ago").out
+    assert "documents that count" not in desk.gate("signal", "--reason", "they were there a minute ago", "-v").out
 
 
 def test_a_run_that_was_closed_does_not_keep_a_signal_from_what_was_written_since(begin: Begin) -> None:
     desk = begin("document")
     desk.sample.write({**GOOD, "docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
-    assert desk.sample.pytest("--phase=document").has("[diagram-broken]")
+    assert desk.sample.pytest("--phase=document", "-v").has("[diagram-broken]")
     desk.sample.write(GOOD)
-    done = desk.gate("signal", "--reason", "mended")
+    done = desk.gate("signal", "--reason", "mended", "-v")
     assert done.code == 0
     assert "[diagram-broken]" not in done.out
 
 
 def test_a_look_that_came_after_a_run_is_what_a_signal_speaks_of(begin: Begin) -> None:
     desk = begin("document")
-    assert desk.sample.pytest("--phase=document").code == 10
+    assert desk.sample.pytest("--phase=document", "-v").code == 10
     desk.sample.write(GOOD)
-    assert desk.gate("advance").has(WAITS)
-    assert desk.gate("signal", "--reason", "written").code == 0
+    assert desk.gate("advance", "-v").has(WAITS)
+    assert desk.gate("signal", "--reason", "written", "-v").code == 0
 
 
 def test_code_that_nobody_has_tested_keeps_it_closed(begin: Begin) -> None:
     desk = begin("document")
     desk.sample.write(GOOD)
     desk.edit_source()
-    ran = desk.gate("advance")
+    ran = desk.gate("advance", "-v")
     assert (ran.code, ran.has("- guard   code-as-tested")) == (10, True)
 
 
@@ -128,13 +130,13 @@ def test_what_can_not_be_measured_is_said_with_what_to_install(begin: Begin, mon
     desk.sample.write(GOOD)
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "markdown_it", None)
-        ran = desk.gate("advance")
+        ran = desk.gate("advance", "-v")
     assert ran.code == 10
-    assert ran.has("? has_adr == true", "not measured", "pytest-phase-gate[documents]", "Next     phase-gate advance")
+    assert ran.has("? has_adr == true", "not measured", "pytest-phase-gate[documents]", "next    phase-gate advance")
     assert "declare has_adr" not in ran.out
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "merman", None)
-        ran = desk.gate("advance")
+        ran = desk.gate("advance", "-v")
     assert ran.code == 10
     assert ran.has("? diagrams_valid == diagrams_total", "pytest-phase-gate[mermaid]")
 

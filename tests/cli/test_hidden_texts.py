@@ -154,7 +154,7 @@ def test_a_signal_in_two_lines_is_one_sentence(begin: Begin) -> None:
 
 def test_a_runs_own_signal_hides_nothing(sample: Sample) -> None:
     sample.write(test_ok="def test_ok():\n    assert 1 + 1 == 2\n")
-    refused = sample.pytest("--phase=green", "--exit-signal=ok\x1b[2J")
+    refused = sample.pytest("--phase=green", "--exit-signal=ok\x1b[2J", "-v")
     assert refused.code == 4
     assert refused.has("--exit-signal can't be used: the character U+001B in it can't be seen [bad-usage]")
-    assert sample.pytest("--phase=green", "--exit-signal=one\ntwo").has("one two")
+    assert sample.pytest("--phase=green", "--exit-signal=one\ntwo", "-v").has("one two")

@@ -27,7 +27,7 @@ def kinds(desk: Desk) -> list[str]:
 )
 def test_both_gates_hold_and_the_phase_exits(begin: Begin, story: str, phase: str, following: str) -> None:
     desk = begin(story)
-    ran = desk.gate("signal", "--reason", "all is well", "--by", "ann")
+    ran = desk.gate("signal", "--reason", "all is well", "--by", "ann", "-v")
     assert ran.code == 0
     assert ran.has("Gate 2  Explicit exit signal", "given", "all is well (ann)", "both gates are open", following)
     status = desk.json("status")
@@ -46,7 +46,7 @@ def test_the_last_iteration_is_evaluated_anew_not_a_new_one(begin: Begin) -> Non
 def test_too_early_it_is_spent_and_counted(begin: Begin) -> None:
     desk = begin("green-once")
     for number in (1, 2):
-        ran = desk.gate("signal", "--reason", "done")
+        ran = desk.gate("signal", "--reason", "done", "-v")
         assert ran.code == 10
         assert ran.has("signal came too early", "Exit signal set but Gate 1 not satisfied")
         assert desk.store().look().state.signals_premature == number
@@ -64,7 +64,7 @@ def test_too_early_it_is_spent_and_counted(begin: Begin) -> None:
 )
 def test_any_other_answer_keeps_the_gate_closed(begin: Begin, option: str, said: str) -> None:
     desk = begin("green")
-    ran = desk.gate("signal", option, "--reason", "not yet")
+    ran = desk.gate("signal", option, "--reason", "not yet", "-v")
     assert ran.code == 10
     assert said in " ".join(ran.out.split())
     assert desk.json("status")["exited"] is False
@@ -264,7 +264,7 @@ def test_the_next_run_takes_it(begin: Begin) -> None:
         "answer": "done",
         "waits_for": "next",
     }
-    ran = desk.sample.pytest("--phase=green", "--phase-exit=dual")
+    ran = desk.sample.pytest("--phase=green", "--phase-exit=dual", "-v")
     assert ran.code == 0
     assert ran.has("done \U0001f389 (ann)")
     assert not (desk.folder / "exit-signal.yaml").exists()
@@ -296,11 +296,11 @@ def test_what_nobody_could_read_back_is_refused_at_once(begin: Begin, reason: st
 def test_a_veto_in_the_file_is_stronger_than_a_word(begin: Begin) -> None:
     desk = begin("green")
     desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: false\nreason: wait for ann\n"})
-    ran = desk.gate("signal", "--reason", "done")
+    ran = desk.gate("signal", "--reason", "done", "-v")
     assert ran.code == 10
     assert ran.has("the signal says not done (wait for ann)")
     assert not (desk.folder / "exit-signal.yaml").exists(), "it was read: it is in the ledger now"
-    assert desk.gate("signal", "--reason", "ann says yes").code == 0
+    assert desk.gate("signal", "--reason", "ann says yes", "-v").code == 0
 
 
 def test_a_malformed_file_closes_the_gate_and_waits_for_its_author(begin: Begin) -> None:

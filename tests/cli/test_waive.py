@@ -89,8 +89,8 @@ def test_every_later_verdict_and_report_shows_it(altered: Desk) -> None:
     at_terminal(altered, *GIVEN)
     said = "tests-unchanged (1 finding) by ann, until the cycle ends: four minus two"
     for quiet in ((), ("-q",)):
-        ran = altered.sample.pytest("--phase=green", "--phase-report=verdict.md", *quiet)
-        assert f"Waived {said}" in " ".join(ran.out.split())
+        ran = altered.sample.pytest("--phase=green", "--phase-report=verdict.md", *quiet, "-v")
+        assert f"waived {said}" in " ".join(ran.out.split())
     assert ran.code == 0
     page = (altered.root / "verdict.md").read_text(encoding="utf-8")
     assert f"Waived:\n\n- {said}\n" in page
@@ -106,9 +106,9 @@ def test_every_later_verdict_and_report_shows_it(altered: Desk) -> None:
 
 def test_the_next_phase_shows_it_too(altered: Desk) -> None:
     at_terminal(altered, *GIVEN)
-    altered.gate("signal", "--reason", "both pass")
-    ran = altered.sample.pytest("--phase=refactor")
-    assert ran.has("tests-unchanged (waived)", "Waived   tests-unchanged (1 finding) by ann")
+    altered.gate("signal", "--reason", "both pass", "-v")
+    ran = altered.sample.pytest("--phase=refactor", "-v")
+    assert ran.has("tests-unchanged (waived)", "waived  tests-unchanged (1 finding) by ann")
 
 
 # --- what it covers, and how long

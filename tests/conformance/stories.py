@@ -47,7 +47,7 @@ def leave_red(sample: Sample, total: int) -> Sample:
 
 def judge(sample: Sample, *arguments: str, plugins: tuple[str, ...] = ()) -> tuple[Ran, Any]:
     """Run pytest in this process; return how it ended and the verdict that it wrote."""
-    ran = sample.pytest(*arguments, f"--phase-report={REPORT}", plugins=plugins)
+    ran = sample.pytest("-v", *arguments, f"--phase-report={REPORT}", plugins=plugins)
     return ran, sample.report(REPORT)
 
 

@@ -307,7 +307,7 @@ def test_a_run_that_overlaps_another_does_not_extend_the_streak(sample: Sample) 
     leave_red(sample, 1)
     sample.write(steps="import os, time\n\n\ndef step_1():\n    WAIT\n    return 1\n".replace("WAIT", WAIT))
     slow = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *OURS, "--phase=green"],
+        [sys.executable, "-m", "pytest", *OURS, "--phase=green", "-v"],
         cwd=sample.root,
         env={**os.environ, "SLOW": "1"},
         stdout=subprocess.PIPE,
@@ -317,7 +317,7 @@ def test_a_run_that_overlaps_another_does_not_extend_the_streak(sample: Sample) 
         while not (sample.root / "slow.txt").exists():
             assert slow.poll() is None, slow.communicate()
             time.sleep(0.02)
-        fast = sample.pytest_process("--phase=green")
+        fast = sample.pytest_process("--phase=green", "-v")
     finally:
         (sample.root / "go.txt").touch()
         out = slow.communicate(timeout=120)[0]
@@ -437,10 +437,10 @@ def test_workers_give_the_same_numbers(sample: Sample, phase: str, distribution:
 @pytest.mark.criterion("DC-04")
 def test_a_streak_goes_on_with_workers_and_without(sample: Sample) -> None:
     leave_red(sample, 2).write(steps=steps(2))
-    first = sample.pytest_process("--phase=green", "-n", "2", plugins=("xdist",))
+    first = sample.pytest_process("--phase=green", "-n", "2", "-v", plugins=("xdist",))
     assert first.code == 10
     assert first.has("1 >= 2", "needs one more green run with no file changes")
-    second = sample.pytest("--phase=green")
+    second = sample.pytest("--phase=green", "-v")
     assert second.code == 0
     assert second.has("2 >= 2", WAITS)
 
@@ -516,7 +516,7 @@ def test_the_exit_code_of_a_run_means_the_gate(
     sample.environment.setenv("CI", "true")
     leave_red(sample, 2)
     story(sample)
-    ran = sample.pytest_process(*arguments)
+    ran = sample.pytest_process(*arguments, "-v")
     assert ran.code == code
     assert ran.has(said)
 
@@ -562,28 +562,28 @@ def test_a_session_from_an_empty_folder_without_configuration(sample: Sample) ->
     assert sample.gate("status").has("no run is recorded yet", "pytest --phase=red")
 
     sample.write(test_steps=step_tests(2))
-    red = sample.pytest_process("--phase=red")
+    red = sample.pytest_process("--phase=red", "-v")
     assert red.code == 0
-    assert red.has("Gate 1  Tests generated and failing", "open", 'Next     phase-gate signal --reason "..."')
-    signal = sample.gate("signal", "--reason", "two steps, two failing tests")
+    assert red.has("Gate 1  Tests generated and failing", "open", 'next    phase-gate signal --reason "..."')
+    signal = sample.gate("signal", "--reason", "two steps, two failing tests", "-v")
     assert signal.code == 0
-    assert signal.has("both gates are open: RED has exited", "Next     pytest --phase=green")
+    assert signal.has("both gates are open: RED has exited", "next    pytest --phase=green")
 
     sample.write(steps=steps(2))
-    first = sample.pytest_process("--phase=green")
+    first = sample.pytest_process("--phase=green", "-v")
     assert first.code == 10
-    assert first.has("Verdict  go on: needs one more green run with no file changes", "1 >= 2")
-    second = sample.pytest_process("--phase=green")
+    assert first.has("verdict go on: needs one more green run with no file changes", "1 >= 2")
+    second = sample.pytest_process("--phase=green", "-v")
     assert second.code == 0
     assert second.has(WAITS, "2 >= 2")
-    assert sample.gate("signal", "--reason", "both pass").has("both gates are open: GREEN has exited")
+    assert sample.gate("signal", "--reason", "both pass", "-v").has("both gates are open: GREEN has exited")
 
     sample.write(steps=f'"""Tidy steps."""\n\n{steps(2)}')
-    refactor = sample.pytest_process("--phase=refactor")
+    refactor = sample.pytest_process("--phase=refactor", "-v")
     assert refactor.code == 10
-    assert refactor.has('Next     phase-gate declare refactoring_complete=true --reason "..."')
+    assert refactor.has('next    phase-gate declare refactoring_complete=true --reason "..."')
     assert sample.gate("declare", "refactoring_complete=true", "--reason", "read it again").code == 0
-    done = sample.gate("signal", "--reason", "tidy")
+    done = sample.gate("signal", "--reason", "tidy", "-v")
     assert done.code == 0
     assert done.has("both gates are open: REFACTOR has exited", "or pytest --phase=red for the next cycle")
 
@@ -687,7 +687,7 @@ def test_hooks_of_a_conftest_measure_and_guard(sample: Sample) -> None:
     assert ran.has("guard   well-covered: only 79.5 percent are covered")
     assert (verdict["metrics"]["coverage_percent"], verdict["metrics"]["measured_in"]) == (79.5, "RED")
     # A signal that comes later is judged by the same rules, though the command loads no conftest.
-    signal = command(sample, "signal", "--reason", "both fail")
+    signal = command(sample, "signal", "--reason", "both fail", "-v")
     assert signal.code == 10
     assert signal.has("well-covered: only 79.5 percent are covered")
 

@@ -60,7 +60,7 @@ def test_only_both_gates_together_let_a_phase_end(
 ) -> None:
     leave_red(sample, 2).write(steps=steps(2))
     for _ in range(runs - 1):
-        sample.pytest("--phase=green")
+        sample.pytest("--phase=green", "-v")
     ran, verdict = judge(
         sample, "--phase=green", "--phase-exit=dual", *(["--exit-signal=both steps"] if signal else [])
     )
@@ -69,7 +69,7 @@ def test_only_both_gates_together_let_a_phase_end(
     assert verdict["gate_2"]["satisfied"] is signal
     assert verdict["can_exit"] is (runs == 2 and signal)
     assert sentence(verdict) == reason
-    assert ran.has(f"Verdict  {reason}"[:70])
+    assert ran.has(f"verdict {reason}"[:70])
     assert command(sample, "check").code == code
     assert status(sample)["exited"] is (code == 0)
 
@@ -354,13 +354,13 @@ def test_green_is_closed_by_a_test_that_no_longer_runs(sample: Sample) -> None:
 @pytest.mark.criterion("DG-03")
 def test_green_runs_count_on_one_tree_only(sample: Sample) -> None:
     leave_red(sample, 2).write(steps=steps(2))
-    sample.pytest("--phase=green")
+    sample.pytest("--phase=green", "-v")
     sample.write(steps=steps(3))
     ran, verdict = judge(sample, "--phase=green")
     assert ran.code == 10
     assert verdict["metrics"]["consecutive_green_runs"] == 1
     assert ran.has("1 >= 2", ONE_MORE)
-    assert sample.pytest("--phase=green").code == 0
+    assert sample.pytest("--phase=green", "-v").code == 0
 
 
 # --- DG-04 -------------------------------------------------------------------------------------------------------
@@ -504,10 +504,10 @@ def test_documents_diagrams_and_decisions_are_wanted(sample: Sample, files: dict
 @pytest.mark.criterion("DG-05")
 def test_the_phase_needs_no_run_of_the_tests(sample: Sample) -> None:
     _begin_document(sample)
-    assert command(sample, "advance").code == 10
+    assert command(sample, "advance", "-v").code == 10
     sample.write(_WRITTEN)
-    assert command(sample, "advance").has(WAITS)
-    assert command(sample, "signal", "--reason", "written").code == 0
+    assert command(sample, "advance", "-v").has(WAITS)
+    assert command(sample, "signal", "--reason", "written", "-v").code == 0
     assert status(sample)["phase"] == "DONE"
 
 
@@ -515,10 +515,10 @@ def test_the_phase_needs_no_run_of_the_tests(sample: Sample) -> None:
 def test_the_number_of_documents_can_be_changed(sample: Sample) -> None:
     sample.write({"phase-gate.yaml": "parameters: {required_docs_count: 4}\n"})
     _begin_document(sample).write(_WRITTEN)
-    ran = command(sample, "advance")
+    ran = command(sample, "advance", "-v")
     assert (ran.code, ran.has("3 >= 4", "3 of 4 documents written or changed in this cycle")) == (10, True)
     sample.write({"docs/flow.md": _FLOW})
-    assert command(sample, "advance").has("4 >= 4", WAITS)
+    assert command(sample, "advance", "-v").has("4 >= 4", WAITS)
 
 
 # --- DG-06 -------------------------------------------------------------------------------------------------------
@@ -843,11 +843,11 @@ def test_nobody_can_declare_the_signal(sample: Sample) -> None:
 @pytest.mark.criterion("DG-09")
 def test_the_streak_goes_on_in_another_process(sample: Sample) -> None:
     leave_red(sample, 2).write(steps=steps(2))
-    first = sample.pytest_process("--phase=green", "--exit-signal=green", "--phase-exit=dual")
+    first = sample.pytest_process("--phase=green", "--exit-signal=green", "--phase-exit=dual", "-v")
     assert first.code == 10
     assert first.has("1 >= 2", PREMATURE, f"signal came too early: {ONE_MORE}"[:60])
     assert status(sample)["streak"] == 1
-    second = sample.pytest_process("--phase=green", "--exit-signal=green", "--phase-exit=dual")
+    second = sample.pytest_process("--phase=green", "--exit-signal=green", "--phase-exit=dual", "-v")
     assert second.code == 0
     assert second.has("2 >= 2", "both gates are open: GREEN has exited")
     assert (status(sample)["streak"], status(sample)["exited"]) == (2, True)
@@ -856,9 +856,9 @@ def test_the_streak_goes_on_in_another_process(sample: Sample) -> None:
 @pytest.mark.criterion("DG-09")
 def test_one_green_run_is_not_enough_however_often_it_is_signalled(sample: Sample) -> None:
     leave_red(sample, 2).write(steps=steps(2))
-    assert sample.pytest("--phase=green").code == 10
+    assert sample.pytest("--phase=green", "-v").code == 10
     for _ in range(2):
-        signal = command(sample, "signal", "--reason", "it is green")
+        signal = command(sample, "signal", "--reason", "it is green", "-v")
         assert signal.code == 10
         assert signal.has("1 >= 2", f"signal came too early: {ONE_MORE}"[:60])
     assert status(sample)["streak"] == 1
@@ -879,7 +879,7 @@ def test_nine_of_ten_are_not_enough(sample: Sample) -> None:
         assert (verdict["metrics"]["tests_passing"], verdict["metrics"]["tests_total"]) == (9, 10)
         assert ran.has("9 == 10")
     sample.write(steps=steps(10))
-    sample.pytest("--phase=green")
+    sample.pytest("--phase=green", "-v")
     ran, verdict = judge(sample, "--phase=green", "--phase-exit=dual", "--exit-signal=all ten")
     assert (ran.code, verdict["can_exit"]) == (0, True)
     assert ran.has("10 == 10")
@@ -1058,8 +1058,8 @@ def test_a_failure_after_a_pass_starts_the_streak_anew(sample: Sample) -> None:
 @pytest.mark.criterion("DG-12")
 def test_a_failure_after_an_open_gate_closes_it_and_work_goes_on(sample: Sample) -> None:
     leave_red(sample, 1).write(steps=FLAKY_STEP.replace("runs == 2", "runs == 3"))
-    sample.pytest("--phase=green")
-    assert sample.pytest("--phase=green").has(WAITS)
+    sample.pytest("--phase=green", "-v")
+    assert sample.pytest("--phase=green", "-v").has(WAITS)
     ran, verdict = judge(sample, "--phase=green", "--exit-signal=it was green")
     assert ran.code == 1
     assert verdict["metrics"]["consecutive_green_runs"] == 0
@@ -1067,7 +1067,7 @@ def test_a_failure_after_an_open_gate_closes_it_and_work_goes_on(sample: Sample)
     assert sentence(verdict) == "signal came too early: 1 of 1 test fails"
     now = status(sample)
     assert (now["phase"], now["streak"], now["exited"]) == ("GREEN", 0, False)
-    assert sample.pytest("--phase=refactor").code == 13
+    assert sample.pytest("--phase=refactor", "-v").code == 13
 
 
 # --- DG-13 -------------------------------------------------------------------------------------------------------
@@ -1094,7 +1094,7 @@ def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(sample: Sample,
     sample.write(test_steps=step_tests(2), steps=steps(1))
     ran = give(sample)
     assert ran.code == 10
-    assert f"Warning  {PREMATURE}" in ran.out.splitlines()
+    assert f"warning {PREMATURE}" in ran.out.splitlines()
     now = status(sample)
     assert now["evaluation"]["warnings"] == [PREMATURE]
     assert (now["evaluation"]["can_exit"], now["exited"]) == (False, False)
@@ -1504,7 +1504,7 @@ def test_the_verdict_names_what_is_missing(
 ) -> None:
     ran = story(sample)
     assert ran.code == code
-    assert ran.has(*panel, "Verdict  ", "Next     ")
+    assert ran.has(*panel, "verdict ", "next    ")
     verdict = sample.report()
     assert sentence(verdict) == reason
     assert verdict["can_exit"] is False
@@ -1567,8 +1567,8 @@ def test_the_four_phases_follow_each_other(sample: Sample) -> None:
 def test_a_parameter_changes_a_gate(sample: Sample) -> None:
     sample.write({"phase-gate.yaml": "parameters: {required_green_runs: 3}\n"})
     leave_red(sample, 2).write(steps=steps(2))
-    sample.pytest("--phase=green")
-    second = sample.pytest("--phase=green")
+    sample.pytest("--phase=green", "-v")
+    second = sample.pytest("--phase=green", "-v")
     assert second.code == 10
     assert second.has("2 >= 3", ONE_MORE)
     third, verdict = judge(sample, "--phase=green")
@@ -1604,7 +1604,7 @@ def test_a_replaced_gate_is_shown_in_every_verdict(sample: Sample) -> None:
     # The guards stay, and Gate 2 does.
     assert "complete-run" in [guard["name"] for guard in verdict["gate_1"]["guards"]]
     assert (verdict["can_exit"], sentence(verdict)) == (False, WAITS)
-    signal = command(sample, "signal", "--reason", "enough")
+    signal = command(sample, "signal", "--reason", "enough", "-v")
     assert signal.code == 0
     assert signal.has("(replaced)")
 
@@ -1655,7 +1655,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     assert ran.code == 0
     assert ran.has("Gate 1  Tests Generated and Failing", "open")
     assert "tests_failing == tests_total AND tests_passing == 0" in verdict["gate_1"]["condition"]
-    assert command(sample, "signal", "--reason", "both fail").has("both gates are open: RED has exited")
+    assert command(sample, "signal", "--reason", "both fail", "-v").has("both gates are open: RED has exited")
 
     sample.write(steps=steps(2))
     ran, verdict = judge(sample, "--phase=green", BY_DOCUMENT)
@@ -1675,7 +1675,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     ]
     assert ran.has("Gate 1  Tests Still Passing + Refactoring Done", "5")
     assert command(sample, "declare", f"{spelling}=true", "--reason", "read it twice").code == 0
-    assert command(sample, "signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
+    assert command(sample, "signal", "--reason", "tidy", "-v").has("both gates are open: REFACTOR has exited")
 
     ran, verdict = judge(sample, "--phase=document", BY_DOCUMENT, "--exit-signal=written")
     assert ran.code == 10

@@ -161,7 +161,7 @@ def test_custom_evidence(tmp_path: Path) -> None:
 
     said = example.type(command, ends_with=10)
     assert "no-open-questions: 1 open question(s) in the sources" in said
-    assert "Next     pytest --phase=green  # answer them, then run again" in said
+    assert "next    pytest --phase=green  # answer them, then run again" in said
     example.session.write("price.py", "def price_with_tax(price):\n    return round(price * 1.2, 2)\n")
     example.type(f"{command} --exit-signal='rounded to cents'")
     assert example.reason() == "both gates are open: GREEN has exited, the cycle is done"

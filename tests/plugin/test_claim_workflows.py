@@ -42,8 +42,8 @@ def test_a_claim_and_a_signal_end_the_phase(sample: Sample, workflow: str) -> No
 def test_a_claim_speaks_of_one_iteration(sample: Sample, workflow: str) -> None:
     begin(sample, workflow)
     assert claim(sample).code == 0
-    sample.pytest("--phase=work")
-    assert command(sample, "signal", "--reason", "done").has("signal came too early: not measured: cl")
+    sample.pytest("--phase=work", "-v")
+    assert command(sample, "signal", "--reason", "done", "-v").has("signal came too early: not measured: cl")
 
 
 @pytest.mark.sampled(3)

@@ -422,7 +422,7 @@ def test_without_ids_there_is_no_table(sample: Sample) -> None:
 def test_a_person_lets_a_criterion_pass(sample: Sample) -> None:
     sample.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"})
     one_test = TESTS.partition('@pytest.mark.criterion("AC-2")')[0]
-    project(sample, one_test).pytest("--phase=red", "--phase-criteria=criteria.md")
+    project(sample, one_test).pytest("--phase=red", "--phase-criteria=criteria.md", "-v")
     waived = command(sample, "waive", "criteria-covered", "--reason", "seen by hand", "--by", "M. Meier")
     assert waived.has("criteria-covered is waived for 1 finding")
     ran, verdict = judge(sample, "--phase=red", "--exit-signal=one test, one look")
@@ -430,7 +430,7 @@ def test_a_person_lets_a_criterion_pass(sample: Sample) -> None:
     assert ran.has("criteria-covered (waived)", "by M. Meier")
     assert standings(sample) == {"AC-1": "failing", "AC-2": "waived"}
     sample.write(leap=LEAP)
-    sample.pytest("--phase=green")
+    sample.pytest("--phase=green", "-v")
     _, verdict = judge(sample, "--phase=green")
     assert verdict["reason"] == WAITS
     # It was for this one.

@@ -69,7 +69,7 @@ def _forking(child: str, *, parent: str = "1", head: str = "") -> str:
 )
 def test_it_records_nothing_and_the_parent_s_outcomes_count(sample: Sample, work: str) -> None:
     sample.write({"pytest.ini": "[pytest]\n"}, test_work=TEST, work=work)
-    ran = run(sample, "--phase=green", "-p", "no:randomly")
+    ran = run(sample, "--phase=green", "-p", "no:randomly", "-v")
     parent_fails = "return 2" in work
     assert ran.code == (1 if parent_fails else 10)
     # One run, the parent's own; its lock is gone.
@@ -283,7 +283,7 @@ def test_a_worker(sample: Sample) -> None:
     # It ends there, when it has told the controller that the worker is done: nothing would ever end it otherwise.
     leaves = "import os\n\nHERE = os.getpid()\n\n\ndef pytest_unconfigure():\n    os.getpid() == HERE or os._exit(0)\n"
     sample.write(conftest=leaves)
-    ran = sample.pytest_process("--phase=green", "--rootdir=sub", "-n", "1", plugins=("xdist",))
+    ran = sample.pytest_process("--phase=green", "--rootdir=sub", "-n", "1", "-v", plugins=("xdist",))
     assert ran.code == 10, "the controller believes the child, which was faster than its parent"
     assert ran.has("1 passed", "gw0 ended without telling what it saw")
     assert len(history_of(sample)) == 1

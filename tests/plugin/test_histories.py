@@ -35,10 +35,12 @@ def test_a_file_that_moves_and_comes_back(sample: Sample) -> None:
 
 def test_what_came_after_the_freeze_may_go(sample: Sample) -> None:
     sample.red().write(calc=CALC, test_more="def test_more():\n    assert 1 + 1 == 2\n")
-    sample.pytest("--phase=green")
+    sample.pytest("--phase=green", "-v")
     sample.remove("test_more.py")
-    assert sample.pytest("--phase=green").has("1 test came after the freeze and went again: test_more.py::test_more")
-    assert sample.pytest("--phase=green").code == 0
+    assert sample.pytest("--phase=green", "-v").has(
+        "1 test came after the freeze and went again: test_more.py::test_more"
+    )
+    assert sample.pytest("--phase=green", "-v").code == 0
 
 
 def test_what_was_frozen_has_to_stay(sample: Sample) -> None:
@@ -70,13 +72,13 @@ def test_in_the_next_red_a_moved_test_is_an_old_one(sample: Sample, place: str) 
     assert sample.gate(*SIGNAL).code == 0
     sample.write({place: FAILING_TESTS, "pytest.ini": "[pytest]\npythonpath = .\n", "test_mul.py": NEW})
     sample.remove("test_calc.py")
-    red = sample.pytest("--phase=red")
+    red = sample.pytest("--phase=red", "-v")
     assert red.code == 0, red.out
     assert red.has(f"2 tests moved: test_calc.py::test_add -> {place}::test_add")
     assert sample.gate(*SIGNAL).code == 0
     sample.write(calc=MUL)
-    sample.pytest("--phase=green")
-    assert sample.pytest("--phase=green").code == 0
+    sample.pytest("--phase=green", "-v")
+    assert sample.pytest("--phase=green", "-v").code == 0
 
 
 @pytest.mark.sweep
@@ -202,7 +204,7 @@ def test_rows(a, b, total):
 
 def test_one_failing_row_is_enough(sample: Sample) -> None:
     sample.write(calc=CALC, test_rows=ROWS)
-    red = sample.pytest("--phase=red")
+    red = sample.pytest("--phase=red", "-v")
     assert red.code == 0, red.out
     assert "pass already: test_rows.py::test_rows[1-1-2], test_rows.py::test_rows[1-2-3]" in unwrapped(red)
     values = sample.status()["evaluation"]["gate_1"]["values"]
@@ -224,7 +226,7 @@ WITH_GUARD = f"import pytest\n\nfrom calc import add\n\n\n{GUARD}"
 def test_a_test_that_guards_what_works_is_shown_and_not_counted(sample: Sample) -> None:
     sample.write({"pytest.ini": "[pytest]\naddopts = --strict-markers\n"})
     sample.write(calc=CALC, test_guard=WITH_GUARD.format(reason='"zero has worked all along"'), test_mul=NEW)
-    red = sample.pytest("--phase=red")
+    red = sample.pytest("--phase=red", "-v")
     assert red.code == 0, red.out
     assert "not counted: test_guard.py::test_guard (zero has worked all along)" in unwrapped(red)
     assert sample.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
@@ -232,7 +234,7 @@ def test_a_test_that_guards_what_works_is_shown_and_not_counted(sample: Sample) 
 
 def test_marks_of_workers_count(sample: Sample) -> None:
     sample.write(calc=CALC, test_guard=WITH_GUARD.format(reason='reason="zero"'), test_mul=NEW)
-    red = sample.pytest_process("--phase=red", "-n", "1", plugins=("xdist",))
+    red = sample.pytest_process("--phase=red", "-n", "1", "-v", plugins=("xdist",))
     assert red.code == 0, red.out
     assert "test_guard.py::test_guard (zero)" in unwrapped(red)
 
@@ -291,13 +293,13 @@ def test_a_person_is_named_where_both_phases_refuse(in_green: Sample, guard: str
         in_green.write(conftest="import pytest\n\n\n@pytest.fixture\ndef cart():\n    return []\n")
     else:
         shutil.rmtree(in_green.root / ".phase-gate")
-    assert in_green.pytest("--phase=green").has(guard, "pytest --phase=red")
-    back = in_green.pytest("--phase=red")
+    assert in_green.pytest("--phase=green", "-v").has(guard, "pytest --phase=red")
+    back = in_green.pytest("--phase=red", "-v")
     assert back.code == 10
-    assert f'Next phase-gate waive {guard} --reason "..." --by NAME a person types it; or take' in unwrapped(back)
+    assert f'next phase-gate waive {guard} --reason "..." --by NAME a person types it; or take' in unwrapped(back)
     assert in_green.gate("waive", guard, "--reason", "a fixture for later", "--by", "alice").code == 0
-    in_green.pytest("--phase=green")
-    assert in_green.pytest("--phase=green").code == 0
+    in_green.pytest("--phase=green", "-v")
+    assert in_green.pytest("--phase=green", "-v").code == 0
 
 
 @pytest.mark.sampled(2)
@@ -317,7 +319,7 @@ def test_tests_that_fail_again_are_taken_in(in_green: Sample, guard: str) -> Non
 
 
 def test_a_wrong_phase_that_was_typed_leads_back(in_green: Sample) -> None:
-    assert in_green.pytest("--phase=red").out.rstrip().endswith("Next     pytest --phase=green")
+    assert in_green.pytest("--phase=red").out.rstrip().endswith("next    pytest --phase=green")
 
 
 def test_red_says_what_to_do_where_the_code_is_there_already(sample: Sample) -> None:

@@ -204,7 +204,7 @@ def test_a_killed_run_is_lost_and_the_next_one_says_so(suite: Sample) -> None:
     assert suite.gate("check", "--gate1").has(f"run {lost['id'][:8]} began and never ended")
     ran = suite.pytest("--phase=green")
     assert ran.code == 10
-    assert f"Warning run {lost['id'][:8]}, which began at {lost['at']}, was lost: it never ended" in words(ran)
+    assert f"warning run {lost['id'][:8]}, which began at {lost['at']}, was lost: it never ended" in words(ran)
     expect(suite, "complete", streak=1, iteration=3, runs=4)
     assert (history_of(suite)[2]["kind"], history_of(suite)[2]["why"]) == ("lost", "it began and never ended")
     assert not suite.pytest("--phase=green").out.count("was lost"), "said once"
@@ -288,7 +288,7 @@ def test_incomplete(
     suite: Sample, arguments: tuple[str, ...], files: dict[str, str], why: str, code: int, streak: int
 ) -> None:
     suite.write(files)
-    ran = suite.pytest("--phase=green", *arguments)
+    ran = suite.pytest("--phase=green", *arguments, "-v")
     assert ran.code == code, ran.out
     expect(suite, "incomplete", why, streak=streak, iteration=1)
     assert ran.has("this run does not count (incomplete)", "- guard   complete-run:")
@@ -397,7 +397,7 @@ def test_partial_by_a_conftest(suite: Sample) -> None:
 
 def test_partial_by_items_that_a_conftest_drops_without_a_word(suite: Sample) -> None:
     suite.write(conftest="def pytest_collection_modifyitems(items):\n    items[:2] = []\n")
-    ran = suite.pytest("--phase=green")
+    ran = suite.pytest("--phase=green", "-v")
     assert ran.code == 10
     assert ran.has("test_a.py::test_one taken out of the session without a deselect event")
     expect(suite, "partial", "2 known tests did not run", streak=0, iteration=1)
@@ -542,13 +542,13 @@ def test_new_tests_may_come_at_any_time(suite: Sample) -> None:
 
 def test_a_narrow_first_run_defines_what_is_known_and_says_so(sample: Sample) -> None:
     sample.write(SUITE)
-    ran = sample.pytest("--phase=green", "test_b.py", "-k", "three")
+    ran = sample.pytest("--phase=green", "test_b.py", "-k", "three", "-v")
     assert ran.code == 10
-    assert ran.has("Note     narrowed: -k 'three'; test_b.py")
+    assert ran.has("note    narrowed: -k 'three'; test_b.py")
     expect(sample, "complete", streak=1, iteration=1)
-    assert sample.pytest("--phase=green").code == 0
+    assert sample.pytest("--phase=green", "-v").code == 0
     expect(sample, "complete", streak=2, iteration=2)
-    sample.pytest("--phase=green", "test_b.py")
+    sample.pytest("--phase=green", "test_b.py", "-v")
     expect(sample, "partial", "2 known tests did not run (test_b.py)", streak=2, iteration=2)
 
 
@@ -597,11 +597,11 @@ ONCE = (
 
 def test_two_outcomes_on_one_tree_are_shown_and_close_nothing(sample: Sample) -> None:
     sample.write(test_a=ONCE)
-    assert sample.pytest("--phase=green").code == 1
+    assert sample.pytest("--phase=green", "-v").code == 1
     sample.write({"fine": ""})
-    ran = sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green", "-v")
     assert ran.has("advisory: test_a.py::test_once another outcome on the same tree [two-outcomes]")
-    ran = sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green", "-v")
     assert ran.code == 0
     assert "two-outcomes" not in ran.out
 

@@ -64,7 +64,7 @@ def without_files(monkeypatch):
 
 def test_what_a_fixture_patches_while_its_test_fails_does_not_reach_us(sample: Sample) -> None:
     sample.write(test_calc=PATCHED + FAILING_TESTS)
-    ran = sample.pytest("--phase=red", "--tb=native")
+    ran = sample.pytest("--phase=red", "--tb=native", "-v")
     assert ran.code == 0, ran.out
     assert ran.has("2 failed", "red-for-a-reason")
 
@@ -114,5 +114,5 @@ def test_what_a_test_changes_is_seen_where_the_tree_was_known(
     for _ in range(2):  # the second one finds the tree that the first one kept
         sample.pytest(f"--phase={phase}", "-q")
     sample.environment.setenv("CHANGE", "yes")
-    ran = sample.pytest(f"--phase={phase}")
+    ran = sample.pytest(f"--phase={phase}", "-v")
     assert ran.has("sources changed while it ran: calc.py")

@@ -60,7 +60,8 @@ def begin_with_refactor(sample: Sample, code: str = UGLY) -> Sample:
 
 
 def refactor(sample: Sample, *arguments: str) -> tuple[int, str, Any]:
-    ran = sample.pytest("--phase=refactor", "--phase-report=verdict.json", "--phase-report=verdict.md", *arguments)
+    reports = ("--phase-report=verdict.json", "--phase-report=verdict.md")
+    ran = sample.pytest("-v", "--phase=refactor", *reports, *arguments)
     return ran.code, ran.out, sample.report()
 
 
@@ -94,7 +95,7 @@ def test_the_probe_opens_the_gate(sample: Sample) -> None:
             "at": "",
         }
     ]
-    assert command(sample, "signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
+    assert command(sample, "signal", "--reason", "tidy", "-v").has("both gates are open: REFACTOR has exited")
 
 
 def test_before_is_what_green_ended_with_however_late_the_first_run_comes(sample: Sample) -> None:
@@ -124,7 +125,7 @@ def test_the_table_is_part_of_what_a_signal_and_explain_show(sample: Sample) -> 
     refactor(begin_with_refactor(sample))
     refactor(sample.write(price=TIDY))
     shown = "price.py      1->0"
-    assert command(sample, "signal", "--reason", "tidy").has(shown)
+    assert command(sample, "signal", "--reason", "tidy", "-v").has(shown)
     assert command(sample, "explain").has(shown, "met      no_more_improvements_identified == true  (true, measured)")
 
 

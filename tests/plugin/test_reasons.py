@@ -98,7 +98,7 @@ def test_each_refused_test_is_named_with_its_class_and_a_remedy(
 ) -> None:
     write(sample, *cases)
     ran = sample.pytest_process(
-        "--phase=red", "--phase-report=verdict.json", "--phase-report=verdict.md", *arguments, plugins=PLUGINS
+        "--phase=red", "--phase-report=verdict.json", "--phase-report=verdict.md", *arguments, "-v", plugins=PLUGINS
     )
     assert ran.code == 10
     # A worker that a test killed is named besides.

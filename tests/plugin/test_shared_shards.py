@@ -51,14 +51,14 @@ def clones(sample: Sample, server: Server, tmp_path: Path) -> Clones:
 def test_a_round_is_one_run_and_is_spent_by_it(clones: Clones) -> None:
     first = clones.shard(1)
     assert first.code == 0
-    assert first.has("recorded in git:../memory#shop", "Next     phase-gate ci combine   (when all 2 are there)")
+    assert first.has("recorded in git:../memory#shop", "next    phase-gate ci combine   (when all 2 are there)")
     waiting = clones.gate("ci", "combine")
     assert waiting.code == 11
     assert waiting.has("shard 2/2 of the run is missing")
     assert clones.shard(2).code == 0
-    done = clones.gate("ci", "combine")
+    done = clones.gate("ci", "combine", "-v")
     assert done.code == 10
-    assert done.has("GREEN - iteration 1 - 13 tests", "1 >= 2")
+    assert done.has("GREEN - run 1 - 13 tests", "1 >= 2")
     again = clones.gate("ci", "combine", where="another")
     assert again.code == 11
     assert again.has("no shard that ran on commit", "waits in git:../memory#shop")

@@ -204,30 +204,30 @@ def test_what_was_red_before_the_correction_may_not_be_skipped_after_it(sample: 
 
 def test_a_corrected_test_that_passes_at_once_stays_where_a_person_can_waive_it(sample: Sample) -> None:
     sample.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"}, test_calc=WRONG)
-    run(sample, "red", "--exit-signal=both fail")
+    run(sample, "red", "--exit-signal=both fail", "-v")
     sample.write(calc=CALC)
-    run(sample, "green")
+    run(sample, "green", "-v")
     sample.write(test_calc=FAILING_TESTS)
-    ran = run(sample, "red")
+    ran = run(sample, "red", "-v")
     assert ran.code == 10
-    assert ran.has("no test of this step fails", "Next     pytest --phase=green")
+    assert ran.has("no test of this step fails", "next    pytest --phase=green")
     assert standing(sample)[:2] == (1, "GREEN")
-    run(sample, "green")
+    run(sample, "green", "-v")
     assert found(sample) == [("tests-unchanged", "test_calc.py::test_sub")]
     waive(sample, "tests-unchanged")
-    assert run(sample, "green").code == 0
+    assert run(sample, "green", "-v").code == 0
     assert numbers(sample, "tests_altered") == [1], "waived, and still said"
 
 
 def test_red_typed_by_mistake_in_green(sample: Sample) -> None:
     sample.red().write(calc=CALC)
-    assert run(sample, "green").code == 10
-    ran = run(sample, "red")
+    assert run(sample, "green", "-v").code == 10
+    ran = run(sample, "red", "-v")
     assert ran.code == 10
-    assert ran.has("no test of this step fails", "Next     pytest --phase=green")
+    assert ran.has("no test of this step fails", "next    pytest --phase=green")
     assert last_run(sample)["kind"] == "incomplete"
     assert standing(sample) == (1, "GREEN", 1), "nothing is lost"
-    assert run(sample, "green").code == 0
+    assert run(sample, "green", "-v").code == 0
 
 
 @pytest.mark.sweep
@@ -288,7 +288,7 @@ def test_a_phase_that_is_refused_costs_nothing(sample: Sample, typed: str, said:
 
 def test_a_cycle_that_begins_without_red_says_so_once(sample: Sample) -> None:
     sample.write(test_ok="def test_ok():\n    pass\n")
-    ran = sample.pytest("--phase=green", "--phase-report=verdict.json", "--phase-report=verdict.md")
+    ran = sample.pytest("--phase=green", "--phase-report=verdict.json", "--phase-report=verdict.md", "-v")
     assert found(sample, "advisory") == [("red-was-seen", "")]
     page = (sample.root / "verdict.md").read_text(encoding="utf-8")
     for text in (ran.out, page, sample.gate("explain").out):
@@ -310,7 +310,7 @@ def test_a_module_that_is_skipped_as_a_whole_is_shown(sample: Sample) -> None:
         test_ok="def test_ok():\n    pass\n",
         test_later="import pytest\n\npytest.importorskip('no_such_module')\n\n\ndef test_later():\n    pass\n",
     )
-    assert run(sample, "green").has("Note     exempt: 1 skipped module")
+    assert run(sample, "green", "-v").has("note    exempt: 1 skipped module")
 
 
 # --- a colleague's work

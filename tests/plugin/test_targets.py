@@ -15,7 +15,7 @@ FEATURE = "def answer():\n    return 42\n"
 
 
 def red(sample: Sample, *arguments: str) -> Ran:
-    return sample.pytest("--phase=red", "--phase-report=verdict.json", *arguments)
+    return sample.pytest("-v", "--phase=red", "--phase-report=verdict.json", *arguments)
 
 
 def numbers(sample: Sample, *names: str) -> list[object]:
@@ -177,7 +177,7 @@ def test_the_last_complete_run_of_a_cycle_is_the_next_ones_baseline(sample: Samp
     assert (state.cycle, state.phase, state.iteration) == (2, "RED", 1)
     assert "cycle 2 begins; the last one did not visit REFACTOR, DOCUMENT" in words(ran)
     sample.write(feature=FEATURE)
-    assert sample.pytest("--phase=red").code == 10, "the target passes now, so RED is closed again"
+    assert sample.pytest("--phase=red", "-v").code == 10, "the target passes now, so RED is closed again"
 
 
 @pytest.mark.sweep
@@ -295,7 +295,7 @@ def test_an_old_skip_stays_exempt_and_is_shown(sample: Sample) -> None:
     cycle(sample).write(test_new=NEW)
     ran = red(sample)
     assert ran.code == 0
-    assert ran.has("Note     exempt: 1 known skip")
+    assert ran.has("note    exempt: 1 known skip")
 
 
 # --- known failures
@@ -321,11 +321,11 @@ def test_a_known_failure_is_exempt_and_shown(with_baseline: Sample) -> None:
     sample = with_baseline.write(test_new=NEW)
     ran = red(sample, "--exit-signal=it fails")
     assert ran.code == 0
-    assert ran.has("Note     exempt: 1 known failure")
+    assert ran.has("note    exempt: 1 known failure")
     assert numbers(sample) == [1, 1, 0, 2]
     sample.write(feature=FEATURE)
-    assert sample.pytest("--phase=green").code == 1, "pytest's own 1 is never hidden"
-    ran = sample.pytest("--phase=green", "--phase-report=verdict.json")
+    assert sample.pytest("--phase=green", "-v").code == 1, "pytest's own 1 is never hidden"
+    ran = sample.pytest("--phase=green", "--phase-report=verdict.json", "-v")
     assert ran.code == 1
     assert ran.has("Gate 1 is open; Gate 2 waits")
     assert numbers(sample, "tests_failing", "tests_known_failing", "consecutive_green_runs") == [0, 1, 2]
@@ -451,9 +451,9 @@ def test_size(names):
 @pytest.mark.processes
 def test_ids_that_follow_the_hash_seed_are_told_so(sample: Sample) -> None:
     sample.write(test_size=SEEDED, calc="def size(names):\n    return None\n")
-    assert sample.pytest_process("--phase=red", "--exit-signal=it fails", PYTHONHASHSEED="1").code == 0
+    assert sample.pytest_process("--phase=red", "--exit-signal=it fails", "-v", PYTHONHASHSEED="1").code == 0
     sample.write(calc="def size(names):\n    return len(names)\n")
-    ran = sample.pytest_process("--phase=green", PYTHONHASHSEED="2")
+    ran = sample.pytest_process("--phase=green", "-v", PYTHONHASHSEED="2")
     assert ran.code == 10
     assert "its id is another one in every run: it has a set, a hash or an address in it" in words(ran)
     assert "give the rows ids that stay" in words(ran)

@@ -70,12 +70,12 @@ def test_a_signal_has_the_targets_proven_and_the_ledger_keeps_it(sample: Sample)
 
 def test_a_run_with_a_signal_makes_it_and_shows_a_line(sample: Sample) -> None:
     sample.write(test_calc=FAILING_TESTS)
-    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
+    assert sample.pytest("--phase=red", "--exit-signal=red", "-v").code == 0
     sample.write(calc=CALC)
-    assert not sample.pytest("--phase=green", "--exit-signal=early").out.count("Proof ")
-    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    assert not sample.pytest("--phase=green", "--exit-signal=early", "-v").out.count("Proof ")
+    ran = sample.pytest("--phase=green", "--exit-signal=done", "-v")
     assert ran.code == 0
-    ran.has("Proof    2 of 2 targets: fail without the change, pass with it, notice 2 of 2")
+    ran.has("proof   2 of 2 targets: fail without the change, pass with it, notice 2 of 2")
 
 
 @pytest.mark.sweep
@@ -215,7 +215,7 @@ def test_without_red_it_says_what_is_not_shown_and_what_to_type(sample: Sample) 
 def test_without_sandboxes_it_says_what_is_not_shown(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     green(sample, FAILING_TESTS, CALC)
     monkeypatch.delattr("os.killpg")
-    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    ran = sample.pytest("--phase=green", "--exit-signal=done", "-v")
     assert ran.code == 0
     said = f"no proof: there are no sandboxes on Windows: use Linux or macOS, or WSL; {UNSHOWN}"
     assert said in " ".join(ran.out.split())
@@ -228,8 +228,8 @@ def test_without_red_it_compares_with_the_base_that_is_configured(sample: Sample
     sample.git("init", "-q", "-b", "main")
     sample.commit_all()
     sample.write(test_calc=FAILING_TESTS, calc=CALC)
-    sample.pytest("--phase=green")
-    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    sample.pytest("--phase=green", "-v")
+    ran = sample.pytest("--phase=green", "--exit-signal=done", "-v")
     assert ran.code == 0
     ran.has("2 of 2 targets: fail without the change, pass with it")
     # Committed to the base, there is nothing new.

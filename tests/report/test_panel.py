@@ -30,11 +30,35 @@ def test_nothing_is_lost_on_a_narrow_screen(altered: Evaluation) -> None:
 
 def test_a_command_is_never_wrapped(altered: Evaluation) -> None:
     rows = panel_text(render_panel(altered, width=30), width=30).splitlines()
-    assert "Next     pytest --phase=green" in rows
+    assert "next    pytest --phase=green" in rows
 
 
-def test_a_quiet_run_keeps_what_is_wrong(altered: Evaluation) -> None:
-    text = panel_text(render_panel(altered, is_quiet=True))
+def test_it_has_four_lines(altered: Evaluation) -> None:
+    rows = [line.text for line in render_panel(altered)]
+    assert [row.split()[0] for row in rows if not row.startswith(" ")] == ["phase", "Gate", "Gate", "next"]
+    assert rows[1].startswith("Gate 1  closed   ")
+    assert "Gate 2  waiting  no exit signal" in rows
+
+
+def test_with_v_it_has_every_clause_and_guard(altered: Evaluation) -> None:
+    text = panel_text(render_panel(altered, verbosity=1))
+    missing = {clause.text for clause in altered.gate_1.clauses} | {guard.name for guard in altered.gate_1.guards}
+    assert {each for each in missing if each not in text} == set()
     assert "t.py::test_a altered" in text
-    assert "Gate 1  " not in text
-    assert "+ " not in text
+
+
+def test_with_qq_it_is_one_line(altered: Evaluation) -> None:
+    (line,) = render_panel(altered, verbosity=-2)
+    assert line.text == f"phase gate: GREEN · run 1 · 2 tests: {altered.verdict}; next: pytest --phase=green"
+
+
+def test_what_was_not_measured_is_not_ticked(altered: Evaluation) -> None:
+    rows = [line.text for line in render_panel(altered, verbosity=1)]
+    (row,) = (row for row in rows if row.startswith("  ? guards"))
+    assert row == "  ? guards  criteria-covered, targets-proven (not measured)"
+
+
+def test_a_run_that_another_one_follows_says_which_it_is(altered: Evaluation) -> None:
+    text = panel_text(render_panel(altered, series=(1, 2)))
+    assert "Gate 1  closed   run 1 of 2: " in text
+    assert text.endswith("next    run 2 of 2 starts by itself")

@@ -119,9 +119,9 @@ def test_a_run_that_begins_once_more_says_all_once(
     sample.write(calc=CALC)
     other = machine(server, tmp_path / "other")
     server.before_append = lambda: declare_one(other)
-    ran = sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green", "-v")
     assert any(b"fast" in row for row in server.rows["default"])
-    assert ran.out.count("Note ") == 1, ran.out
+    assert ran.out.count("\nnote ") == 1, ran.out
 
 
 def test_tests_run_where_the_user_has_not_agreed_to_the_store(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ def dispatch(given: list[str]) -> int:
     answer = _answer(given)
     code = answer.exit_code
     try:
-        _print(answer, as_json="--json" in ours)
+        _print(answer, as_json="--json" in ours, is_quiet="-q" in ours)
     except Exception as error:
         # In the middle of a long answer. What is printed by now is no JSON document, so no reader takes it for one.
         refusal = _refuse(error)
@@ -75,14 +75,15 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
     return answer
 
 
-def _print(answer: Answer, *, as_json: bool) -> None:
+def _print(answer: Answer, *, as_json: bool, is_quiet: bool) -> None:
     if as_json:
         if not answer.is_printed:
             say_document(answer.document)
-    elif answer.text:
+    elif answer.text and (answer.is_error or not is_quiet):
         for row in (answer.text,) if isinstance(answer.text, str) else map(show_line, answer.text):
             if not say(row, aside=answer.is_error):
                 break
+    if not as_json:
         say_orders(answer.orders)
 
 

@@ -217,7 +217,7 @@ def render_overview(parser: argparse.ArgumentParser, width: int) -> str:
     rows += [*_entry("--version", "print the version", column, width), ""]
     rows += _fill(
         "Without a command it says where the task stands, as status does. Every command has --help with an example,"
-        " --json, --task NAME and --dir DIR.",
+        " --json, --task NAME, --dir DIR, -q and -v.",
         width,
     )
     rows += ["", *_codes([*((code, meaning) for code, _, meaning in MEANINGS), _USAGE], width)]

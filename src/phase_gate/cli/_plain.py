@@ -46,7 +46,7 @@ class PlainReader:
         **others: object,
     ) -> None:
         """Take a declaration as argparse takes it. Raises NotPlainError for a kind that only argparse knows."""
-        is_option = name.startswith("--")
+        is_option = name.startswith("-")
         if others.keys() - _FOR_READERS or action not in ("store", "store_true") or not (is_option or choices):
             raise NotPlainError
         if not is_option:
@@ -78,7 +78,7 @@ class PlainReader:
                 raise NotPlainError
         if places:
             raise NotPlainError
-        return {name.removeprefix("--").replace("-", "_"): value for name, value in found.items()}
+        return {name.lstrip("-").replace("-", "_"): value for name, value in found.items()}
 
 
 def read_plain(given: list[str]) -> Arguments:
@@ -102,6 +102,8 @@ def add_common(parser: Any) -> None:
     parser.add_argument("--json", action="store_true", help="answer as JSON")
     parser.add_argument("--task", metavar="NAME", help="which task (also PHASE_GATE_TASK)")
     parser.add_argument("--dir", metavar="DIR", help="other state folder (also PHASE_GATE_DIR)")
+    parser.add_argument("-q", action="store_true", help="print only what went wrong: the exit code answers")
+    parser.add_argument("-v", action="store_true", help="print every detail")
 
 
 def load_command(name: str) -> ModuleType:

@@ -22,5 +22,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     done = advance(call.task(), template=call.arguments.template, show=say_aside)
     if isinstance(done, JudgedPhase):
-        return answer_with(done.evaluation, is_stuck=done.is_stuck)
+        return answer_with(call, done.evaluation, is_stuck=done.is_stuck)
     return answer_entry(done)

@@ -83,7 +83,7 @@ def run(call: Call) -> Answer:
     if evaluation.breaker.is_open:
         code = exit_codes.CIRCUIT_OPEN
     document = {**evaluation_to_json(evaluation), "shards": len({shard.id for shard in shards})}
-    panel = panel_text(render_panel(evaluation, complaints=output.complaints))
+    panel = panel_text(render_panel(evaluation, verbosity=int(call.arguments.v), complaints=output.complaints))
     return Answer(text=panel, orders=output.lines, document=document, exit_code=code)
 
 

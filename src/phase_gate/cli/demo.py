@@ -122,8 +122,8 @@ STEPS: tuple[Step, ...] = (
         ends_with=10,
     ),
     Step(
-        says="And rightly so: the same code, run again, fails. The streak is back at 0.",
-        command=("pytest", "--phase=green"),
+        says="And rightly so: the same code, run again, fails. The streak is back at 0. -v shows every detail.",
+        command=("pytest", "--phase=green", "-v"),
         ends_with=1,
     ),
     Step(

@@ -45,7 +45,7 @@ def run(call: Call) -> Answer:
             document={"answer": signal.answer, "waits_for": "next"},
         )
     evaluation, after = give_signal(task, signal, show=say_aside, show_progress=say_progress)
-    return answer_with(evaluation, is_stuck=after.state.is_stuck)
+    return answer_with(call, evaluation, is_stuck=after.state.is_stuck)
 
 
 def _read(call: Call) -> Signal:

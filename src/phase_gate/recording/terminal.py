@@ -49,7 +49,7 @@ def root_to_name(config: pytest.Config, root: Path) -> str:
     Asked before the first test: later the current folder may be another one, or gone.
     """
     has_head = config.get_verbosity() >= 0 and not getattr(config.option, "no_header", False)
-    return "" if has_head or root == config.invocation_params.dir.resolve() else f"Root     {root}"
+    return "" if has_head or root == config.invocation_params.dir.resolve() else f"root    {root}"
 
 
 def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterable[str] = ()) -> None:
@@ -60,6 +60,8 @@ def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterab
     # A terminal that is closed, or a full disk, is no fault of the run's: what it gave is recorded by now.
     with contextlib.suppress(OSError, ValueError):
         encoding = _encoding_of(terminal)
+        if config.get_terminal_writer().width_of_current_line:
+            terminal.line("")  # a quiet run leaves its row of dots open
         for line in lines:
             text = fit_encoding(show_line(line.text), encoding)
             if line.is_title:
@@ -85,7 +87,7 @@ def screen_of(config: pytest.Config) -> Screen:
         show_lines(config, [Line(text)])
 
     return Screen(
-        is_quiet=config.get_verbosity() < 0,
+        verbosity=config.get_verbosity(),
         width=WIDTH if terminal is None else int(config.get_terminal_writer().fullwidth),
         show=show,
         # Only at a terminal a user waits.

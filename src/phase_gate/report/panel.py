@@ -1,7 +1,7 @@
 """The panel under the test summary: both gates at a glance, and the next command to type.
 
-Draws an evaluation; decides nothing. Plain text of 80 columns, or of fewer where the terminal has fewer; colour is the
-terminal's business.
+Draws an evaluation; decides nothing. Four lines, or everything with `-v`, or one line with `-qq`. Plain text of 80
+columns, or of fewer where the terminal has fewer; color is the terminal's business.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.breaker import Status
-from phase_gate.gate.evaluation import Evaluation, GuardResult
-from phase_gate.gate.findings import ALREADY_PASSING
+from phase_gate.gate.evaluation import PREMATURE, Evaluation, GuardResult
+from phase_gate.gate.findings import ALREADY_PASSING, Finding
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.proof import describe_proof
@@ -23,10 +23,10 @@ from phase_gate.workflow.conditions import Clause
 WIDTH = 80
 #: Where a clause's values begin.
 _VALUES_AT = 53
-#: Width of the words in front of verdict, notes and warnings.
-_LABEL = 9
-#: Guards named in one line before the rest is only counted.
-_GUARDS_SHOWN = 3
+#: Width of the words in front of gates, notes, warnings and the next step.
+_LABEL = 8
+#: Width of a gate's answer in the short panel.
+_ANSWER = 9
 _FINDINGS_SHOWN = 5
 
 #: Fewer columns are not asked for.
@@ -36,6 +36,12 @@ _WHOLE = -2
 _GAP = re.compile("  +")
 
 _MARKS = {True: "+", False: "-", None: "?"}
+#: Guards that are met where nothing was measured -> the metric that is above 0 where something was.
+_EVIDENCE = {
+    "baseline-kept": "baseline_total",
+    "criteria-covered": "criteria_covered",
+    "targets-proven": "targets_proven",
+}
 
 
 class Line(Value, kw_only=False):
@@ -49,57 +55,120 @@ class Line(Value, kw_only=False):
 _GREEN, _RED, _YELLOW, _BOLD = {"green": True}, {"red": True}, {"yellow": True}, {"bold": True}
 
 
-def _tables(evaluation: Evaluation, width: int) -> list[Line]:
-    if not evaluation.tables:
-        return []
-    from phase_gate.report.tables import table_lines
-
-    return [Line(row) for table in evaluation.tables for row in table_lines(table, width=width)]
-
-
 def render_panel(
     evaluation: Evaluation,
     *,
-    is_quiet: bool = False,
+    verbosity: int = 0,
     complaints: Iterable[str] = (),
     width: int = WIDTH,
+    series: tuple[int, int] = (0, 0),
 ) -> list[Line]:
-    """Return the panel's lines. `is_quiet` leaves out what is met, and what is only advice."""
+    """Return the panel's lines.
+
+    :param verbosity: as pytest counts it: 1 shows every clause and guard, -2 is one line.
+    :param series: with `--phase-confirm`, which run of how many this is, where it is not the last one.
+    """
+    if verbosity < -1:
+        return [_one_line(evaluation)]
     width = max(_NARROWEST, min(width, WIDTH))
     lines = [Line(_title(evaluation), _GREEN if evaluation.can_exit else _BOLD, is_title=True)]
-    if not is_quiet:
-        lines += _gate_1(evaluation)
-        lines += _gate_2(evaluation)
-        lines += _tables(evaluation, width)
-        lines += _findings(evaluation)
-    elif evaluation.subject.iteration is not None:
-        lines += _unmet_guards(evaluation)
-    if (proven := describe_proof(evaluation.metrics)) and not is_quiet:
-        lines += _wrapped("Proof", proven)
+    if verbosity > 0:
+        lines += [*_gate_1(evaluation), *_gate_2(evaluation), *_tables(evaluation, width), *_findings(evaluation)]
+        if proven := describe_proof(evaluation.metrics):
+            lines += _wrapped("proof", proven)
+        lines += [line for note in evaluation.notes for line in _wrapped("note", note)]
+    else:
+        lines += _both_gates(evaluation, series)
     if evaluation.breaker.status is Status.HALF_OPEN:  # an open one is what the verdict speaks of
         said = f"half-open: {evaluation.breaker.reason}; one more run without progress opens the circuit"
-        lines += _wrapped("Breaker", said, _RED)
+        lines += _wrapped("breaker", said, _RED)
     for override in evaluation.overrides:
-        label = "Waived" if override["kind"] == "waive" else "Override"
+        label = "waived" if override["kind"] == "waive" else "person"
         lines += _wrapped(label, describe_override(override), _YELLOW)
-    for note in evaluation.notes:
-        lines += _wrapped("Note", note)
     for text in (*evaluation.warnings, *complaints):
-        lines += _wrapped("Warning", text, _YELLOW)
-    lines += _wrapped("Verdict", evaluation.verdict, _GREEN if evaluation.gate_1.is_open else _RED)
-    lines += _next(evaluation, width)
+        if text == PREMATURE and verbosity < 1:
+            continue  # the line of Gate 2 says it
+        lines += _wrapped("warning", text, _YELLOW)
+    if verbosity > 0:
+        lines += _wrapped("verdict", evaluation.verdict, _GREEN if evaluation.gate_1.is_open else _RED)
+    lines += _next(evaluation, width, series)
     return [row for line in lines for row in _fit(line, width)]
 
 
-def _next(evaluation: Evaluation, width: int) -> list[Line]:
+def _one_line(evaluation: Evaluation) -> Line:
+    following = f"; next: {evaluation.next_command}" if evaluation.next_command else ""
+    text = f"{_title(evaluation)}: {evaluation.verdict}{following}"
+    return Line(text, _GREEN if evaluation.can_exit else _BOLD, hang=_WHOLE)
+
+
+def _next(evaluation: Evaluation, width: int, series: tuple[int, int]) -> list[Line]:
     """Return the next step. A command is never wrapped: it is to be copied."""
-    whole = f"Next     {evaluation.next_step}"
+    done, total = series
+    if total:
+        return [Line(f"{'next':{_LABEL}}run {done + 1} of {total} starts by itself", _BOLD)]
+    whole = f"{'next':{_LABEL}}{evaluation.next_step}"
     command, hint = evaluation.next_command, evaluation.next_hint
     if len(whole) <= width or not hint:
         return [Line(whole, _BOLD, hang=_WHOLE)]
     if not command:
-        return _wrapped("Next", hint, _BOLD)
-    return [Line(f"Next     {command}", _BOLD, hang=_WHOLE), *_wrapped("", hint)]
+        return _wrapped("next", hint, _BOLD)
+    return [Line(f"{'next':{_LABEL}}{command}", _BOLD, hang=_WHOLE), *_wrapped("", hint)]
+
+
+# --- the short panel: a line for each gate
+
+
+def _both_gates(evaluation: Evaluation, series: tuple[int, int]) -> list[Line]:
+    answer, why = _say_gate_1(evaluation)
+    if series[1]:
+        why = f"run {series[0]} of {series[1]}: {why}"
+    more = len(evaluation.notes) + len(_advisory(evaluation))
+    why += f" ({count(more, 'note')} with -v)" if more else ""
+    lines = _gate_row("Gate 1", answer, why, _GREEN if answer == "open" else _RED)
+    answer, why = _say_gate_2(evaluation)
+    lines += _gate_row("Gate 2", answer, why, _GREEN if answer == "open" else _BOLD)
+    if evaluation.status == "halted":
+        lines += _wrapped("halt", evaluation.reason, _RED)
+    return lines
+
+
+def _gate_row(gate: str, answer: str, why: str, markup: Mapping[str, bool]) -> list[Line]:
+    return _wrapped(f"{gate:{_LABEL}}{answer:{_ANSWER}}", why, markup, width=_LABEL + _ANSWER)
+
+
+def _say_gate_1(evaluation: Evaluation) -> tuple[str, str]:
+    """Return the answer and why, in one line."""
+    gate = evaluation.gate_1
+    if evaluation.status == "void":
+        return "closed", evaluation.reason
+    if gate.is_open:
+        return "open", f"{gate.name} (replaced)" if gate.replaced else gate.name
+    if evaluation.status in ("closed", "early"):
+        return "closed", evaluation.reason
+    # The reason speaks of something else: the circuit, or a person who is asked for.
+    guards = [f"{guard.name}: {guard.detail}" for guard in gate.guards if not guard.passes]
+    clauses = [f"{clause.text} is not met" for clause in gate.clauses if not clause.met]
+    return "closed", (*guards, *clauses, f"{gate.name} is not met")[0]
+
+
+def _say_gate_2(evaluation: Evaluation) -> tuple[str, str]:
+    gate = evaluation.gate_2
+    said = f"{gate.reason} ({gate.by})" if gate.reason and gate.by else gate.reason or gate.by
+    if evaluation.can_exit:
+        return "open", evaluation.reason
+    if gate.calls_person:
+        return "stop", f"needs a person ({gate.answer}): {said}"
+    if evaluation.is_premature:
+        return "early", PREMATURE
+    if gate.is_done:
+        return "given", said
+    if gate.answer == "absent":
+        return "waiting", "no exit signal"
+    if gate.answer == "not-done":
+        return "waiting", f"the signal says not done: {said}"
+    if gate.answer == "held":
+        return "waiting", "the exit signal counts with the last confirming run"
+    return "waiting", f"the exit signal is {gate.answer}: {gate.problem}"
 
 
 def panel_text(lines: Iterable[Line], *, width: int = WIDTH) -> str:
@@ -122,6 +191,8 @@ def _fit(line: Line, width: int) -> Iterator[Line]:
     if hang < 0:
         indent = len(text) - len(text.lstrip())
         text, hang = f"{text[:indent]}{_GAP.sub('  ', text[indent:])}", indent + 2
+    if hang * 2 > width:
+        hang = _LABEL  # no room for a column of answers
     rows = _wrap(text[hang:], width - hang) or [""]
     for index, row in enumerate(rows):
         yield Line(f"{text[:hang] if index == 0 else ' ' * hang}{row}".rstrip(), line.markup)
@@ -153,7 +224,7 @@ def _title(evaluation: Evaluation) -> str:
     if subject.task != "default":
         parts.append(f"task {subject.task}")
     void = f"{subject.kind} run" if subject.run is not None else subject.kind
-    parts.append(f"iteration {subject.iteration}" if subject.iteration is not None else void)
+    parts.append(f"run {subject.iteration}" if subject.iteration is not None else void)
     total = evaluation.metrics.get("tests_total")
     if isinstance(total, int):
         parts.append(count(total, "test"))
@@ -193,16 +264,23 @@ def _clause_line(clause: Clause, said: Mapping[str, str]) -> Line:
 
 
 def _guard_lines(evaluation: Evaluation) -> list[Line]:
-    guards = evaluation.gate_1.guards
+    passing = [guard for guard in evaluation.gate_1.guards if guard.passes]
+    unmeasured = [guard.name for guard in passing if not _is_measured(guard, evaluation)]
+    waived = [f"{guard.name} (waived)" for guard in passing if guard.waived]
+    holding = [guard.name for guard in passing if not guard.waived and guard.name not in unmeasured]
     lines = []
-    # Waived ones first: they must not hide under "more".
-    waived = [f"{guard.name} (waived)" for guard in guards if guard.passes and guard.waived]
-    holding = waived + [guard.name for guard in guards if guard.passes and not guard.waived]
-    if holding:
-        shown = max(_GUARDS_SHOWN, len(waived))
-        more = f", {len(holding) - shown} more" if len(holding) > shown else ""
-        lines += _wrapped("  + guards", f"{', '.join(holding[:shown])}{more}", _GREEN, width=12)
+    if waived or holding:
+        lines += _wrapped("  + guards", ", ".join((*waived, *holding)), _GREEN, width=12)
+    if unmeasured:
+        lines += _wrapped("  ? guards", f"{', '.join(unmeasured)} (not measured)", _YELLOW, width=12)
     return [*lines, *_unmet_guards(evaluation)]
+
+
+def _is_measured(guard: GuardResult, evaluation: Evaluation) -> bool:
+    """Tell whether there was evidence for a guard that is met: without any, most of them are met as well."""
+    if guard.name in _EVIDENCE:
+        return bool(evaluation.metrics.get(_EVIDENCE[guard.name]))
+    return not any(finding.belongs_to(guard.name) and guard.name == "red-was-seen" for finding in evaluation.findings)
 
 
 def _unmet_guards(evaluation: Evaluation) -> list[Line]:
@@ -239,13 +317,25 @@ def _gate_line(gate: str, name: str, answer: str, *, is_open: bool) -> Line:
     return Line(f"{left}{answer.rjust(max(len(answer) + 1, WIDTH - 6 - len(left)))}", _GREEN if is_open else _BOLD)
 
 
-def _findings(evaluation: Evaluation) -> list[Line]:
+def _tables(evaluation: Evaluation, width: int) -> list[Line]:
+    if not evaluation.tables:
+        return []
+    from phase_gate.report.tables import table_lines
+
+    return [Line(row) for table in evaluation.tables for row in table_lines(table, width=width)]
+
+
+def _advisory(evaluation: Evaluation) -> list[Finding]:
     # Hard ones are named in their guard's line, and what a note says need not be said twice.
-    rows = [
+    return [
         finding
         for finding in evaluation.findings
         if finding.tier == "advisory" and finding.detail not in evaluation.notes and finding.slug != ALREADY_PASSING
     ]
+
+
+def _findings(evaluation: Evaluation) -> list[Line]:
+    rows = _advisory(evaluation)
     lines = [
         # Never wrapped: places are to be copied.
         Line(f"  advisory: {f'{finding.place} {finding.detail}'.strip()} [{finding.slug}]", _YELLOW)

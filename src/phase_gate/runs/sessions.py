@@ -42,7 +42,8 @@ _CI_VARIABLE = "GITHUB_ACTIONS"
 class Screen(Value):
     """Where a session shows something, and how much of it."""
 
-    is_quiet: bool = False
+    #: As pytest counts it: 1 for -v, -2 for -qq.
+    verbosity: int = 0
     width: int = WIDTH
     #: Shows a line to a user who waits for a command; `progress`: only at a terminal.
     show: Callable[[str], None] = say_nothing
@@ -203,7 +204,14 @@ class TestRun(RecordedSession):
             return render_problem(f"not counted: {why}", remedy="")
         if self._hello.verifies:
             return recorded_for(self.project.task, evaluation)
-        return render_panel(evaluation, is_quiet=screen.is_quiet, complaints=self._complaints, width=screen.width)
+        further, done = self.further_runs(), self._hello.confirming[0] + 1
+        return render_panel(
+            evaluation,
+            verbosity=screen.verbosity,
+            complaints=self._complaints,
+            width=screen.width,
+            series=(done, done + further) if further else (0, 0),
+        )
 
     def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
         evaluation = self.evaluation()

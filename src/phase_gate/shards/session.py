@@ -157,7 +157,7 @@ class ShardSession(RecordedSession):
         return [
             Line(f"phase gate: shard {self._split} of {self._phase.name}", {"bold": True}, is_title=True),
             Line(f"{ran} of {len(self._shard.collected)} recorded in {where}; a shard alone has no verdict"),
-            Line(f"Next     {combine}   (when all {self._split.total} are there)", {"bold": True}),
+            Line(f"next    {combine}   (when all {self._split.total} are there)", {"bold": True}),
         ]
 
     def properties(self) -> Mapping[str, str]:
