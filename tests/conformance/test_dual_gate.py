@@ -1094,7 +1094,7 @@ def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(sample: Sample,
     sample.write(test_steps=step_tests(2), steps=steps(1))
     ran = give(sample)
     assert ran.code == 10
-    assert f"warning {PREMATURE}" in ran.out.splitlines()
+    assert f"Gate 2  early    {PREMATURE}" in ran.out.splitlines()
     now = status(sample)
     assert now["evaluation"]["warnings"] == [PREMATURE]
     assert (now["evaluation"]["can_exit"], now["exited"]) == (False, False)
