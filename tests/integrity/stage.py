@@ -128,7 +128,7 @@ class StageGate(PhaseGate):
             place.write({FILE_NAME: NO_STREAK})
 
     def options(self, step: Step) -> Sequence[str]:
-        return (f"--phase={step.value}",)
+        return ("-v", f"--phase={step.value}")
 
     def run(self, place: Place, step: Step) -> None:
         super().run(place, step)

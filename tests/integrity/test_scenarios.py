@@ -38,7 +38,7 @@ def test_is_judged_as_the_corpus_says(stage: Stage, scenario: Scenario, request:
     assert played.refused_by == scenario.refused_by, played.said
     assert [text for text in scenario.names if text not in played.said] == [], played.said
     if not scenario.is_cheat:
-        assert "\nwarning " not in played.said
+        assert "Warning" not in played.said
         assert {*played.findings} <= {*scenario.names}
 
 

@@ -32,14 +32,14 @@ def rules(code: str) -> str:
 
 def test_a_build_that_fails_closes_green(sample: Sample) -> None:
     sample.write({"phase-gate.yaml": rules("import built")}).red().write({"calc.py": CALC})
-    sample.pytest("--phase=green")
-    ran = sample.pytest("--phase=green")
+    sample.pytest("--phase=green", "-v")
+    ran = sample.pytest("--phase=green", "-v")
     assert ran.code == 10
     assert ran.has("- build_ok")
     assert "its output is in .phase-gate/evidence/build.txt" in " ".join(ran.out.split())
     sample.write({"built.py": ""})
-    sample.pytest("--phase=green")
-    assert sample.pytest("--phase=green").code == 0
+    sample.pytest("--phase=green", "-v")
+    assert sample.pytest("--phase=green", "-v").code == 0
 
 
 def test_the_command_may_not_change_after_red(sample: Sample) -> None:
@@ -76,14 +76,14 @@ def test_a_cycle_that_began_without_a_memory_says_so(sample: Sample, monkeypatch
     sample.write({"test_nothing.py": "def test_nothing():\n    pass\n", "docs/a.md": "# A\n"})
     with monkeypatch.context() as patch:
         patch.setattr("phase_gate.evidence.gathering.SINCE", {})
-        ran = sample.pytest("--phase=document")
+        ran = sample.pytest("--phase=document", "-v")
     assert ran.code == 10
     assert ran.has("? docs_generated >= required_docs_count", "docs_generated is unknown: the documents were not")
 
 
 def test_documents_that_are_there_when_a_cycle_begins_are_not_of_this_cycle(sample: Sample) -> None:
     sample.write({"test_nothing.py": "def test_nothing():\n    pass\n", **load_projects()["documents"]["good"]})
-    ran = sample.pytest("--phase=document")
+    ran = sample.pytest("--phase=document", "-v")
     assert ran.code == 10
     assert ran.has("- docs_generated >= required_docs_count              0 >= 3", "+ has_c4_diagrams == true")
 
@@ -92,10 +92,10 @@ def test_a_phase_without_tests_is_judged_by_its_commands(sample: Sample) -> None
     letter = f'evidence: {{commands: {{letter: {{run: \'{sys.executable} -c "open(1 and \\"letter\\")"\'}}}}}}\n'
     sample.write({"phase-gate.yaml": f"workflow: paper.yaml\n{letter}", "paper.yaml": WORKFLOW})
     sample.write({"test_nothing.py": "def test_nothing():\n    pass\n"})
-    assert sample.pytest("--phase=write").code == 10
-    assert sample.gate("advance").code == 10
+    assert sample.pytest("--phase=write", "-v").code == 10
+    assert sample.gate("advance", "-v").code == 10
     sample.write({"letter": "dear all\n"})
-    done = sample.gate("advance")
+    done = sample.gate("advance", "-v")
     assert done.has("+ letter_ok", "Gate 1 is open")
 
 

@@ -204,7 +204,7 @@ def test_a_killed_run_is_lost_and_the_next_one_says_so(suite: Sample) -> None:
     assert suite.gate("check", "--gate1").has(f"run {lost['id'][:8]} began and never ended")
     ran = suite.pytest("--phase=green")
     assert ran.code == 10
-    assert f"warning run {lost['id'][:8]}, which began at {lost['at']}, was lost: it never ended" in words(ran)
+    assert f"Warning run {lost['id'][:8]}, which began at {lost['at']}, was lost: it never ended" in words(ran)
     expect(suite, "complete", streak=1, iteration=3, runs=4)
     assert (history_of(suite)[2]["kind"], history_of(suite)[2]["why"]) == ("lost", "it began and never ended")
     assert not suite.pytest("--phase=green").out.count("was lost"), "said once"

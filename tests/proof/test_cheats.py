@@ -146,7 +146,7 @@ def test_opens_for_the_honest_twin(sample: Sample, honest: Cheat) -> None:
     told = Told(sample, honest)
     ran = told.tell()
     assert ran.code == 0, ran.out
-    assert "\nwarning " not in ran.out
+    assert "Warning" not in ran.out
     signal = told.signal()
     assert signal.code == 0, signal.out
     verdict = signal.document

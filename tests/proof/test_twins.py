@@ -78,7 +78,7 @@ def test_opens(sample: Sample, name: str, sandbox: str) -> None:
         assert advice == [f"could not be tried: without the change: {twin.unknown_when_copied}"]
         return
     assert advice == list(twin.says), proof
-    assert "\nwarning " not in ran.out, ran.out
+    assert "Warning" not in ran.out, ran.out
     assert verdict["metrics"]["targets_proven"] == twin.targets, proof
     assert tuple(verdict["notes"]) == twin.notes
 

@@ -88,7 +88,7 @@ def render_panel(
     for text in (*evaluation.warnings, *complaints):
         if text == PREMATURE and verbosity < 1:
             continue  # the line of Gate 2 says it
-        lines += _wrapped("warning", text, _YELLOW)
+        lines += _wrapped("Warning", text, _YELLOW)
     if verbosity > 0:
         lines += _wrapped("verdict", evaluation.verdict, _GREEN if evaluation.gate_1.is_open else _RED)
     lines += _next(evaluation, width, series)
