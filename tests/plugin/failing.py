@@ -103,7 +103,7 @@ def bad_end():
 def pytest_sessionfinish(session):
     seen = session.config.pluginmanager.get_plugin("phase_gate_outcomes")
     if seen is not None:  # on the controller
-        from phase_gate.recording.ids import TestIds
+        from phase_gate.recording.document import TestIds
 
         ids = TestIds(session.config, session.config.rootpath, {}, ())
         rows = {ids.test_id(node): row for node, row in seen.buckets.failures.items()}

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from phase_gate.recording.ids import TestIds
+from phase_gate.recording.document import TestIds
 from tests.plugin.looking import buckets_of, history_of, last_run, state_of, summary_of
 from tests.support import Sample
 from tests.sweeps import IS_WHOLE

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from phase_gate.codec import from_json
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
+from phase_gate.gate.inventory import join_id
 from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.gate.record import Document
 from phase_gate.recording.extensions import gather_metrics
-from phase_gate.recording.ids import TestIds
-from phase_gate.recording.narrowing import describe_narrowing, narrowed_files, sees_whole_files
 from phase_gate.recording.outcomes import OutcomeHooks
 from phase_gate.recording.seen import Seen, merge_seen
-from phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
+from phase_gate.recording.settings import (
+    describe_narrowing,
+    local_plugins,
+    narrowed_files,
+    sees_whole_files,
+    take_settings,
+    take_testpaths,
+)
 from phase_gate.recording.witness import Witness
+from phase_gate.runs.inventory import names_in_source
 from phase_gate.source.criteria import PASSES_ALREADY
+from phase_gate.storage.root import relative_id
 
 if TYPE_CHECKING:
     from phase_gate.workflow.model import Phase, Workflow
@@ -141,3 +149,66 @@ def _take_durations(config: pytest.Config, test_id: Callable[[str], str]) -> dic
                 name = test_id(report.nodeid)
                 found[name] = found.get(name, 0.0) + report.duration
     return found
+
+
+# --- our own ids of tests: from our root, and not from pytest's rootdir
+
+T = TypeVar("T")
+
+
+class TestIds:
+    """What we call the tests that pytest names by node ids."""
+
+    __test__ = False
+
+    def __init__(self, config: pytest.Config, root: Path, paths: Mapping[str, str], groups: tuple[str, ...]) -> None:
+        self._config, self._root, self._paths = config, root, dict(paths)
+        # Without workers the same test has no group behind its id.
+        self._suffixes = tuple(f"@{group}" for group in groups)
+
+    def test_id(self, node: str) -> str:
+        """Return our id of a pytest node: the path relative to the root, then the name."""
+        part, _, name = node.partition("::")
+        path = self._paths.get(part)
+        if path is None:
+            path = self._paths[part] = relative_id(self._config.rootpath / part, self._root)
+        for suffix in self._suffixes:
+            if name.endswith(suffix):
+                name = name[: -len(suffix)]
+                break
+        return join_id(path, name)
+
+    def rename(self, nodes: dict[str, T], *, all_are_known: bool) -> dict[str, T]:
+        """Return the same under our ids. Mostly they are pytest's own, and nothing has to be done.
+
+        :param all_are_known: this process has collected them, so that it knows where all of them are.
+        """
+        if all_are_known and not self._suffixes and all(part == path for part, path in self._paths.items()):
+            return nodes
+        return {self.test_id(node): value for node, value in nodes.items()}
+
+    def uncollectable(self, errors: Mapping[str, object]) -> dict[str, object]:
+        """Return the tests of modules that could not be collected, counted from their source, and how each failed.
+
+        A module that can't even be parsed counts as one test, named by its path.
+        """
+        found: dict[str, object] = {}
+        for node, failure in errors.items():
+            part, _, inner = node.partition("::")
+            path, file = self.test_id(part), self._config.rootpath / part
+            functions, classes = map(self._config.getini, ("python_functions", "python_classes"))
+            names = names_in_source(file, functions, classes) or []
+            # A class may fail to be collected while the rest of its module runs.
+            names = [name for name in names if not inner or name.startswith(f"{inner}::")]
+            for name in names or [inner]:
+                found[join_id(path, name)] = _failure_of(failure, file, name)
+        return found
+
+
+def _failure_of(failure: object, file: Path, name: str) -> object:
+    """Return a module's failure as that of one test in it: a stub waits for nothing that is to come."""
+    if not isinstance(failure, dict) or failure["reason"] != Reason.STRUCTURAL or not name:
+        return failure
+    from phase_gate.recording.reasons import is_stub
+
+    return {**failure, "reason": str(Reason.STUB)} if is_stub(file, name) else failure

@@ -11,6 +11,7 @@ import contextlib
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from json import dumps, loads
+from os import getpid  # bound at import: tests patch `os.getpid`, and some forget to take the patch back
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -20,12 +21,10 @@ import pytest
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import Parts
-from phase_gate.recording.modules import found_modules, imported_files, loaded_names
-from phase_gate.recording.process import Process
 from phase_gate.recording.seen import Seen
 from phase_gate.runs.hello import Wanted
 from phase_gate.source.criteria import PASSES_ALREADY
-from phase_gate.storage.ownership import Ownership, files_of
+from phase_gate.storage.ownership import Ownership, files_of, is_in_environment
 from phase_gate.storage.root import relative_id
 
 #: The key in `workeroutput`, and in `workerinput`.
@@ -251,3 +250,54 @@ def _caller(frame: FrameType | None) -> str:
             return f"{module}:{frame.f_code.co_qualname}"
         frame = frame.f_back
     return "?"
+
+
+# --- which modules a process has loaded, and the files that they come from
+
+
+def loaded_names() -> list[str]:
+    """Return the modules that are loaded, but for Python's own."""
+    return [name for name in list(sys.modules) if name.partition(".")[0] not in sys.stdlib_module_names]
+
+
+def found_modules(names: Iterable[str], root: str) -> dict[str, str]:
+    """Return the modules that this process has loaded, each with its file relative to the root.
+
+    One from an environment inside the root, or without a file, is not the project's: its path begins with `../`.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        module = sys.modules.get(name)
+        if module is None:
+            continue
+        file = getattr(module, "__file__", None)
+        places = list(getattr(module, "__path__", ()))
+        path = file or (places[0] if places else None)
+        if path is None:
+            found[name] = f"../{name}"
+            continue
+        relative = relative_id(Path(path), Path(root))
+        inside = not relative.startswith("../") and not is_in_environment(str(Path(root) / relative), root)
+        found[name] = relative if inside else f"../{Path(path).name}"
+    return found
+
+
+def imported_files(ownership: Ownership) -> list[str]:
+    """Return the files of the project that this process has imported, from the root."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    found = (ownership.inner_path(file) for file in files if isinstance(file, str))
+    return sorted({path for path in found if path})
+
+
+# --- the process that a session began in
+
+
+class Process:
+    """Made before the project's code runs; asked by every hook that ends a session."""
+
+    def __init__(self) -> None:
+        self._pid = getpid()
+
+    def is_left(self) -> bool:
+        """Tell whether a forked child asks, which must do nothing in its parent's name."""
+        return getpid() != self._pid
