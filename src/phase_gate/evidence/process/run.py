@@ -90,30 +90,51 @@ def run_process(
     :param mark: what everything that it starts is known by, should we die; any by default.
     :param leaves_none: what it left running is ended, even if the command ended by itself.
     """
-    hidden = hidden_in(environment, secrets or {})
     files = _Files(log, limit, is_apart=is_apart)
     began = time.monotonic()
-    commands = (command, *then)
-    step = 0
-    while True:
-        one = _run_one(
-            commands[step],
+    mark = mark or os.urandom(16).hex()
+    marks = ":".join(filter(None, (environment.get(MARK), mark)))
+    hidden = hidden_in(environment, secrets or {})
+
+    def start(words: str | Sequence[str], given: int | BinaryIO) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            shlex.split(words) if isinstance(words, str) and not shell else words,
             shell=shell,
             cwd=cwd,
-            environment=environment,
-            stdin=stdin,
+            env={**environment, MARK: marks},
+            stdin=given,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if is_apart else subprocess.STDOUT,
-            files=files,
-            hidden=hidden,
-            stream=stream,
-            interrupts=interrupts,
-            mark=mark or os.urandom(16).hex(),
-            leaves_none=leaves_none,
-            wait=lambda watch: watch.wait(began, timeout, tick),
+            # A session of its own: what it started goes with it when its time is over.
+            start_new_session=True,
         )
-        if one.how != "ended" or one.code != 0 or step == len(then):
-            return files.close(one, seconds=time.monotonic() - began, step=step)
+
+    def run_one(words: str | Sequence[str]) -> _One:
+        with contextlib.ExitStack() as stack:
+            heard = interrupts or stack.enter_context(Interrupts())
+            try:
+                given = subprocess.DEVNULL if stdin is None else stack.enter_context(open(stdin, "rb"))
+                process = start(words, given)
+            except (OSError, ValueError, IndexError) as error:
+                return _One(how="not-started", problem=getattr(error, "strerror", None) or str(error))
+            tree = ProcessTree(process, mark=mark)
+            watch = _Watch(process, tree, files, hidden, Screen(stream), heard, leaves_none=leaves_none)
+            try:
+                try:
+                    how = watch.wait(began, timeout, tick)
+                finally:
+                    watch.end_rest()
+            except BaseException:  # by tick: there is no answer, and yet nothing is left open
+                files.finish()
+                raise
+            code = process.returncode if how == "ended" else None
+            return _One(how=how, code=code, problem=watch.problem, interrupted_by=heard.number)
+
+    step, one = 0, run_one(command)
+    while one.how == "ended" and one.code == 0 and step < len(then):
+        one = run_one(then[step])
         step += 1
+    return files.close(one, seconds=time.monotonic() - began, step=step)
 
 
 class _One(Value):
@@ -123,58 +144,6 @@ class _One(Value):
     code: int | None = None
     problem: str = ""
     interrupted_by: int = 0
-
-
-def _run_one(
-    command: str | Sequence[str],
-    *,
-    shell: bool,
-    cwd: Path,
-    environment: Mapping[str, str],
-    stdin: Path | None,
-    stderr: int,
-    files: _Files,
-    hidden: tuple[bytes, ...],
-    stream: BinaryIO | None,
-    interrupts: Interrupts | None,
-    mark: str,
-    leaves_none: bool,
-    wait: Callable[[_Watch], How],
-) -> _One:
-    marks = ":".join(filter(None, (environment.get(MARK), mark)))
-    with contextlib.ExitStack() as stack:
-        interrupts = interrupts or stack.enter_context(Interrupts())
-        try:
-            words = shlex.split(command) if isinstance(command, str) and not shell else command
-            process = subprocess.Popen(
-                words,
-                shell=shell,
-                cwd=cwd,
-                env={**environment, MARK: marks},
-                stdin=subprocess.DEVNULL if stdin is None else stack.enter_context(open(stdin, "rb")),
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                # A session of its own: what it started goes with it when its time is over.
-                start_new_session=True,
-            )
-        except (OSError, ValueError, IndexError) as error:
-            return _One(how="not-started", problem=getattr(error, "strerror", None) or str(error))
-        tree = ProcessTree(process, mark=mark)
-        watch = _Watch(process, tree, files, hidden, Screen(stream), interrupts, leaves_none=leaves_none)
-        try:
-            try:
-                how = wait(watch)
-            finally:
-                watch.end_rest()
-        except BaseException:  # by tick: there is no answer, and yet nothing is left open
-            files.finish()
-            raise
-        return _One(
-            how=how,
-            code=process.returncode if how == "ended" else None,
-            problem=watch.problem,
-            interrupted_by=interrupts.number if how == "interrupted" else 0,
-        )
 
 
 class _Files:
@@ -211,7 +180,7 @@ class _Files:
             problem="; ".join(filter(None, problems)),
             left_out=self._all.left_out,
             is_kept=not lost,
-            interrupted_by=one.interrupted_by,
+            interrupted_by=one.interrupted_by if one.how == "interrupted" else 0,
             step=step,
         )
 
