@@ -8,9 +8,8 @@ from typing import Any
 
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
+from phase_gate.source.pytest_settings import is_in_test_folder, is_named_like_test
 from phase_gate.storage.tree.fingerprint import compile_globs
-
-_TEST_FOLDERS = frozenset({"test", "tests"})
 
 
 class SourcesProvider(Provider):
@@ -44,7 +43,7 @@ def list_sources(context: EvidenceContext, *, aside: frozenset[str] | None = Non
     tests, beside = context.known_tests(), _beside(context)
 
     def is_source(path: str) -> bool:
-        if not path.endswith(".py") or path in tests or _is_named_like_test(path):
+        if not path.endswith(".py") or path in tests or is_named_like_test(path):
             return False
         if (settings.include and not included(path)) or excluded(path):
             return False
@@ -61,12 +60,7 @@ def list_aside(context: EvidenceContext) -> list[str]:
 
 def _beside(context: EvidenceContext) -> Any:
     is_document = compile_globs(context.configuration.docs)
-    return lambda path: is_document(path) or bool(_TEST_FOLDERS & set(path.split("/")[:-1]))
-
-
-def _is_named_like_test(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
+    return lambda path: is_document(path) or is_in_test_folder(path)
 
 
 def read_files(context: EvidenceContext, paths: list[str]) -> dict[str, bytes]:

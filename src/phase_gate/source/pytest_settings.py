@@ -63,10 +63,13 @@ _TEST_FOLDERS = frozenset({"test", "tests"})
 
 def is_test_side(path: str) -> bool:
     """Tell whether a file belongs to the tests: by its name, or by the folder that it lies in."""
-    *folders, name = path.split("/")
-    return (
-        bool(_TEST_FOLDERS & set(folders))
-        or name == "conftest.py"
-        or name.startswith("test_")
-        or name.endswith("_test.py")
-    )
+    return is_in_test_folder(path) or is_named_like_test(path)
+
+
+def is_in_test_folder(path: str) -> bool:
+    return not _TEST_FOLDERS.isdisjoint(path.split("/")[:-1])
+
+
+def is_named_like_test(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
