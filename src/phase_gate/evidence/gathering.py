@@ -103,12 +103,13 @@ def remember(
     """
     in_phase = _with_claims(wanted_names(workflow, phase), task.project.configuration)
     in_cycle = frozenset().union(*(_names(task, workflow, each) for each in workflow.phases))
-    found = remember_at_entry(
-        context_of(task, in_phase, phase=phase.name),
-        context_of(task, in_cycle, phase=phase.name) if begins_cycle else None,
-        keep=task.store.keep,
-        known=known or {},
-    )
+    keep = task.store.keep
+    of_phase, complaints = _remember(context_of(task, in_phase, phase=phase.name), "phase", keep, known=known or {})
+    of_cycle: dict[str, str] = {}
+    if begins_cycle:
+        of_cycle, more = _remember(context_of(task, in_cycle, phase=phase.name), "cycle", keep)
+        complaints += more
+    found = Remembered(cycle=of_cycle, phase=of_phase, warnings=tuple(complaints))
     if begins_cycle and _CLAIMED_FILES in found.phase:
         # A claim is about the work of the whole cycle.
         found = replace(found, cycle={**found.cycle, _CLAIMED_FILES: found.phase[_CLAIMED_FILES]})
@@ -129,7 +130,7 @@ def remember_next(
         return {}
     wanted = wanted_names(workflow, following)
     context = context_of(task, wanted, phase=following.name)
-    return remember_at_exit(context, keep=keep or task.store.keep)
+    return _remember(context, "phase", keep or task.store.keep, only=SINCE_EXIT)[0]
 
 
 #: The feature that makes proofs: it stands above this package, and is loaded where a phase would exit.
@@ -212,11 +213,6 @@ class _Absent(Provider):
         return Measured(warnings=(f"what a {self._name} asks for is unknown: this cycle began as none",))
 
 
-def wanted_here(context: EvidenceContext) -> dict[str, Provider]:
-    """Return the providers to ask."""
-    return {name: _provider(name, context) for name in wanted_providers(context.wanted, context.configuration)}
-
-
 def _provider(name: str, context: EvidenceContext) -> Provider:
     place = f"phase_gate.evidence.{name}:PROVIDER" if name in _OWN else _OF_FEATURES.get(name)
     if place is not None:
@@ -229,8 +225,10 @@ def _provider(name: str, context: EvidenceContext) -> Provider:
 def gather_evidence(context: EvidenceContext, providers: Mapping[str, Provider] | None = None) -> Measured:
     """Return what all of them measured, as one."""
     found = Measured()
-    for name, provider in (wanted_here(context) if providers is None else providers).items():
+    wanted = wanted_providers(context.wanted, context.configuration) if providers is None else providers
+    for name in wanted:
         try:
+            provider = _provider(name, context) if providers is None else providers[name]
             measured = provider.measure(context)
         except Exception as error:
             measured = Measured(warnings=(_complain(name, error),))
@@ -238,57 +236,36 @@ def gather_evidence(context: EvidenceContext, providers: Mapping[str, Provider] 
     return found
 
 
-def remember_at_entry(
-    phase: EvidenceContext,
-    cycle: EvidenceContext | None,
-    *,
-    keep: Callable[[str, Any], str],
-    known: Mapping[str, str] | None = None,
-) -> Remembered:
-    """Return what those who compare want to know later, stored.
-
-    :param phase: with what the entered phase's rules speak of.
-    :param cycle: with what all phases' rules speak of, if a cycle begins.
-    :param known: what was remembered of the phase already, by provider.
-    """
-    in_phase, complaints = _remember(phase, "phase", keep, known or {})
-    in_cycle, more = ({}, ()) if cycle is None else _remember(cycle, "cycle", keep, {})
-    return Remembered(cycle=in_cycle, phase=in_phase, warnings=(*complaints, *more))
-
-
-def remember_at_exit(following: EvidenceContext, *, keep: Callable[[str, Any], str]) -> dict[str, str]:
-    """Return, stored, what the next phase is to be compared with where that begins with the present one's end.
-
-    :param following: with what the next phase's rules speak of.
-    """
-    return _remember(following, "phase", keep, {}, only=SINCE_EXIT)[0]
-
-
 def _remember(
     context: EvidenceContext,
     since: Since,
     keep: Callable[[str, Any], str],
-    known: Mapping[str, str],
     *,
+    known: Mapping[str, str] = {},
     only: frozenset[str] | None = None,
-) -> tuple[dict[str, str], tuple[str, ...]]:
+) -> tuple[dict[str, str], list[str]]:
+    """Return, stored, what those who compare since then want to know later; and what could not be known.
+
+    :param keep: stores an object and returns its name.
+    :param known: what was remembered already, by provider.
+    :param only: the providers to ask, among those.
+    """
     found: dict[str, str] = {}
     complaints: list[str] = []
-    wanted = [name for name in wanted_providers(context.wanted, context.configuration) if SINCE.get(name) == since]
-    for name in wanted:
-        if only is not None and name not in only:
+    for name in wanted_providers(context.wanted, context.configuration):
+        if SINCE.get(name) != since or (only is not None and name not in only):
             continue
         if name in known:
             found[name] = known[name]
             continue
         try:
-            memory = wanted_here(context)[name].remember(context)
+            memory = _provider(name, context).remember(context)
         except Exception as error:
             complaints.append(_complain(name, error))
             continue
         if memory is not None:
             found[name] = keep("evidence", memory)
-    return found, tuple(complaints)
+    return found, complaints
 
 
 def _complain(name: str, error: Exception) -> str:
