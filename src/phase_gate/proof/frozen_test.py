@@ -1,8 +1,7 @@
 """What the source of a target says: what it calls, whether it checks something, and what it compares answers with.
 
 Pure: texts in, names out. For the names that a test takes from modules something can stand in where they can't be
-emptied. What is there for its type and not for what it does is left alone: exceptions, what `isinstance`, annotations
-and bases name, decorators.
+emptied.
 """
 
 from __future__ import annotations
@@ -15,13 +14,6 @@ from phase_gate.source.checks import find_function, has_check
 from phase_gate.source.names import FunctionNode, last_name
 from phase_gate.source.tests import parse_source
 from phase_gate.values import Value
-
-#: Calls that ask for types: first, or behind a value.
-_TYPES_FIRST = frozenset(
-    {"raises", "warns", "suppress", "assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex", "cast"}
-    | {"RaisesGroup"}
-)
-_TYPES_THEN = frozenset({"isinstance", "issubclass", "assertIsInstance", "assertNotIsInstance"})
 
 
 class Taken(Value):
@@ -62,9 +54,9 @@ def read_target(target: str, read: Callable[[str], bytes]) -> TargetSource:
         return TargetSource()
     if (test := find_function(tree, name)) is None:
         return TargetSource()
-    imports, types = _Imports(tree), _find_types(tree)
-    calls = (call for call in _walk_calls(test, tree) if ast.unparse(call.func) not in types)
-    taken = tuple(dict.fromkeys(found for call in calls if (found := imports.find(call.func)) is not None))
+    imports = _Imports(tree)
+    found = (imports.find(call.func) for call in _walk_calls(test, tree))
+    taken = tuple(dict.fromkeys(each for each in found if each is not None))
     return TargetSource(
         taken=taken,
         has_check=has_check(test, tree, under_test={each.alias or each.name for each in taken}),
@@ -111,34 +103,6 @@ def _walk_calls(test: FunctionNode, tree: ast.Module) -> Iterator[ast.Call]:
                 if name in functions and name not in seen:
                     seen.add(name)
                     waiting.append(functions[name])
-
-
-def _find_types(tree: ast.Module) -> set[str]:
-    """Return what is named for its type, as it is written."""
-    return {ast.unparse(each) for whole in _walk_types(tree) for each in ast.walk(whole) if isinstance(each, ast.expr)}
-
-
-def _walk_types(tree: ast.Module) -> Iterator[ast.expr]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=asked, args=[first, *others]):
-                name = last_name(asked)
-                yield from [first] if name in _TYPES_FIRST else others if name in _TYPES_THEN else []
-            case ast.ExceptHandler(type=ast.expr() as kind):
-                yield kind
-            case ast.Raise(exc=ast.expr() as raised):
-                yield _called(raised)
-            case ast.ClassDef(bases=bases, decorator_list=decorators):
-                yield from (*bases, *map(_called, decorators))
-            case ast.FunctionDef(decorator_list=decorators) | ast.AsyncFunctionDef(decorator_list=decorators):
-                yield from map(_called, decorators)
-                yield from [node.returns] if node.returns is not None else []
-            case ast.arg(annotation=ast.expr() as annotation) | ast.AnnAssign(annotation=annotation):
-                yield annotation
-
-
-def _called(node: ast.expr) -> ast.expr:
-    return node.func if isinstance(node, ast.Call) else node
 
 
 def _walk_compared(test: FunctionNode, imports: _Imports) -> Iterator[tuple[int, frozenset[str]]]:

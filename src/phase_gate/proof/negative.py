@@ -8,18 +8,17 @@ takes it from a changed module.
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, get_args
 
 from phase_gate.proof.experiment import fails_by_check, reports_of
-from phase_gate.proof.frozen_test import Taken, TargetSource, statements_of
+from phase_gate.proof.frozen_test import TargetSource, statements_of
 from phase_gate.proof.model import FunctionProof, TargetProof, Verdict
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.testing import NOTHING, SandboxRun
 from phase_gate.source.functions import Function, walk_functions
-from phase_gate.source.names import FunctionNode, last_name
+from phase_gate.source.names import FunctionNode
 from phase_gate.values import Value, replace
 
 #: What an emptied function gives: something false, or something true; or it changes what it was given, and no more.
@@ -32,8 +31,6 @@ _IDLE: tuple[Stub, ...] = ("false", "true")
 _LEAST_SECONDS, _TIMES = 10.0, 5.0
 #: Names of one target that something stands in for.
 _NAMES = 3
-#: The bases of classes that others ask about.
-_KINDS = re.compile("(Enum|Flag|Error|Exception|ExceptionGroup|Warning)$")
 
 
 class ChangedSource(Value):
@@ -165,20 +162,15 @@ class NegativeControl:
         """Have something stand in for names that targets with a check take from changed modules, and call."""
         names: dict[str, None] = {}
         for target in targets:
-            found = [label for each in self._targets[target].taken for label in self._labels(each)]
-            for label in found[:_NAMES] if self._targets[target].has_check and not self._notices(target) else ():
+            taken = self._targets[target].taken
+            found = [f"{path}::{each.name}" for each in taken for path in self._sources if each.is_from(path)]
+            untried = [label for label in found if label not in self._tried]
+            for label in untried[:_NAMES] if self._targets[target].has_check and not self._notices(target) else ():
                 names.setdefault(label)
                 self._callers[label].add(target)
         for batch in self._batches(names):
             for stub in _IDLE:
                 self._try([name for name in batch if not all(map(self._notices, self._callers_of(name)))], stub)
-
-    def _labels(self, taken: Taken) -> Iterator[str]:
-        """Yield what a name is called in a proof, where something can stand in for it in a changed module."""
-        for path, source in self._sources.items():
-            label = f"{path}::{taken.name}"
-            if taken.is_from(path) and label not in self._tried and not _is_kind(source.text, taken.name):
-                yield label
 
     # --- what that shows
 
@@ -246,12 +238,6 @@ class NegativeControl:
         # What Python itself calls is never tried, and may be just what the target is about; a class has its methods.
         changed = {name for name in reached if name in self._names and name.rpartition(".")[0] not in passed}
         return bool(passed) and not disturbed & passed and changed - self._endless <= passed
-
-
-def _is_kind(source: bytes, name: str) -> bool:
-    """Tell whether a name is an exception or an enum: others ask about its type."""
-    classes = (node for node in statements_of(source) if isinstance(node, ast.ClassDef) and node.name == name)
-    return any(_KINDS.search(last_name(base)) for node in classes for base in node.bases)
 
 
 def _find_line(source: bytes, name: str) -> int:
