@@ -28,10 +28,8 @@ _SIGNS: dict[Verdict, str] = {
     "skipped": "?",
     "unknown": "?",
 }
-#: What to do about a verdict that says no more by itself.
-_REMEDIES: dict[Verdict, str] = {
-    "checks-nothing": "its check holds for any answer, so compare the answer with a value",
-}
+#: What to do about a test that checks nothing.
+_COMPARE = "its check holds for any answer, so compare the answer with a value"
 #: Rows of what a reader has to look at come first.
 _ORDER = "-?!=+"
 
@@ -100,7 +98,7 @@ def _say(proof: Proof, target: TargetProof, change: Change | None) -> str:
     meaning = MEANINGS[target.verdict]
     if change is not None and target.verdict == "fails-with":
         meaning = "fails with the change"  # nothing is frozen: all is there as it lies in the project
-    why = target.why or _REMEDIES.get(target.verdict, "")
+    why = target.why or (_COMPARE if target.verdict == "checks-nothing" else "")
     said = f"{meaning}: {why}" if why else meaning
     if target.worked_with:
         said = f"{said}; {say_broken(target)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.codec import from_json, spell_out, spell_out_each, to_json
@@ -128,15 +128,11 @@ def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
     }
 
 
-def findings_of(proof: Proof, *, required: bool) -> list[Finding]:
-    findings = [_finding(each, required=required) for each in proof.targets if each.verdict not in _UNSAID]
-    findings += [
-        Finding(slug=GUARD, tier="advisory", id=each.id, file=split_id(each.id)[0], detail=say_broken(each))
-        for each in proof.targets
-        if each.worked_with
-    ]
-    findings += [
-        Finding(
+def findings_of(proof: Proof, *, required: bool) -> Iterator[Finding]:
+    """Yield what is to be said of targets and functions: objections, and advice."""
+    yield from (_finding(each, required=required) for each in proof.targets if each.verdict not in _UNSAID)
+    for each in proof.targets:
+        advice = Finding(
             slug="check-never-fails",
             tier="advisory",
             id=each.id,
@@ -144,22 +140,15 @@ def findings_of(proof: Proof, *, required: bool) -> list[Finding]:
             line=each.line,
             detail=each.advice,
         )
-        for each in proof.targets
-        if each.advice
-    ]
-    findings += [
-        Finding(
-            slug="function-unnoticed",
-            tier="advisory",
-            file=each.file,
-            line=each.line,
-            detail=f"{each.name} can do nothing, and no target notices: check what it returns or changes",
-        )
-        for each in proof.unnoticed
-    ]
+        if each.worked_with:
+            yield replace(advice, slug=GUARD, line=None, detail=say_broken(each))
+        if each.advice:
+            yield advice
+    for function in proof.unnoticed:
+        detail = f"{function.name} can do nothing, and no target notices: check what it returns or changes"
+        yield Finding(slug="function-unnoticed", tier="advisory", file=function.file, line=function.line, detail=detail)
     if proof.problem and required:
-        findings.append(Finding(slug=GUARD, tier="hard", detail=f"no proof could be made: {proof.problem}"))
-    return findings
+        yield Finding(slug=GUARD, tier="hard", detail=f"no proof could be made: {proof.problem}")
 
 
 def _finding(target: TargetProof, *, required: bool) -> Finding:
