@@ -127,9 +127,12 @@ class NegativeControl:
         if not names:
             return
         contents = dict(self._sandbox.contents)
-        for path in {name.partition("::")[0] for name in names}:
-            inside = {name.partition("::")[2] for name in names if name.startswith(f"{path}::")}
-            contents[path] = empty(self._sources[path].text, inside, stub)
+        try:
+            for path in {name.partition("::")[0] for name in names}:
+                inside = {name.partition("::")[2] for name in names if name.startswith(f"{path}::")}
+                contents[path] = empty(self._sources[path].text, inside, stub)
+        except (SyntaxError, ValueError, RecursionError):
+            return  # not every syntax tree can be written again
         callers = sorted({target for name in names for target in self._callers_of(name)})
         run = self._enter(replace(self._sandbox, contents=contents), callers, limit=self._limit)
         if run.is_late and len(names) > 1:
