@@ -23,8 +23,10 @@ from phase_gate.workflow.settings import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from phase_gate.gate.state import State
-    from phase_gate.storage.shared import SharedStore
+    from phase_gate.stores.shared import SharedStore
     from phase_gate.workflow.metrics import MetricType
     from phase_gate.workflow.model import Guard, Workflow
 
@@ -98,19 +100,23 @@ class Project(Value):
         return key.encode("utf-8", "surrogateescape") if key else None
 
     def store(self, command: str) -> TaskStore:
-        return TaskStore(
-            self.folder,
-            task=self.task,
-            command=command,
-            lock_timeout=self.configuration.lock_timeout,
-            keep_objects=self.configuration.keep_objects,
-            run_limit=self.configuration.run_limit * 3600,
-            key=self.key,
-            memory=Memory.for_folder(self.folder, self.environment),
-            own_folders=self.own_folders,
-            state_folder=self.state_folder,
-            shared=self.shared_store(),
-        )
+        settings: dict[str, Any] = {
+            "task": self.task,
+            "command": command,
+            "lock_timeout": self.configuration.lock_timeout,
+            "keep_objects": self.configuration.keep_objects,
+            "run_limit": self.configuration.run_limit * 3600,
+            "key": self.key,
+            "memory": Memory.for_folder(self.folder, self.environment),
+            "own_folders": self.own_folders,
+            "state_folder": self.state_folder,
+        }
+        shared = self.shared_store()
+        if shared is None:
+            return TaskStore(self.folder, **settings)
+        from phase_gate.stores.task_store import SharedTaskStore
+
+        return SharedTaskStore(shared, self.folder, **settings)
 
     def shared_store(self) -> SharedStore | None:
         """Return the store that tasks are shared in; None where the state folder is all there is."""
@@ -125,7 +131,7 @@ class Project(Value):
         shared = self.shared_store()
         refused: Mapping[str, StateError] = {}
         if shared is not None:
-            from phase_gate.storage.mirror import catch_up_all
+            from phase_gate.stores.task_store import catch_up_all
 
             refused = catch_up_all(shared, self.state_folder, lambda task: replace(self, task=task).store(command))
         return Look(self, command, refused)
@@ -241,9 +247,8 @@ class Look:
         """Return the state; None for a task that never began. Raises StateError for one that can't be trusted."""
         if task in self.refused:
             raise self.refused[task]
-        store = replace(self._project, task=task).store(self._command)
-        store.shared = None  # it was asked
-        return store.look_if_begun()
+        # Of the folder alone: the shared store was asked already.
+        return replace(self._project, task=task).store(self._command).alone().look_if_begun()
 
 
 def _configuration(root: Path) -> Configuration:

@@ -99,7 +99,7 @@ class Pipe:
     @property
     def state(self) -> Any:
         """The stored state: `status` would take the tree each time."""
-        stored = json.loads((self.sample.root / ".phase-gate" / "state.json").read_text(encoding="utf-8"))
+        stored = json.loads((self.sample.root / ".phase-gate" / "cache" / "checkpoint.json").read_text("utf-8"))
         return stored["state"]
 
     @property

@@ -138,7 +138,7 @@ class Track:
         return [row["iteration"] for row in self.events("iteration-ended")]
 
     def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = json.loads((self.desk.folder / "state.json").read_text())["state"]
+        state: dict[str, Any] = json.loads((self.desk.folder / "cache" / "checkpoint.json").read_text())["state"]
         return state
 
 

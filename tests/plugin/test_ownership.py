@@ -24,10 +24,10 @@ def test_a_narrow_run_keeps_nothing_more_in_sight(sample: Sample) -> None:
     sample.green()
     sample.environment.setenv("LATE", "1")
     assert sample.pytest("--phase=green", "-k", "late").code == 10
-    stored = json.loads((sample.root / ".phase-gate" / "state.json").read_text())["state"]
+    stored = json.loads((sample.root / ".phase-gate" / "cache" / "checkpoint.json").read_text())["state"]
     assert stored["beside"] == ["early.py"]
     assert sample.pytest("--phase=green").code == 0
-    stored = json.loads((sample.root / ".phase-gate" / "state.json").read_text())["state"]
+    stored = json.loads((sample.root / ".phase-gate" / "cache" / "checkpoint.json").read_text())["state"]
     assert stored["beside"] == ["early.py", "late.py"]
 
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from phase_gate.gate.codec import state_to_json
 from phase_gate.gate.events import apply
@@ -15,7 +15,11 @@ from phase_gate.storage.files import FileSystem
 from phase_gate.storage.ledger import GENESIS, digest, encode_transaction
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.store import TaskStore
+from phase_gate.stores.shared import SharedStore
+from phase_gate.stores.task_store import SharedTaskStore
 from phase_gate.values import replace
+
+T = TypeVar("T", bound=TaskStore)
 
 BEGIN = (
     Event(kind="cycle-began", data={"workflow": "tdd"}),
@@ -43,7 +47,14 @@ def open_store(
     )
 
 
-def begin(store: TaskStore) -> TaskStore:
+def share_task(
+    shared: SharedStore, folder: Path, *, task: str = "default", key: bytes | None = None, memory: Memory | None = None
+) -> SharedTaskStore:
+    """Return the task as one machine has it that shares it."""
+    return SharedTaskStore(shared, folder, task=task, command="the test", key=key, memory=memory)
+
+
+def begin(store: T) -> T:
     """Write a first transaction of three lines: created, cycle-began, phase-entered."""
     with store.transaction() as change:
         change.record(*BEGIN)
@@ -56,7 +67,7 @@ def end_cycle(store: TaskStore) -> TaskStore:
     return store
 
 
-def declare(store: TaskStore, *names: str) -> TaskStore:
+def declare(store: T, *names: str) -> T:
     """Write one transaction a name; each of them changes the state."""
     for name in names:
         with store.transaction() as change:
@@ -112,10 +123,10 @@ def overwrite(path: Path, old: bytes, new: bytes) -> None:
 
 
 def vouch_for_ledger(store: TaskStore) -> None:
-    """Write the ledger's present times into state.json, as somebody who covers his tracks would."""
+    """Write the ledger's present times into the checkpoint, as somebody who covers his tracks would."""
     found = store.ledger_file.stat()
     times = {"mtime_ns": found.st_mtime_ns, "ctime_ns": found.st_ctime_ns, "inode": found.st_ino}
-    edit_json(store.state_file, lambda stored: stored["ledger"].update(times))
+    edit_json(store.checkpoint_file, lambda stored: stored["stat"].update(times))
 
 
 def sign(folder: Path, key: bytes) -> None:

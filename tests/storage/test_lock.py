@@ -21,7 +21,7 @@ import pytest
 
 from phase_gate import bound
 from phase_gate.errors import LockTimeoutError, PhaseGateError, StorageError
-from phase_gate.storage.lock import LockedError, RunLock, hold_lock, holder_file, is_free, lock_on
+from phase_gate.storage.lock import KernelLock, LockedError, RunLock, hold_lock, holder_file, is_free
 from tests.storage.stores import begin, facts, open_store
 
 #: Reads, adds one, writes: not atomic at all, so any two at once lose something.
@@ -451,14 +451,14 @@ def test_the_lock_on_a_file_that_was_taken_away_guards_nothing(tmp_path: Path, m
 
     monkeypatch.setattr(fcntl, "flock", too_late)
     with pytest.raises(LockedError):
-        lock_on(path).acquire()
+        KernelLock(path).acquire()
 
 
 @pytest.mark.parametrize("ours_first", [True, False], ids=["ours-first", "theirs-first"])
 def test_it_is_the_lock_that_filelock_takes(tmp_path: Path, ours_first: bool) -> None:
     # An older installation in another environment may be at work in the same folder.
     path = tmp_path / "state.json.lock"
-    ours, theirs = lock_on(path), filelock.FileLock(path, timeout=0)
+    ours, theirs = KernelLock(path), filelock.FileLock(path, timeout=0)
     first, second = (ours, theirs) if ours_first else (theirs, ours)
     first.acquire()
     with pytest.raises((LockedError, filelock.Timeout)):

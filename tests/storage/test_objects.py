@@ -152,7 +152,7 @@ def test_object_that_the_state_leads_to_stays_however_old_it_is(tmp_path: Path) 
     _aim(store, outside)
     _begin_next(store)
     fresh = open_store(tmp_path / "state")
-    assert outside in fresh.state_file.read_text(encoding="utf-8")
+    assert outside in fresh.checkpoint_file.read_text(encoding="utf-8")
     assert fresh.objects.load(outside) == {"names": inside}
     assert fresh.objects.has(inside)
 

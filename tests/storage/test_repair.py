@@ -36,7 +36,7 @@ Damage = Callable[[TaskStore], object]
 DAMAGES: dict[str, tuple[int, Damage]] = {
     "the-state-edited": (
         6,
-        lambda store: edit_json(store.state_file, lambda doc: doc["state"].update(streak={"count": 9})),
+        lambda store: edit_json(store.state_file, lambda doc: doc.update(streak=9)),
     ),
     "the-state-unreadable": (6, lambda store: store.state_file.write_bytes(b"\xff")),
     "the-last-line-changed": (5, lambda store: rewrite(store, lambda lines: [*lines[:5], b"{}\n"])),
@@ -183,7 +183,7 @@ def test_a_repair_that_dies_half_way_leaves_a_task_that_is_refused_and_can_be_re
     folder = tmp_path / "state"
     memory = Memory.for_folder(folder, {"XDG_STATE_HOME": str(tmp_path / "home")})
     store = declare(pass_once(begin(open_store(folder, memory=memory)), "first"), "one")
-    edit_json(store.state_file, lambda stored: stored["state"].update(streak={"count": 9}))
+    edit_json(store.state_file, lambda stored: stored.update(streak=9))
     with pytest.raises(KeyboardInterrupt):
         repair(open_store(folder, memory=memory, files=DiesAt("replace", name)))
     with pytest.raises(TamperedError):

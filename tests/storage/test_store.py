@@ -64,7 +64,15 @@ def test_a_transaction_writes_events_and_state(tmp_path: Path) -> None:
     assert [line.event.kind for line in store.lines()] == ["created", "cycle-began", "phase-entered"]
     opened = store.look()
     assert (opened.serial, opened.state.phase, opened.state.cycle) == (3, "RED", 1)
-    assert stored(store)["state"] == state_to_json(opened.state)
+    assert stored(store) == opened.shown()
+    assert json.loads(store.checkpoint_file.read_bytes())["state"] == state_to_json(opened.state)
+
+
+def test_people_see_where_the_task_stands(store: TaskStore) -> None:
+    shown = stored(store)
+    assert (shown["task"], shown["phase"], shown["cycle"], shown["streak"]) == ("default", "RED", 1, 0)
+    assert shown["facts"] == {"one": True, "two": True, "three": True}
+    assert store.state_file.read_bytes().count(b"\n") < 30
 
 
 def test_the_serial_and_the_head_are_those_of_the_last_line(store: TaskStore) -> None:
@@ -156,11 +164,9 @@ def test_a_state_that_lags_is_made_up_for_by_replay(tmp_path: Path, behind: int)
     store.state_file.unlink()
     if behind:
         store.state_file.write_bytes(kept)
-    opened = store.look()
-    assert opened.state_lags
-    assert opened.state == expected
+    assert store.look().state == expected
     declare(store, "next")
-    assert not store.look().state_lags
+    assert stored(store) == store.look().shown()
     assert facts(store)[-1] == "next"
 
 
@@ -324,7 +330,8 @@ def test_opening_reads_the_state_and_the_ends_of_the_ledger_however_long_it_is(
         declare(store, "the same fact")
     lines = lines_of(store)
     read = bytes_read_by_look(store, monkeypatch)
-    assert read == store.state_file.stat().st_size + len(lines[0]) + len(lines[-1])
+    kept = store.state_file.stat().st_size + store.checkpoint_file.stat().st_size
+    assert read == kept + len(lines[0]) + len(lines[-1])
     assert read < store.ledger_file.stat().st_size / 5
 
 
@@ -334,7 +341,7 @@ def test_a_ledger_that_was_touched_is_read_as_a_whole(store: TaskStore, monkeypa
 
 
 def test_nothing_between_first_and_last_line_is_looked_at(store: TaskStore) -> None:
-    # The other proof: damage in the middle goes unseen, if somebody makes state.json vouch for the file as it is now.
+    # The other proof: damage in the middle goes unseen, if the checkpoint is made to vouch for the file as it is now.
     overwrite(store.ledger_file, b'"name":"one"', b'"name":"ONE"')
     vouch_for_ledger(store)
     assert store.look().serial == 6
@@ -369,35 +376,46 @@ def test_what_is_written_while_somebody_looks_is_no_damage(store: TaskStore, loo
 
 GIVES = "state.json is not what the ledger gives"
 NAMES = "it is not the line that state.json names"
-LAST = "the last line of ledger.jsonl: "
 OURS = "state.json is damaged: its fields are not ours"
 DAMAGED = "state.json is damaged: "
 
 Edit = Callable[[dict[str, Any]], object]
 
-#: What opening says, what it says if it has to replay (nothing: the checkpoint is not used then), and the edit.
-STATE_EDITS: dict[str, tuple[str, str, Edit]] = {
-    "the-phase": (GIVES, GIVES, lambda stored: stored["state"].update(phase="GREEN")),
-    "the-streak": (GIVES, GIVES, lambda stored: stored["state"].update(streak={"count": 9})),
-    "an-exit": (GIVES, GIVES, lambda stored: stored["state"].update(exited=True)),
-    "a-fact-dropped": (GIVES, GIVES, lambda stored: stored["state"]["facts"].pop()),
-    "the-lineage": (GIVES, GIVES, lambda stored: stored.update(lineage="0" * 32)),
-    "the-head": (GIVES, NAMES, lambda stored: stored.update(head="f" * 64)),
-    "the-serial-lowered": (GIVES, NAMES, lambda stored: stored.update(serial=5)),
-    "the-serial-raised": (GIVES, "ends at 6, state.json was at 7", lambda stored: stored.update(serial=7)),
-    "the-serial-at-zero": (OURS, OURS, lambda stored: stored.update(serial=0)),
-    "the-serial-of-another-type": (OURS, OURS, lambda stored: stored.update(serial="6")),
-    "the-schema-of-another-type": (OURS, OURS, lambda stored: stored.update(schema="1")),
-    "the-state-of-another-type": (OURS, OURS, lambda stored: stored.update(state=[])),
-    "the-facts-of-another-type": (DAMAGED, DAMAGED, lambda stored: stored["state"].update(facts=3)),
-    "a-field-too-many": ("unknown field 'x'", "unknown field 'x'", lambda stored: stored["state"].update(x=1)),
-    "a-field-too-few": (OURS, OURS, lambda stored: stored.pop("head")),
-    "the-checkpoint-gone": (DAMAGED, DAMAGED, lambda stored: stored["ledger"].pop("last")),
-    "the-checkpoint-of-another-type": (OURS, OURS, lambda stored: stored["ledger"].update(last="0")),
-    "the-checkpoint-before-the-file": (OURS, OURS, lambda stored: stored["ledger"].update(last=-1)),
-    "the-checkpoint-in-the-middle": (LAST, "", lambda stored: stored["ledger"].update(last=3)),
-    "the-checkpoint-behind-the-file": (OURS, OURS, lambda stored: stored["ledger"].update(last=10**9)),
-    "the-checkpoint-where-no-file-goes": (OURS, OURS, lambda stored: stored["ledger"].update(last=10**30)),
+#: What opening says, and the edit of what people see.
+STATE_EDITS: dict[str, tuple[str, Edit]] = {
+    "the-phase": (GIVES, lambda stored: stored.update(phase="GREEN")),
+    "the-streak": (GIVES, lambda stored: stored.update(streak=9)),
+    "an-exit": (GIVES, lambda stored: stored.update(exited=True)),
+    "a-fact-dropped": (GIVES, lambda stored: stored["facts"].pop("one")),
+    "the-facts-of-another-type": (GIVES, lambda stored: stored.update(facts=3)),
+    "a-field-too-many": (GIVES, lambda stored: stored.update(x=1)),
+    "a-field-too-few": (GIVES, lambda stored: stored.pop("iteration")),
+    "the-lineage": (GIVES, lambda stored: stored.update(lineage="0" * 32)),
+    "the-head": (NAMES, lambda stored: stored.update(head="f" * 64)),
+    "the-serial-lowered": (NAMES, lambda stored: stored.update(serial=5)),
+    "the-serial-raised": ("ends at 6, state.json was at 7", lambda stored: stored.update(serial=7)),
+    "the-serial-at-zero": (OURS, lambda stored: stored.update(serial=0)),
+    "the-serial-of-another-type": (OURS, lambda stored: stored.update(serial="6")),
+    "the-schema-of-another-type": (OURS, lambda stored: stored.update(schema="1")),
+    "no-head": (DAMAGED, lambda stored: stored.pop("head")),
+}
+
+#: Edits of the checkpoint, which only saves time.
+CHECKPOINT_EDITS: dict[str, Edit] = {
+    "the-phase": lambda stored: stored["state"].update(phase="GREEN"),
+    "a-field-too-many": lambda stored: stored["state"].update(x=1),
+    "a-field-of-another-type": lambda stored: stored["state"].update(facts=3),
+    "a-number-out-of-range": lambda stored: stored["state"].update(iteration=1e999),
+    "the-state-of-another-type": lambda stored: stored.update(state=[]),
+    "no-state": lambda stored: stored.pop("state"),
+    "another-schema": lambda stored: stored.update(schema=SCHEMA - 1),
+    "no-place": lambda stored: stored.pop("last"),
+    "a-place-of-another-type": lambda stored: stored.update(last="x"),
+    "a-place-before-the-file": lambda stored: stored.update(last=-1),
+    "a-place-in-the-middle": lambda stored: stored.update(last=3),
+    "a-place-behind-the-file": lambda stored: stored.update(last=10**9),
+    "a-place-where-no-file-goes": lambda stored: stored.update(last=10**30),
+    "other-times": lambda stored: stored["stat"].update(mtime_ns=1),
 }
 
 
@@ -414,21 +432,28 @@ def assert_refused(store: TaskStore, problem: str, error: type[PhaseGateError] =
     assert contents(store.folder) == before
 
 
-@pytest.mark.parametrize(("problem", "edit"), [(row[0], row[2]) for row in STATE_EDITS.values()], ids=STATE_EDITS)
-def test_a_state_edited_by_hand_is_refused(store: TaskStore, problem: str, edit: Edit) -> None:
+@pytest.mark.parametrize("way", ["by-checkpoint", "by-replay"])
+@pytest.mark.parametrize(("problem", "edit"), STATE_EDITS.values(), ids=STATE_EDITS)
+def test_a_state_edited_by_hand_is_refused(store: TaskStore, problem: str, edit: Edit, way: str) -> None:
     edit_json(store.state_file, edit)
+    if way == "by-replay":
+        os.utime(store.ledger_file, ns=(1, 1))
     assert_refused(store, problem)
 
 
-@pytest.mark.parametrize(("problem", "edit"), [row[1:] for row in STATE_EDITS.values()], ids=STATE_EDITS)
-def test_a_replay_comes_to_the_same_answer(store: TaskStore, problem: str, edit: Edit) -> None:
+@pytest.mark.parametrize("edit", CHECKPOINT_EDITS.values(), ids=CHECKPOINT_EDITS)
+def test_a_damaged_checkpoint_changes_nothing(store: TaskStore, edit: Edit) -> None:
     state = store.look().state
-    edit_json(store.state_file, edit)
-    os.utime(store.ledger_file, ns=(1, 1))
-    if problem:
-        assert_refused(store, problem)
-    else:
-        assert store.look().state == state
+    edit_json(store.checkpoint_file, edit)
+    assert store.look().state == state
+    assert facts(declare(store, "four")) == ["one", "two", "three", "four"]
+
+
+@pytest.mark.parametrize("content", [b"", b"null", b"[1]", b"\xff", b"[" * 1_000_000])
+def test_a_checkpoint_that_is_none_changes_nothing(store: TaskStore, content: bytes) -> None:
+    state = store.look().state
+    store.checkpoint_file.write_bytes(content)
+    assert store.look().state == state
 
 
 @pytest.mark.parametrize(
@@ -521,5 +546,5 @@ def test_a_symbolic_link_in_a_file_s_place_is_refused(store: TaskStore, tmp_path
 
 @pytest.mark.parametrize("schema", [SCHEMA + 1, SCHEMA - 1], ids=["newer", "older"])
 def test_a_state_of_another_version_is_refused_and_untouched(store: TaskStore, schema: int) -> None:
-    edit_json(store.state_file, lambda stored: stored.update(schema=schema, state={"field": "of another day"}))
+    edit_json(store.state_file, lambda stored: stored.update(schema=schema, field="of another day"))
     assert_refused(store, f"state.json has schema {schema}, this version knows {SCHEMA}", OtherSchemaError)

@@ -21,9 +21,9 @@ from typing import Any
 
 from phase_gate.errors import StorageError, StoreBusyError, StoreUnreachableError
 from phase_gate.storage.files import FileSystem
-from phase_gate.storage.shared import Head
 from phase_gate.stores import choosing, git_objects
 from phase_gate.stores.own_repository import Answer
+from phase_gate.stores.shared import Head
 from tests.conftest import ROOT
 from tests.stores.http_git import serve
 from tests.stores.kinds import make_bare

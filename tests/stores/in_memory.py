@@ -10,11 +10,11 @@ import pytest
 
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
 from phase_gate.storage.memory import Memory
-from phase_gate.storage.shared import Head, Tail
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores import choosing
 from phase_gate.stores.address import StoreAddress
-from tests.storage.stores import open_store
+from phase_gate.stores.shared import Head, Tail
+from tests.storage.stores import share_task
 
 
 class Server:
@@ -113,9 +113,7 @@ class InMemoryStore:
 
 def machine(server: Server, folder: Path, *, key: bytes | None = None, memory: Memory | None = None) -> TaskStore:
     """Return the task as one machine has it."""
-    store = open_store(folder, key=key, memory=memory)
-    store.shared = InMemoryStore(server)
-    return store
+    return share_task(InMemoryStore(server), folder, key=key, memory=memory)
 
 
 #: The servers of this process, by their places.

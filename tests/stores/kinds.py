@@ -17,10 +17,10 @@ from typing import Any, Protocol
 
 import pytest
 
-from phase_gate.storage.shared import SharedStore
 from phase_gate.stores.address import make_address
 from phase_gate.stores.git import GitStore, open_store
 from phase_gate.stores.postgresql import PostgresqlStore
+from phase_gate.stores.shared import SharedStore
 from tests.stores import in_memory
 from tests.stores.database import is_installed, shared_database
 from tests.stores.http_git import serve

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from phase_gate.hashing import sha256
-from phase_gate.storage.shared import Head
+from phase_gate.stores.shared import Head
 
 
 def row(after: Head, text: str) -> tuple[bytes, Head]:

@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from phase_gate.storage.shared import Head, SharedStore
 from phase_gate.stores.address import parse_address
 from phase_gate.stores.postgresql import PostgresqlStore
+from phase_gate.stores.shared import Head, SharedStore
 from tests.stores.database import Database
 from tests.stores.proofs import Machine, Place, found_in, gate, make_project, start
 from tests.stores.proxy import Proxy

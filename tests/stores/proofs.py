@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from phase_gate.storage.shared import Head, SharedStore
 from phase_gate.stores.address import parse_address
 from phase_gate.stores.choosing import open_address
+from phase_gate.stores.shared import Head, SharedStore
 from tests.conftest import ROOT
 from tests.storage.stores import assert_intact
 from tests.stores.writing import Found, open_task

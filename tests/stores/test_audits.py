@@ -10,12 +10,11 @@ import pytest
 from phase_gate.decisions.auditing import accept_rollback, audit
 from phase_gate.errors import MovedError, NotAllowedError, RollbackError, StateError, TamperedError
 from phase_gate.gate.overrides import Person
-from phase_gate.storage.anew import repair_copy
 from phase_gate.storage.memory import Memory
-from phase_gate.storage.shared import Head, Tail
-from phase_gate.storage.store import TaskStore
+from phase_gate.stores.shared import Head, Tail
+from phase_gate.stores.task_store import SharedTaskStore
 from phase_gate.values import replace
-from tests.storage.stores import begin, declare, facts, open_store, overwrite
+from tests.storage.stores import begin, declare, facts, open_store, overwrite, share_task
 from tests.stores.kinds import KINDS, Server
 
 ADA = Person(by="Ada", reason="the remote was restored from last night", is_at_terminal=True)
@@ -28,33 +27,30 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
         yield found
 
 
-def machine(server: Server, folder: Path, *, key: bytes | None = None) -> TaskStore:
+def machine(server: Server, folder: Path) -> SharedTaskStore:
     memory = Memory(folder.with_suffix(".memory"), folder)
-    store = open_store(folder, key=key, memory=memory)
-    store.shared = server.open(folder.with_suffix(".cache"))
-    return store
+    return share_task(server.open(folder.with_suffix(".cache")), folder, memory=memory)
 
 
 @pytest.fixture
-def here(server: Server, tmp_path: Path) -> TaskStore:
+def here(server: Server, tmp_path: Path) -> SharedTaskStore:
     store = begin(machine(server, tmp_path / "a"))
     store.keep("evidence", {"lines": 3})
     return declare(store, "first", "second")
 
 
-def test_the_store_is_audited_as_a_whole(here: TaskStore, server: Server, tmp_path: Path) -> None:
+def test_the_store_is_audited_as_a_whole(here: SharedTaskStore, server: Server, tmp_path: Path) -> None:
     found = audit(here)
     assert (found.events, found.problem) == (5, None)
     assert audit(machine(server, tmp_path / "b")).events == 5
 
 
 def test_a_store_that_tells_new_machines_another_story_is_seen(
-    here: TaskStore, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: SharedTaskStore, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = begin(open_store(tmp_path / "c"))
     rows = declare(other, "first", "another").ledger_file.read_bytes()
     shared = here.shared
-    assert shared is not None
     read = shared.read
 
     def tell(task: str, after: Head) -> Tail:
@@ -62,44 +58,44 @@ def test_a_store_that_tells_new_machines_another_story_is_seen(
 
     monkeypatch.setattr(shared, "read", tell)
     # Without a memory, as in CI: only the copy tells.
-    forgetful = open_store(tmp_path / "a")
-    forgetful.shared = shared
-    assert isinstance(audit(forgetful).problem, TamperedError)
+    assert isinstance(audit(share_task(shared, tmp_path / "a")).problem, TamperedError)
 
 
-def test_a_damaged_copy_is_taken_anew(here: TaskStore, server: Server, tmp_path: Path) -> None:
+def test_a_damaged_copy_is_taken_anew(here: SharedTaskStore, server: Server, tmp_path: Path) -> None:
     overwrite(here.ledger_file, b'"first"', b'"wrong"')
     again = machine(server, tmp_path / "a")
     assert isinstance(audit(again).problem, TamperedError)
-    assert repair_copy(again).lines == 5
+    assert again.repair_copy().lines == 5
     assert facts(again) == ["first", "second"]
     assert b'"wrong"' in (tmp_path / "a" / "ledger.damaged-1").read_bytes()
     assert audit(machine(server, tmp_path / "a")).problem is None
     with pytest.raises(NotAllowedError, match="nothing is damaged"):
-        repair_copy(again)
+        again.repair_copy()
 
 
-def test_an_object_that_is_gone_comes_back(here: TaskStore, server: Server, tmp_path: Path) -> None:
+def test_an_object_that_is_gone_comes_back(here: SharedTaskStore, server: Server, tmp_path: Path) -> None:
     for path in (tmp_path / "a" / "objects").iterdir():
         path.write_bytes(b"damaged")
     here.state_file.write_text("{}", encoding="utf-8")
     again = machine(server, tmp_path / "a")
-    repair_copy(again)
+    again.repair_copy()
     assert all(again.objects.load(name) for name in again.objects.names())
 
 
 def test_repair_that_was_broken_off_goes_on(
-    here: TaskStore, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: SharedTaskStore, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     overwrite(here.ledger_file, b'"first"', b'"wrong"')
     again = machine(server, tmp_path / "a")
-    monkeypatch.setattr(again, "take_over", lambda opened: 1 // 0)
+    monkeypatch.setattr(again, "_take_over", lambda opened: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        repair_copy(again)
+        again.repair_copy()
     assert facts(machine(server, tmp_path / "a")) == ["first", "second"]
 
 
-def test_a_store_that_was_cut_back_is_accepted_by_a_person(here: TaskStore, server: Server, tmp_path: Path) -> None:
+def test_a_store_that_was_cut_back_is_accepted_by_a_person(
+    here: SharedTaskStore, server: Server, tmp_path: Path
+) -> None:
     server.cut_back("default", 1)
     again = machine(server, tmp_path / "a")
     assert isinstance(audit(again).problem, RollbackError)
@@ -116,9 +112,10 @@ def test_a_store_that_was_cut_back_is_accepted_by_a_person(here: TaskStore, serv
         accept_rollback(machine(server, tmp_path / "a"), ADA)
 
 
-def test_another_ledger_in_its_place_is_accepted_by_a_person(here: TaskStore, server: Server, tmp_path: Path) -> None:
-    stranger = open_store(tmp_path / "c")
-    stranger.shared = server.open(tmp_path / "c.cache")
+def test_another_ledger_in_its_place_is_accepted_by_a_person(
+    here: SharedTaskStore, server: Server, tmp_path: Path
+) -> None:
+    stranger = share_task(server.open(tmp_path / "c.cache"), tmp_path / "c")
     server.remove("default")
     begin(stranger)
     again = machine(server, tmp_path / "a")
@@ -128,13 +125,12 @@ def test_another_ledger_in_its_place_is_accepted_by_a_person(here: TaskStore, se
 
 
 def test_another_machine_is_first_while_it_is_accepted(
-    here: TaskStore, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: SharedTaskStore, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("phase_gate.storage.again.time.sleep", lambda seconds: None)
     server.cut_back("default", 1)
     again = machine(server, tmp_path / "a")
     shared = again.shared
-    assert shared is not None
     append, calls = shared.append, iter((True, False, False))
 
     def be_late(*given: object) -> None:

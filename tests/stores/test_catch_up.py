@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import StateError, StoreUnreachableError
-from phase_gate.storage.mirror import catch_up_all
 from phase_gate.storage.places import task_folder
 from phase_gate.storage.store import TaskStore
+from phase_gate.stores.task_store import SharedTaskStore, catch_up_all
 from tests.storage.stores import begin, declare, facts
 from tests.stores.in_memory import InMemoryStore, Server
 
@@ -19,7 +19,7 @@ class Machine:
         self.folder, self.shared = folder, InMemoryStore(server)
 
     def open(self, task: str) -> TaskStore:
-        return TaskStore(task_folder(self.folder, task), task=task, state_folder=self.folder, shared=self.shared)
+        return SharedTaskStore(self.shared, task_folder(self.folder, task), task=task, state_folder=self.folder)
 
     def catch_up(self) -> dict[str, StateError]:
         return catch_up_all(self.shared, self.folder, self.open)
@@ -59,9 +59,7 @@ def test_only_what_is_new_is_written(one: Machine, other: Machine) -> None:
     other.catch_up()
     assert other.shared.reads == 2
     assert (other.folder / "tasks" / "first" / "state.json").stat().st_mtime_ns == before
-    local = other.open("second")
-    local.shared = None
-    assert set(facts(local)) == {"it"}
+    assert set(facts(other.open("second").alone())) == {"it"}
 
 
 def test_a_checkpoint_that_lags_does_no_harm(one: Machine, other: Machine) -> None:

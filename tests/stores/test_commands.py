@@ -10,7 +10,7 @@ import pytest
 from phase_gate.cli import doctor, main
 from phase_gate.cli._watch import PAUSE, store_clock
 from phase_gate.storage.store import TaskStore
-from tests.storage.stores import begin, declare, open_store
+from tests.storage.stores import begin, declare, open_store, share_task
 from tests.stores.in_memory import SERVERS, STORE, InMemoryStore, Server, install
 from tests.support import Ran
 
@@ -43,9 +43,7 @@ def folder() -> Path:
 
 
 def machine(server: Server, folder: Path, *, task: str = "default") -> TaskStore:
-    store = open_store(folder, task=task)
-    store.shared = InMemoryStore(server)
-    return store
+    return share_task(InMemoryStore(server), folder, task=task)
 
 
 def name_in_file(text: str = STORE) -> None:
@@ -68,9 +66,7 @@ def test_no_store(gate: Gate) -> None:
 
 
 def test_status_says_which_store_and_what_it_has(gate: Gate, server: Server, tmp_path: Path) -> None:
-    other = open_store(tmp_path / "other")
-    other.shared = InMemoryStore(server)
-    begin(other)
+    begin(machine(server, tmp_path / "other"))
     assert gate("store", "status", "--json").document == {
         "store": STORE,
         "kind": "git",
@@ -132,8 +128,7 @@ def test_a_watch_wakes_up_when_the_store_has_more(
     assert clock.sleep(PAUSE) is True
     server.is_down = True
     assert clock.sleep(PAUSE) is True
-    here.shared = None
-    assert store_clock(here) is None
+    assert store_clock(here.alone()) is None
 
 
 # --- trust

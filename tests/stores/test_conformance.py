@@ -19,9 +19,9 @@ from phase_gate.errors import (
 )
 from phase_gate.gate.state import Event
 from phase_gate.storage.ledger import encode_transaction
-from phase_gate.storage.shared import Head, SharedStore, Tail
 from phase_gate.storage.store import TaskStore
-from tests.storage.stores import begin, declare, facts, open_store
+from phase_gate.stores.shared import Head, SharedStore, Tail
+from tests.storage.stores import begin, declare, facts, share_task
 from tests.stores.kinds import KINDS, Server
 
 pytestmark = pytest.mark.processes
@@ -61,9 +61,7 @@ def other(server: Server, tmp_path: Path) -> SharedStore:
 
 def machine(server: Server, folder: Path, *, key: bytes | None = None) -> TaskStore:
     """Return the task as one machine has it."""
-    store = open_store(folder / ".phase-gate", key=key)
-    store.shared = server.open(folder)
-    return store
+    return share_task(server.open(folder), folder / ".phase-gate", key=key)
 
 
 def line(after: Head, text: str, kind: str = "fact-declared", **data: Any) -> tuple[Head, bytes]:

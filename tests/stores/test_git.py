@@ -15,12 +15,12 @@ import pytest
 
 from phase_gate.errors import MovedError, RollbackError, StorageError, StoreUnreachableError, TamperedError, UsageError
 from phase_gate.storage.files import FileSystem
-from phase_gate.storage.shared import Head, Tail
 from phase_gate.stores import git_objects, own_repository
 from phase_gate.stores.address import make_address, parse_address
 from phase_gate.stores.git import GitStore, open_store
 from phase_gate.stores.own_repository import FIRST_WORD_LIMIT, SERVER_LIMIT
 from phase_gate.stores.remotes import find_remote
+from phase_gate.stores.shared import Head, Tail
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 from tests.stores.http_git import serve
 from tests.stores.kinds import GitServer, make_bare

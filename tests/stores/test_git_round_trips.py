@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from phase_gate.errors import RollbackError
-from phase_gate.storage.shared import UNKNOWN, Head, SharedStore
 from phase_gate.stores import choosing, git_objects
 from phase_gate.stores.git_server import GitServer as AskedServer
+from phase_gate.stores.shared import UNKNOWN, Head, SharedStore
 from phase_gate.tasks.board import TaskStatus
 from phase_gate.tasks.next_task import NextOptions, hand_out
 from tests.stores.handing_out import make_project, open_board, take_many

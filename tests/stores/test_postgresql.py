@@ -14,10 +14,10 @@ import pytest
 from phase_gate.cli import main
 from phase_gate.errors import MovedError, StoreUnreachableError, UsageError
 from phase_gate.storage.ledger import GENESIS
-from phase_gate.storage.shared import Head
 from phase_gate.stores.address import StoreAddress, parse_address
 from phase_gate.stores.postgresql import PostgresqlStore
 from phase_gate.stores.postgresql_tables import WRITER
+from phase_gate.stores.shared import Head
 from tests.stores.database import PASSWORDS, Database, free_port
 from tests.stores.lines import rows
 

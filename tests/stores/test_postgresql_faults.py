@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from phase_gate.errors import StoreUnreachableError
-from phase_gate.storage.shared import Head
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.postgresql import PostgresqlStore
+from phase_gate.stores.shared import Head
 from tests.stores.database import PASSWORDS, Database, free_port
 from tests.stores.lines import rows
 from tests.stores.proxy import Once, Proxy

@@ -13,8 +13,8 @@ import subprocess
 from pathlib import Path
 
 from phase_gate.errors import StoreUnreachableError
-from phase_gate.storage.shared import Head
 from phase_gate.stores import choosing
+from phase_gate.stores.shared import Head
 from tests.stores import postgresql_proofs
 from tests.stores.database import FAST, ORDINARY, Database
 from tests.stores.http_git import serve

@@ -21,10 +21,11 @@ from phase_gate.errors import StorageError, StoreBusyError, StoreUnreachableErro
 from phase_gate.gate.state import Event
 from phase_gate.storage import store as task_stores
 from phase_gate.storage.again import again_if_moved
-from phase_gate.storage.shared import SharedStore
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.address import parse_address
 from phase_gate.stores.choosing import open_address
+from phase_gate.stores.shared import SharedStore
+from phase_gate.stores.task_store import SharedTaskStore
 
 #: What the machines count.
 COUNTED = "updates"
@@ -37,7 +38,7 @@ def open_shared(folder: Path) -> SharedStore:
 
 def open_task(folder: Path, task: str = "default") -> TaskStore:
     state = folder / ".phase-gate"
-    return TaskStore(state / task, task=task, state_folder=state, command="writing", shared=open_shared(state))
+    return SharedTaskStore(open_shared(state), state / task, task=task, state_folder=state, command="writing")
 
 
 def add_one(store: TaskStore, by: str) -> int:

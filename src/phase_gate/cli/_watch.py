@@ -15,8 +15,8 @@ from typing import TextIO
 from phase_gate.cli._answer import Answer
 from phase_gate.cli._streams import draw
 from phase_gate.errors import PhaseGateError, StateError
-from phase_gate.storage.shared import Head
 from phase_gate.storage.store import TaskStore
+from phase_gate.stores.shared import Head
 from phase_gate.values import Value
 from phase_gate.visible import show_text
 

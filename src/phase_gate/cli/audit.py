@@ -8,7 +8,6 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.decisions.auditing import accept_rollback, audit
 from phase_gate.project import Project
-from phase_gate.storage.anew import repair_copy
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
 
@@ -33,8 +32,10 @@ def run(call: Call) -> Answer:
 
 
 def _repair(store: TaskStore) -> Answer:
-    if store.shared is not None:
-        taken = repair_copy(store)
+    from phase_gate.stores.task_store import SharedTaskStore
+
+    if isinstance(store, SharedTaskStore):
+        taken = store.repair_copy()
         return Answer(
             text=f"repaired: {taken.lines} lines taken anew from {store.shared.shown}; copy: {taken.copy.name}",
             document={"repaired": True, "kept_lines": taken.lines, "dropped_bytes": 0, "copy": str(taken.copy)},

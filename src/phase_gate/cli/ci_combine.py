@@ -104,17 +104,20 @@ def _read(call: Call, project: Project, store: TaskStore, folder: Path) -> list[
             say_aside(text)
         return max(0.0, left)
 
-    if store.shared is None or call.arguments.folder is not None:
+    shared = store.shared
+    if shared is None or call.arguments.folder is not None:
         while (missing := find_missing(folder)) != [] and (left := wait(missing or ())):
             time.sleep(min(left, 1.0))
         return read_shards(folder, key=project.key)
     from phase_gate.shards.sharing import Round, collect_shards
     from phase_gate.storage.tree.git import head_of
+    from phase_gate.stores.shared import Head
 
     def look_again(found: Round | None) -> bool:
         left = wait(() if found is None else found.missing)
         if left:
-            store.wait_for_more(min(left, 30.0))
+            opened = store.alone().look()
+            shared.wait(store.task, Head(opened.serial, opened.head), min(left, 30.0))
         return bool(left)
 
     return collect_shards(

@@ -9,7 +9,7 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._store import choose
 from phase_gate.errors import StateError
-from phase_gate.storage.shared import Head
+from phase_gate.stores.shared import Head
 from phase_gate.visible import show_rows
 
 

@@ -10,10 +10,22 @@ from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError,
 from phase_gate.gate.overrides import Person, refuse_excuse
 from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.storage.again import again_if_moved
-from phase_gate.storage.anew import accept_rewritten
-from phase_gate.storage.mirror import verify_whole
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.stores.task_store import SharedTaskStore
+
+
+def _as_shared(store: TaskStore) -> SharedTaskStore | None:
+    """Return the store of a task that machines share; None where its folder is all there is."""
+    if store.shared is None:
+        return None
+    from phase_gate.stores.task_store import SharedTaskStore
+
+    assert isinstance(store, SharedTaskStore), "only those have one"
+    return store
 
 
 class Audited(Value):
@@ -27,17 +39,18 @@ class Audited(Value):
 def audit(store: TaskStore) -> Audited:
     """Verify the ledger and what it names."""
     kinds: Counter[str] = Counter()
+    shared = _as_shared(store)
     last = 0
     problem: StateError | None = None
     try:
-        if store.shared is not None:
-            store.look()
+        if shared is not None:
+            shared.look()
         for line in store.lines():
             kinds[line.event.kind] += 1
             last = line.seq
         store.check_objects(store.look().state)
-        if store.shared is not None:
-            verify_whole(store)
+        if shared is not None:
+            shared.verify_whole()
     except StateError as error:
         problem = error
     return Audited(events=last, kinds=dict(sorted(kinds.items())), problem=problem)
@@ -56,11 +69,12 @@ def accept_rollback(store: TaskStore, person: Person) -> dict[str, Any]:
     else:
         raise NotAllowedError("nothing was rolled back", remedy="phase-gate status")
     what = "accepting another ledger" if is_foreign else "accepting a rollback"
-    if store.shared is not None:
+    shared = _as_shared(store)
+    if shared is not None:
         # A store that was rewritten can say anything of scripts.
         person.require(NEW_STATE, what, always=True)
         refuse_excuse(person.reason)
-        accept_rewritten(store)
+        shared.accept_rewritten()
         return _record_accepted(store, person)
     with store.transaction(accept_rollback=True) as change:
         person.require(change.opened.state, what, always=is_foreign)

@@ -308,7 +308,7 @@ def read_goal(task: Task, drive: DriveState) -> str:
 def _has_ended(store: TaskStore) -> bool:
     """Tell whether the record of the drive is closed: a shared store may be away by now."""
     with contextlib.suppress(StateError):
-        drive = find_drive(store.look(asks=False).state)
+        drive = find_drive(store.alone().look().state)
         return drive is None or bool(drive.outcome)
     return False
 

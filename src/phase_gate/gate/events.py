@@ -12,6 +12,7 @@ from phase_gate.codec import from_json
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.parts import PART_KINDS, change_parts
 from phase_gate.gate.run_events import RUN_CHANGES, remember, snapshot_of
+from phase_gate.gate.shown_state import show_verdict
 from phase_gate.gate.state import (
     Aim,
     Claims,
@@ -182,7 +183,7 @@ def _check_verdict(evaluation: Json) -> Json:
     """Raise KeyError or TypeError for a verdict without the fields that all readers use."""
     for name in ("phase", "run", "can_exit", "status", "reason", "next_command", "next_hint"):
         evaluation[name]
-    evaluation["gate_1"]["open"]
+    show_verdict(evaluation)
     evaluation["metrics"].get("")
     return evaluation
 

@@ -17,7 +17,7 @@ from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 #: What stands in `prev` of the first line.
 GENESIS = "0" * 64
@@ -73,41 +73,16 @@ def encode_transaction(
 ) -> tuple[bytes, Line]:
     """Return the lines of one transaction as bytes, and its last line."""
     events = list(events)
-    out = bytearray()
-    line: Line | None = None
-    for index, event in enumerate(events):
-        is_last = index == len(events) - 1
-        body = _body(seq + index, event, prev, more=not is_last, state=state_digest if is_last else None)
-        prev, before = digest(body, key), prev
-        start = len(out)
+    out, start = bytearray(), 0
+    for number, event in enumerate(events, start=seq):
+        is_last = number == seq + len(events) - 1
+        ending = {"state": state_digest} if is_last else {"more": True}
+        body = {"seq": number, "at": event.at, "kind": event.kind, "data": event.data, "prev": prev, **ending}
+        start, before, prev = len(out), prev, digest(body, key)
         out += canonical({**body, "hash": prev}) + b"\n"
-        line = Line(
-            seq=seq + index,
-            event=event,
-            prev=before,
-            hash=prev,
-            more=not is_last,
-            state=state_digest if is_last else None,
-            start=start,
-            end=len(out),
-        )
-    assert line is not None, "a transaction has at least one event"
-    return bytes(out), line
-
-
-def encode_line(line: Line) -> bytes:
-    """Return a line as it stands in a ledger's file."""
-    body = _body(line.seq, line.event, line.prev, more=line.more, state=line.state)
-    return canonical({**body, "hash": line.hash}) + b"\n"
-
-
-def _body(seq: int, event: Event, prev: str, *, more: bool, state: str | None) -> dict[str, Any]:
-    body: dict[str, Any] = {"seq": seq, "at": event.at, "kind": event.kind, "data": event.data, "prev": prev}
-    if more:
-        body["more"] = True
-    if state is not None:
-        body["state"] = state
-    return body
+    return bytes(out), Line(
+        seq=number, event=event, prev=before, hash=prev, state=state_digest, start=start, end=len(out)
+    )
 
 
 def parse_line(raw: bytes, *, start: int = 0, key: bytes | None = None) -> Line:
@@ -148,7 +123,7 @@ def _is_vouched_for(raw: bytes, document: object, written: str, key: bytes | Non
 
 
 def read_chain(
-    chunks: Iterable[bytes],
+    rows: Iterable[bytes],
     *,
     key: bytes | None = None,
     settled: int | None = None,
@@ -157,21 +132,26 @@ def read_chain(
 ) -> Iterator[Line]:
     """Yield the lines of a ledger in order; raises TamperedError at the first that does not follow.
 
-    A last line without its end is torn: it is not yielded, and the caller sees that the file goes on after the last
-    line it got. So is what is no line at all behind `settled`: a write that a power failure cut short may have left
-    anything there, with line ends in it.
+    A write that was cut short may have left anything at the end, with line ends in it. That is not yielded, and the
+    caller sees that the file goes on after the last line it got.
 
-    :param settled: how many bytes are known to have been written whole; None for all of them.
+    :param settled: how many lines are known to have been written whole; None: all, if there is more than a first
+        transaction.
     :param after: the number and the hash of the line that comes before.
     """
-    (seq, prev), start = after, 0
-    for number, raw in enumerate(chunks, start=1):
+    (seq, prev), start, ends = after, 0, 0
+    rows = iter(rows)
+    for number, raw in enumerate(rows, start=1):
         if not raw.endswith(b"\n"):
             return
         try:
             line = parse_line(raw[:-1], start=start, key=key)
         except ValueError as error:
-            if settled is not None and start >= settled and not _is_written(raw):
+            if settled is None:
+                may_be_torn = ends + sum(_ends_transaction(row, key) for row in rows) < 2
+            else:
+                may_be_torn = seq >= settled
+            if may_be_torn and not _is_written(raw):
                 return
             raise _broken(name, number, str(error)) from error
         if line.seq != seq + 1:
@@ -179,7 +159,14 @@ def read_chain(
         if line.prev != prev:
             raise _broken(name, number, "it does not follow the line before it")
         yield line
-        prev, seq, start = line.hash, line.seq, line.end
+        prev, seq, start, ends = line.hash, line.seq, line.end, ends + (not line.more)
+
+
+def _ends_transaction(raw: bytes, key: bytes | None) -> bool:
+    try:
+        return not parse_line(raw.removesuffix(b"\n"), key=key).more
+    except ValueError:
+        return False
 
 
 def _is_written(raw: bytes) -> bool:

@@ -1,7 +1,7 @@
-"""The lock that protects a task's state.
+"""The lock that protects a task's state: a kernel lock on a sidecar, free as soon as its holder is dead.
 
-A kernel lock on a sidecar: the state file is swapped on every write, and a lock on the swapped-out file would guard
-nothing. It is free as soon as its holder is dead. Who holds it stands in a small file beside it, for people only.
+On a sidecar, for the state file is swapped on every write, and a lock on the swapped-out file would guard nothing. Who
+holds it stands in a small file, for people only.
 """
 
 from __future__ import annotations
@@ -11,24 +11,33 @@ import errno
 import stat
 import sys
 from collections.abc import Iterator
-from json import dumps, loads
 from pathlib import Path
 
 from phase_gate.bound import os, time
 from phase_gate.errors import LockTimeoutError, StorageError
-from phase_gate.storage.files import REAL, FileSystem, read_bytes, refuse, remove_file
-from phase_gate.storage.process_identity import ProcessIdentity
+from phase_gate.storage import cache
+from phase_gate.storage.files import REAL, FileSystem, refuse, remove_file
 from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
 
 #: Until when a waiter asks how often, in seconds. In a crowd first less often, for 50 that ask every 5 ms leave no
 #: processor for the one that holds the lock; then more and more often, so that the one that waits longest is next.
 _PATIENCE = ((0.05, 0.005), (1.0, 0.06), (3.0, 0.03), (float("inf"), 0.015))
-_CROWD_INTERVAL = 0.03
-#: For so long a process that had to wait gives way before it asks again: one that polls is asleep when a lock becomes
-#: free, so one that asks at once would always be first, and 49 others would wait until it has had enough.
+#: A process that had to wait gives way for so long before it asks again: one that polls is asleep when a lock becomes
+#: free, so one that asks at once would always be first.
+_GIVES_WAY = 0.03
 _CROWDED_FOR = 1.0
 #: What file systems say that have no locks.
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
+
+#: When this process last found a lock held by another process.
+_waited = [float("-inf")]
+
+
+class LockedError(BlockingIOError):
+    """Another process holds the lock."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EWOULDBLOCK, "another process holds it")
 
 
 @contextlib.contextmanager
@@ -38,80 +47,69 @@ def hold_lock(
     """Hold the kernel lock on `path`; raises LockTimeoutError with the holder's name after `timeout` seconds."""
     if path.is_symlink() or path.is_dir():
         raise refuse(path, OSError("not a plain file"))
-    lock = lock_on(path)
+    lock, holder, process = KernelLock(path), holder_file(path), os.getpid()
     try:
-        _give_way()
-        try:
-            files.acquire(lock)
-        except LockedError:
-            _waited.at = time.monotonic()
-            _wait_for(lock, timeout, files)
+        _wait_for(lock, timeout, files)
     except LockedError:
         raise LockTimeoutError(
-            f"{path.name} was not free within {timeout:g} s{_describe_holder(path, files)}",
+            f"{path.name} was not free within {timeout:g} s{_describe_holder(holder, files)}",
             remedy="wait for that run to end, or end it, then run again",
         ) from None
     except (OSError, NotImplementedError) as error:
         raise _refuse_lock(path, error) from error
-    holder, process = holder_file(path), ProcessIdentity()
     try:
-        with contextlib.suppress(OSError):
-            # Never through a link: what it points to is not ours.
-            descriptor = files.open(holder, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            try:
-                files.write(descriptor, dumps(_myself(command)).encode())
-            finally:
-                files.close(descriptor)
+        since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        cache.save(holder, {"pid": process, "host": host_name(), "since": since, "command": command}, files)
         yield
     finally:
         try:
-            if process.is_this():
+            if os.getpid() == process:
                 remove_file(holder, files)
         finally:
             lock.release()  # even if Ctrl-C comes right here
 
 
-class _Waited:
-    """When this process last found a lock held by another process."""
-
-    at = -_CROWDED_FOR
-
-
-_waited = _Waited()
-
-
-def _give_way() -> None:
-    """Let those go first who wait already, if there were any lately."""
-    if time.monotonic() - _waited.at < _CROWDED_FOR:
-        time.sleep(_CROWD_INTERVAL)
-
-
 def _wait_for(lock: KernelLock, timeout: float, files: FileSystem) -> None:
     began = time.monotonic()
-    while (left := timeout - (waited := time.monotonic() - began)) > 0:
-        interval = next(each for until, each in _PATIENCE if waited < until)
-        time.sleep(min(interval, left))
-        with contextlib.suppress(LockedError):
+    if began - _waited[0] < _CROWDED_FOR:
+        time.sleep(_GIVES_WAY)
+    while True:
+        try:
             files.acquire(lock)
             return
-    raise LockedError
+        except LockedError:
+            _waited[0] = time.monotonic()
+        waited = _waited[0] - began
+        if waited >= timeout:
+            raise LockedError
+        time.sleep(min(timeout - waited, next(each for until, each in _PATIENCE if waited < until)))
 
 
 def holder_file(path: Path) -> Path:
     return path.with_suffix(".holder")
 
 
+def _describe_holder(holder: Path, files: FileSystem) -> str:
+    who = cache.load(holder, files)
+    try:
+        return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
+    except (KeyError, TypeError):
+        return ""
+
+
+def host_name() -> str:
+    """Return this machine's name; importing `socket` for it would cost more than the rest of a lock."""
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+
+
 def is_free(path: Path, files: FileSystem = REAL) -> bool:
     """Tell whether the kernel lock on `path` is free. A missing file is free."""
     try:
         files.stat(path)
+        lock = KernelLock(path)
+        files.acquire(lock)
     except FileNotFoundError:
         return True
-    except OSError:
-        return False  # doubt: what can't be looked at may be held
-    lock = lock_on(path)
-    try:
-        files.acquire(lock)
     except (OSError, NotImplementedError):
         return False  # held, or in doubt: a lock that can't be asked may be held
     lock.release()
@@ -123,7 +121,7 @@ class RunLock:
 
     def __init__(self, path: Path, files: FileSystem = REAL) -> None:
         self._path, self._files = path, files
-        self._lock = lock_on(path)
+        self._lock = KernelLock(path)
 
     def acquire(self) -> None:
         try:
@@ -149,60 +147,14 @@ def _refuse_lock(path: Path, error: OSError | NotImplementedError) -> StorageErr
     )
 
 
-def _myself(command: str) -> dict[str, object]:
-    return {
-        "pid": os.getpid(),
-        "host": host_name(),
-        "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "command": command,
-    }
-
-
-def host_name() -> str:
-    """Return this machine's name; importing `socket` for it would cost more than the rest of a lock."""
-    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
-
-
-def _describe_holder(path: Path, files: FileSystem) -> str:
-    try:
-        who = loads(read_bytes(holder_file(path), files) or b"")
-        return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
-    except (StorageError, ValueError, KeyError, TypeError, RecursionError):
-        return ""
-
-
-# --- an exclusive lock of the operating system on a file: free as soon as its holder is dead
-
-
-class LockedError(BlockingIOError):
-    """Another process holds the lock."""
-
-    def __init__(self) -> None:
-        super().__init__(errno.EWOULDBLOCK, "another process holds it")
-
-
-class KernelLock:
-    """Taken at once or not at all; waiting is the caller's business."""
-
-    def acquire(self) -> None:
-        """Take it. Raises LockedError if another process has it, OSError if the lock can't be tried."""
-        raise NotImplementedError
-
-    def release(self) -> bool:
-        """Let it go; False in a forked child, which has nothing to let go."""
-        raise NotImplementedError
-
-
-def lock_on(path: Path) -> KernelLock:
-    """Return the lock on that file, not taken yet."""
-    if sys.platform == "win32":
-        return _FileLock(path)
-    return _Flock(path)
+# --- an exclusive lock of the operating system on a file
 
 
 if sys.platform == "win32":
 
-    class _FileLock(KernelLock):
+    class KernelLock:
+        """Taken at once or not at all; waiting is the caller's business."""
+
         def __init__(self, path: Path) -> None:
             from filelock import FileLock
 
@@ -223,59 +175,61 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    # Bound here: a forked child lets go in the middle of a test, which may have patched them.
-    from os import close, fstat
-    from os.path import samestat
+    class KernelLock:
+        """Taken at once or not at all; waiting is the caller's business."""
 
-    #: Descriptors of the locks that this process has, each with what its file was.
-    _held: dict[int, os.stat_result] = {}
-
-    class _Flock(KernelLock):
         def __init__(self, path: Path) -> None:
-            self._path = path
-            self._descriptor = -1
+            self._path, self._descriptor, self._process = path, -1, os.getpid()
             self._file: os.stat_result | None = None
-            self._process: ProcessIdentity | None = None
 
         def acquire(self) -> None:
+            """Take it. Raises LockedError if another process has it, OSError if the lock can't be tried."""
             folder = os.stat(self._path.parent)
-            descriptor = os.open(
-                self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, _permissions(folder)
-            )
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(self._path, flags, _permissions(folder))
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 status = os.fstat(descriptor)
                 if not status.st_nlink:
-                    raise LockedError  # the last holder removed the file: this lock guards nothing
+                    raise BlockingIOError  # the last holder removed the file: this lock guards nothing
                 _close_to_others(descriptor, status, folder)
-            except BlockingIOError:
+            except BaseException as error:
                 os.close(descriptor)
-                raise LockedError from None
-            except BaseException:
-                os.close(descriptor)
+                if isinstance(error, BlockingIOError):
+                    raise LockedError from None
                 raise
-            _held[descriptor] = status
-            self._descriptor, self._file, self._process = descriptor, status, ProcessIdentity()
+            self._descriptor, self._file, self._process = descriptor, status, os.getpid()
+            _held.add(self)
 
         def release(self) -> bool:
-            if self._process is not None and not self._process.is_this():
+            """Let it go; False in a forked child, which has nothing to let go."""
+            if self._process != os.getpid():
                 return False
-            # Another lock of ours may have the number by now, if a test has closed this one.
-            if self._file is not None and _held.get(self._descriptor) is self._file:
-                del _held[self._descriptor]
-                _close(self._descriptor, self._file)
-            self._descriptor, self._file = -1, None
+            _held.discard(self)
+            self.close()
             return True
 
-    def _close(descriptor: int, file: os.stat_result) -> None:
-        """Let a lock go. Closed, not unlocked: that is what the end of a process does, too."""
-        # A test may have closed what it did not open (`os.closerange`), and another file may have the number now.
-        with contextlib.suppress(OSError):
-            if samestat(fstat(descriptor), file):
-                close(descriptor)
+        def close(self) -> None:
+            """Close the file, which is what the end of a process does, too."""
+            # A test may have closed what it did not open (`os.closerange`), and another file may have the number now.
+            with contextlib.suppress(OSError):
+                if self._file is not None and os.path.samestat(os.fstat(self._descriptor), self._file):
+                    os.close(self._descriptor)
+            self._file = None
+
+    #: The locks that this process has.
+    _held: set[KernelLock] = set()
+
+    def _let_go_in_child() -> None:
+        """Close what a child has inherited: else it would keep its parent's locks beyond the parent's death."""
+        for lock in _held:
+            lock.close()
+        _held.clear()
+
+    os.register_at_fork(after_in_child=_let_go_in_child)
 
     def _permissions(folder: os.stat_result) -> int:
-        """Return who may open the lock: those who may write to its folder: opening it is enough to hold it."""
+        """Return who may open the lock: those who may write to its folder, for opening it is enough to hold it."""
         mode = folder.st_mode
         if mode & stat.S_ISVTX:
             mode &= ~stat.S_IWOTH  # as /tmp: others may put files there, and not touch ours
@@ -283,23 +237,15 @@ else:
         return 0o600 | (mode & (stat.S_IWGRP | stat.S_IWOTH)) * 3
 
     def _close_to_others(descriptor: int, status: os.stat_result, folder: os.stat_result) -> None:
-        """Take away what an older version allowed, and what is meant for another group than the folder's."""
+        """Take away what is meant for others than those who may write to the folder."""
         allowed = _permissions(folder)
         if status.st_gid != folder.st_gid:
             allowed &= ~0o060
-        closed = stat.S_IMODE(status.st_mode) & allowed | 0o600
-        if closed != stat.S_IMODE(status.st_mode):
+        mode = stat.S_IMODE(status.st_mode)
+        if mode & ~allowed:
             # Another member of the group made it, or the file system has no permissions: then it stays as it is.
             with contextlib.suppress(OSError):
-                os.fchmod(descriptor, closed)
-
-    def _let_go_in_child() -> None:
-        """A child has the same locks open: left alone, it would keep them beyond its parent's death."""
-        for descriptor, file in _held.items():
-            _close(descriptor, file)
-        _held.clear()
-
-    os.register_at_fork(after_in_child=_let_go_in_child)
+                os.fchmod(descriptor, mode & allowed | 0o600)
 
 
 # --- which kind of file system a folder is on: locks on a network file system promise less than they seem to

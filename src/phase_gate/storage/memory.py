@@ -6,15 +6,17 @@ Off under CI, where every job begins anew.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping
-from json import dumps, loads
+from json import dumps
 from pathlib import Path
 
-from phase_gate.errors import ForeignStateError, PhaseGateError, RollbackError
+from phase_gate.codec import to_json
+from phase_gate.errors import ForeignStateError, RollbackError
 from phase_gate.hashing import sha256
-from phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, write_atomically
+from phase_gate.storage import cache
+from phase_gate.storage.files import REAL, FileSystem, write_atomically
+from phase_gate.storage.ledger import Line
 from phase_gate.values import Value, replace
 
 TYPE_CHECKING = False
@@ -30,6 +32,8 @@ class Seen(Value):
     head: str
     cycle_is_open: bool
     cycle: int = 0
+    #: For people.
+    folder: str = ""
 
 
 class Memory:
@@ -43,20 +47,7 @@ class Memory:
         return cls(memory_file(folder, environment), folder)
 
     def recall(self) -> Seen | None:
-        if self._file is None:
-            return None
-        try:
-            row = loads(read_bytes(self._file, self._files) or b"")
-            seen = Seen(
-                lineage=row["lineage"],
-                serial=row["serial"],
-                head=row["head"],
-                cycle_is_open=row["cycle_is_open"],
-                cycle=row.get("cycle", 0),
-            )
-        except (PhaseGateError, ValueError, KeyError, TypeError, RecursionError):
-            return None
-        return seen if isinstance(seen.serial, int) and isinstance(seen.cycle, int) else None
+        return None if self._file is None else cache.load_value(Seen, self._file, self._files)
 
     def expect(self, lineage: str) -> None:
         """Expect a ledger of this lineage from now on, at any line, in place of what was seen.
@@ -65,27 +56,14 @@ class Memory:
         That a cycle was open is not forgotten. Raises StorageError if it can't be done: what was seen would be missed.
         """
         seen = self.recall()
-        if seen is not None:
-            self._write(replace(seen, lineage=lineage, serial=0, head=""), durable=True)
+        if seen is not None and self._file is not None:
+            expected = replace(seen, lineage=lineage, serial=0, head="")
+            write_atomically(self._files, self._file, dumps(to_json(expected)).encode())
 
     def keep(self, seen: Seen) -> None:
-        # Best effort: a home folder that can't be written is no reason to refuse a run.
-        with contextlib.suppress(PhaseGateError):
-            self._write(seen, durable=False)
-
-    def _write(self, seen: Seen, *, durable: bool) -> None:
-        if self._file is None:
-            return
-        row = {
-            "folder": str(self._folder.absolute()),
-            "lineage": seen.lineage,
-            "serial": seen.serial,
-            "head": seen.head,
-            "cycle_is_open": seen.cycle_is_open,
-            "cycle": seen.cycle,
-        }
-        make_folder(self._files, self._file.parent)
-        write_atomically(self._files, self._file, dumps(row).encode(), durable=durable)
+        """Remember it with best effort: a home folder that can't be written is no reason to refuse a run."""
+        if self._file is not None:
+            cache.save(self._file, replace(seen, folder=str(self._folder.absolute())), self._files)
 
 
 def memory_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
@@ -131,12 +109,18 @@ def refuse_foreign(opened: Opened, task: str, seen: Seen | None) -> None:
                 remedy=f"bring that folder back, or {_ACCEPT}, or remove the folder and begin anew",
             )
     elif opened.serial < seen.serial:
-        raise rolled_back(f"it is at {opened.serial}, it was seen at {seen.serial}")
+        raise _rolled_back(f"it is at {opened.serial}, it was seen at {seen.serial}")
     elif opened.serial == seen.serial and opened.head != seen.head:
-        raise rolled_back(f"line {seen.serial} is not the one that was seen before")
+        raise _rolled_back(f"line {seen.serial} is not the one that was seen before")
 
 
-def rolled_back(problem: str) -> RollbackError:
+def refuse_other_line(seen: Seen | None, lineage: str, line: Line) -> None:
+    """Raise RollbackError for a line that is not the one that was seen in its place."""
+    if seen is not None and (seen.lineage, seen.serial) == (lineage, line.seq) and seen.head != line.hash:
+        raise _rolled_back(f"line {line.seq} is not the one that was seen before")
+
+
+def _rolled_back(problem: str) -> RollbackError:
     return RollbackError(
         f"the state folder is older than what was seen of it: {problem}",
         remedy=f"{_ACCEPT}, or bring the newer folder back",

@@ -33,6 +33,11 @@ class TaskPlaces:
         return self.folder / "state.json"
 
     @property
+    def checkpoint_file(self) -> Path:
+        """What `state.json` is made from, so that no process has to read the whole ledger."""
+        return self.folder / "cache" / "checkpoint.json"
+
+    @property
     def lock_file(self) -> Path:
         return self.folder / "state.json.lock"
 

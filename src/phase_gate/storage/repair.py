@@ -6,17 +6,14 @@ Nothing is thrown away, and nothing that was damaged counts: after a repair the 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from phase_gate.errors import NotAllowedError, TamperedError
 from phase_gate.gate.state import NEW_STATE, Event, State
-from phase_gate.storage.files import exists, read_bytes, write_atomically
-from phase_gate.storage.lock import hold_lock
-from phase_gate.storage.opening import Opened, apply_line
+from phase_gate.storage.files import read_bytes, write_atomically
+from phase_gate.storage.opening import Opened, apply_line, read_beginning
 from phase_gate.storage.store import TaskStore
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 
 
 class Repaired(Value):
@@ -27,18 +24,11 @@ class Repaired(Value):
 
 def repair(store: TaskStore) -> Repaired:
     """Make the task usable again. Raises NotAllowedError if nothing is wrong with it."""
-    if not _is_damaged(store):
-        raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
-    with hold_lock(store.lock_file, store.files, command="phase-gate audit --repair"):
-        return _rewrite(store)
-
-
-def _is_damaged(store: TaskStore) -> bool:
-    try:
+    with contextlib.suppress(TamperedError):
         store.check_objects(store.look().state)
-    except TamperedError:
-        return True
-    return False
+        raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
+    with store.lock():
+        return _rewrite(store)
 
 
 def _rewrite(store: TaskStore) -> Repaired:
@@ -48,13 +38,11 @@ def _rewrite(store: TaskStore) -> Repaired:
     """
     raw = read_bytes(store.ledger_file, store.files) or b""
     state = read_bytes(store.state_file, store.files)
-    good = _last_good(store)
-    number = 1
-    while exists(copy := store.folder / f"ledger.damaged-{number}", store.files):
-        number += 1
+    good = _last_good(store, raw)
+    copy, state_copy = store.damaged_files()
     write_atomically(store.files, copy, raw)
     if state is not None:
-        write_atomically(store.files, store.folder / f"state.damaged-{number}", state)
+        write_atomically(store.files, state_copy, state)
     store.objects.set_damaged_aside()
     done = Repaired(kept_lines=good.serial, dropped_bytes=len(raw) - good.size, copy=copy)
     data = {"kept_lines": done.kept_lines, "dropped_bytes": done.dropped_bytes, "copy": copy.name}
@@ -64,24 +52,16 @@ def _rewrite(store: TaskStore) -> Repaired:
     return done
 
 
-def _last_good(store: TaskStore) -> Opened:
+def _last_good(store: TaskStore, raw: bytes) -> Opened:
     """Return the task as it stood after its last good transaction."""
+    beginning = read_beginning(raw.partition(b"\n")[0])
     good, state = Opened(), NEW_STATE
-    created: Mapping[str, Any] = {}
     # Only damage: a ledger that can't be read for another reason, its key among them, is not to be cut.
     with contextlib.suppress(TamperedError):
         for line in store.lines():
             state = apply_line(state, line)
-            created = line.event.data if line.seq == 1 else created
             if not line.more and _has_objects(store, state):
-                good = Opened(
-                    state=state,
-                    lineage=created.get("lineage", ""),
-                    key_check=created.get("key_check"),
-                    serial=line.seq,
-                    head=line.hash,
-                    size=line.end,
-                )
+                good = replace(beginning, state=state, serial=line.seq, head=line.hash, size=line.end)
     return good
 
 

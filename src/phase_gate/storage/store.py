@@ -1,36 +1,40 @@
 """A task's state on disk: read it, or change it in one locked transaction.
 
-Files only; what an event means is the core's business. The ledger is the truth, `state.json` a checkpoint of it, so
-that opening does not depend on the ledger's length.
+Files only; what an event means is the core's business. The ledger is the truth, `state.json` shows people where it has
+come to, and a checkpoint in `cache/` lets the next process begin there. A task that many machines share has a subclass,
+in `stores`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
+import functools
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from json import dumps
 from pathlib import Path
 
-from phase_gate.errors import (
-    MovedError,
-    NotAllowedError,
-    TamperedError,
-)
-from phase_gate.gate.state import Event, OpenRun, State
+from phase_gate.bound import os
+from phase_gate.errors import NotAllowedError, StateError, StorageError, TamperedError
+from phase_gate.gate.state import SCHEMA, Event, OpenRun, State
+from phase_gate.storage import cache
 from phase_gate.storage.files import (
     REAL,
     FileSystem,
+    append_durably,
+    cut_off,
     exists,
     make_folder,
     read_bytes,
+    set_aside,
+    sync_folders,
     write_atomically,
 )
-from phase_gate.storage.ledger import Line, digest, encode_transaction
-from phase_gate.storage.memory import Memory
-from phase_gate.storage.opening import Opened, first_text
+from phase_gate.storage.ledger import Line, canonical, digest, encode_transaction
+from phase_gate.storage.memory import Memory, Seen
+from phase_gate.storage.opening import Opened, Opener, check_of, read_beginning
+from phase_gate.storage.places import TaskPlaces, make_state_folder
 from phase_gate.storage.root import refuse_links
-from phase_gate.storage.writing import TaskFiles
 from phase_gate.values import replace
 from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LOCK_TIMEOUT, DEFAULT_RUN_LIMIT
 
@@ -39,7 +43,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.storage.lock import RunLock
-    from phase_gate.storage.shared import SharedStore
+    from phase_gate.storage.objects import ObjectStore
+    from phase_gate.stores.shared import SharedStore
 
 #: With these a cycle, or a verify task, begins: what only earlier ones name may go.
 _BEGINNINGS = ("cycle-began", "task-taken")
@@ -64,8 +69,11 @@ class Transaction:
             self.state = apply(self.state, event)
 
 
-class TaskStore(TaskFiles):
+class TaskStore(TaskPlaces):
     """The state of one task, and its files."""
+
+    #: The store that the files are a copy of; None where they are all there is.
+    shared: SharedStore | None = None
 
     def __init__(
         self,
@@ -81,78 +89,26 @@ class TaskStore(TaskFiles):
         state_folder: Path | None = None,
         keep_objects: float = DEFAULT_KEEP_OBJECTS,
         run_limit: float = DEFAULT_RUN_LIMIT * 3600,
-        shared: SharedStore | None = None,
     ) -> None:
         """Take the task in that folder.
 
         :param own_folders: may not be links.
+        :param state_folder: the folder of all tasks, which git ignores; None: that folder itself.
+        :param keep_objects: days after which an object that nothing names any more is removed; 0: never.
         :param run_limit: seconds after which machines that share a store take a run for lost.
-        :param shared: the store that the files are a copy of; None where they are all there is.
         """
-        super().__init__(
-            folder,
-            task=task,
-            key=key,
-            memory=memory,
-            files=files,
-            state_folder=state_folder,
-            keep_objects=keep_objects,
-        )
-        self.shared, self.run_limit = shared, run_limit
-        #: Another machine was first: what a caller has opened is not the last word.
-        self._is_behind = False
-        self._own_folders = own_folders
-        self._command, self._lock_timeout = command, lock_timeout
+        super().__init__(folder)
+        self.task, self.key, self.files, self.run_limit = task, key, files, run_limit
+        self._command, self._lock_timeout, self._keep_objects = command, lock_timeout, keep_objects
+        self._own_folders, self._state_folder = own_folders, state_folder or folder
+        self._memory = memory or Memory(None, folder)
+        self.opener = Opener(self, task=task, key=key, memory=self._memory, files=files)
 
-    def is_driven(self) -> bool:
-        """Tell whether a drive of the task goes on, where one has begun and not ended."""
-        return self._lives(self.drive_lock_file, b"", self.run_limit)
+    @functools.cached_property
+    def objects(self) -> ObjectStore:
+        from phase_gate.storage.objects import ObjectStore
 
-    def hold(self, name: str) -> RunLock:
-        """Hold the lock of the run of this name, or of the drive, from now on."""
-        from phase_gate.storage.lock import RunLock
-
-        make_folder(self.files, self.folder / "runs")
-        if self.shared is not None and not exists(self.here_file, self.files):
-            write_atomically(self.files, self.here_file, b"", durable=False)
-        lock = RunLock(self.drive_lock_file if name == DRIVE_NAME else self.run_lock_file(name), self.files)
-        lock.acquire()
-        return lock
-
-    def is_alive(self, name: str, limit: float) -> bool:
-        """Tell whether a run lives: by its lock on this machine, or elsewhere for so many seconds."""
-        return self._lives(self.run_lock_file(name), f'"{name}"'.encode(), limit)
-
-    def _lives(self, lock: Path, mark: bytes, limit: float) -> bool:
-        """Tell whether its process lives, or may live.
-
-        :param mark: what its first line in the ledger has, and no line before; the last line counts where it is empty.
-        """
-        if exists(lock, self.files):
-            from phase_gate.storage.lock import is_free
-
-            return not is_free(lock, self.files)  # a lock on this machine says all of a run on it
-        if self.shared is None:
-            return False
-        ledger = read_bytes(self.ledger_file, self.files) or b""
-        serial = ledger.count(b"\n", 0, ledger.find(mark)) + 1 if mark else ledger.count(b"\n")
-        return self.shared.age(self.task, serial) < limit
-
-    def alone(self) -> TaskStore:
-        """Return the task as the folder has it, whatever a shared store has."""
-        return TaskStore(
-            self.folder,
-            task=self.task,
-            command=self._command,
-            lock_timeout=self._lock_timeout,
-            key=self.key,
-            memory=self._memory,
-            files=self.files,
-            own_folders=self._own_folders,
-            state_folder=self._state_folder,
-            keep_objects=self._keep_objects,
-            run_limit=self.run_limit,
-        )
+        return ObjectStore(self.folder / "objects", self.files, kept_for=self._keep_objects * 86_400)
 
     def keep(self, kind: str, value: Any) -> str:
         """Store an object that events will name, and return its digest."""
@@ -160,49 +116,33 @@ class TaskStore(TaskFiles):
         self.make_folder()
         return self.objects.keep_inventory(value) if kind == "inventory" else self.objects.keep(value)
 
-    # --- looking -------------------------------------------------------------------------------------------------
+    # --- runs that go on -----------------------------------------------------------------------------------------
 
-    def look(self, *, asks: bool = True) -> Opened:
-        """Return the task as it stands, without a lock; nothing is written but what a shared store has beyond it.
+    def hold(self, name: str) -> RunLock:
+        """Hold the lock of the run of this name, or of the drive, from now on."""
+        from phase_gate.storage.lock import RunLock
 
-        :param asks: False: as this folder has it. A change that is based on it finds out whether that is still true.
+        make_folder(self.files, self.folder / "runs")
+        lock = RunLock(self.drive_lock_file if name == DRIVE_NAME else self.run_lock_file(name), self.files)
+        lock.acquire()
+        return lock
+
+    def is_driven(self) -> bool:
+        """Tell whether a drive of the task goes on, where one has begun and not ended."""
+        return self._lives(self.drive_lock_file, b"", self.run_limit)
+
+    def is_alive(self, name: str, limit: float) -> bool:
+        """Tell whether a run goes on: by its lock on this machine, or elsewhere for so many seconds."""
+        return self._lives(self.run_lock_file(name), f'"{name}"'.encode(), limit)
+
+    def _lives(self, lock: Path, mark: bytes, limit: float) -> bool:
+        """Tell whether the process that holds a lock lives, or may live.
+
+        :param mark: what its first line in the ledger has, and no line before; the last line counts where it is empty.
         """
-        refuse_links(self._own_folders)
-        opened = self.opener.open()
-        if self.shared is not None and asks:
-            opened = self._catch_up(opened)
-        return opened
+        from phase_gate.storage.lock import is_free
 
-    def _catch_up(self, opened: Opened) -> Opened:
-        """Return the task as the shared store has it; the lock is taken only if there is something to write."""
-        from phase_gate.storage.lock import hold_lock
-        from phase_gate.storage.mirror import read_beyond
-
-        beyond = read_beyond(self, opened)
-        if beyond is None:
-            return opened
-        self.make_folder()
-        with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
-            return self.take_over(self.opener.open())
-
-    def take_over(self, opened: Opened) -> Opened:
-        """Write what other machines have added to the task since. The caller holds the lock."""
-        from phase_gate.gate.codec import state_to_json
-        from phase_gate.storage.mirror import read_beyond
-
-        beyond = read_beyond(self, opened)
-        if beyond is None:
-            return opened
-        if not opened.exists:
-            self.make_folders()
-        for name, packed in beyond.objects.items():
-            self.objects.take_over(name, packed)
-        return self.write(opened, beyond.after, state_to_json(beyond.after.state), beyond.rows, beyond.last)
-
-    def is_as_opened(self, opened: Opened) -> bool:
-        """Tell whether the task's files look unchanged since it was opened."""
-        refuse_links(self._own_folders)
-        return self.opener.is_as_opened(opened)
+        return not is_free(lock, self.files)
 
     def lost_runs(self, state: State) -> tuple[str, ...]:
         """Return the open runs whose own lock is free, or whose time is over: they will never end."""
@@ -210,10 +150,10 @@ class TaskStore(TaskFiles):
 
     def close_lost(self, change: Transaction) -> tuple[OpenRun, ...]:
         """Record that the open runs which will never end are lost; return them."""
-        lost = tuple(run for run in map(change.state.open_run, self.lost_runs(change.state)) if run is not None)
-        for run in lost:
-            change.record(Event(kind="run-lost", data={"run": run.id}))
-        return lost
+        lost = self.lost_runs(change.state)
+        closed = tuple(run for run in change.state.open_runs if run.id in lost)
+        change.record(*(Event(kind="run-lost", data={"run": name}) for name in lost))
+        return closed
 
     def refuse_while_running(self, state: State) -> None:
         """Refuse to speak about a run that has not ended."""
@@ -232,19 +172,12 @@ class TaskStore(TaskFiles):
         if why and self.is_driven():
             raise NotAllowedError(why, remedy="wait for this iteration to end, then signal")
 
-    @staticmethod
-    def lineage_of(rows: bytes) -> str:
-        """Return which ledger begins with these rows."""
-        return first_text(rows.partition(b"\n")[0], "lineage") or ""
+    # --- looking -------------------------------------------------------------------------------------------------
 
-    def expect(self, lineage: str) -> None:
-        """Expect a ledger of this lineage from now on, at any line: a person has decided so."""
-        self._memory.expect(lineage)
-
-    def has_lost_cycle(self, state: State) -> bool:
-        """Tell whether this user has seen an open cycle in this folder that the state knows nothing of."""
-        seen = self._memory.recall()
-        return seen is not None and seen.cycle_is_open and (state.cycle == 0 or state.cycle < seen.cycle)
+    def look(self) -> Opened:
+        """Return the task as it stands, without a lock. Nothing is written."""
+        refuse_links(self._own_folders)
+        return self.opener.open()
 
     def look_if_begun(self) -> State | None:
         """Return the state; None for a task that never began. Raises StateError for one removed in mid-cycle."""
@@ -255,9 +188,39 @@ class TaskStore(TaskFiles):
             raise TamperedError("its files are gone, and it was not finished", remedy="bring its folder back")
         return None
 
+    def alone(self) -> TaskStore:
+        """Return the task as the folder has it, whatever a shared store has."""
+        return self
+
+    def is_as_opened(self, opened: Opened) -> bool:
+        """Tell whether the task's files look unchanged since it was opened."""
+        refuse_links(self._own_folders)
+        return self.opener.is_as_opened(opened)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield every line of the ledger, verified one by one."""
+        refuse_links(self._own_folders)
+        return self.opener.lines()
+
+    def expect(self, rows: bytes) -> None:
+        """Expect a ledger that begins with these rows from now on, at any line: a person has decided so."""
+        self._memory.expect(read_beginning(rows.partition(b"\n")[0]).lineage)
+
+    def has_lost_cycle(self, state: State) -> bool:
+        """Tell whether this user has seen an open cycle in this folder that the state knows nothing of."""
+        seen = self._memory.recall()
+        return seen is not None and seen.cycle_is_open and (state.cycle == 0 or state.cycle < seen.cycle)
+
+    def damaged_files(self) -> tuple[Path, Path]:
+        """Return names for a ledger and a state file that are kept aside."""
+        number = 1
+        while exists(self.folder / f"ledger.damaged-{number}", self.files):
+            number += 1
+        return self.folder / f"ledger.damaged-{number}", self.folder / f"state.damaged-{number}"
+
     def may_lack(self, name: str) -> bool:
         """Tell whether an object is not there, and need not be: those that only earlier cycles name go one day."""
-        return not self.objects.has(name) and name.encode() not in (read_bytes(self.state_file, self.files) or b"")
+        return not self.objects.has(name) and name.encode() not in (read_bytes(self.checkpoint_file, self.files) or b"")
 
     def check_objects(self, state: State) -> None:
         """Raise TamperedError if an object that the state names is gone or damaged."""
@@ -268,20 +231,17 @@ class TaskStore(TaskFiles):
             if name is not None:
                 self.objects.load(name)
 
-    def lines(self) -> Iterator[Line]:
-        """Yield every line of the ledger, verified one by one."""
-        refuse_links(self._own_folders)
-        return self.opener.lines()
-
-    def wait_for_more(self, seconds: float) -> bool:
-        """Wait until the shared store may have more than this folder; tell whether it has."""
-        assert self.shared is not None, "there is one"
-        from phase_gate.storage.shared import Head
-
-        opened = self.opener.open()
-        return self.shared.wait(self.task, Head(opened.serial, opened.head), seconds)
-
     # --- changing ------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the task's lock. Raises LockTimeoutError where another process has it for too long."""
+        from phase_gate.storage.lock import hold_lock
+
+        refuse_links(self._own_folders)
+        self.make_folder()
+        with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
+            yield
 
     @contextlib.contextmanager
     def transaction(self, *, accept_rollback: bool = False, known: Opened | None = None) -> Iterator[Transaction]:
@@ -289,23 +249,19 @@ class TaskStore(TaskFiles):
 
         :param known: the task as the caller has opened it; it is not opened again if nothing was written since.
         """
-        from phase_gate.storage.lock import hold_lock
-
-        refuse_links(self._own_folders)
-        self.make_folder()
-        with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
-            if known is not None and not self._is_behind and self.opener.is_as_opened(known):
-                opened = known
-            else:
-                opened = self.opener.open(accept_rollback=accept_rollback)
-                if self.shared is not None:
-                    opened, self._is_behind = self.take_over(opened), False
+        with self.lock():
+            opened = self.open_locked(known, accept_rollback=accept_rollback)
             change = Transaction(opened, at=now())
             if not opened.exists:
                 self._begin(change)
             yield change
             if change.events and (opened.exists or len(change.events) > 1):
                 self._commit(change, is_expected=opened.exists and not accept_rollback)
+
+    def open_locked(self, known: Opened | None = None, *, accept_rollback: bool = False) -> Opened:
+        """Return the task as it stands. The caller holds the lock."""
+        is_known = known is not None and self.opener.is_as_opened(known)
+        return known if known is not None and is_known else self.opener.open(accept_rollback=accept_rollback)
 
     def rewrite(self, opened: Opened, kept: bytes, *events: Event) -> None:
         """Replace the ledger by its good beginning and these events, in one step. The caller holds the lock."""
@@ -317,8 +273,7 @@ class TaskStore(TaskFiles):
 
     def _begin(self, change: Transaction) -> None:
         lineage = os.urandom(16).hex()
-        # It tells which key, and not what it is.
-        check = None if self.key is None else digest(lineage, self.key)[:32]
+        check = None if self.key is None else check_of(lineage, self.key)
         change.opened = replace(change.opened, lineage=lineage, key_check=check)
         created: dict[str, Any] = {"task": self.task, "lineage": lineage, "key_check": check}
         if self.has_lost_cycle(change.state):
@@ -333,30 +288,87 @@ class TaskStore(TaskFiles):
         """
         from phase_gate.gate.codec import state_to_json
 
-        opened = change.opened
-        if not opened.exists:
-            self.make_folders()
-        document = state_to_json(change.state)
+        opened, document = change.opened, state_to_json(change.state)
         data, last = encode_transaction(
             change.events,
             seq=opened.serial + 1,
             prev=opened.head,
             state_digest=digest(document),
-            key=self.opener.key_for(opened.key_check) if opened.exists else self.key,
+            key=self.opener.key_for(opened),
         )
-        if self.shared is not None:
-            from phase_gate.storage.mirror import send
-
-            # First: what it has counts, and what only this folder has does not.
-            try:
-                send(self, opened, data, last)
-            except MovedError:
-                self._is_behind = True
-                raise
+        self.send(opened, data, last)
         after = replace(opened, state=change.state, serial=last.seq, head=last.hash)
         change.opened = self.write(opened, after, document, data, last.start, instead_of, is_expected=is_expected)
         if any(event.kind in _BEGINNINGS for event in change.events):
-            self.remove_old_objects(document, data)
+            from phase_gate.storage.objects import find_names
+
+            with contextlib.suppress(StateError, OSError):
+                self.objects.remove_old(find_names(canonical(document) + data))
+
+    def send(self, opened: Opened, data: bytes, last: Line) -> None:
+        """Add the lines to a shared store first. The folder alone has none."""
+
+    def write(
+        self,
+        opened: Opened,
+        after: Opened,
+        document: dict[str, Any],
+        data: bytes,
+        last: int,
+        instead_of: bytes | None = None,
+        *,
+        is_expected: bool = False,
+    ) -> Opened:
+        """Write lines and the state after them, and return the task with the files that it has then.
+
+        :param document: that state, as it is stored.
+        :param last: where the last of the lines begins among them.
+        """
+        if not opened.exists:
+            make_folder(self.files, self.folder / "runs")
+            # Once more: the process that made them may have died before. Up to where `tasks/NAME` lies.
+            sync_folders(self.files, self.folder.parents[:3])
+        if opened.unfinished:
+            # Kept aside, not thrown away: it may show what happened.
+            aside = self.folder / f"ledger.unfinished-{opened.serial}"
+            write_atomically(self.files, aside, opened.unfinished)
+            cut_off(self.files, self.ledger_file, opened.size)
+        if not is_expected:
+            self._memory.expect(after.lineage)
+        if instead_of is None:
+            append_durably(self.files, self.ledger_file, data)
+        else:
+            write_atomically(self.files, self.ledger_file, instead_of + data)
+        written = replace(after, size=opened.size + len(data), unfinished=b"", stat={})
+        try:
+            written = replace(written, stat=self.opener.ledger_stat())
+            write_atomically(self.files, self.state_file, dumps(written.shown(), indent=1).encode() + b"\n")
+            checkpoint = {"schema": SCHEMA, "last": opened.size + last, "stat": written.stat, "state": document}
+            cache.save(self.checkpoint_file, checkpoint, self.files)
+        except StorageError:
+            # Recorded: the ledger has it. A state file that lags is made up for by the next one; one of a ledger that
+            # is not there any more would be in the way.
+            if instead_of is not None and exists(self.state_file, self.files):
+                set_aside(self.files, self.state_file, self.folder / "state.old")
+        self._memory.keep(_seen(written))
+        return written
+
+    def make_folder(self) -> None:
+        """Make the task's folder, in a state folder that git ignores."""
+        make_state_folder(self._state_folder, self.files)
+        make_folder(self.files, self.folder)
+
+
+def _seen(opened: Opened) -> Seen:
+    state = opened.state
+    return Seen(
+        lineage=opened.lineage,
+        serial=opened.serial,
+        head=opened.head,
+        # One that vanished is open until another one has gone the whole way.
+        cycle_is_open=(state.phase is not None or state.vanished) and not state.is_done,
+        cycle=state.cycle,
+    )
 
 
 def now() -> str:

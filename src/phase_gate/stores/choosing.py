@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from phase_gate.storage.shared import Head, SharedStore, Tail
+    from phase_gate.stores.shared import Head, SharedStore, Tail
 
 #: One for each address in a process: a connection is made once.
 _opened: dict[tuple[StoreAddress, Path], SharedStore] = {}
@@ -129,7 +129,7 @@ class WithheldStore(RefusedStore):
         )
 
     def read(self, task: str, after: Head) -> Tail:
-        from phase_gate.storage.shared import Tail
+        from phase_gate.stores.shared import Tail
 
         return Tail(head=after)
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from phase_gate.errors import MovedError, StorageError
 from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, make_folder, read_bytes, write_atomically
-from phase_gate.storage.shared import Head, Tail
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.git_objects import OwnRepository, Sent
 from phase_gate.stores.git_reading import News, Reader, head_of
 from phase_gate.stores.git_server import GitServer
 from phase_gate.stores.remotes import find_remote, project_of
+from phase_gate.stores.shared import Head, Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

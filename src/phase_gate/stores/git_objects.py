@@ -21,9 +21,9 @@ from phase_gate.storage.files import REAL, exists, read_bytes, refuse, remove_fi
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.objects import MAX_SIZE
 from phase_gate.storage.places import make_state_folder
-from phase_gate.storage.shared import Head
 from phase_gate.storage.tree.git import NoGitError
 from phase_gate.stores.own_repository import Answer, call_git
+from phase_gate.stores.shared import Head
 from phase_gate.values import Value
 
 ROLLBACK = "bring the store's newer ledger back, or phase-gate audit --accept-rollback"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 
 from phase_gate.errors import RollbackError, StateError, StoreUnreachableError
-from phase_gate.storage.shared import UNKNOWN, Head, Tail
 from phase_gate.stores.git_objects import ROLLBACK, Content, OwnRepository, Sent
 from phase_gate.stores.git_server import GitServer
+from phase_gate.stores.shared import UNKNOWN, Head, Tail
 from phase_gate.values import Value
 
 #: Refs that are fetched by one call: a command line has an end.

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
-from phase_gate.storage.shared import Head, Tail
 from phase_gate.stores import postgresql_statements as statements
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.postgresql_connecting import Lost
 from phase_gate.stores.postgresql_poolers import refuse_pooler
 from phase_gate.stores.postgresql_session import Refused, Row, Session, as_int
 from phase_gate.stores.postgresql_tables import Initialised, StoreRights, make_tables, read_rights
+from phase_gate.stores.shared import Head, Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

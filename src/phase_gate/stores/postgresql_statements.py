@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 
 from phase_gate.hashing import sha256
-from phase_gate.storage.shared import Head, Tail
 from phase_gate.stores.postgresql_session import Row, as_int
+from phase_gate.stores.shared import Head, Tail
 
 #: In one statement, so that they fit together: the line that is known and those after it, the objects that came with
 #: them, and the last line, for a ledger that is shorter than what is known.

@@ -209,7 +209,7 @@ class TaskBoard:
         self.forget()
         # As the folder has it: the shared store was asked about all of them.
         write_state_file(
-            self.project, self.overview, lambda task: find_verification(self.store(task).look(asks=False).state)
+            self.project, self.overview, lambda task: find_verification(self.store(task).alone().look().state)
         )
 
 

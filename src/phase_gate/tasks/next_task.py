@@ -111,7 +111,7 @@ def _spread(rows: Sequence[Verification]) -> Iterator[Verification]:
 def _claim(session: TaskSession, row: Verification, options: NextOptions) -> Transaction | None:
     """Begin an attempt; None where another worker was first."""
     # As the folder has it: whether it is still so is found out by writing.
-    opened = session.store.look(asks=False)
+    opened = session.store.alone().look()
     verification = require_verification(opened.state, session.task)
     if not _is_as_seen(verification, row):
         return None

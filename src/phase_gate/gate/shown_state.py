@@ -1,0 +1,74 @@
+"""What `state.json` shows of a task: where it stands, its last run and its verdict, for people.
+
+Pure. What only we need is in the checkpoint, which is made from the same state.
+"""
+
+from __future__ import annotations
+
+from phase_gate.gate.state import Json, State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: What is told of the last complete run.
+_TOTALS = ("tests_total", "tests_passing", "tests_failing", "tests_skipped", "suite_total", "duration_s")
+
+
+def show_state(state: State) -> dict[str, Any]:
+    """Return the task's position, streak, last run and verdict; what is not there is left out."""
+    shown: dict[str, Any] = {
+        "task": state.task,
+        "workflow": state.workflow,
+        "cycle": state.cycle,
+        "phase": state.phase,
+        "visited": list(state.visited),
+        "iteration": state.iteration,
+        "exited": state.exited,
+        "forced": state.forced,
+        "streak": state.streak.count,
+    }
+    if state.stuck:
+        shown["stuck"] = state.stuck
+    if state.open_runs:
+        shown["running"] = [run.id for run in state.open_runs]
+    if state.last_run is not None:
+        shown["last_run"] = _show_last_run(state)
+    if state.evaluation is not None:
+        shown["verdict"] = {**show_verdict(state.evaluation), "stale": state.evaluation_is_stale}
+    if state.breaker.status != "closed":
+        shown["circuit"] = {"status": str(state.breaker.status), "reason": state.breaker.reason}
+    if state.facts:
+        shown["facts"] = {fact.name: fact.value for fact in state.facts}
+    if state.overrides.waivers:
+        shown["waived"] = [waiver.guard for waiver in state.overrides.waivers]
+    if state.overrides.others:
+        shown["overrides"] = [record.get("kind") for record in state.overrides.others]
+    return shown
+
+
+def _show_last_run(state: State) -> dict[str, Any]:
+    run, measured = state.last_run, state.measurement
+    assert run is not None
+    shown: dict[str, Any] = {"id": run.id, "kind": str(run.kind), "phase": run.phase, "at": run.at}
+    if run.why:
+        shown["why"] = run.why
+    if measured is not None and measured.run == run.id:
+        shown |= {name: measured.metrics[name] for name in _TOTALS if name in measured.metrics}
+    return shown
+
+
+def show_verdict(evaluation: Json) -> dict[str, Any]:
+    """Return what a verdict says, and what keeps Gate 1 closed."""
+    gate_1, gate_2 = evaluation["gate_1"], evaluation.get("gate_2") or {}
+    unmet = [row["text"] for row in gate_1.get("clauses", ()) if not row["met"]]
+    unmet += [row["name"] for row in gate_1.get("guards", ()) if not row["met"]]
+    return {
+        "status": evaluation["status"],
+        "reason": evaluation["reason"],
+        "next": evaluation["next_command"] or evaluation["next_hint"],
+        "can_exit": evaluation["can_exit"],
+        "gate_1": "open" if gate_1["open"] else "closed",
+        "gate_2": gate_2.get("answer"),
+        **({"unmet": unmet} if unmet else {}),
+    }

@@ -1,0 +1,277 @@
+"""A task that many machines share: its folder is a verified copy of what the shared store has.
+
+What comes from the store is verified like the ledger's own file, and follows what the folder has. So a store that was
+rewritten is seen by every machine that knew it before. The store itself is never rewritten: a copy that is damaged, or
+that a person gives up, is kept aside and taken anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from phase_gate.errors import (
+    MovedError,
+    NotAllowedError,
+    RollbackError,
+    StateError,
+    StorageError,
+    StoreUnreachableError,
+    TamperedError,
+)
+from phase_gate.gate.codec import state_to_json
+from phase_gate.storage.files import exists, read_bytes, set_aside, write_atomically
+from phase_gate.storage.ledger import Line
+from phase_gate.storage.objects import unpack
+from phase_gate.storage.opening import Opened
+from phase_gate.storage.places import task_folder, task_names
+from phase_gate.storage.store import TaskStore
+from phase_gate.stores.shared import Head, SharedStore, Tail
+from phase_gate.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from phase_gate.storage.lock import RunLock
+
+_STORE_DAMAGED = "bring the store's ledger back, or begin anew under another project's name"
+_OTHER_PLACE = "PHASE_GATE_STORE=folder goes on with the folder; to begin anew in the store, move the folder away"
+
+
+class Taken(Value):
+    #: Lines that were taken anew.
+    lines: int
+    #: Where the old ledger is.
+    copy: Path
+
+
+class SharedTaskStore(TaskStore):
+    """The state of a task in a shared store, and the folder that is a copy of it."""
+
+    def __init__(self, shared: SharedStore, folder: Path, **settings: Any) -> None:
+        """Take the task of that folder; the settings are those of a folder's store."""
+        super().__init__(folder, **settings)
+        self.shared: SharedStore = shared
+        self._settings = settings
+        #: Another machine was first: what a caller has opened is not the last word.
+        self._is_behind = False
+
+    def alone(self) -> TaskStore:
+        return TaskStore(self.folder, **self._settings)
+
+    # --- runs that go on -----------------------------------------------------------------------------------------
+
+    def hold(self, name: str) -> RunLock:
+        lock = super().hold(name)
+        if not exists(self.here_file, self.files):
+            write_atomically(self.files, self.here_file, b"", durable=False)
+        return lock
+
+    def _lives(self, lock: Path, mark: bytes, limit: float) -> bool:
+        if exists(lock, self.files):
+            return super()._lives(lock, mark, limit)  # a lock on this machine says all of a run on it
+        ledger = read_bytes(self.ledger_file, self.files) or b""
+        serial = ledger.count(b"\n", 0, ledger.find(mark)) + 1 if mark else ledger.count(b"\n")
+        return self.shared.age(self.task, serial) < limit
+
+    # --- what others have added ----------------------------------------------------------------------------------
+
+    def look(self) -> Opened:
+        """Return the task as the shared store has it; what is new is written to the folder, under its lock."""
+        opened = super().look()
+        if self._read_beyond(opened) is None:
+            return opened
+        with self.lock():
+            return self._take_over(self.opener.open())
+
+    def open_locked(self, known: Opened | None = None, *, accept_rollback: bool = False) -> Opened:
+        opened = super().open_locked(None if self._is_behind else known, accept_rollback=accept_rollback)
+        if opened is not known:
+            opened, self._is_behind = self._take_over(opened), False
+        return opened
+
+    def _take_over(self, opened: Opened) -> Opened:
+        """Write what other machines have added to the task since. The caller holds the lock."""
+        tail = self._read_beyond(opened)
+        if tail is None:
+            return opened
+        after, last = self._follow(opened, tail)
+        for name, packed in tail.objects.items():
+            self.objects.take_over(name, packed)
+        return self.write(opened, after, state_to_json(after.state), tail.rows, last.start)
+
+    def _read_beyond(self, opened: Opened) -> Tail | None:
+        """Return what the shared store has beyond the folder; None where both are the same."""
+        here = Head(opened.serial, opened.head)
+        tail = self.shared.read(self.task, here)
+        if tail.rows:
+            return tail
+        if tail.head == here:
+            return None
+        if tail.head.serial == 0:
+            raise NotAllowedError(
+                f"task {self.task} is in this folder, and {self.shared.shown} has none of that name",
+                remedy=_OTHER_PLACE,
+            )
+        raise RollbackError(
+            f"{self.shared.shown} is at line {tail.head.serial} of task {self.task}, this folder was at {here.serial}",
+            remedy="bring the store's newer ledger back, or phase-gate audit --accept-rollback",
+        )
+
+    def _follow(self, opened: Opened, tail: Tail) -> tuple[Opened, Line]:
+        """Return the task after lines that were added, and the last of them. Raises StateError if they don't follow."""
+        try:
+            after, lines = self.opener.follow(opened, tail.rows.splitlines(keepends=True), name=self.shared.shown)
+        except TamperedError as error:
+            # No repair of the copy would mend it.
+            raise TamperedError(f"the store's own ledger is damaged: {error.problem}", remedy=_STORE_DAMAGED) from error
+        return after, lines[-1]
+
+    # --- what is added here --------------------------------------------------------------------------------------
+
+    def send(self, opened: Opened, data: bytes, last: Line) -> None:
+        """Add a transaction to the shared store, before the folder: what only the folder has does not count.
+
+        Raises MovedError if another machine was first.
+        """
+        before, after = Head(opened.serial, opened.head), Head(last.seq, last.hash)
+        objects = {name: self.objects.packed(name) for name in sorted(self.objects.kept)}
+        try:
+            self.shared.append(self.task, before, after, data, objects)
+        except MovedError:
+            self._is_behind = True
+            raise
+        except StoreUnreachableError:
+            # It may have come to be, and only its answer was lost. Others may have followed since.
+            if not self.shared.read(self.task, before).rows.startswith(data):
+                raise
+        self.objects.kept.clear()
+
+    # --- the copy, verified and taken anew -----------------------------------------------------------------------
+
+    def verify_whole(self) -> None:
+        """Verify the store's whole ledger with its objects, and that the folder is a copy of it."""
+        tail = self.shared.read(self.task, Head())
+        if tail.rows:
+            self._follow(Opened(), tail)
+        for name, packed in tail.objects.items():
+            unpack(name, packed)
+        here = (read_bytes(self.ledger_file, self.files) or b"").splitlines(keepends=True)
+        for number, (row, other) in enumerate(zip(here, tail.rows.splitlines(keepends=True), strict=False), start=1):
+            if row != other:
+                problem = f"line {number} is not the one that {self.shared.shown} has"
+                raise TamperedError(problem, remedy="phase-gate audit --repair")
+
+    def repair_copy(self) -> Taken:
+        """Take a damaged copy anew. Raises NotAllowedError if it is not damaged, TamperedError if the store is."""
+        if not self._is_damaged():
+            raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
+        tail = self.shared.read(self.task, Head())
+        if tail.rows:
+            self._follow(Opened(), tail)
+        with self.lock():
+            copy = self._put_aside()
+            return Taken(lines=self._take_over(Opened()).serial, copy=copy)
+
+    def _is_damaged(self) -> bool:
+        alone = self.alone()
+        try:
+            alone.check_objects(alone.look().state)
+            for _ in alone.lines():
+                pass
+        except TamperedError:
+            return True
+        self.look()
+        try:
+            self.verify_whole()
+        except TamperedError:
+            return True
+        return False
+
+    def accept_rewritten(self) -> None:
+        """Take the copy anew from a store that was rewritten: a person has accepted that.
+
+        It is accepted once an event says so: until then it is refused as it was, or taken over as by a new machine.
+        """
+        self.shared.forget(self.task)
+        tail = self.shared.read(self.task, Head())
+        with self.lock():
+            self._put_aside()
+            if tail.rows:
+                # What is remembered of the old ledger says nothing of this one; that its cycle was open is not
+                # forgotten.
+                self.expect(tail.rows)
+                self._take_over(Opened())
+
+    def _put_aside(self) -> Path:
+        """Give the files of the copy other names, and return that of its ledger. The caller holds the lock.
+
+        What people see goes first: a process that dies in between leaves a ledger that is read whole, or none.
+        """
+        copy, state = self.damaged_files()
+        self.objects.set_damaged_aside()
+        for path, name in ((self.state_file, state), (self.ledger_file, copy)):
+            if exists(path, self.files):
+                set_aside(self.files, path, name)
+        return copy
+
+
+# --- all tasks of a project at once
+
+
+#: What a state file begins with.
+_HEAD = re.compile(rb'"serial": ([0-9]+),\s*"head": "([0-9a-f]{64})"')
+
+
+class _Answered:
+    """A shared store that was asked already: it says again what it said of one task."""
+
+    def __init__(self, shared: SharedStore, known: Head, tail: Tail) -> None:
+        self.shown, self._shared, self._known, self._tail = shared.shown, shared, known, tail
+
+    def read(self, task: str, after: Head) -> Tail:
+        if after == self._tail.head:
+            return Tail(head=after)  # another process of this machine has taken it over meanwhile
+        # A state file may lag behind its ledger; and where only the last line is told, the store says what is wrong.
+        return self._tail if after == self._known and self._tail.rows else self._shared.read(task, after)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._shared, name)
+
+
+def catch_up_all(
+    shared: SharedStore, state_folder: Path, open_store: Callable[[str], TaskStore]
+) -> dict[str, StateError]:
+    """Take over what other machines added to any task; return those that can't be, with what is wrong.
+
+    :param open_store: returns a task's store. Raises StoreUnreachableError where nothing can be asked.
+    """
+    known = {task: _known_head(task_folder(state_folder, task) / "state.json") for task in task_names(state_folder)}
+    refused: dict[str, StateError] = {}
+    found = shared.read_all(known)
+    for task in known.keys() - found.keys():
+        refused[task] = StorageError(
+            f"it is in this folder, and {shared.shown} has no task of that name",
+            remedy=_OTHER_PLACE,
+        )
+    for task, tail in sorted(found.items()):
+        head = known.get(task, Head())
+        if not tail.rows and tail.head == head:
+            continue
+        try:
+            store = open_store(task)
+            store.shared = _Answered(shared, head, tail)  # type: ignore[assignment]
+            store.look()
+        except StoreUnreachableError:
+            raise
+        except StateError as error:
+            refused[task] = error
+    return refused
+
+
+def _known_head(file: Path) -> Head:
+    """Return what a state file says of the last line: enough to ask with, and nothing is decided by it."""
+    found = _HEAD.search((read_bytes(file) or b"")[:1000])
+    return Head() if found is None else Head(int(found[1]), found[2].decode())
