@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from phase_gate.gate.codec import state_to_json
+from phase_gate.storage.store import TaskStore
 from tests.conformance.stories import command, ledger
 from tests.storage.stores import contents
 from tests.support import Ran, Sample
@@ -99,8 +101,8 @@ class Pipe:
     @property
     def state(self) -> Any:
         """The stored state: `status` would take the tree each time."""
-        stored = json.loads((self.sample.root / ".phase-gate" / "cache" / "checkpoint.json").read_text("utf-8"))
-        return stored["state"]
+        store = TaskStore(self.sample.root / ".phase-gate", task="default")
+        return state_to_json(store.look().state)
 
     @property
     def phase(self) -> str:

@@ -129,7 +129,7 @@ class Project:
         if self.store.state_file.exists():
             try:
                 vouch_for_ledger(self.store)  # a copy has other times, and would be read as a whole
-            except ValueError:
+            except (ValueError, OSError):
                 return  # damaged on purpose
 
 
@@ -207,7 +207,7 @@ def damaged(project: Project) -> None:
 
 def broken_state(project: Project) -> None:
     green(project)
-    edit_json(project.store.state_file, lambda stored: stored["state"].update(streak={"count": 9}))
+    edit_json(project.store.state_file, lambda stored: stored.update(streak=9))
 
 
 _NAME = '"Task 1: Answer"'

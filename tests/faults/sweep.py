@@ -45,7 +45,7 @@ def _plain(value: Any) -> Any:
 
 def _picture(store: TaskStore, state: State, *, with_signal: bool = True) -> str:
     # The identity of a signal that was spent contains its file's time.
-    document = {name: value for name, value in state_to_json(state).items() if name != "spent"}
+    document = {name: value for name, value in state_to_json(state).items() if name != "spent_signal"}
     found = read_signal_file(store.signal_file, spent=state.spent_signal) if with_signal else None
     waiting = None if found is None else (found.signal.answer if found.signal is not None else found.problem)
     return json.dumps([_plain(document), waiting], sort_keys=True)
@@ -75,8 +75,9 @@ def pictures_on_the_way(store: TaskStore, *, after: int, waiting: str | None) ->
 def _without_gate_2(seen: str) -> str:
     """Return a picture without Gate 2, and without what follows from it."""
     document, _ = json.loads(seen)
-    for name in ("exited", "breaker", "exit_memory"):
+    for name in ("exited", "breaker"):
         document.pop(name, None)
+    document.get("memory", {}).pop("exit", None)
     if verdict := document.get("evaluation"):
         document["evaluation"] = {name: verdict[name] for name in ("phase", "cycle", "iteration", "gate_1")}
     return json.dumps(document, sort_keys=True)

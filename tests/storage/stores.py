@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from phase_gate.gate.codec import state_to_json
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.storage.files import FileSystem
@@ -173,8 +172,8 @@ def assert_intact(store: TaskStore) -> int:
     for line in store.lines():
         state, number = apply(state, line.event), line.seq
     opened = store.look()
-    assert (opened.serial, opened.state_lags, opened.unfinished) == (number, False, b"")
-    assert json.loads(store.state_file.read_bytes())["state"] == state_to_json(state)
+    assert (opened.serial, opened.state, opened.unfinished) == (number, state, b"")
+    assert json.loads(store.state_file.read_bytes()) == opened.shown()
     leftovers = [path.name for path in store.folder.rglob("*") if path.suffix in (".tmp", ".holder")]
     assert leftovers == []
     return number

@@ -28,6 +28,8 @@ def show_state(state: State) -> dict[str, Any]:
         "forced": state.forced,
         "streak": state.streak.count,
     }
+    statuses = {name: getattr(part, "status", None) for name, part in state.parts.items()}
+    shown |= {name: str(status) for name, status in statuses.items() if status}
     if state.stuck:
         shown["stuck"] = state.stuck
     if state.open_runs:
