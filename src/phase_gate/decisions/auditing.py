@@ -13,20 +13,6 @@ from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.values import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from phase_gate.stores.task_store import SharedTaskStore
-
-
-def _as_shared(store: TaskStore) -> SharedTaskStore | None:
-    """Return the store of a task that machines share; None where its folder is all there is."""
-    if store.shared is None:
-        return None
-    from phase_gate.stores.task_store import SharedTaskStore
-
-    assert isinstance(store, SharedTaskStore), "only those have one"
-    return store
-
 
 class Audited(Value):
     #: Lines that are good, from the first.
@@ -39,18 +25,16 @@ class Audited(Value):
 def audit(store: TaskStore) -> Audited:
     """Verify the ledger and what it names."""
     kinds: Counter[str] = Counter()
-    shared = _as_shared(store)
     last = 0
     problem: StateError | None = None
     try:
-        if shared is not None:
-            shared.look()
+        if store.shared is not None:
+            store.look()
         for line in store.lines():
             kinds[line.event.kind] += 1
             last = line.seq
         store.check_objects(store.look().state)
-        if shared is not None:
-            shared.verify_whole()
+        store.verify_whole()
     except StateError as error:
         problem = error
     return Audited(events=last, kinds=dict(sorted(kinds.items())), problem=problem)
@@ -69,12 +53,11 @@ def accept_rollback(store: TaskStore, person: Person) -> dict[str, Any]:
     else:
         raise NotAllowedError("nothing was rolled back", remedy="phase-gate status")
     what = "accepting another ledger" if is_foreign else "accepting a rollback"
-    shared = _as_shared(store)
-    if shared is not None:
+    if store.shared is not None:
         # A store that was rewritten can say anything of scripts.
         person.require(NEW_STATE, what, always=True)
         refuse_excuse(person.reason)
-        shared.accept_rewritten()
+        store.accept_rewritten()
         return _record_accepted(store, person)
     with store.transaction(accept_rollback=True) as change:
         person.require(change.opened.state, what, always=is_foreign)

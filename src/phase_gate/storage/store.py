@@ -218,6 +218,12 @@ class TaskStore(TaskPlaces):
             number += 1
         return self.folder / f"ledger.damaged-{number}", self.folder / f"state.damaged-{number}"
 
+    def verify_whole(self) -> None:
+        """Verify that the folder is a copy of what a shared store has. The folder alone is no copy."""
+
+    def accept_rewritten(self) -> None:
+        """Take the folder anew from a shared store that was rewritten. The folder alone has none."""
+
     def may_lack(self, name: str) -> bool:
         """Tell whether an object is not there, and need not be: those that only earlier cycles name go one day."""
         return not self.objects.has(name) and name.encode() not in (read_bytes(self.checkpoint_file, self.files) or b"")
