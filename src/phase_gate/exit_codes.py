@@ -32,5 +32,5 @@ MEANINGS: tuple[tuple[int, str, str], ...] = (
         "not allowed",
         "Not allowed now: phase order, a stale or contradictory signal, a refused override; or a person has to answer",
     ),
-    (INTERRUPTED, "interrupted", "The user interrupted `phase-gate drive`"),
+    (INTERRUPTED, "interrupted", "The user interrupted `phase-gate drive`, or another command of ours"),
 )

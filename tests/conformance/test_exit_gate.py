@@ -436,6 +436,36 @@ def test_sigint_ends_the_run_at_once(sample: Sample) -> None:
     assert (run["kind"], run["iteration"]) == ("incomplete", None)
 
 
+@pytest.mark.criterion("SE-10")
+@pytest.mark.parametrize("how", ["in-the-run", "by-the-command"])
+def test_sigint_while_a_signal_is_proven(sample: Sample, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """The run is incomplete and not lost; the command says one line."""
+    sample.write({"test_work.py": TEST, "work.py": WRONG})
+    sample.pytest("--phase=red", "--exit-signal=done")
+    sample.write(work=WORK)
+    sample.pytest("--phase=green")
+    if how == "by-the-command":
+        sample.pytest("--phase=green")
+
+    def interrupt(*given: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("tests.unproven.prove", "phase_gate.decisions.signalling.prove_before_exit"):
+        monkeypatch.setattr(name, interrupt)
+    if how == "by-the-command":
+        ran = command(sample, "signal", "--reason", "it answers")
+        assert (ran.code, ran.err.splitlines()) == (
+            130,
+            ["phase-gate: interrupted; phase-gate status shows what is recorded"],
+        )
+        assert status(sample)["status"] == "waiting"
+    else:
+        ran = sample.pytest("--phase=green", "--exit-signal=done")
+        assert (ran.code, "does not count (incomplete): interrupted" in ran.out) == (2, True)
+        last = command(sample, "history", "--json").document["runs"][-1]
+        assert (last["kind"], last["iteration"]) == ("incomplete", None)
+
+
 @pytest.mark.sampled(4)
 @pytest.mark.criterion("SE-11")
 @pytest.mark.parametrize("how", ["committed", "staged", "unstaged", "untracked"])

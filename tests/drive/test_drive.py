@@ -127,6 +127,16 @@ def test_a_stubborn_agent_ends_at_the_circuit(track: Begin) -> None:
     assert rows[-1]["next_command"] == "phase-gate breaker status"
 
 
+def test_done_in_words_alone_asks_a_person_at_the_third_time(track: Begin) -> None:
+    tries = [
+        {"write": {"calc.py": f"{WRONG}\n\nTRY = {number}\n"}, "say": "Done, all tests pass.\n"} for number in range(4)
+    ]
+    driven = track("red-exited").plan(*tries)
+    rows = driven.rows(code=13)
+    assert rows[-1]["reason"].startswith("3 iterations with a claim under 50 points: a person has to look")
+    assert driven.turns() == 3
+
+
 def test_an_idle_agent_is_stuck(track: Begin) -> None:
     driven = track("red-exited").plan({"say": "I think about it.\n"}, idle_limit=2)
     rows = driven.rows(code=12)

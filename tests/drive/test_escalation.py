@@ -24,7 +24,7 @@ QUESTION = "retry, skip or investigate: "
 class Terminal:
     """A drive at a terminal, and somebody who reads and types."""
 
-    def __init__(self, root: Path, *words: str) -> None:
+    def __init__(self, root: Path, *words: str, **environment: str) -> None:
         self._controller, person = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "phase_gate.cli", *words],
@@ -32,6 +32,7 @@ class Terminal:
             stdin=person,
             stdout=person,
             stderr=person,
+            env={**os.environ, "TERM": "xterm", **environment},
             start_new_session=True,
         )
         os.close(person)
@@ -69,8 +70,9 @@ def test_a_person_answers_at_the_terminal(team: Team) -> None:
         (1, 2),
         script={1: {"executor": [fails, fails, fails, works(1)]}, 2: {"executor": [fails]}},
     )
-    terminal = Terminal(team.root, "drive")
-    assert "it failed 3 times" in terminal.answers("investigate")
+    terminal = Terminal(team.root, "drive", TERM="dumb")
+    assert "it failed 3 times" in terminal.answers("perhaps")
+    assert "'perhaps' is no answer: type retry, skip or investigate" in terminal.answers("investigate")
     said = terminal.answers("retry the service is up again")
     assert "attempt 3, step 1: EXECUTION_FAILURE: the agent failed with 3" in said
     assert "transcript: .phase-gate/tasks/task-1-write-part1/drive/0001.executor.log" in said
@@ -79,6 +81,8 @@ def test_a_person_answers_at_the_terminal(team: Team) -> None:
     assert "'because' is no kind of skip" in said
     assert terminal.end() == 0, terminal.shown
     assert team.statuses() == {"1": "APPROVED", "2": "SKIPPED"}
+    assert "the service is up again" in team.prompt(1, "executor", 4), "what a person says is in the next prompt"
+    assert "\x1b[" not in terminal.shown, "a dumb terminal gets plain lines"
     (resumed,) = team.ledger(1, "task-resumed")
     assert resumed["data"]["reason"] == "the service is up again"
 

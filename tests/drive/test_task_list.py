@@ -220,3 +220,34 @@ def test_verify_prompt_prints_what_the_executor_is_told(team: Team) -> None:
     assert ran.code == 0
     assert "Write part1.py with PART = 1." in ran.out
     assert "print this, filled in, as YAML alone:" in ran.out
+
+
+# --- after something unusual
+
+
+def test_an_agent_that_ends_with_an_error_and_leaves_a_success_makes_a_weak_pass(team: Team) -> None:
+    team.plan((1,), script={1: {"executor": [works(1, exit=3)]}})
+    assert team.drive().has("failed with 3", "(weak)")
+    document = team.desk.json("verify", "status", "--task", slug_of(1))
+    assert "the executor ended with 3" in document["weak_because"]
+
+
+def test_a_malformed_verdict_is_told_to_people_and_to_the_reviewer(team: Team) -> None:
+    again = {"expect": ["# Your last verdict did not count", "verdict can't be 'FINE'"]}
+    team.plan((1,), script={1: {"reviewer": [{"report": {"verdict": "FINE"}}, again]}})
+    ran = team.drive()
+    assert ran.code == 0, ran.out
+    assert ran.has(f"{slug_of(1)}: attempt 1: MALFORMED: ", "verdict can't be 'FINE'")
+
+
+def test_status_says_how_far_the_list_is(team: Team) -> None:
+    team.plan((1,))
+    assert team.desk.gate("status").has("no cycle has begun, and verify tasks are left")
+    team.rows(code=0)
+    for words in (("status",), ("verify", "status")):
+        ran = team.desk.gate(*words)
+        assert ran.has("all verify tasks are finished")
+        assert "--phase=red" not in ran.out
+    (team.root / ".phase-gate" / "verify-drive.lock").touch()
+    for words in (("status",), ("verify", "status")):
+        assert team.desk.gate(*words).has("the drive of the list was killed: phase-gate drive goes on")

@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plain import NotPlainError, load_command, read_plain, with_command
 from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders
@@ -41,6 +42,10 @@ def _answer(given: list[str]) -> Answer:
     try:
         require_cpython()
         return _call(given)
+    except KeyboardInterrupt:
+        # While a signal is proven, or a command runs: what was not recorded by now is not.
+        text = "phase-gate: interrupted; phase-gate status shows what is recorded"
+        return Answer(text=text, document={"interrupted": True}, exit_code=exit_codes.INTERRUPTED, is_error=True)
     except Exception as error:
         return _refuse(error)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._verify_steps import open_board
+from phase_gate.project import Project
+from phase_gate.storage.lock import is_free
+from phase_gate.storage.places import LIST_LOCK
 from phase_gate.storage.store import now
 from phase_gate.tasks.board import TaskBoard, TaskSession
 from phase_gate.tasks.model import FINISHED, IN_PROGRESS, NOT_PASSED, Status
@@ -29,7 +33,8 @@ def status(call: Call) -> Answer:
     failed = failure_rows(overview.failures)
     rows += ["", *failed] if failed else []
     rows += [f"{each.task} is not trusted: {each.problem}" for each in overview.untrusted]
-    following = _following(overview)
+    following, told = _following(overview), tell_list(board.project, overview)
+    rows += ["", told] if told else []
     rows += [f"  next: {following}"] if following else []
     document = {
         "tasks": [row_to_json(row) for row in overview.rows],
@@ -38,6 +43,16 @@ def status(call: Call) -> Answer:
         "damaged": list(board.damaged),
     }
     return Answer(text=show_rows(rows), document=document, exit_code=_code(board))
+
+
+def tell_list(project: Project, overview: Overview) -> str:
+    """Say in a clause how far the list is: finished, driven right now, or left by a drive that was killed."""
+    lock = project.state_folder / LIST_LOCK
+    if os.path.lexists(lock):
+        killed = "the drive of the list was killed: phase-gate drive goes on"
+        return killed if is_free(lock) else "a drive works on the list"
+    is_done = overview.total and all(row.status in FINISHED for row in overview.rows)
+    return "all verify tasks are finished" if is_done else ""
 
 
 def _following(overview: Overview) -> str:

@@ -116,9 +116,15 @@ def _look(call: Call) -> Answer:
     ]
     if waiting is not None:
         rows.append(("signal", waiting.problem or "waiting for the next evaluation"))
+    verdict, following = standing.verdict, standing.next_step
     if overview is not None:
-        rows.append(("tasks", overview.summary))
-    rows += [("verdict", standing.verdict), ("next", standing.next_step)]
+        from phase_gate.cli._verify_show import tell_list
+
+        told = tell_list(project, overview)
+        rows.append(("tasks", f"{overview.summary}; {told}" if told else overview.summary))
+        if state.phase is None:  # the list is all that there is
+            verdict, following = told or "no cycle has begun, and verify tasks are left", overview.next_command
+    rows += [("verdict", verdict), *([("next", following)] if following else ())]
     text = show_rows(f"{name:9}{value}" for name, value in rows)
     if PIPELINE in state.parts:
         from phase_gate.tasks.pipeline_show import pipeline_to_json

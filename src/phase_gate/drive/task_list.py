@@ -16,6 +16,7 @@ from phase_gate.evidence.process.tree import end_marked
 from phase_gate.gate.overrides import Person
 from phase_gate.project import who_am_i
 from phase_gate.storage.lock import RunLock, is_free
+from phase_gate.storage.places import LIST_LOCK
 from phase_gate.tasks.board import TaskBoard
 from phase_gate.tasks.commit import commit_task
 from phase_gate.tasks.model import FINISHED, Status, Verification
@@ -62,7 +63,7 @@ class TaskSource:
         """One drive of lists a state folder."""
         project = self.session.project
         project.store(OWNER).make_folder()
-        path = project.state_folder / "verify-drive.lock"
+        path = project.state_folder / LIST_LOCK
         if not is_free(path):
             raise NotAllowedError(
                 "a list of tasks is being driven here already", remedy="wait for that drive to end, or interrupt it"

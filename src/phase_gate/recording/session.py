@@ -87,12 +87,18 @@ class SessionHooks:
         node.workerinput[CHANNEL] = to_json(self.session.wanted)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         # Late, so that everything that reports has reported.
         if self._void or self._problem is not None or self.process.is_left():
             return
         try:
-            self._end(int(exitstatus))
+            try:
+                self._end(int(exitstatus))
+            except KeyboardInterrupt:
+                # While a verdict is proven: the run is incomplete then, and not lost.
+                self._ended.interrupted = "interrupted"
+                session.exitstatus = pytest.ExitCode.INTERRUPTED
+                self._end(pytest.ExitCode.INTERRUPTED)
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:

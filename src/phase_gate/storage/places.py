@@ -10,6 +10,8 @@ from phase_gate.errors import TamperedError, TaskNameError
 from phase_gate.storage.files import REAL, FileSystem, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.ledger import REPAIR
 
+#: In the state folder, and held while a list of verify tasks is driven: a free one was left by a drive that was killed.
+LIST_LOCK = "verify-drive.lock"
 #: Our folder's own `.gitignore`.
 IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
 DEFAULT_TASK = "default"
