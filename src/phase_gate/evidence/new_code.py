@@ -9,7 +9,7 @@ from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, 
 from phase_gate.evidence.sources import list_sources, read_files
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
-from phase_gate.source.new_code import Statement, find_new
+from phase_gate.source.functions import Statement, find_new
 from phase_gate.storage.keeping import Kept, LostError, keep_files, kept_from, read_kept
 from phase_gate.visible import count
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.source.new_code import find_new
+from phase_gate.source.functions import find_new
 
 BEFORE = '''\
 """A module."""
