@@ -234,8 +234,8 @@ RULES = "phases:\n  GREEN: {condition: tree_clean AND files_changed > 0}\n"
 def test_a_gate_may_ask_for_a_clean_tree(sample: Sample) -> None:
     sample.write({"phase-gate.yaml": RULES, ".gitignore": "__pycache__\n"}).red()
     sample.commit_all()
-    assert sample.pytest("--phase=green").has("+ tree_clean", "- files_changed > 0")
+    assert sample.pytest("--phase=green", "-v").has("+ tree_clean", "- files_changed > 0")
     sample.write(calc=CALC)
-    assert sample.pytest("--phase=green").has("- tree_clean", "+ files_changed > 0")
+    assert sample.pytest("--phase=green", "-v").has("- tree_clean", "+ files_changed > 0")
     sample.commit_all()
-    assert sample.pytest("--phase=green").has("+ tree_clean", "+ files_changed > 0")
+    assert sample.pytest("--phase=green", "-v").has("+ tree_clean", "+ files_changed > 0")

@@ -48,12 +48,12 @@ def red(sample: Sample) -> Sample:
 
 
 def with_plugin(sample: Sample, *words: str) -> Ran:
-    return sample.pytest_process("--phase=green", "--cov-report=", *words, plugins=COVER)
+    return sample.pytest_process("--phase=green", "-v", "--cov-report=", *words, plugins=COVER)
 
 
 def with_coverage_run(sample: Sample, *words: str, options: tuple[str, ...] = ()) -> Ran:
     plugins = [word for name in COVER for word in ("-p", name)]
-    command = ("-m", "coverage", "run", *options, "-m", "pytest", *OURS, *plugins, "--phase=green", *words)
+    command = ("-m", "coverage", "run", *options, "-m", "pytest", *OURS, *plugins, "--phase=green", "-v", *words)
     return sample.process(sys.executable, *command)
 
 
@@ -143,7 +143,7 @@ def test_docstrings_and_older_code_are_not_new(sample: Sample) -> None:
 
 
 UNKNOWN = [
-    pytest.param(lambda red: red.pytest("--phase=green"), "did not measure this run", id="no-coverage"),
+    pytest.param(lambda red: red.pytest("--phase=green", "-v"), "did not measure this run", id="no-coverage"),
     pytest.param(lambda red: with_plugin(red, "--cov", "--no-cov"), "did not measure this run", id="switched-off"),
     pytest.param(lambda red: with_plugin(red, "--cov", "--cov-append"), "leave it out", id="appended"),
     pytest.param(lambda red: with_coverage_run(red, options=("--append",)), "leave --append out", id="run-appended"),
