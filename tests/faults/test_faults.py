@@ -130,6 +130,8 @@ def _begin(store: TaskStore) -> None:
 def _damage_and_repair(store: TaskStore) -> None:
     raw = store.ledger_file.read_bytes()
     store.ledger_file.write_bytes(raw.replace(b'"name":"one"', b'"name":"own"'))
+    for path in (store.folder / "objects").glob("*.z"):
+        path.write_bytes(b"damaged")
     repair(store)
 
 
