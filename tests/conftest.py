@@ -13,7 +13,7 @@ import itertools
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +68,10 @@ def pytest_configure() -> None:
             signal.signal(number, default)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    keep_sample(config, items)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    keep_sample(config, items)  # before they are shuffled, so that it is always the same sample
+    yield
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -123,6 +123,11 @@ def test_the_tox_environments_are_few() -> None:
     assert len(named) <= 10
 
 
+def test_the_suite_switches_off_no_plugin_that_it_installs() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    assert [word for word in settings["addopts"] if word.startswith("no:")] == []
+
+
 def test_the_pythons_are_those_that_the_package_promises() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     promised = {each.rpartition(" ")[2] for each in project["classifiers"] if re.search(r"Python :: 3\.\d+$", each)}

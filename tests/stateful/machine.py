@@ -328,11 +328,11 @@ def assert_consistent(store: TaskStore) -> None:
         elif event.kind == "evaluated":
             verdict = data["evaluation"]
             highest[here] = max(highest.get(here, 0), verdict["iteration"] or 0)
-            if verdict["can_exit"]:
+            if verdict["can_exit"] and not verdict["forced_exit"]:
                 assert verdict["gate_1"]["satisfied"], "no exit without Gate 1"
                 assert verdict["gate_2"]["satisfied"], "no exit without Gate 2"
                 assert verdict["breaker"]["state"] != "open", "no exit while the circuit is open"
-        elif event.kind == "phase-exited" and not data["forced"]:
+        elif event.kind == "phase-exited" and not data.get("forced"):
             assert before.evaluation is not None
             assert before.evaluation["can_exit"], "no exit without a verdict that allows it"
             assert before.evaluation["iteration"] == data["iteration"], "the verdict is that of this iteration"
