@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.state import Event
 from phase_gate.storage.again import again_if_moved
+from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.contents import name_blob
-from phase_gate.storage.tree.fingerprint import Tree, list_matcher
+from phase_gate.storage.tree.fingerprint import list_matcher
 from phase_gate.storage.tree.git import NoGitError, act_with_git, head_of, try_git
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
-from phase_gate.tasks.judging import advise_task, holds_back
+from phase_gate.tasks.judging import TaskChanges, advise_task, holds_back, waived_files
 from phase_gate.tasks.model import Status, Verification
 from phase_gate.values import Value
 from phase_gate.visible import show_rows
@@ -42,7 +43,10 @@ def commit_task(session: TaskSession, *, message: str | None = None) -> Committe
         _refuse(session, current)
         session.refuse_halted(current)
         root = session.project.root
-        commit = _find_lost(root, current, session.task) or _commit(session, current, message)
+        commit = _find_lost(root, current, session.task) or _find_made(session, change, current)
+        if not commit:
+            _refuse_held_back(session, current)
+            commit = _commit(session, change, current, message)
         change.record(Event(kind="committed", data={"commit": commit}))
     return Committed(status=session.end_step(change), commit=commit, files=tuple(_files_of(root, commit)))
 
@@ -66,14 +70,38 @@ def _refuse(session: TaskSession, current: Verification) -> None:
         raise NotAllowedError(
             f"{session.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"
         )
+
+
+def _refuse_held_back(session: TaskSession, current: Verification) -> None:
     why = holds_back(current)
     if why:
         raise NotAllowedError(
-            f"{session.task} is approved, but {why}: manual review", remedy="look at it, and commit it yourself"
+            f"{session.task} is approved, but {why}: manual review",
+            remedy=f"look at it, commit it yourself, then phase-gate verify commit --task {session.task}",
         )
 
 
-def _commit(session: TaskSession, current: Verification, message: str | None) -> str:
+def _find_made(session: TaskSession, change: Transaction, current: Verification) -> str:
+    """Return the commit that has the files as approved, and that the gate did not make; empty: there is none."""
+    root, tree = session.project.root, session.tree(current.spec)
+    if not head_of(root) or tree.digest != current.verified_tree:
+        return ""
+    changes = session.changes(change.state, current, tree)
+    work = _work(change, current, changes)
+    own = [path for path in changes.changed or () if work(path)]
+    if not own or _changed(root, work):
+        return ""
+    found = try_git(root, "rev-list", "-n", "1", "HEAD", "--", *own)
+    return "" if found is None else found.decode("ascii", "replace").strip()
+
+
+def _work(change: Transaction, current: Verification, changes: TaskChanges) -> Callable[[str], bool]:
+    """Return what tells the files of the task: those that it lists, and those that a person let pass."""
+    is_listed, waived = list_matcher(current.spec.files), waived_files(change.state, changes, at=change.at)
+    return lambda path: is_listed(path) or path in waived
+
+
+def _commit(session: TaskSession, change: Transaction, current: Verification, message: str | None) -> str:
     """Commit the task's files that changed, as they were approved. Returns the commit's id."""
     root = session.project.root
     if try_git(root, "rev-parse", "--git-dir") is None:
@@ -88,9 +116,10 @@ def _commit(session: TaskSession, current: Verification, message: str | None) ->
             "files were changed after the approval: they are not what was verified",
             remedy=f"take the change back, or have it verified anew: {_abandon(session)}",
         )
-    paths = _changed(root, current)
+    paths = _changed(root, _work(change, current, session.changes(change.state, current, tree)))
     if not paths:
-        raise _nothing_left(session, current, tree)
+        stands = f"the approval stands: {session.board.overview.next_command or 'phase-gate verify status'}"
+        raise NotAllowedError(f"git sees no change in the files of {session.task}", remedy=stands)
     approved = _hash_files(root, [path for path in paths if os.path.lexists(root / path)])
     tracked = os.fsdecode(try_git(root, "ls-files", "-z", "--", *paths) or b"").split("\0")
     new = [path for path in paths if path in approved and path not in tracked]
@@ -120,25 +149,12 @@ def _abandon(session: TaskSession) -> str:
     return f'phase-gate verify abandon --task {session.task} --reason "..."'
 
 
-def _nothing_left(session: TaskSession, current: Verification, tree: Tree) -> NotAllowedError:
-    changes = session.changes(session.state(), current, tree)
-    stands = f"the approval stands: {session.board.overview.next_command or 'phase-gate verify status'}"
-    if not changes.commits:
-        return NotAllowedError(f"git sees no change in the files of {session.task}", remedy=stands)
-    again = f"{changes.undo} keeps the files and takes that back; then phase-gate verify commit" if changes.undo else ""
-    return NotAllowedError(
-        f"{session.task} was committed before it was approved, as {changes.commits_shown}",
-        remedy=f"{again}; or leave it as it is, {stands}" if again else f"leave it as it is, {stands}",
-    )
-
-
-def _changed(root: Path, current: Verification) -> list[str]:
+def _changed(root: Path, is_work: Callable[[str], bool]) -> list[str]:
     """Return the task's files that are not what HEAD has."""
-    is_listed = list_matcher(current.spec.files)
     said = _git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", ".")
     prefix = _git(root, "rev-parse", "--show-prefix").rstrip("\n")
     paths = [record[3:].removeprefix(prefix) for record in said.split("\0") if record]
-    return sorted({path for path in paths if is_listed(path)})
+    return sorted({path for path in paths if is_work(path)})
 
 
 def _not_as_approved(root: Path, commit: str, paths: Sequence[str], approved: dict[str, str]) -> list[str]:

@@ -147,7 +147,7 @@ def _executor_reported(verification: Verification, event: Event) -> Verification
     data = event.data
     report = Report(result=data["result"], by=data["by"], at=event.at, tree=data["tree"], kept=data["kept"])
     if report.result["status"] == "success" and report.result["done_criteria_met"]:
-        return _recover(move(verification, Status.VERIFYING, report=report), 1)
+        return move(verification, Status.VERIFYING, report=report)
     if report.result["status"] == "blocked":
         return move(verification, Status.BLOCKED, report=report)
     return replace(verification, report=report)

@@ -124,6 +124,13 @@ def is_unlisted(state: State, changes: TaskChanges, *, at: str) -> bool:
     return bool(found) and not covered_by(state.overrides.waivers, FILES_LISTED, found, at=at)
 
 
+def waived_files(state: State, changes: TaskChanges, *, at: str) -> tuple[str, ...]:
+    """Return the files that the task does not list and that a person let pass: they are part of the work."""
+    return tuple(
+        each.file for each in _unlisted(changes) if covered_by(state.overrides.waivers, FILES_LISTED, (each,), at=at)
+    )
+
+
 def _unlisted(changes: TaskChanges) -> list[Finding]:
     return [
         Finding(slug=FILES_LISTED, tier="hard", file=path, detail="it changed, and the task does not list it")
@@ -257,9 +264,11 @@ def _approved(verification: Verification) -> Verdict:
     said = f"both gates are open: approved by {verification.review.by}{weak}"
     if verification.commit:
         return Verdict("open", f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
-    why = holds_back(verification)
+    why, commit = holds_back(verification), command("verify commit", verification.spec.slug)
     if why:
-        return Verdict("open", f"{said}, but {why}: manual review", "", "look at it, and commit it yourself")
+        return Verdict(
+            "open", f"{said}, but {why}: manual review", "", f"look at it, and commit it yourself, then {commit}"
+        )
     return Verdict("open", said, command("verify commit", verification.spec.slug))
 
 

@@ -77,6 +77,7 @@ def choose_specs(specs: Sequence[TaskSpec], *, file: str, task: str | None, wave
 def take_tasks(board: TaskBoard, specs: Sequence[TaskSpec], options: StartOptions) -> list[TakenTask]:
     """Take tasks; one that comes alone and waits for no other begins at once."""
     flags = {spec.slug: _lint(spec, board.project.environment) for spec in specs}
+    _refuse_dependencies(board, specs)
     for wave in dict.fromkeys(spec.wave for spec in specs):
         why = board.overview.halted(wave)
         if why:
@@ -94,6 +95,32 @@ def take_tasks(board: TaskBoard, specs: Sequence[TaskSpec], options: StartOption
         TakenTask(status=session.status(session.verification()), is_new=is_new)
         for session, is_new in zip(sessions, taken, strict=True)
     ]
+
+
+def _refuse_dependencies(board: TaskBoard, specs: Sequence[TaskSpec]) -> None:
+    """Refuse tasks that wait for what there is not, or for each other. Raises NotAllowedError."""
+    waits = {row.name: row.spec.depends_on for row in board.overview.rows} | {
+        each.name: each.depends_on for each in specs
+    }
+    for spec in specs:
+        for name in spec.depends_on:
+            if name not in waits:
+                raise NotAllowedError(
+                    f"{spec.name} depends on {name!r}, which is no task",
+                    remedy="write that task into the file as well, or correct the name",
+                )
+        seen: dict[str, None] = {}
+        left = list(spec.depends_on)
+        while left:
+            name = left.pop()
+            if name == spec.name:
+                raise NotAllowedError(
+                    f"{spec.name} depends on itself, in a circle: {', '.join((spec.name, *seen))}",
+                    remedy="take one of these out of depends_on",
+                )
+            if name not in seen:
+                seen[name] = None
+                left += waits.get(name, ())
 
 
 def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
@@ -150,6 +177,8 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
     settings = session.project.configuration.verification
     limits = set_limits(spec, settings.timeouts, options.timeouts)
     looked = find_verification(session.state())
+    if looked is not None and not spec.wave:
+        spec = replace(spec, wave=looked.spec.wave)  # as --wave gave it
     if looked is not None and looked.spec == spec and looked.limits == limits:
         return False
     _refuse_change(session, looked, spec)

@@ -21,7 +21,7 @@ from phase_gate.tasks.handins import (
     result_to_json,
     verdict_to_json,
 )
-from phase_gate.tasks.judging import TaskChanges, judge
+from phase_gate.tasks.judging import TaskChanges, judge, waived_files
 from phase_gate.tasks.model import FINISHED, FailureType, Status, Verification
 from phase_gate.tasks.rules import extend_limits, late, refuse_unchanged, require_attempt
 from phase_gate.values import replace
@@ -181,7 +181,9 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
             _refuse_other_evidence(current, verdict, tree, attachment.written)
             if verdict.is_approved:
                 _refuse_open_ends(session, change, verdict, changes)
-            flags = changes.weak_because if verdict.is_approved else ()
+            waived = waived_files(change.state, changes, at=change.at) if verdict.is_approved else ()
+            flags = tuple(f"waived: {path} changed, and the task does not list it" for path in waived)
+            flags += changes.weak_because if verdict.is_approved else ()
             reading = _record(session, change, verdict, by=by, tree=tree, attachment=attachment.path, flags=flags)
         evaluation = session.judge(change, changes, reading)
     return session.end_step(change, evaluation)

@@ -1,0 +1,164 @@
+"""What happens to a verify task after something unusual: a waiver, a commit by hand, an escalation, a wrong list."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.verifying import RIGHT, TASK, Gate
+from tests.support import Sample
+
+pytestmark = pytest.mark.processes
+
+PERSON = ("--reason", "the registry is back", "--by", "mara")
+CONFIGURATION = "overrides: {allow_non_interactive: true}\n"
+
+
+@pytest.fixture
+def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    gate = Gate(sample, monkeypatch)
+    sample.write(
+        {
+            ".gitignore": "*.paper\nresult.yaml\nverdict.yaml\ntask.yaml\n__pycache__/\n",
+            "phase-gate.yaml": CONFIGURATION,
+            "planner.py": "def planner_id():\n    return 1\n",
+            "other.py": "OTHER = 1\n",
+        }
+    )
+    sample.commit_all()
+    for key in ("user.name", "user.email"):
+        sample.git("config", key, "dev@example.org")
+    return gate
+
+
+def head(gate: Gate) -> str:
+    return gate.sample.git("rev-parse", "HEAD").strip()
+
+
+def commit(gate: Gate, *paths: str) -> str:
+    gate.sample.git("commit", "-q", "-m", "by hand", "--", *paths)
+    return head(gate)
+
+
+@pytest.mark.criterion("VG-23", "VG-28")
+def test_a_waived_file_is_committed_and_makes_the_pass_weak(gate: Gate) -> None:
+    gate.start()
+    gate.sample.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
+    gate.executor()
+    assert gate.verify().has("files-listed")
+    assert gate.call("waive", "files-listed", "--task", TASK, *PERSON).code == 0
+    assert gate.verify().code == 0
+    assert gate.review().code == 0
+    assert gate.status()["weak_because"] == ["waived: other.py changed, and the task does not list it"]
+    ran = gate.call("verify", "commit")
+    assert ran.code == 0, ran
+    assert gate.sample.git("show", "--name-only", "--format=", "HEAD").split() == ["other.py", "planner.py"]
+
+
+@pytest.mark.criterion("VG-34")
+def test_what_a_person_committed_ends_an_approval_with_low_confidence(gate: Gate) -> None:
+    gate.start()
+    gate.sample.write(planner=RIGHT)
+    gate.executor()
+    gate.verify()
+    gate.review(gate.verdict(confidence="LOW"))
+    refused = gate.call("verify", "commit")
+    assert refused.code == 13
+    assert refused.has("manual review", "commit it yourself, then phase-gate verify commit")
+    made = commit(gate, "planner.py")
+    ran = gate.call("verify", "commit")
+    assert ran.code == 0, ran
+    assert ran.has(f"committed as {made[:10]}")
+    assert (gate.status()["commit_sha"], head(gate)) == (made, made)
+
+
+@pytest.mark.criterion("VG-34")
+def test_another_content_than_the_approved_one_does_not_end_it(gate: Gate) -> None:
+    gate.start()
+    gate.sample.write(planner=RIGHT)
+    gate.executor()
+    gate.verify()
+    gate.review(gate.verdict(confidence="LOW"))
+    gate.sample.write(planner=f"{RIGHT}# more\n")
+    commit(gate, "planner.py")
+    assert gate.call("verify", "commit").code == 13
+
+
+@pytest.mark.criterion("VG-23")
+def test_the_executors_own_commit_counts_once_it_was_approved(gate: Gate) -> None:
+    gate.start()
+    gate.sample.write(planner=RIGHT)
+    made = commit(gate, "planner.py")
+    gate.executor()
+    gate.verify()
+    assert gate.review().has("approved by ann (weak)")
+    ran = gate.call("verify", "commit")
+    assert ran.code == 0, ran
+    assert gate.status()["commit_sha"] == made
+
+
+@pytest.mark.criterion("VG-15", "VG-30")
+def test_what_a_person_says_is_in_the_next_prompt_and_in_the_bundle(gate: Gate) -> None:
+    gate.start()
+    for _ in range(3):
+        gate.executor(gate.result("failure"))
+    assert gate.call("verify", "status").code == gate.call("verify", "status", "--task", TASK).code == 12
+    assert gate.call("verify", "resume", "--task", TASK, *PERSON).code == 0
+    assert gate.call("verify", "show").has("# What a person says", "mara: the registry is back")
+    gate.sample.write(planner=RIGHT)
+    gate.executor()
+    gate.verify()
+    assert gate.json("verify", "show")["guidance"] == ["mara: the registry is back"]
+    assert gate.call("verify", "show").has("# What a person says", "mara: the registry is back")
+
+
+@pytest.mark.criterion("VG-33", "VG-37")
+def test_a_verdict_that_cannot_be_read_is_told_to_the_next_reviewer(gate: Gate) -> None:
+    gate.sample.write(planner=RIGHT)
+    gate.reviewing().review("verdict: LGTM\n")
+    assert gate.call("verify", "show").has("MALFORMED RESULT", "The reviewer's verdict could not be read")
+    assert gate.review().code == 0
+
+
+@pytest.mark.criterion("VG-31")
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        pytest.param(["Task 9: Nowhere"], [], "'Task 9: Nowhere', which is no task", id="unknown"),
+        pytest.param(["Task 2: Second"], ["Task 1: First"], "a circle", id="circular"),
+        pytest.param(["Task 1: First"], [], "a circle", id="on-itself"),
+    ],
+)
+def test_dependencies_that_can_never_be_met_are_refused(
+    gate: Gate, first: list[str], second: list[str], said: str
+) -> None:
+    tasks = [
+        gate.task(name="Task 1: First", files=["first.py"], depends_on=first),
+        gate.task(name="Task 2: Second", files=["second.py"], depends_on=second),
+    ]
+    ran = gate.start(document=tasks)
+    assert ran.code == 13
+    assert ran.has(said)
+    assert gate.json("verify", "status")["tasks"] == []
+
+
+@pytest.mark.criterion("VG-21")
+def test_a_failure_is_recovered_only_after_the_verify_command_passed(gate: Gate) -> None:
+    gate.start()
+    gate.executor(gate.result("failure"))
+    gate.sample.write(planner=RIGHT)
+    gate.executor(gate.result(resolution="wrote it"))
+    assert [each["recovered"] for each in gate.status()["previous_failures"]] == [False]
+    gate.verify()
+    assert [each["recovered"] for each in gate.status()["previous_failures"]] == [True]
+
+
+@pytest.mark.criterion("VG-28")
+def test_a_longer_list_of_files_is_taken_where_it_is_advised(gate: Gate) -> None:
+    gate.start("--wave", "w1")
+    gate.sample.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
+    gate.executor()
+    assert gate.verify().has("or lists the file: phase-gate verify start --task-file FILE")
+    ran = gate.start(*PERSON, files=["planner.py", "other.py"])
+    assert ran.code == 0, ran
+    assert gate.status()["wave"] == "w1"
+    assert gate.verify().code == 0
