@@ -50,6 +50,7 @@ _NUMBERS = itertools.count()
 # looks for new ones. Loaded here, because settings are taken over where a test is defined.
 hypothesis.settings.register_profile(
     "suite",
+    max_examples=200 if IS_WHOLE else 40,
     derandomize=not IS_WHOLE,
     database=None,
     deadline=None,  # a busy machine is no fault of a test

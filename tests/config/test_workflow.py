@@ -29,6 +29,7 @@ from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricTy
 from phase_gate.workflow.model import Guard, Phase, Workflow
 from phase_gate.workflow.model_json import name_rules
 from phase_gate.workflow.settings import Overlay, PhaseOverlay
+from tests.sweeps import IS_WHOLE
 
 PACKAGE = Path(phase_gate.__file__).parent
 SEED_GATES = Path(__file__).parent.parent / "data" / "dual-gate.yaml"
@@ -1087,7 +1088,7 @@ def damaged(draw: st.DrawFn, texts: tuple[str, ...]) -> str:
 
 
 @given(damaged((SMALL, FULL, GATE, SEED_GATES.read_text())) | st.text(max_size=100) | st.binary(max_size=100))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=400 if IS_WHOLE else 60)
 def test_only_our_errors_escape(text: str | bytes) -> None:
     try:
         workflow = parse(text)

@@ -35,6 +35,7 @@ from phase_gate.errors import (
     SignalError,
     WorkflowError,
 )
+from tests.sweeps import IS_WHOLE
 
 LIMIT = 1024 * 1024
 
@@ -514,7 +515,7 @@ def test_reads_back_what_another_writer_wrote(data: object) -> None:
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200) | TOKENS, st.booleans())
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=400 if IS_WHOLE else 60)
 def test_only_our_error_escapes(text: str | bytes, pure: bool) -> None:
     problems: list[str] = []
     with pytest.MonkeyPatch.context() as patch:

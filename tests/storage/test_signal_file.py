@@ -20,6 +20,7 @@ from phase_gate.storage.signal_file import (
     remove_signal_file,
     write_signal_file,
 )
+from tests.sweeps import IS_WHOLE
 
 
 @pytest.fixture
@@ -273,7 +274,7 @@ SIGNS = [": ", "\n", "\n  ", "'", '"', "|", "#", "\t"]
 SNIPPETS = st.lists(st.sampled_from([*KEYS, *VALUES, *SIGNS]) | st.text(max_size=3)).map("".join)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=300 if IS_WHOLE else 60)
 @given(SNIPPETS | st.binary())
 def test_nothing_but_our_own_errors_comes_out(content: str | bytes) -> None:
     problem = remedy = ""

@@ -19,6 +19,7 @@ from phase_gate.errors import ConditionError
 from phase_gate.workflow.condition_text import MAX_LENGTH
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.metrics import MetricType, MetricValue
+from tests.sweeps import IS_WHOLE
 
 #: Few enough that the module takes seconds; each property was also run with 2,500.
 thorough = settings(deadline=None, max_examples=70)
@@ -151,13 +152,13 @@ def test_the_other_engine_answers_at_all() -> None:
         ask_cel("a == &&", {})
 
 
-@settings(thorough, max_examples=250)
+@settings(thorough, max_examples=250 if IS_WHOLE else 60)
 @given(expression=expressions, context=contexts())
 def test_agrees_with_cel(expression: Pair, context: Context) -> None:
     assert parse_condition(expression.ours).evaluate(context).met is ask_cel(expression.cel, context)
 
 
-@settings(thorough, max_examples=250)
+@settings(thorough, max_examples=250 if IS_WHOLE else 60)
 @given(expression=expressions, context=contexts())
 def test_clauses_agree_with_cel_one_by_one(expression: Pair, context: Context) -> None:
     for clause in parse_condition(expression.ours).evaluate(context).clauses:
@@ -284,13 +285,13 @@ token_soup = st.lists(
 )
 
 
-@settings(thorough, max_examples=200)
+@settings(thorough, max_examples=200 if IS_WHOLE else 60)
 @given(st.text(max_size=60))
 def test_any_text_gets_an_answer(text: str) -> None:
     assert_answers(text)
 
 
-@settings(thorough, max_examples=400)
+@settings(thorough, max_examples=400 if IS_WHOLE else 60)
 @given(token_soup, st.sampled_from(["", " "]))
 def test_any_row_of_tokens_gets_an_answer(tokens: list[str], space: str) -> None:
     assert_answers(space.join(tokens))
