@@ -20,7 +20,7 @@ from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import find_patterns, plan_is_ticked
 from phase_gate.claims.text import read_claim_text, read_transcript, sentences
 from phase_gate.codec import from_json, to_json
-from phase_gate.config.configuration import parse_configuration
+from phase_gate.config.configuration import load_configuration, parse_configuration
 from phase_gate.config.criteria import read_criteria
 from phase_gate.config.files import apply_overlay, load_shipped_guards, load_shipped_workflow
 from phase_gate.config.workflow import parse_guards, parse_workflow
@@ -135,6 +135,30 @@ freeze: [data/**]
 """)
 def configuration(data: bytes) -> None:
     apply_overlay(load_shipped_workflow("tdd"), parse_configuration(data).overlay)
+
+
+@parser("""\
+[project]
+name = "shop"
+
+[tool.phase-gate]
+workflow = "tdd"
+lock_timeout = 2.5
+docs = ["*.md",
+  'manual/**']
+parameters.required_green_runs = 3
+
+[tool.phase-gate.run]
+exit = "dual"
+
+[tool.phase-gate.phases.GREEN]
+condition = '''
+tests_skipped == 0
+'''
+""")
+def pyproject(data: bytes) -> None:
+    path = write("pyproject/pyproject.toml", data)
+    apply_overlay(load_shipped_workflow("tdd"), load_configuration(path.parent).overlay)
 
 
 @parser(

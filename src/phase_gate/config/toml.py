@@ -44,6 +44,8 @@ def read_table(text: str | bytes, *, name: str, limit: int) -> YamlNode | None:
         numbers = [int(each) for each in re.findall("[0-9]+", where)]
         line, column = numbers if len(numbers) == 2 else (len(lines), len(lines[-1]) + 1)
         faults.stop(Place.of(name, line, column), f"not TOML: {problem}", "mend the syntax at this place")
+    except (ValueError, RecursionError):
+        faults.stop(Place.of(name, 1, 1), "a number is too big, or something too deep", "write less of it")
     for key in TABLE:
         found = found.get(key) if isinstance(found, dict) else None
     if found is None:
@@ -72,8 +74,15 @@ def _make_node(value: object, path: _Path, spots: Mapping[_Path, _Spot], around:
         items = tuple(_make_node(each, (*path, ""), spots, spot) for each in value)
         return YamlSequence(items=items, line=line, column=column)
     # A number or a boolean reads as one; a text, or a date, as nothing else.
-    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else _spell(value)
     return YamlScalar(text=text, is_plain=isinstance(value, int | float), line=line, column=column)
+
+
+def _spell(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:  # an integer that was written with thousands of hexadecimal digits
+        return "9" * 1000
 
 
 def _find_spots(source: str) -> Iterator[tuple[_Path, _Spot]]:
