@@ -68,7 +68,6 @@ EVENTS: Mapping[str, str] = {
     "gate-failed": "A gate of a pipeline failed: what was not met, and whether a recovery was left for it",
     "stuck": "A pipeline ended without being done, and why",
     "commands-added": "A check that had no command when the pipeline began has one: from now on it is a rule",
-    "constitution-accepted": "A person accepted another constitution in the middle of a pipeline",
     "waived": "A person let a guard's findings pass: which ones, why, who, until when",
     "known-taken": "The tests that a task's verify command selected when it was taken: what it knows",
     "task-taken": "`verify start` took a verify task: its text, limits, rules, and what git showed",

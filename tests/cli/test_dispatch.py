@@ -40,7 +40,6 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "pipeline vote": (13, ("pipeline", "vote")),
     "pipeline request": (13, ("pipeline", "request", "list")),
     "pipeline recover": (13, ("pipeline", "recover")),
-    "pipeline constitution": (13, ("pipeline", "constitution")),
     "pipeline snapshot": (13, ("pipeline", "snapshot")),
     "breaker": (0, ("breaker", "status")),
     "force": (13, ("force", "--reason", "the vendor is down", "--by", "dev")),
@@ -145,7 +144,7 @@ def test_without_a_command_it_says_where_the_task_stands(begin: Begin, options: 
         pytest.param("skip", "breaker skip", id="an-action-of-two"),
         pytest.param("check-workflow", "workflow check", id="the-words-in-another-order"),
         pytest.param("stauts", "status", id="misspelled"),
-        pytest.param("constituton", "pipeline constitution", id="misspelled-below-a-feature"),
+        pytest.param("snapshto", "pipeline snapshot", id="misspelled-below-a-feature"),
     ],
 )
 def test_a_name_that_is_no_command_leads_to_the_one_that_is_like_it(begin: Begin, typed: str, meant: str) -> None:

@@ -39,7 +39,6 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "pipeline vote": [()],
     "pipeline request": [("list",)],
     "pipeline recover": [()],
-    "pipeline constitution": [("status",)],
     "pipeline snapshot": [()],
     "waive": [("tests-kept", *WHY)],
     "breaker": [("status",), ("reset", *WHY), ("skip", *WHY)],

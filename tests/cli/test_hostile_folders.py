@@ -36,7 +36,6 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "pipeline vote": ((),),
     "pipeline request": (("list",),),
     "pipeline recover": ((),),
-    "pipeline constitution": ((),),
     "breaker": (("status",),),
     "hook": (("stop", "--agent", "claude"), ("pre-tool", "--agent", "claude")),
     "audit": ((),),

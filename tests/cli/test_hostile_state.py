@@ -90,7 +90,6 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("pipeline", "vote"),
     ("pipeline", "request", "list"),
     ("pipeline", "recover"),
-    ("pipeline", "constitution"),
     ("pipeline", "snapshot", "--output", "snapshot.json"),
     ("workflow", "check"),
     ("withdraw",),

@@ -149,7 +149,6 @@ def test_a_snapshot_where_artifacts_are_part_of_the_tree(pipe: Pipe) -> None:
         ("pipeline", "vote"),
         ("pipeline", "request", "list"),
         ("pipeline", "recover"),
-        ("pipeline", "constitution"),
         ("pipeline", "snapshot"),
     ],
     ids=lambda words: words[0],

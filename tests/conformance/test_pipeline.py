@@ -160,9 +160,7 @@ def test_a_constitution_that_changed_closes_every_gate(pipe: Pipe, phase: str, c
         verdict = pipe.look()
         assert unmet(verdict) == ["constitution-kept"]
         assert "CONSTITUTION.md" in details(verdict, "constitution-kept")
-    assert pipe.gate("pipeline", "constitution").code == 10
     file.write_text(text)
-    assert pipe.gate("pipeline", "constitution").code == 0
     if phase == "QA_VALIDATION":
         assert pipe.sample.pytest("--phase=qa_validation").code == 0
     else:
@@ -194,28 +192,50 @@ def test_a_constitution_that_was_never_recorded_closes_every_gate(pipe: Pipe) ->
     assert "never recorded" in details(verdict, "constitution-kept")
 
 
+WAIVE = ("waive", "constitution-kept", "--reason", "the lawyers asked for it", "--by", "ann")
+
+
 @pytest.mark.criterion("PG-04")
-def test_accepting_another_constitution_is_an_override(pipe: Pipe) -> None:
+def test_a_person_lets_another_constitution_pass_and_no_third_one(pipe: Pipe) -> None:
     pipe.begin(CONFIGURATION + "overrides: {allow_non_interactive: true}\n")
-    accept = ("pipeline", "constitution", "accept", "--reason", "the lawyers asked for it", "--by", "ann")
-    assert pipe.gate(*accept).code == 13  # nothing changed
+    assert pipe.gate(*WAIVE).code == 13  # nothing changed
     pipe.sample.write({"CONSTITUTION.md": "Members may give their names.\n"})
-    assert pipe.gate("pipeline", "constitution", "accept", "--by", "ann").code == 2
-    assert pipe.gate("pipeline", "constitution", "accept", "--reason", "it works", "--by", "ann").code == 13
-    assert pipe.gate(*accept).code == 0
     pipe.prepare()
+    assert unmet(pipe.look()) == ["constitution-kept"]
+    assert pipe.gate(*WAIVE).code == 0
     verdict = pipe.look()
     assert verdict["gate_1"]["satisfied"]
-    assert [row["kind"] for row in verdict["overrides"]] == ["constitution-accept"]
+    assert [row["kind"] for row in verdict["overrides"]] == ["waive"]
+    pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
+    assert unmet(pipe.look()) == ["constitution-kept"]
 
 
 @pytest.mark.criterion("PG-04")
-def test_only_a_person_accepts_another_constitution(pipe: Pipe) -> None:
+def test_only_a_person_lets_another_constitution_pass(pipe: Pipe) -> None:
     pipe.at("INTAKE")
     pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
-    ran = pipe.gate("pipeline", "constitution", "accept", "--reason", "the lawyers asked for it", "--by", "ann")
+    pipe.look()
+    ran = pipe.gate(*WAIVE)
     assert ran.code == 13
     assert "terminal" in ran.err
+
+
+@pytest.mark.criterion("PG-17")
+@pytest.mark.parametrize(
+    ("report", "phase"),
+    [("review-decision", "REVIEW"), ("audit-report", "AUDIT"), ("production-report", "PRODUCTION_GATE")],
+)
+def test_a_report_that_was_written_before_its_phase_does_not_count(pipe: Pipe, report: str, phase: str) -> None:
+    pipe.at("INTAKE")
+    pipe.make(report)
+    while pipe.phase != phase:
+        pipe.do()
+    pipe.prepare(report)
+    verdict = pipe.look()
+    assert unmet(verdict) == ["artifacts-made"]
+    assert "before this phase began" in details(verdict, "artifacts-made")
+    pipe.make(report)
+    assert pipe.look()["gate_1"]["satisfied"]
 
 
 # --- PG-05 to PG-07: what closes a gate, and its result

@@ -230,10 +230,12 @@ def test_a_plan_that_an_earlier_cycle_used_is_old_in_the_next_one() -> None:
 
 
 def test_after_a_recovery_what_stood_there_at_the_failure_is_old() -> None:
-    pipeline = Pipeline(at_failure={"production-report": "then"})
+    pipeline = Pipeline(at_failure={"role-plans": "then", "production-report": "then"})
     now = PipelineFiles(artifacts=ALL, commit="c")
+    data = entry_data(pipeline, WORKFLOW, PHASES["RECOVERY_LOOP"], PHASES["ROLE_PLANNING"], "recovered", now)
+    assert data["pipeline"]["old"]["role-plans"] == ["then"], "what is made in a recovery counts"
     data = entry_data(pipeline, WORKFLOW, PHASES["RECOVERY_LOOP"], PHASES["PRODUCTION_GATE"], "recovered", now)
-    assert data["pipeline"]["old"] == {"production-report": ["then"]}
+    assert data["pipeline"]["old"]["production-report"] == [ALL["production-report"], "then"], "a report does not"
 
 
 # --- ways

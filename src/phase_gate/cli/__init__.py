@@ -55,7 +55,6 @@ COMMANDS: dict[str, str] = {
     "pipeline request": "Make, list and decide on change requests",
     "pipeline recover": "Show what the recovery asks for, begin one, or begin anew where the pipeline is stuck",
     "pipeline snapshot": "Write down the tree that a phase speaks of",
-    "pipeline constitution": "Show whether the constitution is as recorded, or accept a change: a person",
     "ci combine": "Make one run of the records that shards wrote",
     "init": "Write a commented phase-gate.yaml, or tell coding agents to ask the gate",
     "doctor": "Look at the installation",

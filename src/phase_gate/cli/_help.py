@@ -153,11 +153,6 @@ ABOUT: Mapping[str, About] = {
         codes=((0, "nothing is to be recovered"), _USAGE, _CLOSED, _TRUST, (12, "the work is stuck"), _NOT_NOW),
     ),
     "pipeline snapshot": About(group=FEATURE, example="phase-gate pipeline snapshot", codes=_DONE_OR_NOT),
-    "pipeline constitution": About(
-        group=FEATURE,
-        example="phase-gate pipeline constitution status",
-        codes=((0, "it is as recorded"), _USAGE, (10, "it is not"), _TRUST, _NOT_NOW),
-    ),
     "ci combine": About(
         group=FEATURE,
         example="phase-gate ci combine shards --report verdict.md",

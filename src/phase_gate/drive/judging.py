@@ -35,7 +35,7 @@ from phase_gate.workflow.names import DONE, of_task, show_duration
 #: What only a person does, or only the drive while its agent works.
 _OUTSIDE = frozenset(
     {"phase-exited", "overridden", "waived", "breaker-reset", "rollback-accepted", "repaired"}
-    | {"voted", "request-decided", "constitution-accepted"}
+    | {"voted", "request-decided"}
 )
 
 

@@ -26,7 +26,6 @@ Kind = Literal[
     "skip",
     "force",
     "breaker-reset",
-    "constitution-accept",
     "restart",
     "guidance",
     "amend",

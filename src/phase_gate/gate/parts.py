@@ -44,7 +44,6 @@ PARTS: Mapping[str, Row] = {
                 "request-decided",
                 "gate-failed",
                 "commands-added",
-                "constitution-accepted",
             }
         ),
     ),

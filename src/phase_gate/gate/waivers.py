@@ -46,7 +46,6 @@ _DECIDED = {
     "skip": "skipped",
     "force": "forced",
     "breaker-reset": "let the breaker try again in",
-    "constitution-accept": "accepted another constitution in",
     "restart": "began anew after",
     "guidance": "said how to go on after",
     "amend": "gave the task another text in",

@@ -83,7 +83,7 @@ class Step(Value, kw_only=False):
 
 
 class Pipeline(Value):
-    #: Digests of the constitution's files, as they were recorded or accepted; empty for one that was missing.
+    #: Digests of the constitution's files, as they were recorded; empty for one that was missing.
     constitution: Mapping[str, str] = field(default_factory=dict)
     #: Object with the rules that the cycle began with.
     rules: str = ""
@@ -254,10 +254,6 @@ def _commands_added(pipeline: Pipeline, event: Event) -> Pipeline:
     return replace(pipeline, commands={**pipeline.commands, **event.data["commands"]})
 
 
-def _constitution_accepted(pipeline: Pipeline, event: Event) -> Pipeline:
-    return replace(pipeline, constitution=event.data["constitution"])
-
-
 _CHANGES: Mapping[str, Callable[[Pipeline, Event], Pipeline]] = {
     "phase-entered": _entered,
     "phase-exited": _exited,
@@ -266,7 +262,6 @@ _CHANGES: Mapping[str, Callable[[Pipeline, Event], Pipeline]] = {
     "request-decided": _request_decided,
     "gate-failed": _gate_failed,
     "commands-added": _commands_added,
-    "constitution-accepted": _constitution_accepted,
 }
 
 
