@@ -28,6 +28,7 @@ from phase_gate.project import who_am_i
 from phase_gate.storage.signal_file import parse_signal, read_signal_file, remove_signal_file
 from phase_gate.storage.store import TaskStore
 from phase_gate.task import Task
+from phase_gate.tasks.pipeline import find_pipeline
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import DONE, of_task, show_duration
@@ -138,13 +139,14 @@ def judge_turn(session: Session, turn: Turn, played: Played) -> Decision:
         return decide(_see(session, task, turn, played, outside=outside))
     done = complete_phase(session, task, turn)
     turn.notes += done.notes
+    task = session.task() if find_pipeline(task.state) is not None else task
     if done.trouble:
         return Decision(outcome=Outcome.PERSON, reason=done.trouble)
     if answer is not None and answer.answer == "done" and not done.is_agreed:
         # A plan that is not agreed on is written again: it is no gate that failed.
         turn.note("your signal waits until the reviewers agree")
         answer = None
-    task = _run_tests(session, session.task(), turn, has_answer=answer is not None)
+    task = _run_tests(session, task, turn, has_answer=answer is not None)
     if session.is_cut_off():
         return decide(_see(session, task, turn, played))
     claim = _weigh_claim(session, task, turn, played)
@@ -153,8 +155,10 @@ def judge_turn(session: Session, turn: Turn, played: Played) -> Decision:
     if answer is not None:
         note, task = give_answer(session, task, answer)
         turn.note(note)
-    turn.note(begin_recovery(session, task, turn.phase))
-    return _decide(session, turn, played, claim)
+    if note := begin_recovery(session, task, turn.phase):
+        turn.note(note)
+        task = session.task()
+    return _decide(session, task, turn, played, claim)
 
 
 # --- the agent's answer to Gate 2, and what was done beside the drive while it worked
@@ -320,8 +324,7 @@ def _weigh_claim(session: Session, task: Task, turn: Turn, played: Played) -> Cl
 # --- the decision
 
 
-def _decide(session: Session, turn: Turn, played: Played, claim: ClaimDecision | None) -> Decision:
-    task = session.task()
+def _decide(session: Session, task: Task, turn: Turn, played: Played, claim: ClaimDecision | None) -> Decision:
     seen = _see(session, task, turn, played, claim)
     signal = ask_for_signal(session, seen)
     if signal is None:

@@ -111,13 +111,17 @@ class PhaseSource:
 
     def next(self) -> Step | End:
         task = self.session.task()
-        decision = self._decision or self._look_first(task)
+        decision = self._decision
+        if decision is None:
+            decision = self._look_first(task)
+            task = self.session.task()
         if decision.ends:
             said = guide(self.session, task, decision)
             if not said:
                 return self._end(decision)
             self._notes = (*self._notes, f"a person says: {said}")
-        return self._begin_turn()
+            task = self.session.task()
+        return self._begin_turn(task)
 
     def take(self, step: Step, played: Played) -> None:
         """Judge what the agent left, and record it."""
@@ -198,10 +202,10 @@ class PhaseSource:
     # --- a turn ------------------------------------------------------------------------------------------------------
 
     @again_if_moved
-    def _begin_turn(self) -> Step:
+    def _begin_turn(self, task: Task) -> Step:
         """Enter the phase, write the prompt and the start record."""
         session, settings = self.session, self.session.settings
-        task = _enter_phase(session)
+        task = _enter_phase(session, task)
         workflow, phase = phase_of_work(task)
         drive, store = require_drive(task.state), task.store
         client = self.order.roles.choose(workflow, phase)
@@ -286,9 +290,8 @@ def phase_of_work(task: Task) -> tuple[Workflow, Phase]:
     return workflow, workflow.first
 
 
-def _enter_phase(session: Session) -> Task:
+def _enter_phase(session: Session, task: Task) -> Task:
     """Enter the phase that follows, where the present one has exited: the agent works in a phase that has begun."""
-    task = session.task()
     state = task.state
     if state.phase is None or state.is_done:
         workflow = task.project.workflow()

@@ -99,11 +99,13 @@ class TaskSource:
                 if not self._current:
                     return self._end()
                 self.steps.pick_up(self._current)
-            task = self._current
-            decision = self._look(task)
+            board = self.steps.board(self._current)
+            current = board.session(self._current)
+            verification = current.verification()
+            decision = self._look(board, verification)
             if decision is not None:
-                self._finish(task, decision)
-            elif (step := self.steps.next_step(task)) is not None:
+                self._finish(self._current, decision)
+            elif (step := self.steps.next_step(current, verification)) is not None:
                 return step
 
     def take(self, step: Step, played: Played) -> None:
@@ -139,10 +141,9 @@ class TaskSource:
                 return row.task
         return None
 
-    def _look(self, task: str) -> Decision | None:
+    def _look(self, board: TaskBoard, verification: Verification) -> Decision | None:
         """Return the end of the task's drive; None: a step follows. `GO_ON` waits for the task that `reason` names."""
-        board = self.steps.board(task)
-        verification = board.session(task).verification()
+        task = verification.task
         if verification.status in FINISHED:
             return Decision(outcome=Outcome.DONE, reason=verification.word)
         if self.session.is_asked_to_end:
@@ -174,9 +175,11 @@ class TaskSource:
 
     def _commit(self, task: str) -> None:
         """Commit what was approved, where that is asked for; what can't be committed waits for a person."""
+        if not self.session.settings.commit:
+            return
         current = self.steps.task(task)
         verification = current.verification()
-        if not self.session.settings.commit or verification.commit or verification.status is not Status.APPROVED:
+        if verification.commit or verification.status is not Status.APPROVED:
             return
         try:
             done = commit_task(current)

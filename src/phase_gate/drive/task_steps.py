@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 
 from phase_gate.drive.agent import Played, Step, make_answer
 from phase_gate.drive.chain import Decision, Outcome
-from phase_gate.drive.clients import Client, Team, mark_of
+from phase_gate.drive.clients import Team, mark_of
 from phase_gate.drive.session import OWNER, Session, Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.storage import store
@@ -36,6 +36,8 @@ class TaskSteps:
         self.session, self.team = session, team
         #: What people say that is on no record: about a task that does not wait for one.
         self.said: dict[str, str] = {}
+        #: Of the task that is at work, when its turn began.
+        self._failures = 0
         self._began = time.monotonic()
 
     def board(self, task: str | None = None) -> TaskBoard:
@@ -70,10 +72,8 @@ class TaskSteps:
 
     # --- the steps of a task -----------------------------------------------------------------------------------------
 
-    def next_step(self, task: str) -> Step | None:
+    def next_step(self, current: TaskSession, verification: Verification) -> Step | None:
         """Return the turn of the executor or of the reviewer; None: the verify command was run, or a wait is over."""
-        current = self.task(task)
-        verification = current.verification()
         if verification.status is Status.VERIFYING:
             self._verify(current, verification)
             return None
@@ -81,33 +81,34 @@ class TaskSteps:
             assert verification.check is not None, "what is reviewed was verified"
             limit = self._time_left(verification, "review", verification.check.ended_at)
             write = functools.partial(write_review, current)
-            return self._turn(current, "reviewer", self.team.reviewer, limit, write)
+            return self._turn(current, verification, "reviewer", limit, write)
         last = verification.last_failure
         if last is not None and verification.status in (Status.FAILED, Status.REJECTED) and last.type in RETRIES:
             delay = RETRIES[last.type].delay - seconds_between(last.at, store.now())
             if delay > 0:
-                working = Working(role="waits", where=task, number=verification.attempt)
+                working = Working(role="waits", where=current.task, number=verification.attempt)
                 self.session.wait(working, delay, "a time-out is tried again after a while")
                 return None
         if verification.status is not Status.EXECUTING:
             verification = begin(current).verification
-            current = self.task(task)
         limit = self._time_left(verification, "executor", verification.began_at)
-        return self._turn(current, "executor", self.team.executor, limit, functools.partial(self._order, current))
+        return self._turn(current, verification, "executor", limit, functools.partial(self._order, current))
 
     def _order(self, current: TaskSession, answer: str) -> str:
         text = write_executor_prompt(current, answer=answer)
         said = self.said.pop(current.task, "")
         return f"{text}\nA person says: {show_line(said)}\n" if said else text
 
-    def _turn(self, current: TaskSession, role: str, client: Client, limit: float, write: Callable[[str], str]) -> Step:
-        verification, folder = current.verification(), current.store.drive_folder
+    def _turn(
+        self, current: TaskSession, verification: Verification, role: str, limit: float, write: Callable[[str], str]
+    ) -> Step:
+        folder, self._failures = current.store.drive_folder, len(verification.failures)
         current.store.make_folder()
         answer = make_answer(self.session, folder, role)
         number = 1 + max((int(path.name[:4]) for path in folder.glob("[0-9][0-9][0-9][0-9].*")), default=0)
         self.session.tell("step-started", task=current.task, step=role, attempt=verification.attempt)
         return Step(
-            client=client,
+            client=self.team.executor if role == "executor" else self.team.reviewer,
             store=current.store,
             text=write(self.session.relative(answer)),
             prompt=folder / f"{number:04}.{role}.md",
@@ -182,17 +183,15 @@ class TaskSteps:
         executor, reviewer = self.team.names()
         is_executor = role == "executor"
         attachment = Attachment(data=data, name=f"the {role}'s {name}", by=executor if is_executor else reviewer)
-        board = self.board(task)
-        before = len(board.session(task).verification().failures)
         try:
-            status = (report_execution if is_executor else review)(board, attachment)
+            status = (report_execution if is_executor else review)(self.board(task), attachment)
         except StateError:
             raise
         except PhaseGateError as error:
             if self.board().overview.halted(self.task(task).verification().spec.wave):
                 return None
             return self._fail(task, failure, f"{error.problem}\n{error.remedy}")
-        self._tell_end(task, status, failed=len(status.verification.failures) > before)
+        self._tell_end(task, status, failed=len(status.verification.failures) > self._failures)
         return None
 
     def _fail(self, task: str, kind: FailureType, error: str) -> Decision | None:
