@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.codec import from_json
-from phase_gate.gate.measured import Section, Stretch, Table, TimeLanes
+from phase_gate.gate.measured import Section, Table
 from phase_gate.gate.parts import DRIVE, Part
 from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, field, replace
@@ -158,10 +158,6 @@ PART = DrivePart()
 # --- for the report: the agent's time against that of the tests
 
 
-#: In the order of an iteration; the last is for a client that is busy, and for votes.
-_LANES = ("agent", "tests", "waits")
-
-
 def section_of(drive: DriveState) -> Section:
     """Return what a report tells of the drives of a task."""
     rows = drive.iterations
@@ -171,12 +167,6 @@ def section_of(drive: DriveState) -> Section:
     return Section(
         title="Drive",
         lines=(f"{count(len(rows), 'iteration')}; {spent}", f"the last drive: {ended}"),
-        times=TimeLanes(
-            title="The agent's time and the tests' time, iteration by iteration",
-            unit="iteration",
-            lanes=_LANES if any(row.waited_seconds for row in rows) else _LANES[:2],
-            stretches=tuple(map(_stretch, rows)),
-        ),
         tables=(
             Table(
                 title="Iterations of the drive",
@@ -184,15 +174,6 @@ def section_of(drive: DriveState) -> Section:
                 rows=tuple(map(_row, rows)),
             ),
         ),
-    )
-
-
-def _stretch(row: Iteration) -> Stretch:
-    agent, tests, waits = _LANES
-    return Stretch(
-        name=f"iteration {row.number}",
-        group=row.phase,
-        spans=((agent, row.agent_seconds), (tests, row.suite_seconds), (waits, row.waited_seconds)),
     )
 
 

@@ -97,37 +97,12 @@ class Table(Value):
     rows: tuple[tuple[str, ...], ...]
 
 
-class Stretch(Value):
-    """A part of the time that something took: who was at work in it, one after the other."""
-
-    name: str
-    #: What several in a row belong to: a phase, a task.
-    group: str = ""
-    #: Seconds by the name of a lane, in the order of the clock.
-    spans: tuple[tuple[str, float], ...] = ()
-
-    @property
-    def seconds(self) -> float:
-        return sum(seconds for _, seconds in self.spans)
-
-
-class TimeLanes(Value):
-    """Who was at work, and for how long, along the time that was spent; a table beside it has the numbers."""
-
-    title: str
-    #: What a stretch is.
-    unit: str
-    lanes: tuple[str, ...]
-    stretches: tuple[Stretch, ...] = ()
-
-
 class Section(Value):
     """What a feature tells in the story of a task: text and tables, shown behind the rest."""
 
     title: str
     lines: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
-    times: TimeLanes | None = None
 
 
 class Measured(Value):

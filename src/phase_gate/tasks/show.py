@@ -5,11 +5,10 @@ Draws values; decides nothing.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 
 from phase_gate.gate.evaluation import Evaluation
-from phase_gate.gate.measured import Section, Stretch, Table, TimeLanes
+from phase_gate.gate.measured import Section, Table
 from phase_gate.tasks.judging import advise_task, weak_notes
 from phase_gate.tasks.model import NOT_PASSED, Failure, Status, Verification
 from phase_gate.tasks.overview import RECENT, Overview
@@ -165,12 +164,10 @@ def sections_of(overview: Overview, verification: Verification | None) -> tuple[
     if verification is not None:
         lines = (progress_bar(verification), *step_list(verification), f"Status: {verification.status}")
         weak = (f"Weak: {why}" for why in verification.weak_because)
-        tables, times = _turns_of(verification)
-        found.append(
-            Section(title="Executor, verify command, reviewer", lines=(*lines, *weak), tables=tables, times=times)
-        )
+        tables = _turns_of(verification)
+        found.append(Section(title="Executor, verify command, reviewer", lines=(*lines, *weak), tables=tables))
     if overview.total:
-        found.append(Section(title="Tasks", tables=_tables(overview), times=_times_of(overview)))
+        found.append(Section(title="Tasks", tables=_tables(overview)))
     return tuple(found)
 
 
@@ -178,29 +175,12 @@ def sections_of(overview: Overview, verification: Verification | None) -> tuple[
 _ROLES = ("executor", "verify", "reviewer")
 
 
-def _turns_of(verification: Verification) -> tuple[tuple[Table, ...], TimeLanes | None]:
+def _turns_of(verification: Verification) -> tuple[Table, ...]:
     """Return who was at work for how long, where agents were driven."""
     if not verification.is_driven:
-        return (), None
+        return ()
     rows = tuple((str(turn.attempt), turn.role, turn.how, show_duration(turn.seconds)) for turn in verification.turns)
-    stretches = tuple(
-        Stretch(name=f"attempt {attempt}", spans=tuple((turn.role, turn.seconds) for turn in turns))
-        for attempt, turns in itertools.groupby(verification.turns, lambda turn: turn.attempt)
-    )
-    table = Table(title="Who was at work", columns=("attempt", "role", "how it ended", "time"), rows=rows)
-    title = "The agents' time and that of the verify command, attempt by attempt"
-    return (table,), TimeLanes(title=title, unit="attempt", lanes=_ROLES, stretches=stretches)
-
-
-def _times_of(overview: Overview) -> TimeLanes | None:
-    """Return whose time each task took, one task after the other, where agents were driven."""
-    stretches = tuple(
-        Stretch(name=row.name, group=row.wave, spans=tuple((role, row.seconds.get(role, 0.0)) for role in _ROLES))
-        for row in overview.rows
-        if row.seconds
-    )
-    title = "The agents' time and that of the verify commands, task by task"
-    return TimeLanes(title=title, unit="task", lanes=_ROLES, stretches=stretches) if stretches else None
+    return (Table(title="Who was at work", columns=("attempt", "role", "how it ended", "time"), rows=rows),)
 
 
 def _tables(overview: Overview) -> tuple[Table, ...]:

@@ -12,7 +12,6 @@ from phase_gate._version import __version__
 from phase_gate.gate.measured import Section
 from phase_gate.report.html.charts import render_trend
 from phase_gate.report.html.gates import render_evidence, render_gates, render_head, render_table
-from phase_gate.report.html.lanes import render_lanes
 from phase_gate.report.html.markup import Html, embed, join, tag
 from phase_gate.report.html.page import render_page
 from phase_gate.report.html.proof import render_proofs
@@ -53,7 +52,7 @@ def _sections(story: Story) -> Iterator[tuple[str, str, Html]]:
     yield "proof", "Proof", render_proofs(story.proofs)
     yield "measured", "Findings and measures", render_evidence(story)
     for number, section in enumerate(story.more, start=1):
-        yield f"more-{number}", section.title, _more(section, f"more-{number}")
+        yield f"more-{number}", section.title, _more(section)
     yield "log", "What happened", _happenings(story)
     yield "ledger", "Ledger", _ledger(story)
 
@@ -64,10 +63,9 @@ def _runs(story: Story) -> Html:
     return join((render_timeline(story), render_legend(story), render_runs(story)))
 
 
-def _more(section: Section, anchor: str) -> Html:
+def _more(section: Section) -> Html:
     tables = (render_table(table.title, table.columns, table.rows) for table in section.tables)
-    drawn = None if section.times is None else render_lanes(section.times, anchor=f"{anchor}-times")
-    return join((*(tag("p", line) for line in section.lines), drawn, *tables))
+    return join((*(tag("p", line) for line in section.lines), *tables))
 
 
 def _happenings(story: Story) -> Html:
