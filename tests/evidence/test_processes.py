@@ -391,17 +391,6 @@ def test_a_terminal_that_is_gone_is_no_reason_to_end_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.sweep
-def test_a_terminal_that_is_halted_does_not_stop_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_PATIENCE", 0.5)
-    read_end, write_end = os.pipe()
-    with open(write_end, "wb", buffering=0) as stream:
-        ended = run(tmp_path, "yes", stream=stream, timeout=1.0)
-        os.close(read_end)  # lets go whoever waits at the other end
-    assert ended.how == "timed-out"
-    assert text(ended.output).startswith("y\ny\n")
-    assert ended.left_out > 0
-
-
 def test_a_command_within_a_command_is_known_to_both(tmp_path: Path) -> None:
     ended = run(tmp_path, f"printenv {MARK}", environment={**os.environ, MARK: "outer"})
     outer, _, inner = text(ended.output).strip().partition(":")

@@ -1,12 +1,10 @@
-"""Where the output of a command goes: files of a limited size, and a terminal that may be slow."""
+"""Where the output of a command goes: files of a limited size, and a terminal."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import re
-import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -15,8 +13,8 @@ from phase_gate.storage.files import REAL
 
 #: Bytes within which the second part of a cut file looks for the beginning of a line.
 _LOOKS_FOR_LINE = 1024
-#: Bytes that wait for a terminal, before the command has to wait with them.
-_MAX_BACKLOG = 1 << 20
+#: Bytes of the end that may be surplus before they are cut off.
+_MAX_SURPLUS = 1 << 20
 
 
 class CappedFile:
@@ -45,7 +43,7 @@ class CappedFile:
             self._put(data[: self._head_left])
             data, self._head_left = data[self._head_left :], max(0, self._head_left - len(data))
         self._tail += data
-        if len(self._tail) > 2 * self._tail_size + _MAX_BACKLOG:
+        if len(self._tail) > 2 * self._tail_size + _MAX_SURPLUS:
             self._cut_tail()
 
     def finish(self) -> None:
@@ -87,62 +85,22 @@ class CappedFile:
 
 
 class Screen:
-    """Shows bytes without waiting for the terminal: one that is halted (Ctrl-S) must not stop the clock of a command.
+    """Shows bytes as they come. A terminal that is gone is no reason to end a command: nothing is shown any more.
 
-    :param stream: nothing is shown without one, or after it failed.
+    :param stream: nothing is shown without one.
     """
 
     def __init__(self, stream: BinaryIO | None) -> None:
         self._stream = stream
-        self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._put = self._taken = 0
-        self._thread: threading.Thread | None = None
-
-    @property
-    def is_behind(self) -> bool:
-        """Tell whether so much waits that more should not be made."""
-        return self._put - self._taken > _MAX_BACKLOG
 
     def show(self, data: bytes) -> None:
         if self._stream is None or not data:
             return
-        if self._thread is None:
-            with contextlib.suppress(OSError, ValueError):
-                self._stream.flush()
-            self._thread = threading.Thread(target=self._work, args=(self._stream,), daemon=True)
-            self._thread.start()
-        self._put += len(data)
-        self._waiting.put(data)
-
-    def finish(self, seconds: float) -> None:
-        """Wait until all is shown, but no longer than that."""
-        if self._thread is not None:
-            self._waiting.put(None)
-            self._thread.join(seconds)
-
-    def _work(self, stream: BinaryIO) -> None:
         try:
-            # Past Python's own buffer: a thread that hangs in it would keep the whole process from ending.
-            descriptor = stream.fileno()
-        except (OSError, ValueError, AttributeError):
-            descriptor = -1
-        has_failed = False
-        while (data := self._waiting.get()) is not None:
-            try:
-                if not has_failed:
-                    _show(stream, descriptor, data)
-            except (OSError, ValueError):
-                has_failed = True
-            self._taken += len(data)
-
-
-def _show(stream: BinaryIO, descriptor: int, data: bytes) -> None:
-    if descriptor < 0:
-        stream.write(data)
-        stream.flush()
-        return
-    while data:
-        data = data[os.write(descriptor, data) :]
+            self._stream.write(data)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._stream = None
 
 
 # --- which values of an environment look like secrets, and how they are taken out of a stream of bytes

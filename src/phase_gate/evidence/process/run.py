@@ -23,7 +23,7 @@ How = Literal["ended", "timed-out", "interrupted", "not-started"]
 _POLL = 0.05
 #: Seconds that a tree has to end by itself, before it is made to.
 _GRACE = 2.0
-#: Seconds that a process which was made to end may take, and that a terminal may take for what is left.
+#: Seconds that a process which was made to end may take, and that we read what is left in its pipes.
 _PATIENCE = 5.0
 
 
@@ -240,7 +240,6 @@ class _Watch:
         for which, blotter in enumerate(self._blotters):
             self._give(which, blotter.finish())
         self._pipes.close()
-        self._screen.finish(_PATIENCE)
 
     def _end_tree(self) -> None:
         for number, patience in ((signal.SIGTERM, _GRACE), (KILL, _PATIENCE)):
@@ -280,8 +279,6 @@ class _Watch:
         """Read what comes within that time."""
         if not self._pipes.are_open:
             time.sleep(min(seconds, _POLL / 5))  # it closed its streams: mostly on its way to the end
-        elif self._screen.is_behind:
-            time.sleep(seconds)  # so the command waits, too
         else:
             self._take(self._pipes.read(seconds))
 
