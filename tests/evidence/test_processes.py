@@ -468,7 +468,7 @@ def test_the_first_ctrl_c_is_a_wish_and_the_second_an_order(tmp_path: Path) -> N
 @pytest.fixture
 def like_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take away what Windows does not have."""
-    monkeypatch.setattr("phase_gate.evidence.process.pipes.HAS_WAITABLE_PIPES", False)
+    monkeypatch.setattr("phase_gate.evidence.process.output.HAS_WAITABLE_PIPES", False)
     monkeypatch.setattr("phase_gate.evidence.process.tree.HAS_GROUPS", False)
     monkeypatch.setattr("phase_gate.evidence.process.tree.IS_LINUX", False)
     monkeypatch.delattr(signal, "SIGHUP")

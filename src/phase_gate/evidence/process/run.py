@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from phase_gate.evidence.process.output import Blotter, CappedFile, Screen, hidden_in
-from phase_gate.evidence.process.pipes import Pipes
+from phase_gate.evidence.process.output import Blotter, CappedFile, Pipes, Screen, hidden_in
 from phase_gate.evidence.process.tree import KILL, MARK, Interrupts, ProcessTree
 from phase_gate.values import Value
 
