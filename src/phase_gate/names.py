@@ -48,6 +48,18 @@ def find_name_fault(name: str) -> str:
 # --- texts that are typed on a command line and read by people later: they may hide nothing
 
 
+#: What messages show where something has to be filled in.
+_TO_FILL_IN = frozenset({"...", "NAME", "TEXT", "REASON", "WHY"})
+
+
+def refuse_placeholder(name: str, text: str | None) -> None:
+    """Raise UsageError for a text that was copied from a message as it stands there."""
+    if text is not None and text.strip() in _TO_FILL_IN:
+        raise UsageError(
+            f"{name} {text.strip()}: only stands for what you say", remedy=f"put your own words behind {name}"
+        )
+
+
 def check_sentence(name: str, text: str) -> str:
     """Return a reason or a remark in one line: many are written in several. Raises UsageError.
 

@@ -98,8 +98,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "criterion(*ids): the acceptance criteria that this test shows")
     config.addinivalue_line("markers", "passes_already(reason): guards what works already; in RED it does not count")
     if config.getoption("phase") is None and config.getoption("phase_baseline") is None:
-        if config.getoption("phase_shard") is not None:
-            raise pytest.UsageError("--phase-shard without --phase records nothing\n  try: add --phase=green")
+        for name in ("--phase-shard", "--exit-signal", "--phase-confirm", "--phase-report"):
+            # What an ini file adds to every run is not meant for those without a phase.
+            if any(word.partition("=")[0] == name for word in config.invocation_params.args):
+                raise pytest.UsageError(f"{name} without --phase records nothing\n  try: add --phase=green")
         return  # not asked for: not one hook is registered, nothing else is imported
     from phase_gate.recording import start
 

@@ -356,3 +356,16 @@ def refuse(self, path):
 
 FileSystem.unlink = refuse
 """
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("signal", "--reason", "..."), id="a-reason"),
+        pytest.param(("waive", "tests-kept", "--reason", "agreed", "--by", "NAME"), id="a-name"),
+        pytest.param(("declare", "refactoring_complete=true", "--reason", "..."), id="a-fact"),
+    ],
+)
+def test_what_a_message_leaves_to_fill_in_is_not_taken(begin: Begin, words: tuple[str, ...]) -> None:
+    ran = begin("green").gate(*words)
+    assert (ran.code, ran.has("only stands for what you say", "put your own words behind --")) == (2, True)

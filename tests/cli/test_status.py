@@ -15,7 +15,7 @@ from tests.cli.conftest import Begin, Desk
     [
         pytest.param(
             "",
-            10,
+            0,
             {"phase": None, "cycle": 0, "exited": False, "next_command": "pytest --phase=red", "workflow": "tdd"},
             id="nothing-was-run",
         ),

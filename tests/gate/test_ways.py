@@ -67,8 +67,8 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
             "GREEN",
             ALTERED,
             {"tests_altered": 1},
-            "pytest --phase=green",
-            "take the change back; or go back: pytest --phase=red; "
+            "",
+            "take the change back: t.py::test_a, then run: pytest --phase=green; or go back: pytest --phase=red; "
             'a person may let it pass: phase-gate waive tests-unchanged --reason "..." --by NAME',
             id="a-frozen-test-was-altered",
         ),
@@ -77,8 +77,9 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
             "GREEN",
             ALTERED,
             {"tests_altered": 1},
-            "pytest --phase=green",
-            'take the change back; or go back: phase-gate rewind red --reason "..."; '
+            "",
+            "take the change back: t.py::test_a, then run: pytest --phase=green; "
+            'or go back: phase-gate rewind red --reason "..."; '
             'a person may let it pass: phase-gate waive tests-unchanged --reason "..." --by NAME',
             id="where-red-is-not-the-first-phase-only-rewind-leads-there",
         ),
@@ -87,8 +88,9 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
             "WORK",
             GONE,
             {"tests_missing": 1},
-            "pytest --phase=work",
-            'put the tests back; a person may let it pass: phase-gate waive tests-kept --reason "..." --by NAME',
+            "",
+            "put the tests back: t.py::test_a, then run: pytest --phase=work; "
+            'a person may let it pass: phase-gate waive tests-kept --reason "..." --by NAME',
             id="a-workflow-without-red-names-none",
         ),
         pytest.param(
@@ -127,7 +129,7 @@ def test_a_guard_names_every_way_out(
 ) -> None:
     evaluation = judge(workflow, phase, finding, **metrics)
     assert (evaluation.next_command, evaluation.next_hint) == (command, hint)
-    assert is_typable(command)
+    assert not command or is_typable(command)
 
 
 def test_code_that_no_run_has_tested_takes_a_run_also_where_a_phase_needs_none() -> None:
@@ -136,8 +138,8 @@ def test_code_that_no_run_has_tested_takes_a_run_also_where_a_phase_needs_none()
 
 def test_every_way_names_the_task() -> None:
     evaluation = judge("tdd", "GREEN", ALTERED, task="login", tests_altered=1)
-    assert evaluation.next_command == "pytest --phase=green --phase-task=login"
-    assert evaluation.next_hint.count("login") == 2
+    assert evaluation.next_command == ""
+    assert evaluation.next_hint.count("login") == 3
     assert judge("tdd", "REFACTOR", task="login").next_command.endswith("--task login")
 
 

@@ -619,8 +619,8 @@ def test_without_phase_nothing_is_recorded_said_or_imported(sample: Sample) -> N
 
 
 def test_other_options_without_phase_do_nothing(passing: Sample) -> None:
-    assert passing.pytest("--phase-exit=dual", "--phase-confirm", "--phase-report=verdict.json").code == 0
-    assert not (passing.root / "verdict.json").exists()
+    assert passing.pytest("--phase-exit=dual", "--phase-criteria=2").code == 0
+    assert not (passing.root / ".phase-gate").exists()
 
 
 STRICT_INI = "[pytest]\naddopts = --strict-markers --strict-config\nxfail_strict = true\nfilterwarnings = error\n"
@@ -696,3 +696,21 @@ def test_python_says_which_command_it_was(passing: Sample) -> None:
     assert run["pytest"] == pytest.__version__
     assert set(OURS) <= set(run["arguments"])
     assert Path(passing.root, ".phase-gate", ".gitignore").read_text().endswith("*\n")
+
+
+@pytest.mark.parametrize("option", ["--exit-signal=done", "--phase-confirm", "--phase-report=verdict.json"])
+def test_an_option_that_needs_a_phase_says_so(passing: Sample, option: str) -> None:
+    ran = passing.pytest(option)
+    assert (ran.code, ran.has(f"{option.partition('=')[0]} without --phase records nothing")) == (4, True)
+
+
+def test_one_that_stands_in_an_ini_file_is_for_runs_with_a_phase(passing: Sample) -> None:
+    passing.write({"pytest.ini": "[pytest]\naddopts = --phase-report=verdict.json\n"})
+    assert passing.pytest().code == 0
+
+
+def test_a_streak_that_starts_over_names_what_changed(passing: Sample) -> None:
+    passing.pytest("--phase=green")
+    passing.write(helper="ONE = 1\n")
+    ran = passing.pytest("--phase=green")
+    assert "; the streak starts over, for these changed: helper.py" in " ".join(ran.out.split())

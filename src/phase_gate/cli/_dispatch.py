@@ -75,6 +75,11 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
         from phase_gate.cli._parser import parse
 
         arguments = parse(given)
+    for name in ("reason", "by", "message"):
+        if getattr(arguments, name, None):
+            from phase_gate.names import refuse_placeholder
+
+            refuse_placeholder(f"--{name}", getattr(arguments, name))
     call = Call(arguments=arguments, start=start, environment=environment, interactive=interactive)
     answer: Answer = load_command(arguments.command).run(call)
     return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
@@ -134,7 +135,9 @@ def _look(call: Call) -> Answer:
     if route is not None:
         drawn, document["route"] = route
         text = f"{text}\n\n{show_rows(drawn)}"
-    return Answer(text=text, document=document, exit_code=standing.exit_code)
+    # Where nothing has begun there is nothing to refuse: `check` is what asks whether a phase may end.
+    has_begun = state.phase is not None or standing.status != "unstarted"
+    return Answer(text=text, document=document, exit_code=standing.exit_code if has_begun else exit_codes.OPEN)
 
 
 def _find_signal(task: Task) -> SignalFile | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import Breaker, describe_open
-from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE
+from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.verdict import Verdict, describe_decisions, way_back, way_to, way_to_begin
@@ -116,14 +116,18 @@ def what_gate_1_misses(
     return (named, again, "") if named != reason else (reason, command, hint)
 
 
+#: The whole of it would take the new test away, too.
+STASH = "git stash push, with the names of its files"
+
+
 def _what_makes_red(phase: Phase, gate_1: Gate1Result, metrics: Metrics) -> str:
     """Say how tests come to fail where they have to; nothing where a guard is in the way, or they fail already."""
     if phase.tests != "failing" or not all(guard.passes for guard in gate_1.guards):
         return ""
     if metrics.get("tests_passing"):
-        return "after taking their code back (git stash), or marking them passes_already"
+        return f"after taking their code back ({STASH}), or marking them passes_already"
     if metrics.get("tests_total") == 0 and metrics.get("suite_total"):
-        return "after writing it, or after taking its code back (git stash)"
+        return f"after writing it, or after taking its code back ({STASH})"
     return ""
 
 
@@ -223,7 +227,7 @@ def _streak_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
     if not isinstance(have, int) or len(needs) != 1 or not isinstance(needs[0], int) or needs[0] <= have:
         return ""
     if metrics.get("tests_flaky"):
-        return f"{count(int(metrics['tests_flaky'] or 0), 'test')} passed only after a rerun: the streak starts anew"
+        return f"{count(int(metrics['tests_flaky'] or 0), 'test')} passed only after a rerun: the streak starts over"
     missing = needs[0] - have
     run = "one more green run" if missing == 1 else f"{missing} more green runs"
     return f"needs {run} with no file changes"
@@ -312,6 +316,7 @@ _IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
 
 #: Findings that say which files a clause is about, and the words in front of them.
 _SPOKEN_OF_BY: Mapping[str, tuple[str, str]] = {
+    "consecutive_green_runs": (STREAK_STARTS_OVER, "; the streak starts over, for these changed: "),
     "tests_failing": (ALREADY_PASSING, ": "),
     "tests_passing": (ALREADY_PASSING, ": "),
     "docs_generated": ("document-not-counted", "; not counted: "),

@@ -15,9 +15,10 @@ from phase_gate.gate.findings import KEEP_IDS, Finding
 from phase_gate.gate.measured import Measured, Table, wanted_names
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Fact
-from phase_gate.gate.verdict import Verdict, way_out
+from phase_gate.gate.verdict import UNDONE, Verdict, way_out
 from phase_gate.gate.waivers import Waiver, waiver_to_json
 from phase_gate.values import Value, as_dict, field, replace
+from phase_gate.visible import name_first
 from phase_gate.workflow.conditions import Clause
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
 from phase_gate.workflow.model import Guard, Phase, Workflow
@@ -262,7 +263,10 @@ def _evaluate_guard(
     present = [finding.key for finding in found]
     # Nothing was taken away: each of these tests is there under another id.
     is_renamed = bool(found) and all(finding.change == "renamed" for finding in found)
-    command, hint = way_out(guard.name, KEEP_IDS if is_renamed else guard.remedy, *where, has_findings=bool(present))
+    remedy = KEEP_IDS if is_renamed else guard.remedy
+    if guard.name in UNDONE and found and not is_renamed:
+        remedy = f"{remedy}: {name_first(dict.fromkeys(finding.place or finding.detail for finding in found))}"
+    command, hint = way_out(guard.name, remedy, *where, has_findings=bool(present))
     return GuardResult(
         name=guard.name,
         met=outcome.met,

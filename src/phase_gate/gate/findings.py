@@ -22,6 +22,9 @@ Change = Literal["", "added", "altered", "gone", "renamed", "weakened"]
 #: New tests that pass where they have to fail: the reason names them, so the panel need not.
 ALREADY_PASSING = "already-passing"
 
+#: Files that changed since the last green run: it needs as many green runs as before once more.
+STREAK_STARTS_OVER = "streak-starts-over"
+
 #: A module with tests that pytest could not collect, in a phase that wants passing tests.
 BROKEN_MODULE = "broken-module"
 

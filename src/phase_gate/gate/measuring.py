@@ -6,7 +6,14 @@ Pure. A name that is not among the metrics was not measured.
 from __future__ import annotations
 
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
-from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, TESTS_GONE, Finding, name_tests
+from phase_gate.gate.findings import (
+    ALREADY_PASSING,
+    BROKEN_MODULE,
+    STREAK_STARTS_OVER,
+    TESTS_GONE,
+    Finding,
+    name_tests,
+)
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, join_id, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
@@ -139,8 +146,16 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
             "another outcome on the same tree",
         ),
         *_too_fast(record, run.state),
+        *_streak_starts_over(run),
         *proof_findings(run.state, record.sources.tree),
     )
+
+
+def _streak_starts_over(run: JudgedRun) -> list[Finding]:
+    """Name the files whose change made a green run the first of a new streak."""
+    changed = run.record.sources.changed_since_green if run.is_green and run.streak == 1 else ()
+    detail = "changed since the last green run: the streak starts over"
+    return [Finding(slug=STREAK_STARTS_OVER, tier="advisory", file=path, detail=detail) for path in changed]
 
 
 def _broken_modules(record: RunRecord, judged: Judgement) -> list[Finding]:

@@ -82,6 +82,8 @@ class Sources(Value):
     changed: tuple[str, ...] = ()
     #: Files that changed since the last run that failed; None if that is not known.
     changed_since: tuple[str, ...] | None = None
+    #: Files that changed between the green runs before and this one.
+    changed_since_green: tuple[str, ...] = ()
     #: The run began on the very files that RED left.
     is_as_in_red: bool = False
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from phase_gate.codec import spell_out_each
+from phase_gate.gate.advice import STASH
 from phase_gate.gate.breaker import RunSeen, at_time, observe_run
 from phase_gate.gate.criteria import table_to_json
 from phase_gate.gate.evaluation import Evaluation, with_breaker
@@ -121,7 +122,7 @@ def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluatio
         status="needs-person",
         reason=f"{evaluation.reason}; {sent_back} keeps {state.phase} closed",
         next_command=waive_command(sent_back, state.task),
-        next_hint=f"a person types it; or take this step's code back (git stash), then {red}",
+        next_hint=f"a person types it; or take this step's code back ({STASH}), then {red}",
     )
 
 

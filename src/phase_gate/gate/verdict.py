@@ -73,7 +73,8 @@ class Verdict(Value, kw_only=False):
 # --- ways out of a closed gate
 
 #: Tests, or what gives them their meaning, are not as they were frozen: failing anew, they are taken as they are.
-_MAY_GO_BACK = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged", "targets-proven"})
+UNDONE = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged"})
+_MAY_GO_BACK = UNDONE | {"targets-proven"}
 #: Only the phase that sees tests fail can mend it.
 _HAS_TO_GO_BACK = "red-was-seen"
 #: Guards that send the user back to the phase in which tests fail.
@@ -132,15 +133,18 @@ def way_out(
 
     :param has_findings: it names something that a person could let pass.
     """
-    again, back = way_to(phase, task), way_back(workflow, phase, task)
+    command, back = way_to(phase, task), way_back(workflow, phase, task)
     ways = [remedy] if remedy else []
     if guard == _HAS_TO_GO_BACK and back:
-        again = back
+        command = back
     elif guard in _TAKES_RUN:
-        again = run_command(phase.name, task)
-    elif guard in _MAY_GO_BACK and back:
+        command = run_command(phase.name, task)
+    elif guard in UNDONE:
+        # The same command alone would be refused once more: what changes something comes first.
+        ways, command = [f"{remedy}, then run: {command}"], ""
+    if guard in _MAY_GO_BACK and back:
         ways.append(f"or go back: {back}")
     # What a pipeline wants written is agreed on by its reviewers: no message offers to do without.
     if has_findings and guard != _NEVER_WAIVED and (workflow.pipeline is None or phase.tests != "none"):
         ways.append(f"a person may let it pass: {waive_command(guard, task)}")
-    return again, "; ".join(ways)
+    return command, "; ".join(ways)

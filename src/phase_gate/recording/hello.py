@@ -142,9 +142,10 @@ def _read_exit_signal(config: pytest.Config) -> str | None:
             "--exit-signal came from addopts, PYTEST_ADDOPTS or a file, not from the command line",
             remedy="remove it there, and type it for the one run that it is meant for",
         )
-    from phase_gate.names import check_sentence
+    from phase_gate.names import check_sentence, refuse_placeholder
 
     reason = check_sentence("--exit-signal", reason)
+    refuse_placeholder("--exit-signal", reason)
     if not reason:
         raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
     return reason

@@ -100,6 +100,7 @@ def make_record(
             beside=after.beside,
             changed=changed_sources(run.tree, after),
             changed_since=last_files.changed_since(run.store.folder, run.tree.files),
+            changed_since_green=_changed_since_green(run, run.tree),
             is_as_in_red=not in_first_phase
             and is_as_in_red(project, run.store.objects, looked, run.tree, began=began, imported=tuple(after.beside)),
         ),
@@ -151,6 +152,14 @@ def missing_modules(run: Recorder) -> list[str]:
 
 
 # --- has anything changed since RED that a run could have read? If not, something else made the tests green
+
+
+def _changed_since_green(run: Recorder, tree: Tree) -> tuple[str, ...]:
+    """Return the files whose change ends a streak of green runs."""
+    streak = run.state.streak
+    if not streak.count or streak.tree is None or streak.tree == tree.digest:
+        return ()
+    return last_files.changed_since_left(run.store.folder, streak.tree, {**tree.files, **tree.beside})
 
 
 def is_as_in_red(
