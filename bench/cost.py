@@ -1,7 +1,7 @@
 """What we cost, counted in instructions, which are the same on every machine, however busy it is.
 
 Both wheels are built and installed, and pytest finds the plugin by itself. Suites are trivial passing tests, so that
-everything beside them shows; the third run on an unchanged tree in git counts.
+every instruction of ours shows; the third run on an unchanged tree in git counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ empty_entry_point = "empty_entry_point"
 [tool.hatch.build.targets.wheel]
 only-include = ["empty_entry_point.py"]
 """
-#: What is installed beside pytest, by the name of an environment.
+#: What is installed with pytest, by the name of an environment.
 _WHEELS = {"bare": (), "empty": ("pytest_empty_entry_point-*.whl",), "ours": ("*phase_gate-*.whl",)}
 
 
@@ -235,7 +235,7 @@ _ASKED = {
 
 
 def commands(kit: Kit, *, files: int, goal: float) -> Iterable[Row]:
-    """What a question costs, beside an interpreter that does nothing."""
+    """What a question costs, compared with an interpreter that does nothing."""
     python, folder = kit.python("ours"), kit.suite(1, files)
     gate = str(Path(python).with_name("phase-gate"))
     warm_up(kit.command("ours", *ACTIVE), folder)

@@ -19,7 +19,7 @@ from tests.fuzz import stored  # noqa: F401  # adds its rows
 from tests.fuzz.parsers import PARSERS
 from tests.sweeps import IS_WHOLE
 
-#: What parsers stumble over, beside random bytes.
+#: What parsers stumble over, in addition to random bytes.
 ODD = (
     *(b"\x00", b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\r", b"\n", b"\t"),
     *(b"null", b"true", b"-1", b"1e999", b"NaN", b"-Infinity", b"9" * 5000, b"0.1", b'""', b"[]", b"{}"),
@@ -118,7 +118,7 @@ def test_large_input_ends_soon(name: str) -> None:
 @pytest.mark.parametrize("depth", [200, 480, 700, 900, 990, 100_000])
 @pytest.mark.parametrize("name", ["ledger", "forged-ledger", "state", "memory", "tree-cache"])
 def test_depth_in_a_valid_place(name: str, depth: int) -> None:
-    """Deep enough for one reader and too deep for the next, in a document that is good otherwise."""
+    """Deep enough for one reader and too deep for the next, in the middle of a valid document."""
     nested = b"[" * depth + b"]" * depth
     for seed in PARSERS[name].seeds:
         for place in (b"null", b"{}", b"[]", b"true", b"1"):

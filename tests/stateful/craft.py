@@ -125,11 +125,11 @@ class Craft:
 
     # --- honest edits: each returns whether it changed anything --------------------------------------------------
 
-    def mend_code(self) -> bool:
+    def fix_code(self) -> bool:
         """Write the code that the tests ask for."""
         return self.session.write(CODE, write_code(self.numbers | self.written))
 
-    def mend_old_code(self) -> bool:
+    def fix_old_code(self) -> bool:
         """Write the code that committed tests ask for."""
         return self.session.write(CODE, write_code(self.written | self.committed))
 
@@ -138,7 +138,7 @@ class Craft:
         early = self.numbers - self.committed
         return bool(early & self.written) and self.session.write(CODE, write_code(self.written - early))
 
-    def mend_tests(self) -> bool:
+    def fix_tests(self) -> bool:
         """Let every test expect what is right, and nothing else stand in the test files."""
         changed = [self.session.write(name, _tests_text(tests)) for name, tests in self.tests().items()]
         return any(changed)
@@ -156,7 +156,7 @@ class Craft:
         ]
         return any(changed)
 
-    def mend_settings(self) -> bool:
+    def fix_settings(self) -> bool:
         """Take back what was changed about how tests run."""
         changed = [self.session.remove(name) for name in self.session.find("**/conftest.py")]
         changed.append(self.session.write(INI, SETTINGS))
@@ -201,7 +201,7 @@ class Craft:
         self.session.type("git add -A")
         return self.session.type("git commit -q -m step").code == 0
 
-    def mend_constitution(self) -> bool:
+    def fix_constitution(self) -> bool:
         return self.session.write("CONSTITUTION.md", papers.CONSTITUTION)
 
     def start_task(self) -> bool:

@@ -1,7 +1,7 @@
 """An honest finisher: reads where the task stands, and does what is said there, until the exit is reached.
 
 It decides on data only: `status`, `next_command`, `next_hint`, and which guards and clauses of the last verdict are
-unmet. Where a message asks for honest work (mend the code, put the test back, write a test that fails), it knows how:
+unmet. Where a message asks for honest work (fix the code, put the test back, write a test that fails), it knows how:
 the project is small. What it does not understand is a dead end.
 """
 
@@ -87,7 +87,7 @@ class Finisher:
         if seen != self._seen:
             self._seen, self._said = seen, self._said[-1:]
             self._tried.clear()
-        if any(f"[{_BAD_CONFIGURATION}]" in said for said in self._said) and self.craft.mend_settings():
+        if any(f"[{_BAD_CONFIGURATION}]" in said for said in self._said) and self.craft.fix_settings():
             self._said.clear()
             self._tried.clear()
             self._answered.clear()
@@ -140,15 +140,15 @@ class Finisher:
         if status == "unstarted" and self.craft.workflow == "verification":
             return self.craft.start_task()  # there is no trace of it: begin as at the beginning
         if status == "unstarted" and (look.get("last_run") or {}).get("kind") == "empty":
-            return self.craft.mend_tests() or self.craft.add_test()
+            return self.craft.fix_tests() or self.craft.add_test()
         if evaluation is None or status not in ("closed", "early", "failed", "needs-person", "halted"):
             return False
         if status == "needs-person":
             # A person helps: with the test, or with whatever blocks the work.
             if evaluation["gate_2"]["answer"] == "test-wrong":
                 self._corrected = True
-                return self.craft.mend_tests()
-            return self.craft.mend_settings() or self.craft.mend_code()
+                return self.craft.fix_tests()
+            return self.craft.fix_settings() or self.craft.fix_code()
         for guard in evaluation["gate_1"]["guards"]:
             if not guard["met"] and not guard["waived"]:
                 return self._by_guard(guard["name"], look)
@@ -166,15 +166,15 @@ class Finisher:
             "complete-run": lambda: bool(evaluation["metrics"].get("collection_errors")) and self._let_tests_pass(),
             "tests-kept": lambda: craft.take_back(files) or craft.put_back(ids),
             "tests-unchanged": lambda: not self._corrected and craft.take_back(files),
-            "rules-unchanged": lambda: craft.take_back({INI, CONFIGURATION}) or craft.mend_settings(),
-            "no-new-skips": craft.mend_tests,
-            "code-as-tested": craft.mend_code,
-            "baseline-kept": lambda: craft.mend_old_code() or craft.mend_tests(),
-            "red-for-a-reason": lambda: craft.mend_tests() or craft.mend_settings(),
-            "outcomes-genuine": craft.mend_settings,
-            "rules-kept": craft.mend_settings,
-            "constitution-kept": craft.mend_constitution,
-            "checks-passed": lambda: craft.mend_code() or craft.mend_settings(),
+            "rules-unchanged": lambda: craft.take_back({INI, CONFIGURATION}) or craft.fix_settings(),
+            "no-new-skips": craft.fix_tests,
+            "code-as-tested": craft.fix_code,
+            "baseline-kept": lambda: craft.fix_old_code() or craft.fix_tests(),
+            "red-for-a-reason": lambda: craft.fix_tests() or craft.fix_settings(),
+            "outcomes-genuine": craft.fix_settings,
+            "rules-kept": craft.fix_settings,
+            "constitution-kept": craft.fix_constitution,
+            "checks-passed": lambda: craft.fix_code() or craft.fix_settings(),
             "artifacts-made": lambda: craft.write_artifacts(ids),
             "root-cause-known": lambda: craft.write_artifacts(["root-cause"]),
             "consensus-reached": craft.vote,
@@ -188,7 +188,7 @@ class Finisher:
         if look["phase"] == "RED":
             if metrics["tests_passing"]:
                 early = [each["id"] for each in look["evaluation"]["findings"] if each["slug"] == "already-passing"]
-                return craft.take_out_code() or craft.mark_tests(early) or craft.mend_tests() or craft.add_test()
+                return craft.take_out_code() or craft.mark_tests(early) or craft.fix_tests() or craft.add_test()
             return not metrics["tests_total"] and craft.add_test()
         if "tests_total" in unmet and not metrics.get("tests_total"):
             return craft.add_test()
@@ -202,7 +202,7 @@ class Finisher:
 
     def _let_tests_pass(self) -> bool:
         craft = self.craft
-        if craft.mend_code():
+        if craft.fix_code():
             return True
         if craft.tests_are_wrong():
             self.type('phase-gate signal --test-wrong --reason "the test expects a wrong sum"')

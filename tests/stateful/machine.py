@@ -147,7 +147,7 @@ def _server() -> WarmServer:
 
 
 class Work(RuleBasedStateMachine):
-    """Somebody at work; a subclass names the workflow."""
+    """A person or an agent at work; a subclass names the workflow."""
 
     workflow: str
 

@@ -17,7 +17,7 @@ from phase_gate.values import Value
 from tests.stateful import child
 from tests.warm import WITHOUT_EXTRAS, WarmServer
 
-#: What an inner session loads beside pytest's own plugins; whatever else is installed stays out.
+#: What an inner session loads in addition to pytest's own plugins.
 _PLUGINS = ("-p", "phase_gate.plugin")
 
 #: What RED freezes, as far as the machine touches it.
