@@ -16,9 +16,8 @@ from typing import Any
 from phase_gate.errors import TamperedError
 from phase_gate.gate.codec import state_to_json
 from phase_gate.gate.runs import Green, Kind
-from phase_gate.gate.state import NEW_STATE, State
+from phase_gate.gate.state import State
 from phase_gate.storage.lock import is_free
-from phase_gate.storage.opening import apply_line
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value
@@ -63,9 +62,8 @@ def take_picture(store: TaskStore) -> str:
 
 def pictures_on_the_way(store: TaskStore, *, after: int, waiting: str | None) -> set[str]:
     """Return the task after each transaction later than that line, with the signal that waited before them."""
-    found, state = set(), NEW_STATE
-    for line in store.lines():
-        state = apply_line(state, line)
+    found = set()
+    for line, state in store.opener.states():
         if not line.more and line.seq > after:
             document, _ = json.loads(_picture(store, state, with_signal=False))
             found.add(json.dumps([document, waiting], sort_keys=True))

@@ -20,7 +20,7 @@ else:
     Json = dict
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 16
+SCHEMA = 17
 
 
 class Event(Value):

@@ -6,7 +6,8 @@ replayed. What `state.json` shows has to be what the ledger gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import loads
 
 from phase_gate.errors import (
@@ -145,9 +146,8 @@ class Opener:
     def _replay(self, shown: Mapping[str, Any] | None, seen: Seen | None, stat: Mapping[str, int]) -> Opened:
         """Return the task after its last whole transaction: every line is verified."""
         beginning = self._beginning()
-        opened, state = Opened(), NEW_STATE
-        for line in self._read_lines(shown, self.key_for(beginning)):
-            state = apply_line(state, line)
+        opened = Opened()
+        for line, state in fold(self._read_lines(shown, self.key_for(beginning))):
             now = replace(beginning, state=state, serial=line.seq, head=line.hash, size=line.end)
             if shown is not None and line.seq == shown["serial"]:
                 _compare(now, shown)
@@ -161,12 +161,16 @@ class Opener:
         return replace(opened, unfinished=unfinished, stat=stat)
 
     def lines(self) -> Iterator[Line]:
-        """Yield every line of the ledger, verified one by one."""
+        """Yield every line of the ledger, verified one by one, with its whole event."""
+        return (line for line, _ in self.states())
+
+    def states(self) -> Iterator[tuple[Line, State]]:
+        """Yield every line of the ledger, and the state after it."""
         try:
             shown = self._read_shown()
         except (TamperedError, OtherSchemaError):
             shown = None
-        return self._read_lines(shown, self.key_for(self._beginning()))
+        return fold(self._read_lines(shown, self.key_for(self._beginning())))
 
     def _read_lines(self, shown: Mapping[str, Any] | None, key: bytes | None) -> Iterator[Line]:
         path = self._places.ledger_file
@@ -252,8 +256,8 @@ class Opener:
         if sum(map(len, rows)) != (lines[-1].end if lines else -1) or lines[-1].more:
             raise TamperedError(f"{name} has half a transaction of task {self._task}", remedy=REPAIR)
         state, seen = opened.state, self._memory.recall()
-        for line in lines:
-            state = apply_line(state, line)
+        for _, after_line in fold(lines, state):
+            state = after_line
         after = replace(beginning, state=state, serial=lines[-1].seq, head=lines[-1].hash, stat={})
         for line in lines:
             refuse_other_line(seen, after.lineage, line)
@@ -278,11 +282,22 @@ def read_beginning(row: bytes) -> Opened:
     )
 
 
-def apply_line(state: State, line: Line) -> State:
-    """Return the state after one more line. Raises TamperedError for an event that can't be one of ours."""
+def fold(lines: Iterable[Line], state: State = NEW_STATE) -> Iterator[tuple[Line, State]]:
+    """Yield lines with their whole events, and the state after each.
+
+    Raises TamperedError for an event that can't be one of ours.
+    """
+    for line in lines:
+        line, state = read_event(line, functools.partial(_take, line, state))
+        yield line, state
+
+
+def _take(line: Line, state: State, event: Event) -> tuple[Line, State]:
+    from phase_gate.gate.brief import restore
     from phase_gate.gate.events import apply
 
-    return read_event(line, lambda event: apply(state, event))
+    event = restore(event, state)
+    return replace(line, event=event), apply(state, event)
 
 
 def read_event(line: Line, read: Callable[[Event], T]) -> T:

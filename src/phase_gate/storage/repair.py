@@ -9,9 +9,9 @@ import contextlib
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, TamperedError
-from phase_gate.gate.state import NEW_STATE, Event, State
+from phase_gate.gate.state import Event, State
 from phase_gate.storage.files import read_bytes, write_atomically
-from phase_gate.storage.opening import Opened, apply_line, read_beginning
+from phase_gate.storage.opening import Opened, read_beginning
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value, replace
 
@@ -55,11 +55,10 @@ def _rewrite(store: TaskStore) -> Repaired:
 def _last_good(store: TaskStore, raw: bytes) -> Opened:
     """Return the task as it stood after its last good transaction."""
     beginning = read_beginning(raw.partition(b"\n")[0])
-    good, state = Opened(), NEW_STATE
+    good = Opened()
     # Only damage: a ledger that can't be read for another reason, its key among them, is not to be cut.
     with contextlib.suppress(TamperedError):
-        for line in store.lines():
-            state = apply_line(state, line)
+        for line, state in store.opener.states():
             if not line.more and _has_objects(store, state):
                 good = replace(beginning, state=state, serial=line.seq, head=line.hash, size=line.end)
     return good

@@ -59,13 +59,19 @@ class Transaction:
     def __init__(self, opened: Opened, *, at: str) -> None:
         self.opened, self.at, self.state = opened, at, opened.state
         self.events: list[Event] = []
+        #: The same, as the ledger has them.
+        self.written: list[Event] = []
 
     def record(self, *events: Event) -> None:
+        from phase_gate.gate.brief import abridge, restore
         from phase_gate.gate.events import apply
 
         for event in events:
-            event = event if event.at else replace(event, at=self.at)
+            written = abridge(event if event.at else replace(event, at=self.at), self.state)
+            # As it will be read: what a reader makes of the line is what counts here, too.
+            event = restore(written, self.state)
             self.events.append(event)
+            self.written.append(written)
             self.state = apply(self.state, event)
 
 
@@ -296,7 +302,7 @@ class TaskStore(TaskPlaces):
 
         opened, document = change.opened, state_to_json(change.state)
         data, last = encode_transaction(
-            change.events,
+            change.written,
             seq=opened.serial + 1,
             prev=opened.head,
             state_digest=digest(document),
