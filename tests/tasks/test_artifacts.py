@@ -65,7 +65,7 @@ def test_nothing_is_there(tmp_path: Path) -> None:
         pytest.param("{", {"schema": "root-cause"}, "no JSON", id="no-json"),
         pytest.param('{"a": 1, "a": 2}', {"schema": "root-cause"}, "a key comes twice", id="a-key-twice"),
         pytest.param("[" * 100_000, {"schema": "root-cause"}, "nested too deep", id="nested-too-deep"),
-        pytest.param("{}", {"schema": "root-cause"}, "failed_phase is missing", id="not-what-the-schema-says"),
+        pytest.param("{}", {"schema": "root-cause"}, "'failed_phase' is missing", id="not-what-the-schema-says"),
     ],
 )
 def test_what_an_artifact_lacks(tmp_path: Path, content: str | bytes, changes: dict[str, Any], words: str) -> None:

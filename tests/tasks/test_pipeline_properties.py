@@ -163,7 +163,7 @@ class World:
             failed_phase=pipeline.failed_phase or NAMES[0],
             summary="s",
             root_cause="r",
-            rewind_to=self.draw(st.sampled_from(targets)),
+            requires_phase_rewind_to=self.draw(st.sampled_from(targets)),
         )
         seen["record"] = replace(seen["record"], document=cause)
         evidence = measure(SeenProject(artifacts=seen, constitution={}, tree=""), pipeline, self.workflow, phase)

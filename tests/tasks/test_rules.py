@@ -92,7 +92,7 @@ def test_a_halted_wave_is_level_three() -> None:
 
 
 def test_what_a_person_let_go_on_counts_anew() -> None:
-    resumed = Event(kind="task-resumed", data={}, at=at(1))
+    resumed = Event(kind="task-resumed", data={"by": "mara", "reason": "it was mended"}, at=at(1))
     stuck = task(taken(), *(event for number in (1, 2, 3) for event in attempt(number, V)))
     with pytest.raises(NotAllowedError, match="waits for a person: it failed 3 times"):
         require_attempt(stuck, tree="other", at=AT)

@@ -7,10 +7,9 @@ report is true is not decided here.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Literal, NoReturn, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from phase_gate.codec import spell_out
+from phase_gate.codec import from_json, spell_out
 from phase_gate.config.fields import Fields, is_null, shorten
 from phase_gate.config.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_document
 from phase_gate.errors import DocumentError, MalformedResultError, VoteError
@@ -250,16 +249,12 @@ def parse_vote(text: str | bytes, name: str) -> Ballot:
     return ballot
 
 
-# --- The three JSON documents of a pipeline that we read ourselves: the root-cause record, the audit, the snapshot
+# --- the three JSON documents of a pipeline that we read ourselves; each has a published schema
 
 
 Severity = Literal["blocking", "major", "minor", "info"]
 FindingKind = Literal["architecture", "security", "correctness", "performance", "maintainability", "documentation"]
 FindingStatus = Literal["open", "resolved"]
-
-_SEVERITIES: tuple[str, ...] = get_args(Severity)
-_KINDS: tuple[str, ...] = get_args(FindingKind)
-_FINDING_STATUSES: tuple[str, ...] = get_args(FindingStatus)
 
 #: Findings that ask for a change of what was agreed on; a blocking one of another kind has to be mended.
 REQUESTING_KINDS = ("architecture", "security")
@@ -269,8 +264,14 @@ class RootCause(Value):
     failed_phase: str
     summary: str
     root_cause: str
-    rewind_to: str = ""
-    human_input: str = ""
+    #: None: back to the failed phase.
+    requires_phase_rewind_to: str | None
+    evidence: tuple[str, ...] = ()
+    required_human_input: str = ""
+
+    @property
+    def rewind_to(self) -> str:
+        return (self.requires_phase_rewind_to or "").upper()
 
 
 class AuditFinding(Value):
@@ -287,98 +288,63 @@ class AuditFinding(Value):
         return self.severity == "blocking" and self.status == "open"
 
 
+class Audit(Value):
+    summary: str
+    findings: tuple[AuditFinding, ...]
+
+
 class Snapshot(Value):
     tree: str
+    task: str
+    cycle: int
     phase: str
     attempt: int
+    at: str
+    files: int
+    commit: str = ""
+
+
+Document = TypeVar("Document", bound=Value)
 
 
 def read_root_cause(document: object) -> RootCause:
-    keys = _keys(
-        document,
-        required=("failed_phase", "summary", "root_cause", "requires_phase_rewind_to"),
-        optional=("evidence", "required_human_input"),
-    )
-    rewind = keys["requires_phase_rewind_to"]
-    if rewind is not None and (not isinstance(rewind, str) or not rewind.strip()):
-        _refuse_field("requires_phase_rewind_to", "has to be a phase, or null to go back to the failed one")
-    evidence = keys.get("evidence", [])
-    if not isinstance(evidence, list) or not all(isinstance(each, str) and each.strip() for each in evidence):
-        _refuse_field("evidence", "has to be a list of texts")
-    return RootCause(
-        failed_phase=_text(keys, "failed_phase").upper(),
-        summary=_text(keys, "summary"),
-        root_cause=_text(keys, "root_cause"),
-        rewind_to="" if rewind is None else rewind.strip().upper(),
-        human_input=_text(keys, "required_human_input") if "required_human_input" in keys else "",
-    )
+    """Return the record. Raises ValueError."""
+    record = _read_json(RootCause, document)
+    return replace(record, failed_phase=record.failed_phase.upper())
 
 
 def read_audit(document: object) -> tuple[AuditFinding, ...]:
-    keys = _keys(document, required=("summary", "findings"))
-    _text(keys, "summary")
-    rows = keys["findings"]
-    if not isinstance(rows, list):
-        _refuse_field("findings", "has to be a list, an empty one if nothing was found")
-    found = tuple(_read_finding(row, f"findings[{index}]") for index, row in enumerate(rows))
+    """Return the findings of an audit. Raises ValueError."""
+    found = _read_json(Audit, document).findings
     ids = [finding.id for finding in found]
     twice = sorted({name for name in ids if ids.count(name) > 1})
     if twice:
-        _refuse_field("findings", f"has two findings with the id {twice[0]!r}")
+        raise ValueError(f"findings has two findings with the id {twice[0]!r}")
+    if any(finding.line is not None and finding.line < 1 for finding in found):
+        raise ValueError("line has to be a whole number from 1 on")
     return found
 
 
-def _read_finding(row: object, place: str) -> AuditFinding:
-    try:
-        keys = _keys(row, required=("id", "severity", "kind", "title"), optional=("status", "file", "line"))
-        line = keys.get("line")
-        if line is not None and (isinstance(line, bool) or not isinstance(line, int) or line < 1):
-            _refuse_field("line", "has to be a whole number from 1 on")
-        return AuditFinding(
-            id=_text(keys, "id"),
-            severity=_choice(keys, "severity", _SEVERITIES),
-            kind=_choice(keys, "kind", _KINDS),
-            title=_text(keys, "title"),
-            status=_choice(keys, "status", _FINDING_STATUSES) if "status" in keys else "open",
-            file=_text(keys, "file") if "file" in keys else "",
-            line=line,
-        )
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
-
-
 def read_snapshot(document: object) -> Snapshot:
-    keys = _keys(document, required=("tree", "task", "cycle", "phase", "attempt", "at", "files"), optional=("commit",))
-    attempt = keys["attempt"]
-    if isinstance(attempt, bool) or not isinstance(attempt, int):
-        _refuse_field("attempt", "has to be a whole number")
-    return Snapshot(tree=_text(keys, "tree"), phase=_text(keys, "phase"), attempt=attempt)
+    """Return the snapshot. Raises ValueError."""
+    return _read_json(Snapshot, document, may_be_blank=("commit",))
 
 
-def _keys(document: object, *, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> Mapping[str, Any]:
-    if not isinstance(document, dict):
-        raise ValueError("has to be a JSON object")
-    for name in required:
-        if name not in document:
-            raise ValueError(f"{name} is missing")
-    unknown = sorted(set(document) - {*required, *optional})
-    if unknown:
-        raise ValueError(f"unknown field {unknown[0]!r}")
-    return document
+def _read_json(kind: type[Document], document: object, *, may_be_blank: tuple[str, ...] = ()) -> Document:
+    try:
+        return from_json(kind, _tidy(document, "the document", may_be_blank))
+    except TypeError as error:
+        raise ValueError(str(error).removeprefix(f"{kind.__name__}: ")) from None
 
 
-def _text(keys: Mapping[str, Any], name: str) -> str:
-    value = keys[name]
-    if not isinstance(value, str) or not value.strip():
-        _refuse_field(name, "has to be a text")
-    return " ".join(value.split())
-
-
-def _choice(keys: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> Any:
-    if keys[name] not in allowed:
-        _refuse_field(name, f"has to be one of: {', '.join(allowed)}")
-    return keys[name]
-
-
-def _refuse_field(name: str, problem: str) -> NoReturn:
-    raise ValueError(f"{name} {problem}")
+def _tidy(document: object, place: str, may_be_blank: tuple[str, ...]) -> object:
+    """Return the document with single spaces in its texts; a text that says nothing is none."""
+    if isinstance(document, dict):
+        return {name: _tidy(value, str(name), may_be_blank) for name, value in document.items()}
+    if isinstance(document, list):
+        return [_tidy(value, place, may_be_blank) for value in document]
+    if not isinstance(document, str):
+        return document
+    if not document.strip() and place not in may_be_blank:
+        raise ValueError(f"{place} has to be a text")
+    return " ".join(document.split())

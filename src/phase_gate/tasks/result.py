@@ -5,11 +5,10 @@ Pure. The names are the source document's; ours come behind them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.codec import spell_out
-from phase_gate.tasks.model import FINISHED, MAX_ATTEMPTS, NOT_PASSED, Check, Failure, Status, Verification
+from phase_gate.codec import spell_out_each
+from phase_gate.tasks.model import FINISHED, MAX_ATTEMPTS, NOT_PASSED, Check, Status, Verification
 from phase_gate.tasks.rules import Escalation, needs_manual_review, seconds_between
 
 
@@ -63,7 +62,7 @@ def status_to_json(task: str, verification: Verification, escalation: Escalation
         "worker": verification.by or None,
         "attempt": verification.attempt,
         "max_attempts": MAX_ATTEMPTS,
-        "previous_failures": [previous_failure(each) for each in verification.failures],
+        "previous_failures": spell_out_each(verification.failures),
         "weak_because": list(verification.weak_because),
         "flags": list(verification.flags),
         "needs_manual_review": needs_manual_review(verification),
@@ -93,10 +92,6 @@ def skip_to_json(verification: Verification) -> dict[str, Any]:
         "user_risk": skip.kind == "time-pressure",
         "requires_manual_commit": True,
     }
-
-
-def previous_failure(failure: Failure) -> dict[str, Any]:
-    return spell_out(failure)
 
 
 def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
@@ -149,22 +144,6 @@ def _check(check: Check, output: str) -> dict[str, Any]:
         "problems": [{"slug": slug, "text": text} for slug, text in check.problems],
         "flags": list(check.flags),
     }
-
-
-def is_complete(chain: Mapping[str, Any]) -> bool:
-    """Tell whether every link of an evidence chain is there."""
-    executor, verify, architect = chain["executor"], chain["verify"], chain["architect"]
-    return bool(
-        executor
-        and executor["evidence"]
-        and verify
-        and verify["command"]
-        and verify["exit_code"] == 0
-        and verify["timestamp"]
-        and architect
-        and architect["verdict"] == "APPROVED"
-        and architect["findings"]
-    )
 
 
 def gate_result(verification: Verification, output: str, *, state_updated: bool) -> dict[str, Any]:

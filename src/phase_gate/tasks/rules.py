@@ -186,7 +186,7 @@ def seconds_between(earlier: str, later: str) -> float:
 def set_limits(spec: TaskSpec, configured: Mapping[str, float], given: Mapping[str, float | None]) -> dict[str, float]:
     """Return the seconds of each step: from the call, else from the task, else from the project, else the usual."""
     return {
-        step: _refuse_excess(
+        step: check_limit(
             step,
             next(
                 value
@@ -198,7 +198,8 @@ def set_limits(spec: TaskSpec, configured: Mapping[str, float], given: Mapping[s
     }
 
 
-def _refuse_excess(step: str, seconds: float) -> float:
+def check_limit(step: str, seconds: float) -> float:
+    """Return the seconds; raises UsageError beyond the document's maximum."""
     most = MAX_TIMEOUTS[step]
     if not 0 < seconds <= most:
         raise UsageError(
@@ -206,11 +207,6 @@ def _refuse_excess(step: str, seconds: float) -> float:
             remedy=f"give more than 0 and at most {most:g}",
         )
     return seconds
-
-
-def check_limit(step: str, seconds: float) -> float:
-    """Return the seconds; raises UsageError beyond the document's maximum."""
-    return _refuse_excess(step, seconds)
 
 
 def extend_limits(verification: Verification) -> dict[str, float]:
