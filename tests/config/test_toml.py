@@ -165,7 +165,9 @@ def test_a_project_reads_its_table(tmp_path: Path) -> None:
 
 @pytest.mark.processes
 def test_without_the_table_no_parser_is_imported(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'a'\ndependencies = ['pytest-phase-gate']\n")
+    (tmp_path / "pyproject.toml").write_text(
+        "[project]\nname = 'a'\ndependencies = ['pytest-phase-gate']\n# not in phase-gate.yaml\n"
+    )
     code = (
         "import sys, pathlib; from phase_gate.project import Project;"
         "Project.find(pathlib.Path.cwd(), environment={});"

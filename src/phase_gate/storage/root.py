@@ -30,7 +30,7 @@ PYTEST_SECTIONS = {
     "setup.cfg": r"^\[tool:pytest\]",
 }
 #: What a pyproject.toml with settings of ours has in it, however they are written; a dependency on us is none.
-_OWN_TABLE = rb"""(?<![\w-])phase-gate["']?[ \t]*[].=]"""
+_OWN_TABLE = rb"""(?<![\w-])phase-gate(?!\.ya?ml)["']?[ \t]*[].=]"""
 
 #: Marks of a package. Many of them may lie in one project, so they count only where nothing better is found; and so
 #: does our own folder, which a run that was started in the wrong place leaves behind.
