@@ -1,8 +1,8 @@
 """Which clause is shown by which test, and how it ended: `python -m tests.clause_report`.
 
 As a pytest plugin it lets every report carry the criteria of its test, so that workers may run them too. As a program
-it runs the conformance tests and prints a table. A clause without a test is open; a mark that names no clause is an
-error.
+it runs the tests with such a mark and prints a table. A clause without a test is open; a mark that names no clause is
+an error.
 """
 
 from __future__ import annotations
@@ -107,12 +107,12 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the table to FILE instead of printing it")
     parser.add_argument("--criteria", metavar="FILE", type=Path, default=CRITERIA, help="other list of clauses")
     parser.add_argument(
-        "pytest_arguments", nargs="*", metavar="ARGUMENT", help="for pytest, after --; default: tests/conformance"
+        "pytest_arguments", nargs="*", metavar="ARGUMENT", help="for pytest, after --; default: tests -m criterion"
     )
     given = parser.parse_args(None if arguments is None else list(arguments))
     criteria = load_criteria(given.criteria)
     recorder = ClauseRecorder()
-    chosen = given.pytest_arguments or [str(ROOT / "tests" / "conformance")]
+    chosen = given.pytest_arguments or [str(ROOT / "tests"), "-m", PROPERTY]
     # The table alone goes to the output; pytest's own words to where errors go.
     with contextlib.redirect_stdout(sys.stderr):
         status = int(pytest.main(["-q", "-p", "tests.clause_report", *chosen], plugins=[recorder]))

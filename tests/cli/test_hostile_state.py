@@ -19,10 +19,10 @@ from phase_gate.gate.state import Event
 from phase_gate.visible import find_unseen, show_text
 from tests.cli.conftest import Begin, Desk
 from tests.cli.hostile_state import FORGED, HOSTILE, Poison, poison_folder
-from tests.conformance.pipelines import Pipe
-from tests.conformance.verifying import TASK, Gate
 from tests.storage.stores import contents
 from tests.support import Sample
+from tests.tasks.pipelines import Pipe
+from tests.tasks.verifying import TASK, Gate
 
 #: Whoever reads a ledger has to understand these.
 UNDERSTOOD = (

@@ -12,9 +12,9 @@ import pytest
 from phase_gate.workflow import conditions
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.model_json import workflow_from_json
-from tests.conformance.pipelines import CONFIGURATION, PATHS, Pipe
 from tests.conformance.stories import SCHEMAS
 from tests.support import Sample
+from tests.tasks.pipelines import CONFIGURATION, PATHS, Pipe
 
 OVERRIDES = "overrides: {allow_non_interactive: true}\n"
 

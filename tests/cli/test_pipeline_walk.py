@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.pipelines import CONFIGURATION, Pipe
 from tests.support import Sample
+from tests.tasks.pipelines import CONFIGURATION, Pipe
 
 #: A recovery for the first failure, and none for the second.
 RULES = CONFIGURATION + "parameters: {max_recoveries: 1}\noverrides: {allow_non_interactive: true}\n"

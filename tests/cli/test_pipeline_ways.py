@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.pipelines import CONFIGURATION, PATHS, Pipe
 from tests.support import Sample
+from tests.tasks.pipelines import CONFIGURATION, PATHS, Pipe
 
 ONLY_BUILD = "workflow: pipeline\nevidence: {commands: {build: {run: test ! -e broken-build}}}\n"
 OVERRIDES = "overrides: {allow_non_interactive: true}\n"

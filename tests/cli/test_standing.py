@@ -17,9 +17,9 @@ from phase_gate.gate.verdict import show_verdict
 from phase_gate.project import Project
 from phase_gate.report.story.reading import read_story
 from tests.cli.conftest import Begin, Desk
-from tests.conformance.pipelines import CONFIGURATION, Pipe
-from tests.conformance.verifying import TASK, Gate
 from tests.support import Sample
+from tests.tasks.pipelines import CONFIGURATION, Pipe
+from tests.tasks.verifying import TASK, Gate
 
 
 class Asker:

@@ -5,16 +5,12 @@ Everything goes through real runs of the plugin and real calls of the command.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import re
 from typing import Any
 
 import jsonschema
 from referencing import Registry, Resource
 
-from phase_gate.cli import main
 from phase_gate.gate.verdict import show_verdict
 from tests.conftest import ROOT
 from tests.support import Ran, Sample
@@ -53,10 +49,7 @@ def judge(sample: Sample, *arguments: str, plugins: tuple[str, ...] = ()) -> tup
 
 def command(sample: Sample, *arguments: str) -> Ran:
     """Call the command in this process: the same as `sample.gate`, without the time that a process takes."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.chdir(sample.root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(arguments)
-    return Ran(code=code, out=out.getvalue(), err=err.getvalue())
+    return sample.call(*arguments)
 
 
 def status(sample: Sample) -> Any:
@@ -107,20 +100,6 @@ def validator(schema: Any) -> jsonschema.Draft7Validator:
 def faults(name: str, document: Any) -> list[str]:
     """Return what a schema of ours has against a document."""
     return [f"{error.json_path}: {error.message}" for error in validator(load_schema(name)).iter_errors(document)]
-
-
-_SUMMARY = re.compile(r"^=*\s*(?P<counts>(?:no tests ran|\d+ [a-z ]+(?:, \d+ [a-z ]+)*)) in [\d.]+s.*$", re.MULTILINE)
-
-
-def summary_counts(output: str) -> dict[str, int]:
-    """Return the numbers of pytest's own last line, warnings left out."""
-    found = _SUMMARY.findall(output)
-    assert found, output
-    if found[-1] == "no tests ran":
-        return {}
-    counts = {name: int(number) for number, _, name in (part.partition(" ") for part in found[-1].split(", "))}
-    counts = {{"error": "errors"}.get(name, name): number for name, number in counts.items()}
-    return {name: number for name, number in counts.items() if name not in ("warning", "warnings")}
 
 
 def sentence(verdict: Any) -> str:

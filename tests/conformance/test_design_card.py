@@ -6,10 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +21,6 @@ from tests.conformance.stories import (
     status,
     step_tests,
     steps,
-    summary_counts,
     unmet_clauses,
     unmet_guards,
 )
@@ -33,221 +29,6 @@ from tests.support import OURS, Ran, Sample
 WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 
 # --- DC-01 -------------------------------------------------------------------------------------------------------
-
-#: One test of every kind of outcome that pytest has without a plugin.
-KINDS = """\
-import unittest
-
-import pytest
-
-
-@pytest.fixture
-def broken():
-    raise RuntimeError("setup")
-
-
-@pytest.fixture
-def breaks_late():
-    yield
-    raise RuntimeError("teardown")
-
-
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_passed(number):
-    assert number
-
-
-def test_failed():
-    assert 1 == 2
-
-
-def test_setup_error(broken):
-    pass
-
-
-def test_teardown_error(breaks_late):
-    pass
-
-
-def test_failed_and_teardown_error(breaks_late):
-    assert 1 == 2
-
-
-@pytest.mark.skip(reason="mark")
-def test_skipped():
-    pass
-
-
-@pytest.mark.skipif(True, reason="condition")
-def test_skipped_by_condition():
-    pass
-
-
-def test_skipped_inside():
-    pytest.skip("inside")
-
-
-@pytest.mark.xfail
-def test_xfailed():
-    assert 1 == 2
-
-
-def test_xfailed_inside():
-    pytest.xfail("inside")
-
-
-@pytest.mark.xfail
-def test_xfailed_in_setup(broken):
-    pass
-
-
-@pytest.mark.xfail
-def test_xpassed():
-    pass
-
-
-@pytest.mark.xfail(strict=True)
-def test_xpassed_strictly():
-    pass
-
-
-def test_deselected():
-    pass
-
-
-class Classic(unittest.TestCase):
-    def test_passed(self):
-        pass
-
-    def test_failed(self):
-        self.assertEqual(1, 2)
-
-    @unittest.skip("classic")
-    def test_skipped(self):
-        pass
-
-    @unittest.expectedFailure
-    def test_expected_failure(self):
-        self.fail()
-
-    @unittest.expectedFailure
-    def test_unexpected_success(self):
-        pass
-"""
-
-#: Since pytest 9; before that the name is not there.
-SUBTESTS = """\
-
-
-def test_subtests(subtests):
-    for number in range(3):
-        with subtests.test(number=number):
-            assert number != 1
-
-
-def test_subtests_that_pass(subtests):
-    with subtests.test():
-        pass
-"""
-
-RERUN = """\
-import pytest
-
-seen = []
-
-
-@pytest.mark.flaky(reruns=2)
-def test_flaky():
-    seen.append(1)
-    assert len(seen) == 2
-
-
-@pytest.mark.flaky(reruns=1)
-def test_fails_again():
-    assert 1 == 2
-"""
-
-SKIPPED_MODULE = (
-    'import pytest\n\npytest.skip("whole module", allow_module_level=True)\n\n\ndef test_never():\n    pass\n'
-)
-BROKEN_MODULE = "import no_such_module\n\n\ndef test_one():\n    assert no_such_module\n\n\ndef test_two():\n    pass\n"
-
-
-def write_kinds(sample: Sample, *, with_broken_module: bool = True) -> None:
-    kinds = KINDS + (SUBTESTS if hasattr(pytest, "Subtests") else "")
-    sample.write(test_kinds=kinds, test_rerun=RERUN, test_skipped_module=SKIPPED_MODULE)
-    if with_broken_module:
-        sample.write(test_broken=BROKEN_MODULE)
-
-
-DESELECT = ("--deselect", "test_kinds.py::test_deselected")
-RERUNS = ("pytest_rerunfailures",)
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.criterion("DC-01")
-@pytest.mark.parametrize("phase", ["red", "green", "refactor", "document"])
-@pytest.mark.parametrize("verbosity", ["--verbosity=0", "--verbosity=1"])
-def test_the_second_tally_is_pytest_s_own_summary(sample: Sample, phase: str, verbosity: str) -> None:
-    write_kinds(sample, with_broken_module=phase == "red")
-    ran, verdict = judge(sample, f"--phase={phase}", verbosity, *DESELECT, plugins=RERUNS)
-    # Failing tests are pytest's 1; in RED, where they are wanted, the closed gate's 10.
-    assert ran.code == (10 if phase == "red" else 1)
-    run = command(sample, "history", "--json").document["runs"][-1]
-    assert (run["phase"], run["kind"], run["iteration"], run["exit_status"]) == (phase.upper(), "complete", 1, 1)
-    assert run["counts"] == summary_counts(ran.out)
-    kinds = {"failed", "passed", "skipped", "deselected", "xfailed", "xpassed", "errors", "rerun"}
-    assert kinds <= set(run["counts"])
-    assert ("subtests passed" in run["counts"]) is (verbosity[-1] == "1" and hasattr(pytest, "Subtests"))
-    assert verdict["gate_1"]["satisfied"] is False
-    assert verdict["status"] == "closed"
-
-
-@pytest.mark.criterion("DC-01")
-def test_the_totals_of_a_run_are_recorded_test_by_test(sample: Sample) -> None:
-    """The first tally counts tests, not reports: each one in exactly one place, the worst of its stages."""
-    write_kinds(sample)
-    _, verdict = judge(sample, "--phase=red", *DESELECT, plugins=RERUNS)
-    has_subtests = int(hasattr(pytest, "Subtests"))
-    expected = {
-        # 3 parameters, flaky, classic; the subtests that pass.
-        "suite_passing": 5 + has_subtests,
-        # failed, setup, teardown, both, strict xpass, 2 classic, fails again, 2 of the broken module; subtests.
-        "suite_failing": 10 + has_subtests,
-        "tests_skipped": 4,
-        "tests_xfailed": 4,
-        "tests_xpassed": 1,
-        "tests_errors": 3,
-        "tests_flaky": 1,
-        "tests_deselected": 1,
-        "tests_uncollectable": 2,
-        "collection_errors": 1,
-        "tests_not_run": 0,
-        "tests_newly_skipped": 0,
-    }
-    assert {name: verdict["metrics"][name] for name in expected} == expected
-    assert verdict["metrics"]["suite_total"] == expected["suite_passing"] + expected["suite_failing"]
-
-
-@pytest.mark.criterion("DC-01")
-@pytest.mark.parametrize(
-    ("arguments", "files", "kind", "code"),
-    [
-        pytest.param([], {"test_broken.py": BROKEN_MODULE}, "complete", 1, id="a-module-that-cannot-be-imported"),
-        pytest.param([], {"test_skipped.py": SKIPPED_MODULE}, "empty", 5, id="only-a-skipped-module"),
-        pytest.param(["--maxfail=1"], {"test_kinds.py": KINDS}, "incomplete", 1, id="stopped-at-the-first-failure"),
-        pytest.param(["-k", "passed"], {"test_kinds.py": KINDS}, "complete", 1, id="narrowed-first-run"),
-    ],
-)
-def test_the_tally_of_a_run_that_ends_early_is_pytest_s_too(
-    sample: Sample, arguments: list[str], files: dict[str, str], kind: str, code: int
-) -> None:
-    sample.write(files)
-    ran = sample.pytest("--phase=green", *arguments)
-    assert ran.code == code
-    run = command(sample, "history", "--json").document["runs"][-1]
-    assert (run["kind"], run["exit_status"]) == (kind, code)
-    assert run["counts"] == summary_counts(ran.out)
 
 
 @pytest.mark.criterion("DC-01")
@@ -299,40 +80,6 @@ def test_six_runs_at_once_lose_nothing(sample: Sample) -> None:
     assert [line["seq"] for line in ledger(sample)] == list(range(1, audit.document["events"] + 1))
     now = status(sample)
     assert (now["iteration"], now["open_runs"], now["lost_runs"]) == (6, [], [])
-
-
-@pytest.mark.criterion("DC-02")
-def test_a_run_that_overlaps_another_does_not_extend_the_streak(sample: Sample) -> None:
-    """Two green runs at once are not two in a row: the second one waits inside a test until the first has ended."""
-    leave_red(sample, 1)
-    sample.write(steps="import os, time\n\n\ndef step_1():\n    WAIT\n    return 1\n".replace("WAIT", WAIT))
-    slow = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *OURS, "--phase=green", "-v"],
-        cwd=sample.root,
-        env={**os.environ, "SLOW": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        while not (sample.root / "slow.txt").exists():
-            assert slow.poll() is None, slow.communicate()
-            time.sleep(0.02)
-        fast = sample.pytest_process("--phase=green", "-v")
-    finally:
-        (sample.root / "go.txt").touch()
-        out = slow.communicate(timeout=120)[0]
-    assert (fast.code, slow.returncode) == (10, 10)
-    assert fast.has("another run of this task was open at the same time")
-    assert "another run of this task was open at the same time" in out
-    assert status(sample)["streak"] == 0
-    assert [run["kind"] for run in sample.runs()] == ["complete"] * 3
-
-
-WAIT = """\
-if os.environ.get("SLOW"):
-        open("slow.txt", "w").close()
-        while not os.path.exists("go.txt"):
-            time.sleep(0.01)"""
 
 
 @pytest.mark.criterion("DC-02")
@@ -392,133 +139,7 @@ def test_gate_1_is_reported_next_to_the_signal_file(
     assert f"Gate 2, explicit exit signal: **{shown}**" in markdown
 
 
-# --- DC-04 -------------------------------------------------------------------------------------------------------
-
-
-def comparable(verdict: Any) -> Any:
-    """Return a verdict without what differs between any two runs."""
-    left_out = ("run", "task", "next_command", "timestamp")
-    named = json.loads(json.dumps(verdict).replace(f"--task {verdict['task']}", "--task NAME"))
-    rest = {name: value for name, value in named.items() if name not in left_out}
-    rest["metrics"] = {name: value for name, value in rest["metrics"].items() if name != "duration_s"}
-    return rest
-
-
-@pytest.mark.sweep
-@pytest.mark.sampled(3)
-@pytest.mark.criterion("DC-04")
-@pytest.mark.parametrize(
-    ("phase", "distribution"),
-    [
-        pytest.param("red", (), id="red"),
-        pytest.param("green", (), id="green"),
-        pytest.param("document", ("--dist=loadgroup",), id="document-by-group"),
-    ],
-)
-def test_workers_give_the_same_numbers(sample: Sample, phase: str, distribution: tuple[str, ...]) -> None:
-    write_kinds(sample, with_broken_module=phase == "red")
-    sample.write(test_group='import pytest\n\n\n@pytest.mark.xdist_group("one")\ndef test_grouped():\n    pass\n')
-    verdicts, counts, codes = [], [], []
-    for task, workers in (("alone", ()), ("workers", ("-n", "2", *distribution))):
-        arguments = (f"--phase={phase}", f"--phase-task={task}", f"--phase-report={task}.json", "-q", *DESELECT)
-        ran = sample.pytest_process(*arguments, *workers, plugins=(*RERUNS, "xdist"))
-        codes.append(ran.code)
-        verdicts.append(comparable(sample.report(f"{task}.json")))
-        counts.append(command(sample, "history", "--json", "--task", task).document["runs"][-1]["counts"])
-        assert counts[-1] == summary_counts(ran.out)
-    assert codes[0] == codes[1] == (10 if phase == "red" else 1)
-    # With workers pytest's own summary does not know what they deselected; the metric does.
-    assert counts[0] == {"deselected": 1, **counts[1]}
-    assert verdicts[0] == verdicts[1]
-    assert verdicts[0]["metrics"]["tests_deselected"] == 1
-    assert verdicts[0]["metrics"]["tests_flaky"] == 1
-
-
-@pytest.mark.criterion("DC-04")
-def test_a_streak_goes_on_with_workers_and_without(sample: Sample) -> None:
-    leave_red(sample, 2).write(steps=steps(2))
-    first = sample.pytest_process("--phase=green", "-n", "2", "-v", plugins=("xdist",))
-    assert first.code == 10
-    assert first.has("1 >= 2", "needs one more green run with no file changes")
-    second = sample.pytest("--phase=green", "-v")
-    assert second.code == 0
-    assert second.has("2 >= 2", WAITS)
-
-
-@pytest.mark.criterion("DC-04")
-def test_a_refusal_reaches_the_exit_code_with_workers_too(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(2))
-    sample.pytest("--phase=red")
-    refused = sample.pytest_process("--phase=green", "-n", "2", plugins=("xdist",))
-    assert refused.code == 13
-    assert refused.has("GREEN can't begin: RED has not exited")
-    assert len(sample.runs()) == 1
-
-
 # --- DC-05 -------------------------------------------------------------------------------------------------------
-
-
-def nothing(sample: Sample) -> None:
-    pass
-
-
-def all_written(sample: Sample) -> None:
-    sample.write(steps=steps(2))
-
-
-def one_missing(sample: Sample) -> None:
-    sample.write(steps=steps(1))
-
-
-def green_once(sample: Sample) -> None:
-    sample.write(steps=steps(2))
-    sample.pytest("--phase=green")
-
-
-def tampered(sample: Sample) -> None:
-    sample.write(steps=steps(2))
-    sample.pytest("--phase=green")
-    path = sample.root / ".phase-gate" / "ledger.jsonl"
-    path.write_text(path.read_text(encoding="utf-8").replace('"can_exit":false', '"can_exit":true'), encoding="utf-8")
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.criterion("DC-05")
-@pytest.mark.parametrize(
-    ("story", "arguments", "code", "said"),
-    [
-        pytest.param(all_written, ["--phase=green"], 10, "one more green run", id="gate-1-closed"),
-        pytest.param(green_once, ["--phase=green"], 0, WAITS, id="gate-1-holds"),
-        pytest.param(green_once, ["--phase=green", "--phase-exit=dual"], 10, WAITS, id="dual-without-a-signal"),
-        pytest.param(
-            green_once,
-            ["--phase=green", "--phase-exit=dual", "--exit-signal=done"],
-            0,
-            "both gates are open: GREEN has exited",
-            id="dual-with-a-signal",
-        ),
-        pytest.param(
-            all_written, ["--phase=green", "--phase-exit=tests"], 0, "one more green run", id="tests-only-observes"
-        ),
-        pytest.param(one_missing, ["--phase=green"], 1, "1 of 2 tests fails", id="failing-tests-stay-1"),
-        pytest.param(one_missing, ["--phase=green", "--phase-exit=tests"], 1, "1 of 2 tests fails", id="tests-failing"),
-        pytest.param(all_written, ["--phase=green", "--phase-confirm"], 0, WAITS, id="confirmed-in-one-step"),
-        pytest.param(all_written, ["--phase=refactor"], 13, "REFACTOR does not follow RED", id="phase-order"),
-        pytest.param(all_written, ["--phase=blue"], 4, "unknown phase 'blue'", id="usage"),
-        pytest.param(tampered, ["--phase=green"], 11, "its hash is wrong", id="tampered"),
-        pytest.param(nothing, ["--phase=red"], 0, WAITS, id="failing-tests-are-what-red-wants"),
-        pytest.param(nothing, ["--phase=red", "--phase-exit=tests"], 1, WAITS, id="red-only-observed"),
-    ],
-)
-def test_the_exit_code_of_a_run_means_the_gate(
-    sample: Sample, story: Callable[[Sample], None], arguments: list[str], code: int, said: str
-) -> None:
-    sample.environment.setenv("CI", "true")
-    leave_red(sample, 2)
-    story(sample)
-    ran = sample.pytest_process(*arguments, "-v")
-    assert ran.code == code
-    assert ran.has(said)
 
 
 @pytest.mark.sampled(3)
@@ -747,22 +368,6 @@ def test_what_a_hook_does_not_measure_is_unknown_and_closes_the_gate(sample: Sam
     assert unmet_clauses(verdict) == ["coverage_percent > 0"]
     assert verdict["reason"] == "not measured: coverage_percent"
     assert ran.has("1 failed", "not measured", said)
-
-
-@pytest.mark.criterion("DC-07")
-def test_a_guard_of_what_nobody_declares_is_refused(sample: Sample) -> None:
-    guard = '{"mine": {"condition": "no_such_name > 0", "remedy": "measure it"}}'
-    sample.write(
-        {
-            "conftest.py": f"def pytest_phase_gate_guards():\n    return {guard}\n",
-            "phase-gate.yaml": "phases: {RED: {guards: [mine]}}\n",
-            "test_steps.py": step_tests(1),
-        }
-    )
-    ran = sample.pytest("--phase=red")
-    assert ran.code == 4
-    assert ran.has("guard 'mine' of a plugin: unknown name 'no_such_name'", "[bad-workflow]", "try: ")
-    assert not (sample.root / ".phase-gate").exists()
 
 
 @pytest.mark.criterion("DC-07")

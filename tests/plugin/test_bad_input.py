@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import os
 import shutil
 import subprocess
@@ -18,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.cli import main
 from phase_gate.gate.state import SCHEMA
 from phase_gate.recording import session  # noqa: F401  (imported once, not once an inner session)
 from phase_gate.storage.files import FileSystem
@@ -32,14 +30,6 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a
 
 #: A name that can be no phase, task, workflow or file of ours.
 NAMES = {"a-path-upwards": "../x", "empty": "", "300-characters": "x" * 300, "unicode": "grün\u2028"}
-
-
-def command(sample: Sample, *arguments: str) -> Ran:
-    """Call the command in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.chdir(sample.root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(list(arguments))
-    return Ran(code=code, out=out.getvalue(), err=err.getvalue())
 
 
 def flat(ran: Ran) -> str:
@@ -127,7 +117,7 @@ def test_a_configuration_that_can_not_be_used(
 def test_the_command_says_the_same_with_2(sample: Sample, name: str) -> None:
     content, problem, slug = CONFIGURATIONS[name]
     place(sample.root / "phase-gate.yaml", content)
-    ran = command(sample, "status")
+    ran = sample.call("status")
     assert (ran.code, ran.out) == (2, "")
     assert ran.has(f"phase-gate: phase-gate.yaml{problem}", f"[{slug}]\n  try: ")
 
@@ -195,19 +185,12 @@ def test_an_unknown_phase_is_told_which_there_are(sample: Sample, name: str) -> 
     assert_refused_before_tests(sample, ran, "unknown phase ", "in workflow tdd", "try: use one of: red, green, ")
 
 
-@pytest.mark.parametrize("name", ["nonsense", "../x", "x" * 300, "grün"])
-def test_an_unknown_workflow_is_refused(sample: Sample, name: str) -> None:
-    sample.write(test_calc=WITNESS)
-    ran = sample.pytest("--phase=red", f"--phase-workflow={name}")
-    assert_refused_before_tests(sample, ran, "[bad-workflow]")
-
-
 @pytest.mark.parametrize("task", NAMES.values(), ids=NAMES)
 def test_a_task_in_the_environment_is_held_to_the_same(sample: Sample, task: str) -> None:
     sample.write(test_calc=WITNESS)
     sample.environment.setenv("PHASE_GATE_TASK", task)
     assert_refused_before_tests(sample, sample.pytest("--phase=red"), "[bad-task-name]")
-    assert command(sample, "status").code == 2
+    assert sample.call("status").code == 2
 
 
 # --- exit-signal.yaml
@@ -228,63 +211,6 @@ def assert_output_is_complete(ran: Ran) -> None:
     assert ran.has("= 2 failed in ")
     assert "INTERNALERROR" not in ran.out
     assert "Traceback" not in ran.out + ran.err
-
-
-SIGNALS: dict[str, tuple[str | bytes | None, str]] = {
-    "malformed": ("exit_signal: [true\n", "exit-signal.yaml:1:"),
-    "truthy": ("exit_signal: yes\n", "exit-signal.yaml:1:14: exit_signal is 'yes'"),
-    "a-wrong-type": (
-        "exit_signal: true\niteration: soon\n",
-        "exit-signal.yaml:2:12: iteration has to be a whole number",
-    ),
-    "an-unknown-key": ("exit_signal: true\nsure: yes\n", "exit-signal.yaml:2:1: unknown key 'sure'"),
-    "empty": ("", "exit-signal.yaml:1:1: the file is empty"),
-    "10-mb": (b"exit_signal: true\n# ".ljust(10_000_000, b"x"), "exit-signal.yaml:1:1: bigger than 65536 bytes"),
-    "binary": (b"\x00\xff", "exit-signal.yaml:1:2: not UTF-8 text"),
-    "a-python-tag": ("exit_signal: !!python/name:os.system x\n", "exit-signal.yaml:1:14: tag "),
-    "a-bomb": (BOMB, "exit-signal.yaml:1:4: anchor &a"),
-    "a-key-twice": ("exit_signal: false\nexit_signal: true\n", "exit-signal.yaml:2:1: key 'exit_signal' again"),
-    "a-folder": (None, "exit-signal.yaml is a folder, not a file"),
-}
-
-
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize(("content", "problem"), SIGNALS.values(), ids=SIGNALS)
-def test_a_signal_that_is_none_keeps_gate_2_closed(red: Sample, content: str | bytes | None, problem: str) -> None:
-    path = red.root / ".phase-gate" / "exit-signal.yaml"
-    place(path, content)
-    before = None if content is None else path.read_bytes()
-    ran = red.pytest("--phase=red", "--phase-exit=dual", "--phase-report=verdict.json")
-    assert ran.code == 10
-    assert_output_is_complete(ran)
-    gate_2 = red.report()["gate_2"]
-    assert (gate_2["satisfied"], gate_2["answer"]) == (False, "malformed")
-    assert problem in flat(ran)
-    assert path.is_dir() if before is None else path.read_bytes() == before, "it waits for its author"
-    assert red.pytest("--phase=red").code == 0, "Gate 1 is none of its business"
-
-
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize(
-    ("content", "answer"),
-    [
-        pytest.param("exit_signal: true\nremaining_work: the parser\n", "refused", id="it-contradicts-itself"),
-        pytest.param("exit_signal: true\nphase: GREEN\n", "stale", id="another-phase"),
-        pytest.param("exit_signal: true\nphase: ../x\n", "stale", id="a-phase-that-is-none"),
-        pytest.param("exit_signal: true\ntask: ../x\n", "stale", id="a-task-that-is-none"),
-        pytest.param("exit_signal: true\niteration: 1\n", "stale", id="an-iteration-that-is-over"),
-    ],
-)
-def test_a_signal_for_something_else_is_spent(red: Sample, content: str, answer: str) -> None:
-    path = red.root / ".phase-gate" / "exit-signal.yaml"
-    path.write_text(content, encoding="utf-8")
-    ran = red.pytest("--phase=red", "--phase-exit=dual", "--phase-report=verdict.json")
-    assert (ran.code, red.report()["gate_2"]["answer"]) == (10, answer)
-    assert not path.exists()
-    (spent,) = [
-        row for row in command(red, "history", "--events", "--json").document["events"] if row["kind"] == "signal-spent"
-    ]
-    assert spent["answer"] == answer
 
 
 # --- state.json and ledger.jsonl
@@ -360,7 +286,7 @@ def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
     before = contents(red.root)
     ran = red.pytest("--phase=red", "--phase-report=verdict.json")
     assert_not_recorded(red, ran, problem, slug)
-    said = command(red, "declare", "refactoring_complete=true", "--reason", "x", "--json")
+    said = red.call("declare", "refactoring_complete=true", "--reason", "x", "--json")
     assert (said.code, said.document["error"]["slug"]) == (11, slug)
     assert contents(red.root) == before, "nothing lost, nothing overwritten, no report of a run that was not recorded"
 
@@ -375,7 +301,7 @@ def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
     ],
 )
 def test_a_green_run_too(red: Sample, name: str, arguments: tuple[str, ...], code: int) -> None:
-    assert command(red, "signal", "--reason", "both fail").code == 0
+    assert red.call("signal", "--reason", "both fail").code == 0
     red.write(calc=CALC)
     TROUBLE[name][2](red.root / ".phase-gate")
     ran = red.pytest("--phase=green", *arguments)
@@ -405,7 +331,7 @@ def test_once_it_is_as_it_was_it_goes_on_as_if_nothing_had_happened(red: Sample)
     assert red.pytest("--phase=red").code == 11
     (red.root / ".phase-gate" / "state.json").write_bytes(kept)
     assert red.pytest("--phase=red").code == 0
-    assert command(red, "status", "--json").document["iteration"] == 2
+    assert red.call("status", "--json").document["iteration"] == 2
 
 
 @pytest.mark.parametrize("damage", ["gone", "another"])
@@ -444,7 +370,7 @@ def test_a_keyed_ledger_without_its_key(sample: Sample) -> None:
         ran = sample.pytest("--phase=red")
         assert_not_recorded(sample, ran, "", "state-key")
         assert "kept elsewhere" not in ran.out
-        assert command(sample, "check").code == 11
+        assert sample.call("check").code == 11
     assert contents(sample.root) == before
     sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
     assert sample.pytest("--phase=red").code == 0
@@ -484,7 +410,7 @@ def test_a_file_in_the_state_folder_s_place(sample: Sample) -> None:
     assert_not_recorded(sample, ran, ".phase-gate is a file, not a folder", "state-storage")
     assert ran.has("move ", " out of the way")
     assert (sample.root / ".phase-gate").read_text(encoding="utf-8") == "mine"
-    assert command(sample, "signal", "--next", "--reason", "x").code == 11
+    assert sample.call("signal", "--next", "--reason", "x").code == 11
 
 
 class Broken:
@@ -526,7 +452,7 @@ def test_nothing_can_be_written(
     with monkeypatch.context() as patch:
         Broken(code).switch_on(patch)
         ran = sample.pytest("--phase=red")
-        said = command(sample, "signal", "--next", "--reason", "done")
+        said = sample.call("signal", "--next", "--reason", "done")
     assert_not_recorded(sample, ran, "", "state-storage")
     assert cause in flat(ran)
     assert remedy in flat(ran)
@@ -563,7 +489,7 @@ def test_the_disk_is_full_at_the_end_of_the_run(red: Sample, monkeypatch: pytest
     again = red.pytest("--phase=red")
     assert again.code == 0
     assert "was lost: it never ended, so the streak starts anew" in flat(again)
-    kinds = [run["kind"] for run in command(red, "history", "--json").document["runs"]]
+    kinds = [run["kind"] for run in red.call("history", "--json").document["runs"]]
     assert kinds == ["complete", "lost", "complete"]
 
 
@@ -616,8 +542,8 @@ def test_a_lock_held_by_another_is_11_and_the_holder_is_named(red: Sample) -> No
     before = contents(red.root)
     with lock_held(red.root / ".phase-gate") as pid:
         ran = red.pytest("--phase=red")
-        said = command(red, "signal", "--reason", "done")
-        assert command(red, "status").code == 10, "who only looks needs no lock"
+        said = red.call("signal", "--reason", "done")
+        assert red.call("status").code == 10, "who only looks needs no lock"
     assert_not_recorded(red, ran, "state.json.lock was not free within 0.2 s", "lock-timeout")
     assert f"held by pid {pid} on " in flat(ran)
     assert said.code == 11

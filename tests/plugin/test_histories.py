@@ -21,18 +21,6 @@ def unwrapped(ran: Ran) -> str:
 # --- tests that move
 
 
-@pytest.mark.sweep
-def test_a_file_that_moves_and_comes_back(sample: Sample) -> None:
-    sample.green()
-    (sample.root / "test_calc.py").rename(sample.root / "test_sums.py")
-    moved = sample.pytest("--phase=green")
-    assert moved.has("2 tests moved: test_calc.py::test_add -> test_sums.py::test_add", "one more green run")
-    (sample.root / "test_sums.py").rename(sample.root / "test_calc.py")
-    assert sample.pytest("--phase=green").has("one more green run")
-    assert sample.pytest("--phase=green").code == 0
-    assert sample.gate(*SIGNAL).code == 0
-
-
 def test_what_came_after_the_freeze_may_go(sample: Sample) -> None:
     sample.red().write(calc=CALC, test_more="def test_more():\n    assert 1 + 1 == 2\n")
     sample.pytest("--phase=green", "-v")
@@ -41,28 +29,6 @@ def test_what_came_after_the_freeze_may_go(sample: Sample) -> None:
         "1 test came after the freeze and went again: test_more.py::test_more"
     )
     assert sample.pytest("--phase=green", "-v").code == 0
-
-
-def test_what_was_frozen_has_to_stay(sample: Sample) -> None:
-    sample.red().write(calc=CALC, test_calc=FAILING_TESTS.partition("\n\n\n")[0] + "\n")
-    for _ in range(2):
-        refused = sample.pytest("--phase=green")
-        assert refused.code == 10
-        assert refused.has("tests-kept", "test_calc.py::test_sub")
-
-
-def test_a_known_test_that_is_not_selected_makes_the_run_partial(sample: Sample) -> None:
-    sample.red().write(calc=CALC, test_more="def test_more():\n    assert 1 + 1 == 2\n")
-    sample.pytest("--phase=green")
-    assert sample.pytest("--phase=green", "test_calc.py").has("partial run")
-
-
-def test_a_moved_test_stays_red_in_memory(sample: Sample) -> None:
-    """It was red: it has to become green, not silent, wherever it stands."""
-    skipped = FAILING_TESTS.replace("def test_sub", "@pytest.mark.skip\ndef test_sub")
-    sample.red().write(calc=CALC, test_sums=f"import pytest\n\n\n{skipped}")
-    sample.remove("test_calc.py")
-    assert sample.pytest("--phase=green").has("tests-kept", "test_calc.py::test_sub")
 
 
 @pytest.mark.sampled(2)
@@ -187,36 +153,6 @@ def test_tests_made_by_setattr_are_old(sample: Sample, numbers: str) -> None:
 
 
 # --- tests that pass already
-
-ROWS = """\
-import shutil
-
-import pytest
-
-from calc import add
-
-
-@pytest.mark.parametrize("a, b, total", [(1, 2, 3), (1, 1, 2), (-1, 1, 7)])
-def test_rows(a, b, total):
-    assert add(a, b) == total
-"""
-
-
-def test_one_failing_row_is_enough(sample: Sample) -> None:
-    sample.write(calc=CALC, test_rows=ROWS)
-    red = sample.pytest("--phase=red", "-v")
-    assert red.code == 0, red.out
-    assert "pass already: test_rows.py::test_rows[1-1-2], test_rows.py::test_rows[1-2-3]" in unwrapped(red)
-    values = sample.status()["evaluation"]["gate_1"]["values"]
-    assert (values["tests_total"], values["tests_passing"]) == (1, 0)
-    assert sample.status()["evaluation"]["findings"] == [], "the rows that pass are nothing to mend"
-
-
-def test_no_failing_row_is_none(sample: Sample) -> None:
-    sample.write(calc=CALC, test_rows=ROWS.replace("7", "0"))
-    red = sample.pytest("--phase=red")
-    assert red.code == 10
-    assert "3 tests already pass, but a new test must fail first: test_rows.py::test_rows[-1-1-0]" in unwrapped(red)
 
 
 GUARD = "@pytest.mark.passes_already({reason})\ndef test_guard():\n    assert add(0, 0) == 0\n"

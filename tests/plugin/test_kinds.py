@@ -217,81 +217,9 @@ def wait_for(path: Path) -> None:
         time.sleep(0.02)
 
 
-def test_a_run_that_leaves_by_os_exit_is_lost(suite: Sample) -> None:
-    suite.write(test_c="import os\n\n\ndef test_four():\n    os._exit(0)\n")
-    assert suite.pytest_process("--phase=green").code == 0, "nothing in the process can help that"
-    assert suite.gate("check").code == 10
-    suite.remove("test_c.py")
-    suite.pytest("--phase=green", "-k", "one")
-    assert history_of(suite)[1]["kind"] == "lost"
-    expect(suite, "partial", "4 known tests did not run (-k 'one')", streak=0, iteration=1)
-
-
 # --- incomplete
 
 FAILING = "def test_zero():\n    assert 0\n"
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("arguments", "files", "why", "code", "streak"),
-    [
-        pytest.param(
-            ("-x",), {"test_0.py": FAILING}, "5 collected tests did not run", 1, 0, id="stopped-at-the-first-failure"
-        ),
-        pytest.param(
-            ("--maxfail=1",), {"test_0.py": FAILING}, "5 collected tests did not run", 1, 0, id="stopped-by-maxfail"
-        ),
-        pytest.param(
-            (),
-            {"test_0.py": "import pytest\n\n\ndef test_zero():\n    pytest.exit('enough', returncode=0)\n"},
-            "pytest.exit: enough",
-            10,
-            1,
-            id="pytest-exit-with-0-is-no-success",
-        ),
-        pytest.param(
-            (),
-            {"test_z.py": "import pytest\n\n\ndef test_last():\n    pytest.exit('enough', returncode=0)\n"},
-            "pytest.exit: enough",
-            10,
-            1,
-            id="not-even-in-the-last-test",
-        ),
-        pytest.param(("--setup-only",), {}, "5 collected tests did not run", 10, 1, id="setup-only-runs-no-test"),
-        pytest.param(
-            (),
-            {
-                "code.py": "VALUE = 1\n",
-                "test_0.py": "import pathlib\n\n\ndef test_zero():\n"
-                "    pathlib.Path('code.py').write_text('VALUE = 2')\n",
-            },
-            "sources changed while it ran: code.py",
-            10,
-            1,
-            id="a-test-that-rewrites-a-source",
-        ),
-        pytest.param(
-            (),
-            {
-                "conftest.py": "def pytest_runtest_logreport(report):\n    if 'three' in report.nodeid:\n"
-                "        raise RuntimeError('oh')\n"
-            },
-            "internal error: RuntimeError: oh",
-            3,
-            0,
-            id="an-internal-error-is-0-though-nothing-failed",
-        ),
-    ],
-)
-def test_incomplete(
-    suite: Sample, arguments: tuple[str, ...], files: dict[str, str], why: str, code: int, streak: int
-) -> None:
-    suite.write(files)
-    ran = suite.pytest("--phase=green", *arguments, "-v")
-    assert ran.code == code, ran.out
-    expect(suite, "incomplete", why, streak=streak, iteration=1)
-    assert ran.has("this run does not count (incomplete)", "- guard   complete-run:")
 
 
 def test_ctrl_c_is_incomplete_and_stays_2(suite: Sample) -> None:
@@ -330,77 +258,6 @@ def test_an_interrupted_run_keeps_the_chain_of_green_runs(suite: Sample) -> None
 
 
 # --- partial
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("arguments", "why", "code"),
-    [
-        pytest.param(("-k", "one"), "4 known tests did not run (-k 'one')", 10, id="keyword"),
-        pytest.param(("-m", "slow"), "4 known tests did not run (-m 'slow')", 10, id="mark"),
-        pytest.param(("-k", "nothing"), "5 known tests did not run (-k 'nothing')", 5, id="nothing-selected"),
-        pytest.param(("test_a.py",), "3 known tests did not run (test_a.py)", 10, id="path"),
-        pytest.param(("test_a.py::test_one",), "4 known tests did not run (test_a.py::test_one)", 10, id="id"),
-        pytest.param(
-            ("test_a.py", "test_b.py::test_three[2]"),
-            "2 known tests did not run (test_a.py; test_b.py::test_three[2])",
-            10,
-            id="one-parameter",
-        ),
-        pytest.param(
-            ("--deselect", "test_b.py::test_three[1]"),
-            "1 known test did not run (--deselect test_b.py::test_three[1])",
-            10,
-            id="deselect",
-        ),
-        pytest.param(("--ignore=test_b.py",), "3 known tests did not run (--ignore test_b.py)", 10, id="ignore"),
-        pytest.param(
-            ("--ignore-glob=*_b.py",), "3 known tests did not run (--ignore-glob *_b.py)", 10, id="ignore-glob"
-        ),
-        pytest.param(("-o", "python_files=*_a.py"), "3 known tests did not run", 10, id="ini-override"),
-        pytest.param(("-o", "python_functions=test_o*"), "4 known tests did not run", 10, id="ini-override-of-names"),
-        pytest.param(("-c", "other.ini"), "2 known tests did not run", 10, id="another-ini"),
-    ],
-)
-def test_partial(suite: Sample, arguments: tuple[str, ...], why: str, code: int) -> None:
-    ran = suite.pytest("--phase=green", *arguments)
-    assert ran.code == code, ran.out
-    expect(suite, "partial", why, streak=1, iteration=1)
-    assert ran.has("this run does not count (partial)")
-    assert suite.pytest("--phase=green").code == 0
-    expect(suite, "complete", streak=2, iteration=2)
-
-
-def test_partial_by_the_environment(suite: Sample) -> None:
-    suite.environment.setenv("PYTEST_ADDOPTS", "-k one")
-    assert suite.pytest("--phase=green").code == 10
-    expect(suite, "partial", "4 known tests did not run (-k 'one')", streak=1, iteration=1)
-
-
-def test_partial_by_a_change_of_the_ini_file(suite: Sample) -> None:
-    suite.write({"pytest.ini": "[pytest]\nmarkers = slow\naddopts = -m slow\n"})
-    assert suite.pytest("--phase=green").code == 10
-    expect(suite, "partial", "4 known tests did not run (-m 'slow')", streak=1, iteration=1)
-    suite.write(SUITE)
-    suite.pytest("--phase=green")
-    expect(suite, "complete", streak=1, iteration=2)
-
-
-def test_partial_by_a_conftest(suite: Sample) -> None:
-    suite.write(
-        conftest="def pytest_collection_modifyitems(config, items):\n"
-        "    config.hook.pytest_deselected(items=items[:2])\n    items[:2] = []\n"
-    )
-    assert suite.pytest("--phase=green").code == 10
-    expect(suite, "partial", "2 known tests did not run (2 deselected by a hook)", streak=1, iteration=1)
-
-
-def test_partial_by_items_that_a_conftest_drops_without_a_word(suite: Sample) -> None:
-    suite.write(conftest="def pytest_collection_modifyitems(items):\n    items[:2] = []\n")
-    ran = suite.pytest("--phase=green", "-v")
-    assert ran.code == 10
-    assert ran.has("test_a.py::test_one taken out of the session without a deselect event")
-    expect(suite, "partial", "2 known tests did not run", streak=0, iteration=1)
 
 
 @pytest.mark.sweep
@@ -496,48 +353,12 @@ def test_an_empty_run_ends_the_streak(suite: Sample) -> None:
 # --- complete
 
 
-def test_a_deleted_test_is_missing_and_closes_the_gate(suite: Sample) -> None:
-    suite.write(test_a="def test_one():\n    pass\n")
-    ran = suite.pytest("--phase=green", "--phase-report=verdict.json")
-    assert ran.code == 10
-    expect(suite, "complete", streak=1, iteration=2)
-    assert suite.report()["metrics"]["tests_missing"] == 1
-    assert "tests-kept: known tests no longer in the sources: 1 (test_a.py::test_two)" in words(ran)
-    assert suite.pytest("--phase=green").code == 10, "it stays known"
-    suite.write(SUITE)
-    suite.pytest("--phase=green")
-    assert suite.pytest("--phase=green").code == 0
-
-
-def test_a_deleted_file_is_missing(suite: Sample) -> None:
-    suite.remove("test_b.py")
-    assert suite.pytest("--phase=green", "--phase-report=verdict.json").code == 10
-    expect(suite, "complete", streak=1, iteration=2)
-    assert suite.report()["metrics"]["tests_missing"] == 3
-
-
-def test_a_shrunk_parameter_set_is_missing(suite: Sample) -> None:
-    suite.write({"test_b.py": SUITE["test_b.py"].replace("[1, 2, 3]", "[1, 2]")})
-    ran = suite.pytest("--phase=green")
-    assert ran.code == 10
-    expect(suite, "complete", streak=1, iteration=2)
-    assert ran.has("test_b.py::test_three[3]")
-
-
 def test_in_red_the_known_set_follows_the_sources(sample: Sample) -> None:
     sample.write(test_calc=FAILING_TESTS)
     assert sample.pytest("--phase=red").code == 0
     sample.write(test_calc=FAILING_TESTS.replace("test_sub", "test_minus"))
     assert sample.pytest("--phase=red").code == 0
     expect(sample, "complete", streak=0, iteration=2)
-
-
-def test_new_tests_may_come_at_any_time(suite: Sample) -> None:
-    suite.write(test_c="def test_four():\n    pass\n")
-    suite.pytest("--phase=green")
-    expect(suite, "complete", streak=1, iteration=2)
-    suite.pytest("--phase=green", "-k", "not four")
-    expect(suite, "partial", "1 known test did not run (-k 'not four')", streak=1, iteration=2)
 
 
 def test_a_narrow_first_run_defines_what_is_known_and_says_so(sample: Sample) -> None:

@@ -336,6 +336,7 @@ def matrix(sample: Sample, *plugins: str) -> dict[str, str]:
     return expected
 
 
+@pytest.mark.criterion("DC-01", "DC-04")
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("plugins", "options"),

@@ -45,6 +45,7 @@ def ledger(sample: Sample) -> bytes:
 # --- --phase-exit
 
 
+@pytest.mark.criterion("DC-05")
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("meaning", "first", "second", "with_signal"),
@@ -280,21 +281,6 @@ def test_usage_errors_come_first_and_write_nothing(passing: Sample, option: str,
     assert not (passing.root / ".phase-gate").exists()
 
 
-@pytest.mark.parametrize("option", [pytest.param("--phase=blue", id="phase"), pytest.param("--phase=", id="empty")])
-def test_an_unknown_phase_is_a_usage_error(passing: Sample, option: str) -> None:
-    ran = passing.pytest(option)
-    assert ran.code == 4
-    assert "use one of: red, green, refactor, document, auto" in words(ran)
-
-
-def test_a_broken_configuration_is_4_before_phase_order(sample: Sample) -> None:
-    sample.red()
-    sample.write({"phase-gate.yaml": "nonsense: true\n"})
-    ran = sample.pytest("--phase=refactor")
-    assert ran.code == 4
-    assert "phase-gate.yaml:1" in words(ran)
-
-
 @pytest.mark.parametrize("workers", [pytest.param((), id="alone"), pytest.param(("-n", "2"), id="with-workers")])
 def test_phase_order_is_13_before_any_test_runs(sample: Sample, workers: tuple[str, ...]) -> None:
     sample.write(test_calc=FAILING_TESTS)
@@ -310,22 +296,6 @@ def test_phase_order_is_13_before_any_test_runs(sample: Sample, workers: tuple[s
 
 
 # --- --exit-signal
-
-
-@pytest.mark.parametrize("where", ["addopts", "environment", "file"])
-def test_a_signal_that_nobody_typed_is_refused(passing: Sample, where: str) -> None:
-    arguments = ["--phase=green"]
-    if where == "addopts":
-        passing.write({"pytest.ini": "[pytest]\naddopts = --exit-signal=always\n"})
-    elif where == "environment":
-        passing.environment.setenv("PYTEST_ADDOPTS", "--exit-signal=always")
-    else:
-        passing.write({"arguments.txt": "--exit-signal=always\n"})
-        arguments.append("@arguments.txt")
-    ran = passing.pytest(*arguments)
-    assert ran.code == 4
-    assert "--exit-signal came from addopts, PYTEST_ADDOPTS or a file, not from the command line" in words(ran)
-    assert not (passing.root / ".phase-gate").exists()
 
 
 def test_a_typed_signal_is_spent_by_its_run(passing: Sample) -> None:
@@ -388,49 +358,7 @@ def test_a_report_that_cannot_be_written_is_11_and_the_verdict_is_shown(passing:
     assert (last_run(passing)["kind"], state_of(passing).streak.count) == ("complete", 1)
 
 
-# --- --phase-criteria
-
-
-@pytest.mark.parametrize(
-    ("criteria", "code"),
-    [
-        pytest.param((), 0, id="without-it-one-is-enough"),
-        pytest.param(("--phase-criteria=2",), 0, id="a-test-for-each"),
-        pytest.param(("--phase-criteria=3",), 10, id="more-criteria-than-tests"),
-    ],
-)
-def test_criteria(sample: Sample, criteria: tuple[str, ...], code: int) -> None:
-    sample.write(test_calc=FAILING_TESTS)
-    ran = sample.pytest("--phase=red", *criteria, "-v")
-    assert ran.code == code
-    if code:
-        assert ran.has("2 tests for 3 criteria", "2 >= 3")
-
-
-def test_criteria_in_the_file(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "run: {criteria: 3}\n"}, test_calc=FAILING_TESTS)
-    assert sample.pytest("--phase=red").code == 10
-    assert sample.pytest("--phase=red", "--phase-criteria=1").code == 0
-
-
 # --- tasks and folders
-
-
-@pytest.mark.sweep
-def test_tasks_never_touch_each_other(passing: Sample) -> None:
-    passing.pytest("--phase=green")
-    before = ledger(passing)
-    assert passing.pytest("--phase=green", "--phase-task=login").code == 10
-    passing.environment.setenv("PHASE_GATE_TASK", "login")
-    ran = passing.pytest("--phase=green")
-    assert ran.code == 0
-    assert ran.has("phase gate: GREEN · task login · iteration 2")
-    assert passing.pytest("--phase=red", "--phase-task=other").code == 10
-    assert ledger(passing) == before
-    assert [state_of(passing, task).streak.count for task in ("default", "login", "other")] == [1, 2, 1]
-    assert {run["task"] for run in history_of(passing, "login")} == {"login"}
-    passing.environment.delenv("PHASE_GATE_TASK")
-    assert passing.pytest("--phase=green").code == 0, "the default task goes on where it was"
 
 
 @pytest.mark.sampled(3)
@@ -661,23 +589,6 @@ def test_options_that_are_not_for_people_are_not_listed(sample: Sample) -> None:
 
 
 # --- state that can't be used
-
-
-@pytest.mark.parametrize(
-    ("tests", "code"),
-    [pytest.param(PASSING, 11, id="green"), pytest.param("def test_one():\n    assert 0\n", 1, id="a-failure-stays-1")],
-)
-def test_state_that_cannot_be_trusted_is_11_and_the_tests_still_run(sample: Sample, tests: str, code: int) -> None:
-    sample.write(test_a=tests)
-    sample.pytest("--phase=green")
-    file = sample.root / ".phase-gate" / "ledger.jsonl"
-    file.write_bytes(file.read_bytes().replace(b"run-started", b"run-stopped"))
-    damaged = file.read_bytes()
-    ran = sample.pytest("--phase=green")
-    assert ran.code == code
-    assert ran.has("nothing recorded, the gate is closed", "test_a.py")
-    assert re.search(r"\d (passed|failed)", ran.out), "the output is complete"
-    assert file.read_bytes() == damaged, "nothing is overwritten"
 
 
 def test_a_folder_that_cannot_be_made_is_11(passing: Sample) -> None:

@@ -93,18 +93,6 @@ def test_combined_they_are_one_run(suite: Sample) -> None:
     assert gate("signal", "--reason", "green in all shards, twice").code == 0
 
 
-@pytest.mark.sweep
-def test_combining_again_is_not_running_again(suite: Sample) -> None:
-    run_shards(suite, 2)
-    assert gate("ci", "combine").code == 10
-    again = gate("ci", "combine")
-    assert again.code == 11
-    assert again.has("shard 1/2 is part of run", "combining again is not running again")
-    run_shard(suite, 1, 2)  # one new record does not make the other one new
-    assert gate("ci", "combine").has("shard 2/2 is part of run")
-    assert len(history_of(suite)) == 1
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("made", "key", "slug"),
@@ -156,18 +144,6 @@ def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Sample) -> 
     assert refused.code == 11
     assert refused.has("ran in no shard: tests/test_")
     assert not (suite.root / ".phase-gate").exists()
-
-
-@pytest.mark.sweep
-def test_workers_inside_each_shard(suite: Sample) -> None:
-    for index in (1, 2):
-        split = ("--splits", "2", "--group", str(index), f"--phase-shard={index}/2")
-        ran = suite.pytest_process("--phase=green", *split, "-n", "2", "-m", "not slow", plugins=("xdist", *SPLIT))
-        assert ran.code == 0, ran.out
-        assert ran.has("6 tests of 13 recorded")
-    document = gate("ci", "combine", "--json").document
-    assert (document["metrics"]["tests_passing"], document["metrics"]["tests_deselected"]) == (12, 1)
-    assert "narrowed: -m 'not slow'" in document["notes"]
 
 
 @pytest.mark.sweep
@@ -325,22 +301,6 @@ def test_a_cycle_in_shards(suite: Sample) -> None:
     whole, parts = both_ways(suite, 2, phase="green")
     assert parts == whole
     assert {row["slug"] for row in parts["findings"]} >= {"tests-kept", "tests-unchanged"}
-
-
-@pytest.mark.sweep
-def test_a_module_that_was_missing_and_comes_from_elsewhere(suite: Sample, tmp_path: Path) -> None:
-    """No shard knows what RED missed; whoever combines them does."""
-    suite.write({"tests/test_missing.py": OUTCOMES["tests/test_missing.py"]})
-    suite.write({"calc.py": "def add(a, b): ...\n\n\ndef sub(a, b): ...\n"})
-    both_ways(suite, 2, phase="red")
-    for folder in (".whole", ".parts"):
-        assert gate("signal", f"--dir={folder}", "--reason", "red").code == 0
-    (tmp_path / "mul.py").write_text("def mul(a, b):\n    return a * b\n", encoding="utf-8")
-    suite.environment.syspath_prepend(str(tmp_path))
-    suite.write({"calc.py": CALC})
-    whole, parts = both_ways(suite, 2, phase="green")
-    assert parts == whole
-    assert parts["metrics"]["red_resolved_elsewhere"] == 1
 
 
 def test_a_known_test_that_no_shard_selects_makes_it_partial(suite: Sample) -> None:

@@ -52,9 +52,6 @@ import shop
 def test_discount():
     assert shop.discount(100) == 90
 """
-DISCOUNT = "\n\ndef discount(amount):\n    return amount - amount // 10\n"
-TAX = ("def tax(amount):\n    return None", "def tax(amount):\n    return amount * 19 // 100")
-KNOWN = ["test_shop.py::test_freight", "test_shop.py::test_tax", "test_shop.py::test_total"]
 
 
 def run(sample: Sample, phase: str, *arguments: str) -> Ran:
@@ -84,11 +81,6 @@ def found(sample: Sample, tier: str = "hard") -> list[tuple[str, str]]:
     return [(row["slug"], row["id"]) for row in sample.report()["findings"] if row["tier"] == tier]
 
 
-def is_open(sample: Sample) -> bool:
-    opened: bool = sample.report()["gate_1"]["open"]
-    return opened
-
-
 def waive(sample: Sample, guard: str) -> None:
     ran = sample.gate("waive", guard, "--reason", "we looked at it together", "--by", "ann")
     assert ran.code == 0, ran.err
@@ -100,50 +92,6 @@ def standing(sample: Sample) -> tuple[int, str | None, int]:
 
 
 # --- an existing project with known failures
-
-
-@pytest.mark.sweep
-def test_known_failures_from_the_first_day_to_the_next_cycle(sample: Sample) -> None:
-    sample.write(shop=SHOP, test_shop=OLD_TESTS)
-    assert take_baseline(sample).document == {"total": 4, "known_failures": KNOWN, "revision": None}
-
-    # The new test is what the step is about; the three are shown, and do not count.
-    sample.write(test_discount=NEW_TESTS)
-    assert run(sample, "red", "--exit-signal=it fails").code == 0
-    assert targets(sample) == ["test_discount.py::test_discount"]
-    assert numbers(sample, "tests_total", "tests_known_failing", "baseline_total") == [1, 3, 4]
-    sample.write(shop=SHOP + DISCOUNT)
-    run(sample, "green")
-    assert numbers(sample, "tests_failing", "tests_known_failing") == [0, 3]
-
-    # One of them is mended on the way: it leaves the list, and may not come back.
-    mended = SHOP.replace(*TAX) + DISCOUNT
-    sample.write(shop=mended)
-    run(sample, "green")
-    assert numbers(sample, "tests_failing", "tests_known_failing", "tests_passing") == [0, 2, 3]
-    sample.write(shop=SHOP + DISCOUNT)
-    run(sample, "green")
-    assert numbers(sample, "tests_failing", "tests_known_failing") == [1, 2]
-    assert not is_open(sample)
-    assert "tests_failing" in last_unmet(sample)
-    sample.write(shop=mended)
-    run(sample, "green")
-    run(sample, "green", "--exit-signal=all but two pass")
-    assert sample.report()["can_exit"]
-
-    # The next cycle takes its baseline from there by itself: two are known, the third one passed.
-    sample.write(test_discount=NEW_TESTS + "\n\ndef test_no_discount():\n    assert shop.discount(5) == 5.0 * 2\n")
-    assert run(sample, "red").code == 0
-    assert standing(sample)[:2] == (2, "RED")
-    assert targets(sample) == ["test_discount.py::test_no_discount"]
-    assert numbers(sample, "baseline_total", "tests_known_failing", "baseline_failing") == [5, 2, 0]
-    sample.write(shop=SHOP + DISCOUNT)
-    assert run(sample, "red").code == 10
-    assert found(sample) == [("baseline-kept", "test_shop.py::test_tax")], "an old test that broke is named"
-
-
-def last_unmet(sample: Sample) -> str:
-    return " ".join(clause["text"] for clause in sample.report()["gate_1"]["clauses"] if not clause["met"])
 
 
 def test_a_new_failure_is_not_a_known_one(sample: Sample) -> None:
@@ -228,20 +176,6 @@ def test_red_typed_by_mistake_in_green(sample: Sample) -> None:
     assert last_run(sample)["kind"] == "incomplete"
     assert standing(sample) == (1, "GREEN", 1), "nothing is lost"
     assert run(sample, "green", "-v").code == 0
-
-
-@pytest.mark.sweep
-def test_red_typed_by_mistake_with_half_of_the_code_written(sample: Sample) -> None:
-    sample.red().write(calc=CALC.partition("\n\n\n")[0] + "\n")
-    assert run(sample, "green").code == 1
-    ran = run(sample, "red")
-    assert ran.code == 0
-    assert ran.has("a complete run goes back to RED from GREEN")
-    assert targets(sample) == ["test_calc.py::test_sub"], "what still fails; the other was red, and is done"
-    assert sample.gate("signal", "--reason", "it still fails").code == 0
-    sample.write(calc=CALC)
-    assert run(sample, "green").code == 10
-    assert run(sample, "green").code == 0
 
 
 def test_green_typed_by_mistake_on_the_first_day(sample: Sample) -> None:
@@ -338,28 +272,6 @@ def merged(sample: Sample) -> Sample:
 
 
 @pytest.mark.sweep
-def test_forty_merged_tests_in_green(merged: Sample) -> None:
-    assert run(merged, "green").code == 10, "another tree: the streak starts anew"
-    assert numbers(merged, "tests_total", "consecutive_green_runs") == [42, 1]
-    assert run(merged, "green").code == 0
-    assert (found(merged), found(merged, "advisory")) == ([], [])
-
-
-@pytest.mark.sweep
-def test_merged_tests_may_go_again(merged: Sample) -> None:
-    run(merged, "green")
-    merged.write(test_merged="from merging import merged\n\n\n" + merged_tests(39))
-    assert run(merged, "green").has("1 test came after the freeze and went again", "test_merged.py::test_merged_39")
-    assert found(merged) == []
-
-
-def test_a_merged_test_that_fails_closes_green(merged: Sample) -> None:
-    merged.write(merging="def merged(number):\n    return min(number, 38)\n")
-    assert run(merged, "green").code == 1
-    assert numbers(merged, "tests_failing", "baseline_failing") == [1, 0]
-
-
-@pytest.mark.sweep
 def test_merged_tests_do_not_become_the_next_steps_targets(merged: Sample) -> None:
     run(merged, "green")
     assert run(merged, "green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
@@ -370,34 +282,6 @@ def test_merged_tests_do_not_become_the_next_steps_targets(merged: Sample) -> No
 
 
 # --- the surroundings change
-
-
-def test_a_renamed_folder_in_red(sample: Sample) -> None:
-    sample.write({"test/test_calc.py": FAILING_TESTS})
-    assert run(sample, "red").code == 0
-    (sample.root / "test").rename(sample.root / "tests")
-    assert run(sample, "red", "--exit-signal=both fail").code == 0
-    assert targets(sample) == ["tests/test_calc.py::test_add", "tests/test_calc.py::test_sub"]
-    assert last_run(sample)["kind"] == "complete", "in RED the known tests follow the sources"
-    sample.write(calc=CALC)
-    run(sample, "green", "-o", "pythonpath=.")
-    assert ("rules-unchanged", "option -o") in found(sample)
-    sample.write({"conftest.py": ""})
-    run(sample, "green")
-    assert found(sample)[0][0] == "tests-unchanged", "a new conftest above the tests"
-
-
-@pytest.mark.sweep
-def test_a_folder_renamed_in_green_and_renamed_back(sample: Sample) -> None:
-    sample.write({"pytest.ini": "[pytest]\npythonpath = .\n", "test/test_calc.py": FAILING_TESTS})
-    run(sample, "red", "--exit-signal=both fail")
-    sample.write(calc=CALC)
-    (sample.root / "test").rename(sample.root / "tests")
-    assert run(sample, "green").has("2 tests moved")
-    assert found(sample) == []
-    (sample.root / "tests").rename(sample.root / "test")
-    run(sample, "green")
-    assert run(sample, "green").code == 0
 
 
 @pytest.mark.sweep
@@ -414,19 +298,6 @@ def test_another_python_for_the_next_run(sample: Sample, monkeypatch: pytest.Mon
     assert [row["python"] for row in history_of(sample)[-1:]] == ["3.99.0"]
     assert found(sample) == []
     assert numbers(sample, "tests_newly_skipped", "tests_skipped", "consecutive_green_runs") == [0, 1, 2]
-
-
-def test_a_condition_that_flips_by_a_variable_is_no_excuse(sample: Sample) -> None:
-    skipping = "import os\n\nimport pytest\n\n\n@pytest.mark.skipif('FAST' in os.environ,"
-    skipping += " reason='slow')\ndef test_slow():\n    pass\n"
-    sample.green().write(test_slow=skipping)
-    run(sample, "green")
-    sample.environment.setenv("FAST", "1")
-    assert run(sample, "green").code == 10
-    assert found(sample) == [("no-new-skips", "test_slow.py::test_slow")]
-    sample.environment.delenv("FAST")
-    run(sample, "green")
-    assert found(sample) == []
 
 
 @pytest.mark.sampled(3)
@@ -449,18 +320,3 @@ def test_old_tests_that_are_gone_in_the_next_red_are_named(
         ran = run(sample, "red")
         assert ran.code == 0 or not expected, "it is advice"
         assert [test for slug, test in found(sample, "advisory") if slug == "tests-gone"] == expected
-
-
-@pytest.mark.sweep
-def test_workers_today_and_none_tomorrow(sample: Sample) -> None:
-    sample.write(test_calc=FAILING_TESTS)
-    sample.pytest_process("--phase=red", "--exit-signal=both fail", "-n", "2", plugins=("xdist",))
-    sample.write(calc=CALC)
-    assert run(sample, "green").code == 10
-    ran = sample.pytest_process(
-        "--phase=green", "--phase-report=verdict.json", "-n", "2", "--dist=loadfile", plugins=("xdist",)
-    )
-    assert ran.code == 0, ran.out
-    assert (found(sample), found(sample, "advisory")) == ([], [])
-    assert run(sample, "green").code == 0
-    assert [row["iteration"] for row in history_of(sample)] == [1, 1, 2, 3]

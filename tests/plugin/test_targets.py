@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.looking import last_run, state_of, store_of
+from tests.plugin.looking import state_of, store_of
 from tests.support import CALC, FAILING_TESTS, Ran, Sample
 
 OLD = "def test_old():\n    assert 1 + 1 == 2\n\n\ndef test_older():\n    assert 2 + 2 == 4\n"
@@ -114,29 +114,6 @@ def test_a_committed_test_that_fails_is_a_target(sample: Sample) -> None:
     assert targets(sample) == ["test_new.py::test_new"]
 
 
-ROWS = """\
-import pytest
-
-
-SKIPPED, EXPECTED = pytest.param(2, marks=pytest.mark.skip), pytest.param(3, marks=pytest.mark.xfail)
-
-
-@pytest.mark.parametrize("number", [1, SKIPPED, EXPECTED])
-def test_rows(number):
-    assert number < 3
-"""
-
-
-@pytest.mark.parametrize("is_old", [True, False], ids=["old", "new"])
-def test_what_is_skipped_or_expected_to_fail_in_red_is_no_target(sample: Sample, is_old: bool) -> None:
-    skipped = ROWS.replace("[1, ", "[") if not is_old else ROWS
-    sample.write(test_rows=skipped if is_old else "").commit_all()
-    sample.write(test_rows=skipped, test_new=NEW)
-    assert red(sample).code == 0
-    assert numbers(sample) == [1, 1, 0, 2 if is_old else 1]
-    assert targets(sample) == ["test_new.py::test_new"]
-
-
 def test_a_target_that_is_skipped_before_red_is_over_stays_one(sample: Sample) -> None:
     sample.write(test_old=OLD).commit_all()
     sample.write(test_new=NEW, test_more=NEW.replace("test_new", "test_more"))
@@ -155,15 +132,6 @@ def test_a_project_in_a_folder_of_its_repository(sample: Sample) -> None:
     assert sample.report("app/verdict.json")["metrics"]["tests_total"] == 1
 
 
-@pytest.mark.sweep
-def test_workers_find_the_same_targets(sample: Sample) -> None:
-    sample.write(test_old=OLD).commit_all()
-    sample.write(test_new=NEW)
-    ran = sample.pytest_process("--phase=red", "-n", "2", plugins=("xdist",))
-    assert ran.code == 0
-    assert targets(sample) == ["test_new.py::test_new"]
-
-
 # --- the second cycle
 
 
@@ -178,15 +146,6 @@ def test_the_last_complete_run_of_a_cycle_is_the_next_ones_baseline(sample: Samp
     assert "cycle 2 begins; the last one did not visit REFACTOR, DOCUMENT" in words(ran)
     sample.write(feature=FEATURE)
     assert sample.pytest("--phase=red", "-v").code == 10, "the target passes now, so RED is closed again"
-
-
-@pytest.mark.sweep
-def test_a_whole_second_cycle(sample: Sample) -> None:
-    cycle(sample).write(test_new=NEW)
-    assert red(sample, "--exit-signal=one fails").code == 0
-    sample.write(feature=FEATURE)
-    sample.pytest("--phase=green")
-    assert sample.pytest("--phase=green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
 
 
 def test_a_changed_body_of_an_old_test_is_a_target(sample: Sample) -> None:
@@ -262,31 +221,6 @@ def test_an_old_test_that_breaks_closes_red_and_is_named(sample: Sample) -> None
     assert "baseline-kept: older tests that passed before this cycle and fail now: 1 of 2 (test_calc.py::test_sub)" in (
         words(ran)
     )
-
-
-def test_a_new_test_that_passes_at_once_closes_red(sample: Sample) -> None:
-    cycle(sample).write(test_new="def test_new():\n    pass\n")
-    assert red(sample).code == 10
-    assert numbers(sample) == [1, 0, 1, 3]
-
-
-@pytest.mark.sweep
-def test_a_colleagues_merged_passing_tests_are_not_the_step(sample: Sample) -> None:
-    cycle(sample).commit_all()
-    sample.write(test_merged=OLD)
-    assert red(sample).code == 10, "not committed: somebody's new tests pass"
-    assert numbers(sample) == [2, 0, 2, 4]
-    sample.commit_all()
-    sample.write(test_new=NEW)
-    assert red(sample).code == 0
-    assert targets(sample) == ["test_new.py::test_new"]
-
-
-@pytest.mark.sweep
-def test_a_deleted_old_test_is_no_matter_in_red(sample: Sample) -> None:
-    cycle(sample).write(test_calc=FAILING_TESTS.split("\n\n\n")[0] + "\n", test_new=NEW)
-    assert red(sample).code == 0
-    assert last_run(sample)["kind"] == "complete"
 
 
 def test_an_old_skip_stays_exempt_and_is_shown(sample: Sample) -> None:

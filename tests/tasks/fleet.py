@@ -16,9 +16,9 @@ import yaml
 
 from phase_gate.cli import main
 from phase_gate.project import Project
-from tests.conformance.verifying import python
 from tests.stores.in_memory import InMemoryStore, Server
 from tests.support import Ran, Sample
+from tests.tasks.verifying import python
 
 #: The copies themselves, and what newer versions of git hold for a moment after each commit.
 _NOT_COPIED = frozenset({"machines", "maintenance.lock"})

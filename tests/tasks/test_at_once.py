@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from tests.conformance.verifying import RIGHT, TASK, Gate, python
 from tests.support import Sample
+from tests.tasks.verifying import RIGHT, TASK, Gate, python
 
 pytestmark = [
     pytest.mark.processes,

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.verifying import RIGHT, WRONG, Gate, python
 from tests.support import Ran, Sample
+from tests.tasks.verifying import RIGHT, WRONG, Gate, python
 
 #: Steps that are plenty for this list: more of them are a circle.
 ENOUGH = 60

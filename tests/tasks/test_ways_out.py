@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from tests.conformance.verifying import RIGHT, TASK, WRONG, Gate, python
 from tests.support import Ran, Sample
+from tests.tasks.verifying import RIGHT, TASK, WRONG, Gate, python
 
 pytestmark = pytest.mark.processes
 

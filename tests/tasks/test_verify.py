@@ -1,4 +1,4 @@
-"""The verification gate: one test or more a clause, on real tasks with real commands."""
+"""Verify tasks from the command line, with real commands: the three steps, what passes, what fails, what is kept."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import yaml
 
 from phase_gate.storage.tree import git
 from tests.conformance.stories import faults
-from tests.conformance.verifying import NAME, RIGHT, TASK, WRONG, Gate, python
 from tests.support import OURS, Sample
+from tests.tasks.verifying import NAME, RIGHT, TASK, WRONG, Gate, python
 
 UNVERIFIED = ("--reason", "the vendor's service is down", "--by", "mara")
 
@@ -27,14 +27,7 @@ def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
 # --- the three steps
 
 
-@pytest.mark.criterion("VG-01")
-def test_all_three_steps_pass(gate: Gate) -> None:
-    gate.approved()
-    assert gate.state == "APPROVED"
-    assert gate.call("check", "--task", TASK).code == 0
-
-
-@pytest.mark.criterion("VG-01")
+@pytest.mark.criterion("VG-01", "VG-10")
 @pytest.mark.parametrize("left_out", ["executor", "verify", "review"])
 def test_no_step_can_be_left_out(gate: Gate, left_out: str) -> None:
     gate.start()
@@ -83,23 +76,6 @@ def test_every_open_state_can_be_skipped_and_a_closed_one_can_not(gate: Gate) ->
     assert gate.call(*skip).code == 0
     assert gate.state == "SKIPPED"
     assert gate.call(*skip).has("is complete (unverified) already")
-
-
-@pytest.mark.criterion("VG-03")
-@pytest.mark.parametrize(
-    ("result", "state", "failure"),
-    [
-        pytest.param({}, "VERIFYING", [], id="success"),
-        pytest.param({"status": "failure"}, "FAILED", ["EXECUTION_FAILURE"], id="failure"),
-        pytest.param({"status": "blocked"}, "BLOCKED", ["BLOCKED"], id="blocked"),
-    ],
-)
-def test_where_the_executors_result_leads(gate: Gate, result: dict[str, str], state: str, failure: list[str]) -> None:
-    gate.start()
-    document = gate.result(**result)
-    assert faults("executor-result", document) == []
-    gate.executor(document)
-    assert (gate.state, gate.failures) == (state, failure)
 
 
 @pytest.mark.criterion("VG-03", "VG-11")
@@ -255,33 +231,6 @@ def test_a_claim_that_does_not_fit_is_never_a_strong_pass(gate: Gate, claimed: d
     assert ran.has(why)
 
 
-@pytest.mark.criterion("VG-10")
-def test_a_rejection_is_no_pass(gate: Gate) -> None:
-    gate.reviewing()
-    assert gate.review(gate.verdict("REJECTED")).code == 10
-    assert (gate.state, gate.failures) == ("REJECTED", ["ARCHITECT_REJECTION"])
-
-
-@pytest.mark.criterion("VG-10")
-def test_success_without_a_verify_run_is_no_pass(gate: Gate) -> None:
-    gate.start()
-    gate.executor(gate.result(evidence="Tests probably pass"))
-    ran = gate.review()
-    assert ran.code == 13
-    assert ran.has("there is no evidence to review, its verify command has not passed")
-    assert gate.state == "VERIFYING"
-
-
-@pytest.mark.criterion("VG-10")
-def test_an_approval_after_a_failed_verify_run_is_no_pass(gate: Gate) -> None:
-    gate.sample.write(planner=WRONG)
-    gate.start()
-    gate.executor()
-    gate.verify()
-    assert gate.review().code == 13
-    assert gate.state == "FAILED"
-
-
 # --- the verdict and its evidence
 
 
@@ -432,16 +381,6 @@ def test_a_verify_command_that_takes_too_long_is_ended_with_its_children(gate: G
     assert began[-1]["limits"]["verify"] == 2, "and with more time"
 
 
-@pytest.mark.criterion("VG-13", "VG-32")
-def test_limits_have_a_maximum(gate: Gate) -> None:
-    ran = gate.start("--timeout-verify", "301")
-    assert ran.code == 2
-    assert ran.has("301 s is not a time that the verify step may take", "at most 300")
-    gate.start()
-    gate.executor()
-    assert gate.verify("--timeout", "999").has("at most 300")
-
-
 @pytest.mark.criterion("VG-13")
 @pytest.mark.parametrize("untimed", [False, True], ids=["timed", "people-take-their-time"])
 def test_executor_and_reviewer_have_their_time(gate: Gate, untimed: bool) -> None:
@@ -485,13 +424,6 @@ def test_nothing_is_run_again_on_the_same_files(gate: Gate) -> None:
     assert gate.executor().code == 0
 
 
-@pytest.mark.criterion("VG-14")
-def test_a_malformed_result_is_tried_again_on_the_same_files(gate: Gate) -> None:
-    gate.start()
-    gate.executor("nothing\n")
-    assert gate.executor().code == 0
-
-
 # --- escalation
 
 
@@ -516,17 +448,6 @@ def test_three_failures_ask_a_person(gate: Gate) -> None:
     assert gate.call("verify", "resume", "--task", TASK).code == 2, "without a reason and a name"
     assert gate.call("verify", "resume", "--task", TASK, "--reason", "found it: the id", "--by", "mara").code == 0
     assert gate.executor().code == 0
-
-
-@pytest.mark.criterion("VG-15")
-def test_two_rejections_ask_a_person(gate: Gate) -> None:
-    gate.start()
-    for number in range(2):
-        gate.sample.write(planner=RIGHT + "\n" * number)
-        gate.executor()
-        gate.verify()
-        gate.review(gate.verdict("REJECTED"))
-    assert gate.status()["escalation"]["reason"] == "the reviewer rejected it 2 times"
 
 
 @pytest.mark.criterion("VG-15")
@@ -861,15 +782,6 @@ def test_concerns_and_flakiness_stand_in_state_md(gate: Gate) -> None:
     assert any(why.startswith("flaky: it ended with 1 first") for why in row["because"])
 
 
-@pytest.mark.criterion("VG-26")
-def test_what_is_not_declared_flaky_runs_once(gate: Gate) -> None:
-    gate.sample.write({"flaky.py": "open('seen', 'a').write('x')\nraise SystemExit(1)\n"})
-    gate.start(verify=python("flaky.py"))
-    gate.executor()
-    gate.verify()
-    assert (gate.root / "seen").read_text() == "x"
-
-
 @pytest.mark.criterion("VG-28")
 def test_files_are_compared_with_git_and_not_with_the_claim(gate: Gate) -> None:
     gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n", "setup.cfg": "[x]\n"})
@@ -950,19 +862,6 @@ def test_the_reviewer_gets_the_diff_and_the_five_checks(gate: Gate, versioned: b
     assert "- there are no unintended side effects\n" in text
 
 
-@pytest.mark.criterion("VG-37")
-def test_the_diff_has_an_end_and_says_what_is_not_in_it(gate: Gate) -> None:
-    repository(gate)
-    gate.start(files=["planner.py", "data.csv", "logo.png"])
-    gate.sample.write({"planner.py": RIGHT, "data.csv": "1\n" * 9000, "logo.png": "\0"})
-    gate.executor()
-    gate.verify()
-    document = gate.json("verify", "show")
-    assert len(document["diff"].splitlines()) < 500
-    assert "+    return 42" in document["diff"]
-    assert document["diff_left_out"] == ["data.csv: 8603 more lines", "logo.png: it is no text"]
-
-
 @pytest.mark.sampled(2)
 @pytest.mark.criterion("VG-37")
 @pytest.mark.parametrize(
@@ -993,19 +892,6 @@ def test_a_known_test_that_was_emptied_is_flagged_and_shown(gate: Gate, runner: 
     assert gate.review().has("approved by ann (weak)")
 
 
-@pytest.mark.sweep
-@pytest.mark.criterion("VG-37")
-def test_a_known_test_that_was_mended_is_shown_and_not_flagged(gate: Gate) -> None:
-    begin_pytest(gate)
-    mended = TESTS.replace("planner_id() == 42", "planner_id() in (41, 42)")
-    gate.sample.write({"test_planner.py": f"{mended}\n\ndef test_more():\n    assert planner_id() > 1\n"})
-    assert gate.verify().code == 0
-    document = gate.json("verify", "show")
-    assert document["altered_tests"] == [{"test": "test_planner.py::test_id", "what": "it has another body"}]
-    assert document["weak_because"] == []
-    assert gate.review().has("both gates are open: approved by ann\n")
-
-
 @pytest.mark.criterion("VG-31")
 @pytest.mark.parametrize(
     ("done", "way"),
@@ -1023,16 +909,6 @@ def test_a_blocked_task_names_what_blocks_it_and_which_way_to_go(gate: Gate, don
     assert gate.call("verify", "show").has("BLOCKING DEPENDENCY: Task 2: Domain", way)
     dependency = gate.json("verify", "show")["dependency"]
     assert (dependency["name"], dependency["completed"]) == ("Task 2: Domain", done)
-
-
-@pytest.mark.criterion("VG-31")
-def test_a_task_waits_for_those_that_it_depends_on(gate: Gate) -> None:
-    gate.start(
-        document=[gate.task(name="Task 2: Domain", files=["domain.py"]), gate.task(depends_on=["Task 2: Domain"])]
-    )
-    ran = gate.executor()
-    assert ran.code == 13
-    assert ran.has("depends on 'Task 2: Domain', which is PENDING", "do that one first")
 
 
 # --- pytest inside
@@ -1072,19 +948,6 @@ def test_a_run_of_pytest_is_evidence_of_the_task(gate: Gate) -> None:
     assert gate.review().code == 0
 
 
-@pytest.mark.sweep
-@pytest.mark.sampled(2)
-@pytest.mark.criterion("VG-04")
-@pytest.mark.parametrize("workers", ["", "-p xdist.plugin -n 2 "], ids=["alone", "with-workers"])
-def test_what_the_tests_start_is_no_run_of_the_task(gate: Gate, workers: str) -> None:
-    gate.sample.write({"inner.py": "def test_inner():\n    pass\n"})
-    inner = f"subprocess.run([sys.executable, *'{PYTEST} inner.py'.split()], check=True)"
-    tests = f"import subprocess\nimport sys\n\n\ndef test_id():\n    {inner}\n"
-    begin_pytest(gate, tests, arguments=f"{workers}test_planner.py")
-    assert gate.verify().code == 0
-    assert [run["kind"] for run in gate.json("history", "--task", TASK)["runs"]] == ["complete"]
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.criterion("VG-25")
 @pytest.mark.parametrize(
@@ -1115,13 +978,6 @@ def test_a_run_of_pytest_that_proves_less_is_refused(gate: Gate, tests: str, sai
 
 @pytest.mark.sweep
 @pytest.mark.criterion("VG-25")
-def test_a_narrow_verify_is_complete(gate: Gate) -> None:
-    begin_pytest(gate, arguments="test_planner.py -k test_id")
-    assert gate.verify().code == 0, "what it selected when the task was taken is all that the task knows"
-
-
-@pytest.mark.sweep
-@pytest.mark.criterion("VG-25")
 def test_outcomes_that_are_not_the_tests_own_are_refused(gate: Gate) -> None:
     begin_pytest(gate)
     gate.sample.write({"planner.py": WRONG})
@@ -1145,20 +1001,6 @@ def test_a_pytest_that_hides_from_us_proves_nothing(gate: Gate) -> None:
     ran = gate.verify()
     assert ran.code == 10, ran
     assert ran.has("its run was not recorded now")
-
-
-@pytest.mark.sweep
-@pytest.mark.criterion("VG-13")
-def test_a_pytest_that_took_too_long_is_not_held_against_the_next_attempt(gate: Gate) -> None:
-    gate.sample.write({"test_planner.py": TESTS + "\n\ndef test_slow():\n    import time\n\n    time.sleep(60)\n"})
-    files = ["planner.py", "test_planner.py"]
-    gate.start("--timeout-verify", "4", files=files, verify=python(f"{PYTEST} test_planner.py"))
-    gate.executor()
-    assert gate.verify().has("TIMEOUT")
-    gate.wait(31)
-    gate.sample.write({"test_planner.py": TESTS + "\n\ndef test_slow():\n    assert True\n"})
-    gate.executor()
-    assert gate.verify("--timeout", "60").code == 0
 
 
 # --- what else may happen to a verify run
@@ -1206,12 +1048,6 @@ verification:
   exit_code: 0
   output_summary: "Build succeeded with 3 warnings"
 done_criteria_met: true
-"""
-STUCK = """\
-status: blocked
-error: |
-  Required file not found: src/domain/PlannerId.ts
-  This task depends on Task 2 which may not be complete.
 """
 APPROVED = """\
 verdict: APPROVED
@@ -1262,21 +1098,6 @@ def test_the_documents_short_forms_are_of_the_task_that_waits(
     assert chain["executor"]["evidence"] == yaml.safe_load(report)["verification"]["output_summary"]
     # Neither command is the task's own.
     assert any("another command" in why for why in gate.status()["weak_because"])
-
-
-@pytest.mark.criterion("VG-39")
-def test_a_short_report_of_what_failed_or_is_blocked_is_taken(gate: Gate) -> None:
-    begin_two(gate)
-    assert gate.executor(STUCK).code == 12
-    assert gate.state == "BLOCKED"
-
-
-@pytest.mark.criterion("VG-39")
-def test_a_short_form_is_of_the_task_that_the_call_names(gate: Gate) -> None:
-    begin_two(gate)
-    assert gate.executor(STRONG, "--task", "Task 4").code == 0
-    assert gate.status("task-4-other")["gate_status"] == "VERIFYING"
-    assert gate.state == "EXECUTING"
 
 
 @pytest.mark.criterion("VG-39")
@@ -1393,19 +1214,6 @@ def test_a_commit_during_the_attempt_is_said_and_makes_the_pass_weak(gate: Gate)
     assert gate.sample.git("rev-parse", "HEAD").strip() == made, "it has the files as they were approved"
 
 
-@pytest.mark.criterion("VG-23")
-def test_a_commit_that_was_taken_back_is_none(gate: Gate) -> None:
-    repository(gate)
-    gate.start()
-    gate.sample.write(planner=RIGHT)
-    commit(gate, "planner.py")
-    gate.executor()
-    gate.sample.git("reset", "--soft", "HEAD^")
-    gate.verify()
-    assert gate.review().has("both gates are open: approved by ann\n")
-    assert gate.call("verify", "commit").code == 0
-
-
 @pytest.mark.criterion("VG-23", "VG-28")
 def test_what_a_commit_brought_and_another_took_back_counts(gate: Gate) -> None:
     repository(gate)
@@ -1418,28 +1226,6 @@ def test_what_a_commit_brought_and_another_took_back_counts(gate: Gate) -> None:
     ran = gate.verify()
     assert ran.code == 10
     assert ran.has("files-listed: changed files that the task does not list: 1 (backdoor.py)")
-
-
-@pytest.mark.sweep
-@pytest.mark.criterion("VG-23", "VG-28")
-def test_commits_of_the_gate_and_for_other_tasks_are_not_held_against_one(gate: Gate) -> None:
-    repository(gate)
-    others = [gate.task(name=f"Task {number}: Part", files=[f"part_{number}.py"]) for number in (1, 2)]
-    gate.start(document=[*others, gate.task()])
-    gate.call("verify", "start", "--task", "Task 1")
-    gate.sample.write({"part_1.py": "x = 1\n", "part_2.py": "x = 2\n"})
-    gate.executor(gate.result(task_name="Task 1: Part"))
-    gate.call("verify", "skip", "--task", "Task 2", "--kind", "unavailable", *UNVERIFIED)
-    commit(gate, "part_2.py")  # a person, who was told to
-    gate.call("verify", "start", "--task", TASK)
-    gate.sample.write(planner=RIGHT)
-    gate.verify("--task", "Task 1")
-    gate.review(gate.verdict(task_name="Task 1: Part"))
-    assert gate.call("verify", "commit", "--task", "Task 1").code == 0
-    ran = gate.executor()
-    assert "committed before" not in ran.out
-    gate.verify()
-    assert gate.review().has("both gates are open: approved by ann\n")
 
 
 @pytest.mark.criterion("VG-23")
@@ -1462,25 +1248,6 @@ def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate
     hook.unlink()
     gate.sample.write(planner=RIGHT)
     assert gate.call("verify", "commit").code == 0
-
-
-@pytest.mark.sweep
-@pytest.mark.criterion("VG-23")
-def test_filters_of_the_repository_are_part_of_a_commit(gate: Gate) -> None:
-    repository(gate)
-    gate.sample.git("config", "filter.crypt.clean", "tr a-y b-z")
-    gate.sample.git("config", "filter.crypt.smudge", "tr b-z a-y")
-    gate.sample.write({".gitattributes": "planner.py filter=crypt\n"})
-    (gate.root / "planner.py").touch()
-    gate.sample.commit_all()
-    gate.start()
-    gate.sample.write(planner=RIGHT)
-    gate.executor()
-    gate.verify()
-    gate.review()
-    ran = gate.call("verify", "commit")
-    assert ran.code == 0, ran.err
-    assert "sfuvso" in gate.sample.git("show", "HEAD:planner.py"), "as the filter makes it"
 
 
 @pytest.mark.criterion("VG-23")
@@ -1509,19 +1276,6 @@ def test_a_task_that_has_begun_gets_another_text_only_from_a_person(gate: Gate) 
     assert gate.status()["attempt"] == 1, "what happened to it stays"
 
 
-def test_a_finished_task_is_not_taken_again(gate: Gate) -> None:
-    gate.approved()
-    assert gate.start(done="planner_id() returns 43; 5 tests pass").has("is APPROVED already")
-    assert gate.start().code == 0, "the same text changes nothing"
-    assert gate.state == "APPROVED"
-
-
-def test_a_verify_command_does_not_choose_its_phase(gate: Gate) -> None:
-    ran = gate.start(verify=python("-m pytest test_planner.py --phase=green"))
-    assert ran.code == 13
-    assert ran.has("leave --phase out")
-
-
 def test_a_waived_guard_lets_a_task_pass_and_is_shown(gate: Gate) -> None:
     gate.sample.write({"touch.py": "open('log.py', 'a').write('x = 1\\n')\nimport check\n"})
     gate.start(verify=python("touch.py"))
@@ -1533,13 +1287,6 @@ def test_a_waived_guard_lets_a_task_pass_and_is_shown(gate: Gate) -> None:
     assert gate.call(*waive).code == 0
     assert gate.review().code == 0
     assert gate.json("status", "--task", TASK)["overrides"][0]["guard"] == "files-listed"
-
-
-def test_the_tasks_own_phase_may_have_another_condition(gate: Gate) -> None:
-    phases = "  VERIFICATION: {condition: verify_tests >= 6}\n  GREEN: {guards: [no-new-skips]}\n"
-    gate.sample.write({"phase-gate.yaml": f"parameters: {{required_green_runs: 3}}\nphases:\n{phases}"})
-    gate.reviewing()
-    assert gate.review().has("APPROVED, but Gate 1 is closed: verify_tests >= 6 is not met")
 
 
 def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
@@ -1592,12 +1339,6 @@ def test_with_a_key_that_the_tasks_do_not_have_none_of_them_goes_on(gate: Gate) 
     ):
         ran = gate.call(*words, "--json")
         assert (ran.code, ran.document["error"]["slug"]) == (11, "state-keyless"), (words, ran)
-
-
-def test_twin_a_task_that_was_taken_with_the_key(gate: Gate) -> None:
-    gate.sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    gate.approved()
-    assert gate.state == "APPROVED"
 
 
 # --- what a step costs

@@ -11,9 +11,9 @@ import pytest
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.tasks.pipeline_show import gate_result, merge_gate_results
 from phase_gate.tasks.routing import main_line
-from tests.conformance.pipelines import AGREED, CHECKS, CONFIGURATION, LINE, PATHS, Pipe
-from tests.conformance.stories import SCHEMAS, command
+from tests.conformance.stories import SCHEMAS
 from tests.support import Sample
+from tests.tasks.pipelines import AGREED, CHECKS, CONFIGURATION, LINE, PATHS, Pipe
 
 WORKFLOW = load_shipped_workflow("pipeline")
 BLOCKING = {"id": "A-1", "severity": "blocking", "kind": "security", "title": "names are logged"}
@@ -168,16 +168,6 @@ def test_a_constitution_that_changed_closes_every_gate(pipe: Pipe, phase: str, c
 
 
 @pytest.mark.criterion("PG-04")
-def test_a_constitution_that_changes_after_the_run_closes_the_gate_at_the_signal(pipe: Pipe) -> None:
-    pipe.at("QA_VALIDATION")
-    assert pipe.sample.pytest("--phase=qa_validation").code == 0
-    pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
-    verdict = pipe.signal()
-    assert unmet(verdict) == ["constitution-kept"]
-    assert pipe.phase == "RECOVERY_LOOP"
-
-
-@pytest.mark.criterion("PG-04")
 def test_a_constitution_that_was_never_recorded_closes_every_gate(pipe: Pipe) -> None:
     pipe.sample.write({"phase-gate.yaml": CONFIGURATION, "test_a.py": "def test_a(): pass\n"})
     ran = pipe.gate("advance")
@@ -208,34 +198,6 @@ def test_a_person_lets_another_constitution_pass_and_no_third_one(pipe: Pipe) ->
     assert [row["kind"] for row in verdict["overrides"]] == ["waive"]
     pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
     assert unmet(pipe.look()) == ["constitution-kept"]
-
-
-@pytest.mark.criterion("PG-04")
-def test_only_a_person_lets_another_constitution_pass(pipe: Pipe) -> None:
-    pipe.at("INTAKE")
-    pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
-    pipe.look()
-    ran = pipe.gate(*WAIVE)
-    assert ran.code == 13
-    assert "terminal" in ran.err
-
-
-@pytest.mark.criterion("PG-17")
-@pytest.mark.parametrize(
-    ("report", "phase"),
-    [("review-decision", "REVIEW"), ("audit-report", "AUDIT"), ("production-report", "PRODUCTION_GATE")],
-)
-def test_a_report_that_was_written_before_its_phase_does_not_count(pipe: Pipe, report: str, phase: str) -> None:
-    pipe.at("INTAKE")
-    pipe.make(report)
-    while pipe.phase != phase:
-        pipe.do()
-    pipe.prepare(report)
-    verdict = pipe.look()
-    assert unmet(verdict) == ["artifacts-made"]
-    assert "before this phase began" in details(verdict, "artifacts-made")
-    pipe.make(report)
-    assert pipe.look()["gate_1"]["satisfied"]
 
 
 # --- PG-05 to PG-07: what closes a gate, and its result
@@ -296,18 +258,6 @@ def test_low_consensus_closes_the_gate_and_is_named(pipe: Pipe, votes: list[Any]
     assert words in details(verdict, "consensus-reached")
 
 
-@pytest.mark.criterion("PG-05")
-def test_without_votes_there_is_no_score(pipe: Pipe) -> None:
-    pipe.at("CONSENSUS_MASTER_PLAN")
-    assert pipe.vote("ann").code == 13  # there is nothing to vote on
-    pipe.make("master-plan")
-    verdict = pipe.look()
-    assert "consensus_score" not in verdict["metrics"]
-    score = next(row for row in verdict["gate_1"]["clauses"] if row["text"].startswith("consensus_score"))
-    assert score["met"] is None
-    assert not verdict["gate_1"]["satisfied"]
-
-
 @pytest.mark.criterion("PG-06")
 @pytest.mark.parametrize("closed", [True, False])
 def test_the_gate_result_has_the_fields_of_the_document(pipe: Pipe, closed: bool) -> None:
@@ -326,18 +276,6 @@ def test_the_gate_result_has_the_fields_of_the_document(pipe: Pipe, closed: bool
     assert bool(result["blockers"]) is closed
     assert result["timestamp"].endswith("Z")
     assert "score" not in result
-
-
-@pytest.mark.criterion("PG-06")
-def test_the_gate_result_of_a_consensus_has_its_score(pipe: Pipe) -> None:
-    pipe.at("CONSENSUS_MASTER_PLAN")
-    pipe.make("master-plan")
-    pipe.vote("ann")
-    pipe.vote("bob", "conditional", 0.5, reason="say more about money")
-    pipe.look()
-    result = pipe.gate("explain", "--gate-result", "--json").document
-    assert result["consensusScore"] == result["score"] == 0.625
-    assert any(text.startswith("consensus-reached") for text in result["blockers"])
 
 
 @pytest.mark.criterion("PG-07")
@@ -475,23 +413,6 @@ def test_review_finds_drift_and_raises_it_once(pipe: Pipe) -> None:
     assert len(pipe.pipeline["requests"]) == 1
 
 
-@pytest.mark.sweep
-@pytest.mark.criterion("PG-10")
-def test_a_large_change_asks_for_a_new_scope(pipe: Pipe) -> None:
-    pipe.at("IMPLEMENTATION")
-    # Documents and artifacts are no part of it.
-    pipe.sample.write({"more.py": "x = 1\n" * 401, "docs/long.md": "x\n" * 900})
-    pipe.do()
-    pipe.do()
-    pipe.prepare()
-    verdict = pipe.look()
-    assert verdict["metrics"]["lines_changed"] == 401
-    (request,) = pipe.pipeline["requests"]
-    assert (request["type"], request["target"]) == ("scope", "CONSENSUS_MASTER_PLAN")
-    pipe.look()
-    assert len(pipe.pipeline["requests"]) == 1
-
-
 @pytest.mark.criterion("PG-10")
 def test_without_git_nobody_can_tell_what_drifted(pipe: Pipe) -> None:
     pipe.at("REVIEW")
@@ -526,16 +447,6 @@ def test_blocking_audit_findings_make_a_request_once(pipe: Pipe) -> None:
     assert pipe.look()["gate_1"]["satisfied"]
 
 
-@pytest.mark.criterion("PG-10")
-def test_a_blocking_finding_of_another_kind_closes_the_gate(pipe: Pipe) -> None:
-    pipe.at("AUDIT")
-    pipe.audit({**BLOCKING, "kind": "correctness", "file": "lending.py", "line": 2})
-    verdict = pipe.look()
-    assert unmet(verdict) == ["no-blocking-issue"]
-    assert "names are logged" in details(verdict, "no-blocking-issue")
-    assert "requests" not in pipe.pipeline
-
-
 # --- PG-11 to PG-14: failures, recoveries, the end
 
 
@@ -568,25 +479,6 @@ def test_looking_never_fails_a_gate(pipe: Pipe) -> None:
     pipe.sample.pytest("--phase=qa_validation", "--exit-signal=it builds here")
     assert pipe.phase == "RECOVERY_LOOP"
     assert pipe.pipeline["failed_phase"] == "QA_VALIDATION"
-
-
-@pytest.mark.criterion("PG-11")
-def test_a_waiting_signal_fails_the_gate_of_a_phase_without_tests(pipe: Pipe) -> None:
-    pipe.at("INTAKE")
-    assert pipe.gate("signal", "--next", "--reason", "soon").code == 0
-    pipe.look()
-    assert pipe.phase == "RECOVERY_LOOP"
-
-
-@pytest.mark.criterion("PG-11")
-def test_a_recovery_may_begin_on_purpose(pipe: Pipe) -> None:
-    pipe.at("IMPLEMENTATION")
-    assert pipe.gate("pipeline", "recover", "start").code == 2
-    assert pipe.gate("pipeline", "recover", "start", "--reason", "the plan does not fit").code == 0
-    assert pipe.phase == "RECOVERY_LOOP"
-    assert pipe.pipeline["recoveries"] == 1
-    pipe.recover("ROLE_PLANNING")
-    assert pipe.phase == "ROLE_PLANNING"
 
 
 @pytest.mark.sampled(4)
@@ -685,19 +577,6 @@ def test_a_failure_inside_a_recovery_uses_one_up(pipe: Pipe) -> None:
     assert pipe.pipeline["recoveries"] == 5
 
 
-@pytest.mark.sweep
-@pytest.mark.criterion("PG-13")
-def test_what_is_worse_than_the_best_attempt_ends_the_pipeline(pipe: Pipe) -> None:
-    pipe.at("QA_VALIDATION")
-    pipe.fail()
-    pipe.recover()
-    pipe.sample.write({"docs/broken-build": "", "docs/broken-lint": ""})
-    pipe.sample.pytest("--phase=qa_validation")
-    verdict = pipe.signal()
-    assert "worse than in an earlier attempt: 2 tests and checks fail, and at best it was 1" in verdict["reason"]
-    assert pipe.phase == "STUCK"
-
-
 @pytest.mark.criterion("PG-14")
 def test_what_the_record_asks_of_a_person_stands_in_the_report(pipe: Pipe) -> None:
     pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 1}\noverrides: {allow_non_interactive: true}\n")
@@ -714,14 +593,6 @@ def test_what_the_record_asks_of_a_person_stands_in_the_report(pipe: Pipe) -> No
     assert "recoveries" not in pipe.pipeline
     pipe.prepare()
     assert [row["kind"] for row in pipe.look()["overrides"]] == ["restart"]
-
-
-@pytest.mark.criterion("PG-13")
-def test_only_a_person_begins_anew(pipe: Pipe) -> None:
-    pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 0}\n")
-    pipe.fail()
-    assert pipe.gate("pipeline", "recover", "restart", "--reason", "the customer was found", "--by", "ann").code == 13
-    assert pipe.phase == "STUCK"
 
 
 # --- PG-16: the three examples
@@ -758,22 +629,6 @@ def test_a_transition_needs_each_of_its_conditions(pipe: Pipe, phase: str, condi
     verdict = pipe.look()
     assert guard in unmet(verdict)
     assert not verdict["gate_1"]["satisfied"]
-
-
-@pytest.mark.criterion("PG-16")
-@pytest.mark.parametrize("phase", ["ARCHITECTURE", "IMPLEMENTATION", "REVIEW"])
-def test_a_transition_with_all_of_its_conditions_is_allowed(pipe: Pipe, phase: str) -> None:
-    pipe.at(phase)
-    pipe.do()
-    assert pipe.phase == LINE[LINE.index(phase) + 1]
-
-
-@pytest.mark.criterion("PG-16")
-def test_implementation_is_not_reached_without_consensus_on_the_role_plans(pipe: Pipe) -> None:
-    pipe.at("CONSENSUS_ROLE_PLANS")
-    verdict = pipe.look()
-    assert unmet(verdict) == ["consensus-reached"]
-    assert pipe.sample.pytest("--phase=implementation").code == 13
 
 
 # --- PG-17, PG-18: evidence belongs to one attempt
@@ -815,16 +670,6 @@ def test_after_a_rewind_artifacts_have_to_be_made_anew_and_earlier_ones_stay(pip
 
 
 @pytest.mark.criterion("PG-17")
-def test_what_is_made_in_the_recovery_belongs_to_the_attempt_that_follows(pipe: Pipe) -> None:
-    pipe.at("ROLE_PLANNING")
-    pipe.fail()
-    pipe.make("role-plans")
-    pipe.recover()
-    assert pipe.phase == "ROLE_PLANNING"
-    assert pipe.look()["gate_1"]["satisfied"]
-
-
-@pytest.mark.criterion("PG-17")
 def test_what_failed_does_not_count_in_the_next_attempt(pipe: Pipe) -> None:
     pipe.at("PRODUCTION_GATE")
     pipe.prepare()
@@ -860,15 +705,6 @@ def test_votes_on_another_version_do_not_count(pipe: Pipe) -> None:
 
 
 @pytest.mark.criterion("PG-17")
-def test_votes_of_an_earlier_attempt_do_not_count(pipe: Pipe) -> None:
-    pipe.at("CONSENSUS_MASTER_PLAN")
-    pipe.prepare()
-    pipe.gate("rewind", "CONSENSUS_MASTER_PLAN", "--reason", "once more")
-    pipe.make("master-plan")
-    assert pipe.look()["metrics"]["consensus_voters"] == 0
-
-
-@pytest.mark.criterion("PG-17")
 def test_a_check_without_a_result_is_not_passed(pipe: Pipe) -> None:
     pipe.begin("workflow: pipeline\nevidence: {commands: {build: {run: sleep 9, timeout: 0}}}\n")
     while pipe.phase != "IMPLEMENTATION":
@@ -877,24 +713,6 @@ def test_a_check_without_a_result_is_not_passed(pipe: Pipe) -> None:
     verdict = pipe.look()
     assert unmet(verdict) == ["checks-passed"]
     assert (verdict["metrics"]["checks_failed"], verdict["metrics"]["checks_missing"]) == (0, 1)
-
-
-@pytest.mark.criterion("PG-17")
-def test_checks_are_run_for_every_verdict(pipe: Pipe) -> None:
-    pipe.at("IMPLEMENTATION")
-    pipe.prepare()
-    assert pipe.look()["gate_1"]["satisfied"]
-    pipe.sample.write({"docs/broken-build": ""})
-    assert not pipe.signal()["can_exit"]
-    assert pipe.phase == "RECOVERY_LOOP"
-
-
-@pytest.mark.criterion("PG-17")
-def test_code_that_changed_after_its_tests_is_not_reviewed(pipe: Pipe) -> None:
-    pipe.at("REVIEW")
-    pipe.sample.write(lending="def fine(days):\n    return 21 * days\n")
-    pipe.prepare()
-    assert unmet(pipe.look()) == ["code-as-tested"]
 
 
 @pytest.mark.criterion("PG-17")
@@ -910,29 +728,6 @@ def test_rules_that_change_on_the_way_do_not_count(pipe: Pipe) -> None:
     pipe.sample.write({"phase-gate.yaml": CONFIGURATION + "parameters: {max_recoveries: 50}\n"})
     pipe.sample.remove("docs/broken-types")
     assert "parameters.max_recoveries" in details(pipe.look(), "rules-kept")
-
-
-@pytest.mark.criterion("PG-17")
-def test_rules_that_can_not_be_read_are_named_and_nothing_else(pipe: Pipe) -> None:
-    pipe.at("INTAKE")
-    pipe.prepare()
-    pipe.sample.write({"phase-gate.yaml": CONFIGURATION + "parameters: {no_such_thing: 50}\n"})
-    verdict = pipe.look()
-    assert unmet(verdict) == ["rules-kept"]
-    assert "no_such_thing" in details(verdict, "rules-kept")
-    pipe.sample.write({"phase-gate.yaml": CONFIGURATION})
-    assert pipe.look()["gate_1"]["satisfied"]
-
-
-@pytest.mark.criterion("PG-17")
-def test_another_workflow_in_the_call_does_not_replace_the_pipeline(pipe: Pipe) -> None:
-    pipe.at("QA_VALIDATION")
-    weak = "workflow: weak\nphases:\n  QA_VALIDATION:\n    gate_1: {name: Weak, condition: tests_total >= 0}\n"
-    pipe.sample.write({"weak.yaml": weak, "docs/broken-build": ""})
-    ran = pipe.sample.pytest("--phase=qa_validation", "--phase-workflow=weak.yaml", "--exit-signal=done")
-    assert ran.code == 10
-    assert "the rules have changed: this pipeline goes on with those" in ran.out
-    assert pipe.phase == "RECOVERY_LOOP"
 
 
 @pytest.mark.criterion("PG-18")
@@ -954,18 +749,6 @@ def test_without_consensus_on_the_recovery_plan_there_is_no_fix_attempt(pipe: Pi
     assert pipe.signal()["can_exit"]
     pipe.enter()
     assert pipe.phase == "INTAKE"
-
-
-@pytest.mark.criterion("PG-18")
-def test_a_recovery_asks_for_a_record_and_a_plan_of_its_own(pipe: Pipe) -> None:
-    pipe.at("INTAKE")
-    pipe.fail()
-    pipe.recover()
-    pipe.fail()
-    # Those of the first recovery lie there.
-    verdict = pipe.look()
-    assert {"artifacts-made", "consensus-reached", "root-cause-known"} <= set(unmet(verdict))
-    assert pipe.vote("ann").code == 13
 
 
 def test_every_consensus_phase_is_one() -> None:
@@ -995,42 +778,6 @@ def test_a_check_that_still_fails_keeps_the_recovery_closed(pipe: Pipe) -> None:
     assert pipe.signal()["can_exit"]
     pipe.enter()
     assert pipe.phase == "IMPLEMENTATION"
-
-
-@pytest.mark.sweep
-@pytest.mark.criterion("PG-19")
-def test_tests_that_failed_pass_before_the_recovery_is_over(pipe: Pipe) -> None:
-    pipe.at("QA_VALIDATION")
-    right = (pipe.sample.root / "lending.py").read_text()
-    pipe.sample.write(lending="def fine(days):\n    return 21 * days\n")
-    pipe.sample.pytest("--phase=qa_validation")
-    pipe.signal()
-    assert pipe.phase == "RECOVERY_LOOP"
-    pipe.make("root-cause")
-    pipe.make("recovery-plan")
-    pipe.agree()
-    verdict = pipe.look()
-    assert unmet(verdict) == ["fix-tested"]
-    assert "pytest --phase=recovery_loop" in details(verdict, "fix-tested")
-    assert verdict["next_command"] == "pytest --phase=recovery_loop"
-    pipe.sample.write({"lending.py": right})
-    assert unmet(pipe.look()) == ["fix-tested"], "mended, and not checked"
-    pipe.sample.pytest("--phase=recovery_loop")
-    assert pipe.phase == "RECOVERY_LOOP"
-    assert pipe.look()["gate_1"]["satisfied"]
-    assert pipe.signal()["can_exit"]
-    # The failed phase runs its own tests again.
-    assert pipe.sample.pytest("--phase=qa_validation").code == 0
-
-
-@pytest.mark.criterion("PG-19")
-def test_a_fix_that_belongs_to_an_earlier_phase_is_checked_there(pipe: Pipe) -> None:
-    pipe.at("IMPLEMENTATION")
-    pipe.prepare()
-    pipe.sample.write({"docs/broken-build": ""})
-    pipe.signal()
-    pipe.recover("ROLE_PLANNING")
-    assert pipe.phase == "ROLE_PLANNING"
 
 
 @pytest.mark.criterion("PG-19")
@@ -1079,19 +826,6 @@ def test_guidance_is_for_a_person_and_for_what_is_stuck(pipe: Pipe) -> None:
     assert pipe.phase == "STUCK"
 
 
-@pytest.mark.criterion("PG-19")
-def test_what_failed_in_front_of_the_end_has_to_be_made_anew(pipe: Pipe) -> None:
-    pipe.begin(GUIDED)
-    pipe.make("intake-brief", "too short\n")
-    pipe.signal()
-    assert pipe.phase == "STUCK"
-    # What is written while it is stuck belongs to the attempt that follows.
-    pipe.make("intake-brief")
-    resume = ("pipeline", "recover", "resume", "--by", "ann", "--reason", "ask the branch library")
-    assert pipe.gate(*resume).code == 0
-    assert pipe.look()["gate_1"]["satisfied"]
-
-
 # --- PG-20: the names of the document in the status
 
 
@@ -1114,11 +848,6 @@ def test_the_status_has_the_names_of_the_document(pipe: Pipe) -> None:
     }
 
 
-@pytest.mark.criterion("PG-20")
-def test_only_a_pipeline_has_them(sample: Sample) -> None:
-    assert "pipeline" not in command(sample, "status", "--json").document
-
-
 # --- PG-21: checks without a command
 
 
@@ -1133,11 +862,4 @@ def test_checks_without_a_command_are_named_in_the_first_phase(pipe: Pipe) -> No
     assert "evidence: {commands: {test: {run: ...}}}" in ran.out
     assert words in " ".join(pipe.gate("advance").out.split()), "and in every verdict until they have one"
     pipe.sample.write({"phase-gate.yaml": CONFIGURATION.replace("test ! -e docs/broken-build", "'true'")})
-    assert "no command" not in pipe.gate("advance").out
-
-
-@pytest.mark.criterion("PG-21")
-def test_nothing_is_missing_where_every_check_has_a_command(pipe: Pipe) -> None:
-    pipe.sample.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n"})
-    assert "no command" not in pipe.gate("advance").out
     assert "no command" not in pipe.gate("advance").out
