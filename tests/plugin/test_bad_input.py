@@ -61,41 +61,15 @@ def assert_refused_before_tests(sample: Sample, ran: Ran, *said: str) -> None:
 
 ANY_YAML: dict[str, tuple[str | bytes | None, str, str]] = {
     "malformed": ("workflow: [tdd\n", "1:", "bad-yaml"),
-    "a-tab": ("workflow:\n\ttdd\n", "2:1", "bad-yaml"),
-    "empty": ("", "1:1: the file is empty", "bad-yaml"),
-    "only-comments": ("# nothing yet\n", "1:1: the file is empty", "bad-yaml"),
     "10-mb": (b"# " + b"x" * 10_000_000, "1:1: bigger than 1048576 bytes", "bad-yaml"),
-    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00", "1:1: not UTF-8 text", "bad-yaml"),
-    "zeros": (b"\x00" * 100, "1:1: the character U+0000", "bad-yaml"),
-    "a-python-tag": ("workflow: !!python/object/apply:os.system [x]\n", "1:11: tag ", "bad-yaml"),
     "a-bomb": (BOMB, "1:4: anchor &a", "bad-yaml"),
-    "a-key-twice": ("workflow: tdd\nworkflow: tdd\n", "2:1: key 'workflow' again, first in line 1", "bad-yaml"),
 }
 
 CONFIGURATIONS: dict[str, tuple[str | bytes | None, str, str]] = {
     **{name: (content, f":{problem}", slug) for name, (content, problem, slug) in ANY_YAML.items()},
-    "two-documents": ("workflow: tdd\n---\nworkflow: tdd\n", ":3:1: a second document begins here", "bad-yaml"),
-    "a-list": ("- workflow\n", ":1:1: the file has to be a mapping", "bad-configuration"),
     "an-unknown-key": ("workflows: tdd\n", ":1:1: unknown key 'workflows'", "bad-configuration"),
     "a-wrong-type": ("\nlock_timeout: soon\n", ":2:15: lock_timeout has to be a number", "bad-configuration"),
-    "a-text-for-a-boolean": (
-        "overrides:\n  allow_non_interactive: 'yes'\n",
-        ":2:26: overrides.allow_non_interactive has to be a boolean",
-        "bad-configuration",
-    ),
-    "a-word-that-is-none-of-three": ("run:\n  confirm: 'yes'\n", ":2:12: run.confirm can't be", "bad-configuration"),
-    "a-number-for-a-mapping": ("run: 5\n", ":1:6: run has to be a mapping", "bad-configuration"),
-    "a-phase-in-the-file": ("run:\n  phase: red\n", ":2:3: phase can't stand in a file", "bad-configuration"),
-    "a-signal-in-the-file": ("run:\n  exit_signal: done\n", ":2:3: exit_signal can't stand", "bad-configuration"),
     "a-folder": (None, ": this is a folder, not a file", "bad-configuration"),
-    "an-unknown-phase": ("phases:\n  BLUE: {condition: tests_failing == 0}\n", ":2:", "bad-configuration"),
-    "an-unknown-parameter": ("parameters: {no_such: 1}\n", ":1:", "bad-configuration"),
-    "a-condition-that-is-none": (
-        "phases:\n  GREEN:\n    condition: tests_failing ==\n",
-        ":3:16: ",
-        "bad-configuration",
-    ),
-    "an-unknown-metric": ("phases:\n  GREEN:\n    condition: no_such == 1\n", ":3:16: ", "bad-configuration"),
     "code-for-a-condition": ("phases:\n  GREEN:\n    condition: __import__('os')\n", ":3:16: ", "bad-configuration"),
 }
 
@@ -137,11 +111,7 @@ def test_without_the_option_a_broken_configuration_is_nobody_s_business(sample: 
 
 WORKFLOWS: dict[str, tuple[str | bytes | None, str, str]] = {
     **{name: (content, f":{problem}", slug) for name, (content, problem, slug) in ANY_YAML.items()},
-    "a-list": ("- RED\n", ":1:1: the file has to be a mapping", "bad-workflow"),
-    "two-documents": ("workflow: a\n---\nworkflow: b\n", ":1:1: one of several documents has no phase", "bad-workflow"),
     "no-phases": ("workflow: mine\n", ":1:1: the key 'phases' is missing", "bad-workflow"),
-    "phases-of-another-type": ("workflow: mine\nphases: [RED]\n", ":2:9: phases has to be a mapping", "bad-workflow"),
-    "an-unknown-key": ("workflow: mine\nphase: {}\n", ":", "bad-workflow"),
     "a-folder": (None, ": this is a folder, not a file", "bad-workflow"),
 }
 
@@ -239,33 +209,17 @@ def edit(**changes: object) -> Callable[[Path], object]:
 
 TROUBLE: dict[str, tuple[str, str, Callable[[Path], object]]] = {
     "state-malformed": ("state.json is damaged: ", "state-tampered", put("state.json", "{")),
-    "state-of-a-wrong-type": ("state.json is damaged: ", "state-tampered", put("state.json", "[1, 2]")),
-    "state-with-a-wrong-type-in-it": ("state.json is damaged: ", "state-tampered", edit(serial="many")),
-    "state-empty": ("state.json is damaged: ", "state-tampered", put("state.json", "")),
-    "state-10-mb": ("state.json is damaged: ", "state-tampered", put("state.json", b"[" * 10_000_000)),
-    "state-binary": ("state.json is damaged: ", "state-tampered", put("state.json", b"\x00\xff")),
     "state-edited": ("state.json is not what the ledger gives", "state-tampered", edit(lineage="0" * 32)),
     "state-of-a-newer-version": (
         f"state.json has schema {SCHEMA + 1}, this version knows {SCHEMA}",
         "state-schema",
         edit(schema=SCHEMA + 1, of_tomorrow=True),
     ),
-    "state-of-an-older-version": (
-        f"state.json has schema {SCHEMA - 1}, this version knows {SCHEMA}",
-        "state-schema",
-        edit(schema=SCHEMA - 1),
-    ),
-    "state-a-folder": ("state.json is a folder, not a file", "state-storage", put("state.json", None)),
     "state-a-link": ("state.json is a symbolic link", "state-storage", link_away("state.json")),
     "ledger-line-changed": ("ledger.jsonl:5: its hash is wrong", "state-tampered", damage_line),
-    "ledger-empty": ("ledger.jsonl ends at 0, state.json was at 6", "state-tampered", put("ledger.jsonl", "")),
-    "ledger-binary": ("ledger.jsonl:1: ", "state-tampered", put("ledger.jsonl", b"\x00\xff\n")),
     "ledger-10-mb": ("ledger.jsonl ends at 0, state.json", "state-tampered", put("ledger.jsonl", b"x" * 10_000_000)),
     "ledger-gone": ("ledger.jsonl is gone", "state-tampered", lambda folder: (folder / "ledger.jsonl").unlink()),
-    "ledger-a-folder": ("ledger.jsonl is a folder, not a file", "state-storage", put("ledger.jsonl", None)),
-    "ledger-a-link": ("ledger.jsonl is a symbolic link", "state-storage", link_away("ledger.jsonl")),
     "lock-a-folder": ("state.json.lock is a folder, not a file", "state-storage", put("state.json.lock", None)),
-    "lock-a-link": ("state.json.lock is a symbolic link", "state-storage", link_away("state.json.lock")),
 }
 
 
@@ -292,7 +246,7 @@ def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", ["state-edited", "ledger-line-changed", "state-of-a-newer-version", "ledger-a-folder"])
+@pytest.mark.parametrize("name", ["state-edited", "ledger-line-changed", "state-of-a-newer-version", "ledger-gone"])
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
