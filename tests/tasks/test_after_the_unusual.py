@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.verifying import RIGHT, TASK, Gate
 from tests.support import Sample
+from tests.tasks.verifying import RIGHT, TASK, Gate
 
 pytestmark = pytest.mark.processes
 
