@@ -176,73 +176,6 @@ def test_claimed_numbers_are_compared(green: Desk) -> None:
 # --- the record
 
 
-def test_every_decision_is_in_the_ledger(green: Desk) -> None:
-    claim(green, SURE)
-    claim(green, EXIT)
-    rows = [line.event.data["claim"] for line in green.store().lines() if line.event.kind == "claimed"]
-    assert [(row["gate"], row["indicators"], row["explicit"], row["threshold"]) for row in rows] == [
-        ("passed", 2, True, 2),
-        ("blocked", 1, True, 2),
-    ]
-    assert sum(part["points"] for part in rows[0]["confidence_parts"]) == rows[0]["confidence"] == 80
-    assert (rows[0]["phase"], rows[0]["iteration"]) == ("GREEN", 2)
-    assert green.gate("audit").code == 0
-
-
-def test_done_signals_in_a_row(green: Desk) -> None:
-    counts = []
-    for text in (EXIT, EXIT, "no words", "EXIT_STATUS: CONTINUE"):
-        counts += [claim(green, text)[1]["claims_done"] for _ in range(2)]
-        green.sample.pytest("--phase=green")
-    assert counts == [1, 1, 2, 2, 2, 2, 0, 0], "by iteration, not by call"
-
-
-def test_low_confidence_again_and_again_asks_a_person(green: Desk) -> None:
-    answers = []
-    for _ in range(3):
-        answers.append(claim(green, "All tasks are completed."))
-        green.sample.pytest("--phase=green")
-    assert [code for code, _ in answers] == [10, 10, 13]
-    assert answers[2][1]["decision"] == "ask a person"
-    assert answers[2][1]["reason"].startswith("3 iterations with a claim under 50 points: a person has to look")
-    assert "phase-gate force" in answers[2][1]["next_hint"]
-
-
-def test_a_confident_one_clears_the_count(green: Desk) -> None:
-    for _ in range(2):
-        claim(green, "All tasks are completed.")
-    code, found = claim(green, SURE)
-    assert (code, found["claims_low"]) == (0, 0)
-
-
-@pytest.mark.sweep
-def test_blocked_claims_open_the_circuit(begin: Begin) -> None:
-    desk = settled(begin, "exit_gate: {indicator_threshold: 9}\n")
-    codes = []
-    for _ in range(5):
-        codes += [claim(desk, SURE)[0] for _ in range(2)]
-        desk.sample.pytest("--phase=green")
-    assert codes == [10] * 8 + [12, 12]
-    breaker = desk.json("breaker", "status")["breaker"]
-    assert (breaker["status"], breaker["reason"]) == ("open", "5 claims in a row that the exit gate blocked")
-    assert desk.gate("check").code == 12
-
-
-def test_an_open_circuit_halts_even_a_good_claim(begin: Begin) -> None:
-    desk = begin("stuck-5")
-    code, found = claim(desk, SURE)
-    assert (code, found["decision"]) == (12, "halted")
-
-
-def test_an_interrupted_run_comes_first(begin: Begin) -> None:
-    desk = begin("stuck-5")
-    desk.sample.write(test_stop="def test_stop():\n    raise KeyboardInterrupt\n")
-    desk.sample.pytest_process("--phase=green")
-    code, found = claim(desk, SURE)
-    assert (code, found["decision"]) == (13, "interrupted")
-    assert "was interrupted: ask the user" in found["reason"]
-
-
 def test_a_new_phase_starts_anew(green: Desk) -> None:
     claim(green, EXIT)
     green.gate("signal", "--reason", "both pass")
@@ -252,35 +185,6 @@ def test_a_new_phase_starts_anew(green: Desk) -> None:
 
 
 # --- thresholds
-
-
-@pytest.mark.parametrize(
-    ("file", "variable", "arguments", "expected"),
-    [
-        ("", None, (), (2, "default")),
-        ("exit_gate: {indicator_threshold: 3}", None, (), (3, "phase-gate.yaml")),
-        ("exit_gate: {thresholds: {docs: 1}}", None, ("--kind", "docs"), (1, "kind docs")),
-        ("exit_gate: {thresholds: {docs: 1}}", "4", ("--kind", "docs"), (4, "PHASE_GATE_EXIT_THRESHOLD")),
-        ("exit_gate: {indicator_threshold: 3}", "4", ("--threshold", "1"), (1, "--threshold")),
-    ],
-)
-def test_thresholds(
-    green: Desk, file: str, variable: str | None, arguments: tuple[str, ...], expected: tuple[int, str]
-) -> None:
-    if file:
-        settle(green, f"{file}\n")
-    if variable is not None:
-        green.sample.environment.setenv("PHASE_GATE_EXIT_THRESHOLD", variable)
-    _, found = claim(green, SURE, *arguments)
-    assert (found["threshold"], found["threshold_from"]) == expected
-
-
-def test_a_lower_threshold_for_one_call(green: Desk) -> None:
-    text = f"It is done.\n\n{EXIT}"
-    assert claim(green, text, "--threshold", "1")[0] == 0
-    found = claim(green, text)[1]
-    assert found["reason"] == "it says done, with 1 indicator (2 needed)"
-    assert found["next_hint"].startswith("1 more indicator: words of your own such as `<promise>COMPLETE</promise>`,")
 
 
 @pytest.mark.parametrize(
@@ -306,55 +210,10 @@ def rows(found: Any) -> dict[str, bool | None]:
     return {each["name"]: each["present"] for each in found["indicator_rows"] if each["kind"] == "evidence"}
 
 
-def test_evidence_can_be_switched(green: Desk) -> None:
-    off = "exit_gate: {evidence_checks: {tests: false, acceptance_criteria: false}}\n"
-    assert rows(claim(settle(green, off), SURE)[1]) == {}
-
-
-def test_all_evidence(green: Desk) -> None:
-    settle(
-        green,
-        "evidence: {commands: {build: {run: 'true'}}}\n"
-        "exit_gate: {plan_file: PLAN.md, evidence_checks: {build: true, clean_git: true}}\n",
-    )
-    green.sample.write({"PLAN.md": "- [x] one\n", ".gitignore": "said.txt\n__pycache__/\n"})
-    green.sample.commit_all()
-    found = rows(claim(green, SURE)[1])
-    assert found["clean git"] is found["build"] is found["plan PLAN.md"] is True
-    green.sample.write({"PLAN.md": "- [ ] one\n"})
-    found = rows(claim(green, SURE)[1])
-    assert found["clean git"] is found["plan PLAN.md"] is False
-
-
 def test_evidence_that_is_not_there_is_unknown(green: Desk) -> None:
     settle(green, "exit_gate: {plan_file: PLAN.md, evidence_checks: {build: true, clean_git: true}}\n")
     found = rows(claim(green, SURE)[1])
     assert (found["clean git"], found["build"], found["plan PLAN.md"]) == (None, None, None)
-
-
-def test_listed_criteria(begin: Begin) -> None:
-    desk = begin("")
-    test = "import pytest\n\n\n@pytest.mark.criterion('AC-1')\ndef test_one():\n    pass\n"
-    desk.sample.write({"criteria.yaml": "AC-1: One\nAC-2: Two\n", "test_one.py": test})
-    desk.sample.pytest("--phase=green", "--phase-criteria=criteria.yaml")
-    assert rows(claim(desk, SURE)[1])["acceptance criteria"] is False
-    desk.sample.write({"test_one.py": test.replace("'AC-1'", "'AC-1', 'AC-2'")})
-    desk.sample.pytest("--phase=green", "--phase-criteria=criteria.yaml")
-    assert rows(claim(desk, SURE)[1])["acceptance criteria"] is True
-
-
-def test_the_task_file(green: Desk) -> None:
-    settle(green, "confidence: {task_file: 'tasks/{task}.md', done_folder: done}\n")
-
-    def part() -> Any:
-        return next(each for each in claim(green, SURE)[1]["confidence_parts"] if each["name"] == "task file moved")
-
-    assert part()["met"] is None
-    green.sample.write({"tasks/default.md": "x"})
-    assert part()["met"] is False
-    (green.root / "done").mkdir()
-    (green.root / "tasks/default.md").rename(green.root / "done/default.md")
-    assert (part()["met"], part()["points"]) == (True, 20)
 
 
 def test_a_claim_that_was_blocked_does_not_hide_what_was_changed(begin: Begin) -> None:
@@ -366,41 +225,9 @@ def test_a_claim_that_was_blocked_does_not_hide_what_was_changed(begin: Begin) -
     assert claim(desk, SURE)[0] == 0, "a claim that passed hides nothing either: it is about the whole cycle"
 
 
-def test_files_changed_come_from_git(begin: Begin) -> None:
-    desk = begin("")
-    desk.sample.write({".gitignore": "said.txt\n__pycache__/\n", "kept.py": "A = 1\n"})
-    settle(desk, "exit_gate: {indicator_threshold: 1}\n").sample.write(test_calc="def test_two():\n    pass\n")
-    desk.sample.commit_all()
-    desk.sample.pytest("--phase=green")
-
-    def changed() -> Any:
-        return next(each for each in claim(desk, "")[1]["confidence_parts"] if each["name"] == "files changed")[
-            "reason"
-        ]
-
-    assert changed() == "0 files changed since the commit that the cycle began on"
-    desk.sample.write(committed="A = 1\n")
-    desk.sample.commit_all()
-    assert changed().startswith("1 file changed")
-    desk.sample.write(staged="A = 1\n")
-    desk.sample.git("add", "staged.py")
-    assert changed().startswith("2 files")
-    desk.sample.write(kept="A = 2\n")
-    assert changed().startswith("3 files")
-    desk.sample.write(untracked="A = 1\n")
-    assert changed().startswith("4 files")
-    assert claim(desk, RALPH)[1]["contradictions"][-1] == "FILES_MODIFIED: 3 was claimed, 4 was measured"
-
-
 # --- overrides
 
 OVERRIDE = "EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true\n"
-
-
-def test_an_override_is_a_request(green: Desk) -> None:
-    code, found = claim(green, OVERRIDE)
-    assert (code, found["override"]) == (10, {"requested": True, "honoured": False})
-    assert found["warnings"][0] == "EXIT_OVERRIDE is recorded as a request; exit_gate.honour_override is off"
 
 
 def test_an_override_that_is_honoured(begin: Begin) -> None:
@@ -412,18 +239,6 @@ def test_an_override_that_is_honoured(begin: Begin) -> None:
     ran = green.gate("claim", "said.txt", "--as-signal")
     assert ran.has("let pass    EXIT_OVERRIDE is honoured", "signal: done")
     assert green.json("status")["exited"] is True
-
-
-@pytest.mark.parametrize("text", [OVERRIDE.replace("HIGH", "LOW"), OVERRIDE.replace("EXIT_CONFIDENCE: HIGH\n", "")])
-def test_an_override_needs_high_confidence(green: Desk, text: str) -> None:
-    code, found = claim(settle(green, "exit_gate: {honour_override: true}\n"), text)
-    assert (code, found["override"]["honoured"]) == (10, False)
-
-
-def test_no_override_against_a_measured_failure(begin: Begin) -> None:
-    desk = settle(begin("stuck-1"), "exit_gate: {honour_override: true}\n")
-    code, found = claim(desk, OVERRIDE)
-    assert (code, found["override"]["honoured"]) == (10, False)
 
 
 def test_without_an_explicit_signal_where_that_is_set(begin: Begin) -> None:

@@ -32,7 +32,7 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "history": ((), ("--events",), ("--calibration",)),
     "report": ((),),
     "agent prompt": ((),),
-    "verify": tuple((name,) for name in ("prompt", "bundle", "status", "stats", "failures", "feedback", "result")),
+    "verify": (("show",), ("status",)),
     "pipeline vote": ((),),
     "pipeline request": (("list",),),
     "pipeline recover": ((),),
@@ -53,9 +53,7 @@ ACTS = frozenset(
         *("store trust", "store init"),
     )
 )
-VERIFY_ACTS = frozenset(
-    {"start", "next", "drive", "executor", "run", "review", "commit", "abandon", "resume", "skip", "force"}
-)
+VERIFY_ACTS = frozenset({"start", "next", "executor", "run", "review", "commit", "abandon", "resume", "skip", "force"})
 
 ALL = tuple((*name.split(), *words) for name, calls in LOOKS.items() for words in calls)
 #: One for each way in which git is asked.

@@ -45,7 +45,7 @@ def test_an_executor_that_hangs_is_ended(team: Team) -> None:
 def test_escalation_notifies_and_waits_for_retry_skip_or_investigate(team: Team) -> None:
     fails: Turn = {"report": None, "exit": 3}
     team.plan((1, 2), script={1: {"executor": [fails, fails, fails, works(1)]}, 2: {"executor": [fails]}})
-    terminal = Terminal(team.root, "verify", "drive")
+    terminal = Terminal(team.root, "drive")
     assert "it failed 3 times" in terminal.answers("investigate")
     assert "EXECUTION_FAILURE" in terminal.answers("retry the service is up again")
     terminal.answers("skip unavailable the sandbox is down")

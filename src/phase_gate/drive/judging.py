@@ -335,41 +335,47 @@ def _decide(session: Session, task: Task, turn: Turn, played: Played, claim: Cla
     return decide(replace(_see(session, task, turn, played, claim), signal="agent"))
 
 
-def _see(
-    session: Session,
-    task: Task,
-    turn: Turn,
-    played: Played,
-    claim: ClaimDecision | None = None,
-    *,
-    outside: str = "",
-) -> Seen:
+def see(session: Session, task: Task) -> Seen:
+    """Return where the task and its drive stand, whatever an agent did."""
     settings, state, standing = session.settings, task.state, task.standing()
     drive = require_drive(state)
-    turn.idle = 0 if progress_of(task) != turn.before else drive.idle + 1
-    is_reached = state.exited and standing.is_open and state.phase == settings.until
+    return Seen(
+        is_interrupted=session.is_asked_to_end,
+        status=standing.status,
+        reason=standing.reason,
+        phase=str(state.phase),
+        has_exited=state.exited,
+        is_done=state.exited and standing.is_open and state.phase == settings.until,
+        gate_1_open=standing.status == "waiting",
+        signal=settings.signal,
+        idle_limit=settings.idle_limit,
+        iterations=drive.counted,
+        seconds=drive.seconds,
+        budget=settings.budget,
+    )
+
+
+def _see(
+    session: Session, task: Task, turn: Turn, played: Played, claim: ClaimDecision | None = None, *, outside: str = ""
+) -> Seen:
+    seen, state, standing = see(session, task), task.state, task.standing()
+    turn.idle = 0 if progress_of(task) != turn.before else require_drive(state).idle + 1
     # The cycle that is done is the one of this drive, and not the one before it.
     is_over = state.is_done and (turn.before.phase != DONE or state.cycle != turn.before.cycle)
     if is_over and not standing.is_open:
         outside = outside or f"the cycle is done, and {standing.reason}"
-    return Seen(
-        is_interrupted=session.is_asked_to_end or played.how == "interrupted",
-        status=standing.status,
-        reason=standing.reason,
+    return replace(
+        seen,
+        is_interrupted=seen.is_interrupted or played.how == "interrupted",
         phase=turn.phase.name,
-        has_exited=state.exited,
-        is_done=is_reached or (is_over and standing.is_open),
-        gate_1_open=standing.status == "waiting",
+        is_done=seen.is_done or (is_over and standing.is_open),
         claim=None if claim is None else claim.outcome,
         claim_reason="" if claim is None else claim.reason,
         outside=outside,
         trouble=played.trouble,
-        signal=settings.signal,
         idle=0 if played.is_busy else turn.idle,
-        idle_limit=settings.idle_limit,
-        iterations=drive.counted - played.is_busy,
+        iterations=seen.iterations - played.is_busy,
         seconds=turn.spent,
-        budget=settings.budget,
     )
 
 

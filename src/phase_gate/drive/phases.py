@@ -13,7 +13,7 @@ from phase_gate.decisions.advancing import advance
 from phase_gate.drive.agent import Played, Step, make_answer
 from phase_gate.drive.chain import Decision, Outcome, Seen, decide
 from phase_gate.drive.clients import Roles
-from phase_gate.drive.judging import Turn, ask_for_signal, give_answer, judge_turn, progress_of, waiting_signal
+from phase_gate.drive.judging import Turn, ask_for_signal, give_answer, judge_turn, progress_of, see, waiting_signal
 from phase_gate.drive.loop import End
 from phase_gate.drive.model import DriveState, Iteration, OpenIteration, find_drive, require_drive
 from phase_gate.drive.pipelines import guide, prepare_phase, tell_needs
@@ -172,32 +172,13 @@ class PhaseSource:
 
     def _look_first(self, task: Task) -> Decision:
         """Decide by what is there before the agent is started: a circuit may be open, a budget spent, Gate 1 open."""
-        seen = self._see_first(task)
+        seen = _see_first(self.session, task)
         signal = ask_for_signal(self.session, seen)
         if signal is None:
             return decide(replace(seen, is_interrupted=self.session.is_asked_to_end))
-        self._notes = tuple(filter(None, (give_answer(self.session, task, signal)[0],)))
-        return decide(replace(self._see_first(self.session.task()), signal="agent"))
-
-    def _see_first(self, task: Task) -> Seen:
-        drive, state, standing, settings = require_drive(task.state), task.state, task.standing(), self.session.settings
-        is_new = state.phase is None or state.is_done
-        # A person who starts it has seen what a person was called for.
-        is_heard = is_new or standing.status == "needs-person"
-        return Seen(
-            is_interrupted=self.session.is_asked_to_end,
-            status="unstarted" if is_heard else standing.status,
-            reason="" if is_new else standing.reason,
-            phase=str(state.phase),
-            has_exited=state.exited,
-            is_done=state.exited and standing.is_open and state.phase == settings.until,
-            gate_1_open=not is_new and standing.status == "waiting",
-            signal=settings.signal,
-            idle_limit=settings.idle_limit,
-            iterations=drive.counted,
-            seconds=drive.seconds,
-            budget=settings.budget,
-        )
+        note, task = give_answer(self.session, task, signal)
+        self._notes = (note,) if note else ()
+        return decide(replace(_see_first(self.session, task), signal="agent"))
 
     # --- a turn ------------------------------------------------------------------------------------------------------
 
@@ -279,6 +260,14 @@ class PhaseSource:
         with task.transaction() as change:
             task.store.close_lost(change)
             change.record(turn.end_event(str(decision.outcome), decision.reason))
+
+
+def _see_first(session: Session, task: Task) -> Seen:
+    seen, state = see(session, task), task.state
+    if state.phase is None or state.is_done:
+        return replace(seen, status="unstarted", reason="", gate_1_open=False)
+    # A person who starts it has seen what a person was called for.
+    return replace(seen, status="unstarted") if seen.status == "needs-person" else seen
 
 
 def phase_of_work(task: Task) -> tuple[Workflow, Phase]:
