@@ -47,8 +47,8 @@ class Told:
     def _pytest(self, *words: str, **environment: str) -> Ran:
         if self.story.python:
             own = self._text(self.story.python)
-            return self.sample.process(own, "-m", "pytest", *OURS, *words, **environment)
-        return self.sample.pytest_process(*words, plugins=(), **environment)
+            return self.sample.process(own, "-m", "pytest", *OURS, "-v", *words, **environment)
+        return self.sample.pytest_process("-v", *words, plugins=(), **environment)
 
     def _exit_red(self, **environment: str) -> Ran:
         ran = self._pytest("--phase=red", "--exit-signal=red", *self.story.red_words, **environment)
