@@ -18,7 +18,7 @@ from phase_gate.proof.model import FunctionProof, TargetProof, Verdict
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.testing import NOTHING, SandboxRun
 from phase_gate.source.functions import Function, walk_functions
-from phase_gate.source.names import FunctionNode
+from phase_gate.source.names import FunctionNode, bound_names
 from phase_gate.values import Value, replace
 
 #: What an emptied function gives: something false, or something true; or it changes what it was given, and no more.
@@ -245,12 +245,7 @@ class NegativeControl:
 
 def _find_line(source: bytes, name: str) -> int:
     """Return the line in which a module gets this name; 1 where that can't be told."""
-    for node in statements_of(source):
-        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-        names |= {each.asname or each.name for each in ast.walk(node) if isinstance(each, ast.alias)}
-        if name in names or getattr(node, "name", "") == name:
-            return node.lineno
-    return 1
+    return next((node.lineno for node in statements_of(source) if name in bound_names(node)), 1)
 
 
 # --- a source in which functions do nothing
