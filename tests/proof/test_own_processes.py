@@ -32,7 +32,7 @@ def test_only_what_runs_the_tests_loads_the_projects_code(
     sample.pytest("--phase=green")
     sample.environment.setenv("TOLD", str(told))
     sample.environment.setenv("PYTHONPATH", ".")
-    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    ran = sample.pytest("-v", "--phase=green", "--exit-signal=done")
     assert ran.has("2 of 2 targets"), ran.out
     started = [ast.literal_eval(line) for line in told.read_text(encoding="utf-8").splitlines()]
     assert started, "the experiments run the tests"
