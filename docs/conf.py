@@ -1,7 +1,7 @@
 """The documentation site, built by Sphinx with MyST and Furo: `tox -e docs`.
 
 The pages are written to be read on a forge and in an editor, too; what the site does with them is below. They are
-ordered as the links on the first page of each door, so there is one list and not two.
+ordered as the links on the first page, so there is one list and not two.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ ROOT = DOCS.parent
 REPOSITORY = "https://github.com/pytest-phase-gate/pytest-phase-gate"
 #: What others read by address, and where it lies; the site has it in a folder of the same name.
 _ADDED = {PurePosixPath("src/phase_gate/schemas"): "*.json"}
-DOORS = ("tutorial", "how-to", "reference", "explanation")
 
 project = "pytest-phase-gate"
 author = "The pytest-phase-gate contributors"
 extensions = ["myst_parser", "sphinx_copybutton"]
 exclude_patterns = ["website"]
 myst_heading_anchors = 6
+# Quotes and dashes stay as they are typed: `--all` is an option.
+smartquotes = False
 # A prompt is no part of what one types, and neither is the output.
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
@@ -72,21 +73,24 @@ def adapt_page(app: Sphinx, name: str, source: list[str]) -> None:
         end = found.end()
     parts.append(_lead_on(text[end:], folder))
     if name == "index":
-        parts.append(_toctree(f"{door}/index" for door in DOORS))
-    elif posixpath.basename(name) == "index":
-        parts.append(_toctree(pages_behind(folder)))
+        parts += (_toctree(caption, pages) for caption, pages in sections().items())
     source[0] = "".join(parts)
 
 
-def pages_behind(door: str) -> list[str]:
-    """Return the pages that the first page of a door leads to, in its order."""
-    text = (DOCS / door / "index.md").read_text(encoding="utf-8")
-    named = (target.partition("#")[0] for _, target in _LINK.findall(text))
-    return list(dict.fromkeys(name.removesuffix(".md") for name in named if name.endswith(".md") and "/" not in name))
+def sections() -> dict[str, list[str]]:
+    """Return the pages that each paragraph of the first page leads to, by its first words."""
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    found = {}
+    for paragraph in text.split("\n\n"):
+        caption = re.match(r"\*\*(?P<words>[^*]+):\*\*", paragraph)
+        if caption is not None:
+            targets = (target.partition("#")[0] for _, target in _LINK.findall(paragraph))
+            found[caption["words"]] = [name.removesuffix(".md") for name in targets if name.endswith(".md")]
+    return found
 
 
-def _toctree(pages: Iterable[str]) -> str:
-    return "\n".join(("", "```{toctree}", ":hidden:", "", *pages, "```", ""))
+def _toctree(caption: str, pages: Iterable[str]) -> str:
+    return "\n".join(("", "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""))
 
 
 def _show(block: re.Match[str]) -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from _pytest.config.argparsing import Parser
 
-from bench.honesty.results import read as read_results
 from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli import COMMANDS
 from phase_gate.cli._parser import build_full_parser
@@ -192,49 +191,6 @@ def schemas() -> str:
     return table(("schema", "of", "what it describes"), rows)
 
 
-def honesty() -> str:
-    """Return what the benchmark of gates says, in a sentence."""
-    results = read_results()
-    cheats = sum(case.is_cheat for case in results.cases.values())
-    return (
-        f"Of {cheats} cheats, pytest's exit code lets {len(results.passed('bare'))} pass, and this gate"
-        f" {len(results.passed('phase-gate'))}. Of {len(results.cases) - cheats} honest twins it refuses"
-        f" {len(results.refused('phase-gate')) or 'none'}.\n"
-    )
-
-
-#: What other gates look at, and what each can't see; by their names in the benchmark, "" where it does not judge one.
-OTHERS = (
-    ("bare", "exit code of a CI step", "the last run", "what did not run; what was deleted, skipped or loosened"),
-    ("", "pre-commit alone", "the files of a commit", "whether a test failed before, and whether tests ran at all"),
-    ("coverage", "pytest-cov with a threshold", "lines that ran", "whether anything checks what the lines do"),
-    (
-        "tdd-guard",
-        "tdd-guard",
-        "an agent's edits, which a model judges with the record of the last run (only the record is counted here)",
-        "edits beside the agent's tools; that the record is of a subset",
-    ),
-    (
-        "phase-gate",
-        "pytest-phase-gate",
-        "every run, the frozen tests, and an experiment",
-        "[what is listed here](https://github.com/pytest-phase-gate/pytest-phase-gate/blob/main/docs/explanation/integrity.md)",
-    ),
-)
-
-
-def others() -> str:
-    results = read_results()
-    cheats = sum(case.is_cheat for case in results.cases.values())
-    return table(
-        ("gate", "looks at", "can't see", f"of {cheats} cheats pass"),
-        (
-            (name, looks, misses, str(len(results.passed(gate))) if gate else "not judged")
-            for gate, name, looks, misses in OTHERS
-        ),
-    )
-
-
 # Codes, metrics, messages
 
 
@@ -370,13 +326,11 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "events": events,
     "guards": guards,
-    "honesty": honesty,
     "hooks": hooks,
     "messages": messages,
     "metrics": metrics,
     "no-documents": no_documents,
     "options": options,
-    "others": others,
     "schemas": schemas,
     "tdd": tdd,
     "transitions": transitions,

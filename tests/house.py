@@ -1,7 +1,7 @@
 """The house in numbers: packages, modules, lines, imports that point upwards, imports inside functions, cycles.
 
 `python -m tests.house` prints them beside the budgets of `tests/budgets.txt`. The layers are those of
-`docs/explanation/architecture.md`; a package may import from its own layer downwards only.
+`docs/contributing/architecture.md`; a package may import from its own layer downwards only.
 
 A budget may go down at any time: `python -m tests.house --lower` writes what is smaller now. Raising one is an edit by
 hand, with its reason in the commit's body.

@@ -1,4 +1,4 @@
-"""The table as Markdown, and its place in docs/explanation/honesty.md."""
+"""The table as Markdown, and its place in README.md beside this file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.honesty.picture import draw
 from bench.honesty.results import Results
 
 _DOCS = Path(__file__).parents[2] / "docs"
-PAGE = _DOCS / "explanation" / "honesty.md"
+PAGE = Path(__file__).parent / "README.md"
 PICTURE = _DOCS / "pictures" / "honesty.svg"
 _BEGIN, _END = "<!-- honesty: begin -->", "<!-- honesty: end -->"
 _OURS = ("phase-gate-without-proof", "phase-gate")

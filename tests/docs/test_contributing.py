@@ -11,7 +11,7 @@ import pytest
 from tests.docs.blocks import ROOT
 from tests.house import LAYERS, SOURCES
 
-PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "AGENTS.md", ROOT / "docs" / "explanation" / "architecture.md"]
+PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "AGENTS.md", ROOT / "docs" / "contributing" / "architecture.md"]
 
 _PLACE = re.compile(r"`([\w./-]+(?:\.py|\.yaml|\.md|/))`")
 _PACKAGE = re.compile(r"(?<![\w/.])(\w+/)(?=[\s,():`])")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -83,18 +82,11 @@ def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
     assert find_broken_links(page) == ["nowhere.md", "#nothing", f"{ours}/LICENCE"]
 
 
-@pytest.mark.parametrize("page", ["README.md", "plugin/README.md"])
-def test_what_a_package_index_shows_has_no_links_into_the_checkout(page: str) -> None:
-    targets = _LINK.findall(_FENCED.sub("", (ROOT / page).read_text(encoding="utf-8")))
+def test_the_plugin_s_page_on_a_package_index_has_no_links_into_the_checkout() -> None:
+    """Those of the README are rewritten when the package is built."""
+    targets = _LINK.findall(_FENCED.sub("", (ROOT / "plugin" / "README.md").read_text(encoding="utf-8")))
     assert targets
     assert [target for target in targets if not target.startswith(("https://", "#"))] == []
-
-
-def test_badges_say_what_is_so() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    said = re.findall(r"img\.shields\.io/badge/(\w+)-([^-]+)-", (ROOT / "README.md").read_text(encoding="utf-8"))
-    oldest = project["requires-python"].removeprefix(">=")
-    assert dict(said) == {"python": f"{oldest}+", "licence": project["license"]}
 
 
 @cache

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.proof.cheat import Cheat
-from tests.proof.table import ALL_CHEATS, ALL_HONEST, ESSENTIAL_FIRST, count_by, table, twins_table
+from tests.proof.table import ALL_CHEATS, ALL_HONEST, ESSENTIAL_FIRST
 from tests.support import OURS, Ran, Sample
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof")]
@@ -157,9 +156,3 @@ def test_opens_for_the_honest_twin(sample: Sample, honest: Cheat) -> None:
 
 def test_every_row_has_an_honest_twin() -> None:
     assert {each.row for each in ALL_HONEST} == {each.row for each in ALL_CHEATS} == {*range(41, 59)}
-
-
-def test_the_tables_in_the_documentation_are_these() -> None:
-    text = (ROOT / "docs" / "explanation" / "false-greens.md").read_text(encoding="utf-8")
-    for part in ("\n".join(table()), "\n".join(twins_table()), count_by()):
-        assert part in text, f"put this there (python -m tests.proof):\n{part}"
