@@ -1,18 +1,15 @@
 """Draw the pictures of the docs: `python -m scripts.pictures`; with `--report`, those that need a browser, too.
 
-The panel and the session are what real runs printed; the flow is what the shipped workflow says. A test draws them
-again and compares.
+The flow is what the shipped workflow says, the live view what its renderer draws. A test draws them again and compares.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -24,38 +21,6 @@ from phase_gate.workflow.model import Phase
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 
-#: As in the README: the test passes, and somebody says that it works.
-SAMPLE = {
-    "slug.py": 'def slugify(text):\n    return text.lower().replace(" ", "-")\n',
-    "test_slug.py": 'from slug import slugify\n\n\ndef test_dashes():\n    assert slugify("A B") == "a-b"\n',
-}
-COMMAND = ("--phase=green", "--exit-signal=it works")
-
-_TESTS = """\
-from slug import slugify
-
-
-def test_dashes():
-    assert slugify("A B") == "a-b"
-
-
-def test_signs():
-    assert slugify("A, B!") == "a-b"
-"""
-_SKIPPED = "import pytest\n" + _TESTS.replace("def test_signs", "@pytest.mark.skip\ndef test_signs")
-_DASHES_ONLY = SAMPLE["slug.py"]
-_WHOLE = "import re\n\n\ndef slugify(text):\n    return '-'.join(re.findall('[a-z0-9]+', text.lower()))\n"
-#: A session: what is done, the files that it leaves, and what is typed.
-SESSION = (
-    (
-        "Two tests, and no code that lets them pass.",
-        {"test_slug.py": _TESTS, "slug.py": "def slugify(text): ...\n"},
-        "red",
-    ),
-    ("One passes now. Skip the other, and say done.", {"test_slug.py": _SKIPPED, "slug.py": _DASHES_ONLY}, "green"),
-    ("Take the skip back, and let both pass.", {"test_slug.py": _TESTS, "slug.py": _WHOLE}, "green --phase-confirm"),
-)
-
 #: Of a character, and of a line.
 _WIDE, _HIGH = 7.85, 19
 _MARGIN = 20
@@ -64,28 +29,6 @@ _BAR = 34
 #: Colours of the terminal, by the numbers of the escape sequences.
 _COLOURS = {"31": "#ff8b78", "32": "#5dd39a", "33": "#f2b544", "36": "#7fb2ff"}
 _ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
-
-
-def draw_panel() -> str:
-    """Return the panel of a real run as SVG."""
-    typed = '$ pytest --phase=green --exit-signal="it works"'
-    title = (
-        "A green run with an exit signal; the panel says that Gate 1 is closed, because one green run is not enough,"
-        " and what to type next"
-    )
-    return _draw_terminal([typed, *_panel_rows()], title)
-
-
-def draw_session() -> str:
-    """Return a session of real runs as SVG, one after the other: RED, a false green that is refused, and a true one."""
-    scenes = []
-    with tempfile.TemporaryDirectory() as name:
-        for said, files, phase in SESSION:
-            typed = f"pytest -q --tb=no --phase={phase} --exit-signal=done"
-            printed = [*_run(Path(name), files, typed.split()[1:])]
-            scenes.append([f"\x1b[36m# {said}\x1b[0m", f"$ {typed}", *printed, ""])
-    title = "Two failing tests open RED; with one of them skipped, GREEN stays closed; when both pass twice, it opens"
-    return _draw_terminal(scenes[0], title, *scenes[1:])
 
 
 def draw_drive() -> str:
@@ -130,14 +73,10 @@ def draw_drive() -> str:
     return _draw_terminal(rows, "A drive in its third iteration: what happened, and below it what the agent does now")
 
 
-def _draw_terminal(rows: list[str], title: str, *later: list[str]) -> str:
-    """Draw rows in a terminal.
-
-    :param later: what appears below them, one after the other. All of it is there from the start for those who want
-        nothing to move, and where nothing can.
-    """
+def _draw_terminal(rows: list[str], title: str) -> str:
+    """Draw rows in a terminal."""
     width = round(80 * _WIDE + 2 * _MARGIN)
-    height = _BAR + _HIGH * (len(rows) + sum(map(len, later))) + _MARGIN
+    height = _BAR + _HIGH * len(rows) + _MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         ' role="img" aria-labelledby="title">',
@@ -146,53 +85,18 @@ def _draw_terminal(rows: list[str], title: str, *later: list[str]) -> str:
         *(f'<circle cx="{20 + 18 * index}" cy="18" r="5.5" fill="#38424d"/>' for index in range(3)),
         '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="13"'
         ' fill="#dfe4e9" xml:space="preserve">',
-        *_draw_rows(rows, 0),
+        *_draw_rows(rows),
     ]
-    if later:
-        parts.append(f"<style>{_APPEARS}</style>")
-    drawn = len(rows)
-    for number, scene in enumerate(later, start=1):
-        parts += [f'<g class="later" style="animation-delay: {4 * number}s">', *_draw_rows(scene, drawn), "</g>"]
-        drawn += len(scene)
     return "\n".join((*parts, "</g>", "</svg>")) + "\n"
 
 
-_APPEARS = """
-@keyframes appear { from { opacity: 0; } to { opacity: 1; } }
-.later { animation: appear .3s both; }
-@media (prefers-reduced-motion: reduce) { .later { animation: none; } }
-"""
-
-
-def _draw_rows(rows: list[str], above: int) -> Iterator[str]:
-    for number, row in enumerate(rows, start=above):
+def _draw_rows(rows: list[str]) -> Iterator[str]:
+    for number, row in enumerate(rows):
         y = _BAR + _HIGH * number + 14
         for column, text, colour, is_bold in _pieces(row):
             style = (f' fill="{colour}"' if colour else "") + (' font-weight="700"' if is_bold else "")
             x, length = _MARGIN + column * _WIDE, len(text) * _WIDE
             yield f'<text x="{x:.1f}" y="{y}" textLength="{length:.1f}"{style}>{escape(text)}</text>'
-
-
-def _panel_rows() -> list[str]:
-    """Run pytest for real, and return its summary line and our panel, with colours."""
-    with tempfile.TemporaryDirectory() as name:
-        lines = _run(Path(name), SAMPLE, COMMAND)
-    start = next(index for index, line in enumerate(lines) if " passed" in line)
-    return lines[start:]
-
-
-def _run(folder: Path, files: Mapping[str, str], arguments: Sequence[str]) -> list[str]:
-    """Write files, run pytest on them for real, and return what it prints, with colours."""
-    for file, text in files.items():
-        folder.joinpath(file).write_text(text, encoding="utf-8")
-    kept = {key: text for key, text in os.environ.items() if not key.startswith(("PHASE_GATE_", "PYTEST_", "CI"))}
-    environment = {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "USER": "dev", "COLUMNS": "80", "CI": "1"}
-    environment.pop("NO_COLOR", None)
-    command = [sys.executable, "-m", "pytest", "-p", "phase_gate.plugin", "--color=yes", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert "phase gate: " in done.stdout, f"it ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
-    # How long it took is of no matter, and never the same.
-    return re.sub(r"in \d+\.\d+s", "in 0.01s", done.stdout).splitlines()
 
 
 def _pieces(row: str) -> Iterator[tuple[int, str, str, bool]]:
@@ -301,7 +205,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 #: Drawn without a browser, and compared by a test.
-DRAWN = {"panel.svg": draw_panel, "session.svg": draw_session, "flow.svg": draw_flow, "drive.svg": draw_drive}
+DRAWN = {"flow.svg": draw_flow, "drive.svg": draw_drive}
 
 
 def shoot_report(folder: Path) -> None:

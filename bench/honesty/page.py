@@ -8,9 +8,8 @@ from pathlib import Path
 from bench.honesty.picture import draw
 from bench.honesty.results import Results
 
-_DOCS = Path(__file__).parents[2] / "docs"
 PAGE = Path(__file__).parent / "README.md"
-PICTURE = _DOCS / "pictures" / "honesty.svg"
+PICTURE = PAGE.with_name("honesty.svg")
 _BEGIN, _END = "<!-- honesty: begin -->", "<!-- honesty: end -->"
 _OURS = ("phase-gate-without-proof", "phase-gate")
 
