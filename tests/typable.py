@@ -28,8 +28,9 @@ def is_typable(command: str) -> bool:
         return bool(words) and all(_PHASE_OPTION.fullmatch(word) for word in words)
     if program != "phase-gate" or any(_PLACEHOLDER.fullmatch(word) for word in words):
         return False
+    parser = _parser()  # not in the block: if it can't be built, nothing is known about the command
     try:
-        _parser().parse_args(words)
+        parser.parse_args(words)
     except Exception:
         return False
     return True
