@@ -120,11 +120,11 @@ class Agent(Value):
     when_hook_fails: str = "the agent goes on unasked"
     #: How its own errors look, where it can work without a person.
     signs: tuple[Sign, ...] = ()
-    #: Events to try its hooks with; the tool is about to write into the state folder.
-    example_stop: Document = field(
-        default_factory=lambda: {"hook_event_name": "Stop", "session_id": "doctor", "stop_hook_active": False}
-    )
-    example_tool: Document = field(default_factory=dict)
+
+    def example(self, event: str) -> Document:
+        """Return an event to try its hooks with, in the form that all read; the tool would write the gate's record."""
+        call = {"tool_name": "Write", "tool_input": {"file_path": ".phase-gate/state.json", "content": ""}}
+        return {"hook_event_name": event, "session_id": "doctor", **(call if event == self.tool_event else {})}
 
     def command(self, program: str, event: str) -> str:
         """Return what the agent runs. Some trust it by its hash, so it stays the same from version to version."""

@@ -54,12 +54,6 @@ CLAUDE = Agent(
         Sign("no-credit", rf'"is_error":true.*"api_error_status":402,{_RESULT_CLAUDE}'),
         Sign("busy", rf'"is_error":true.*"api_error_status":(?:429|5\d\d),{_RESULT_CLAUDE}'),
     ),
-    example_tool={
-        "hook_event_name": "PreToolUse",
-        "session_id": "doctor",
-        "tool_name": "Write",
-        "tool_input": {"file_path": ".phase-gate/state.json", "content": ""},
-    },
 )
 
 
@@ -84,16 +78,6 @@ CODEX = Agent(
     entry=_entry("apply_patch|Edit|Write|Bash"),
     # Its own sandbox lets it write in this folder only, and keeps it off the network.
     headless=("codex", "exec", "--json", "--sandbox", "workspace-write", "-"),
-    example_stop={
-        "hook_event_name": "Stop",
-        "session_id": "doctor",
-        "turn_id": "1",
-        "model": "",
-        "permission_mode": "default",
-        "stop_hook_active": False,
-        "last_assistant_message": None,
-        "transcript_path": None,
-    },
     trust_step="start codex here, trust the folder, then type /hooks and trust each with t",
     # In words, and as the last event of `--json`.
     signs=(
@@ -106,17 +90,6 @@ CODEX = Agent(
             r'|Selected model is at capacity[^"]*)',
         ),
     ),
-    example_tool={
-        "hook_event_name": "PreToolUse",
-        "session_id": "doctor",
-        "turn_id": "1",
-        "model": "",
-        "permission_mode": "default",
-        "tool_name": "Bash",
-        "tool_use_id": "1",
-        "tool_input": {"command": "rm .phase-gate/state.json"},
-        "transcript_path": None,
-    },
 )
 
 
@@ -164,7 +137,6 @@ GEMINI = Agent(
         *("gemini", "--approval-mode", "auto_edit", "--output-format", "stream-json"),
         *("--allowed-tools", "run_shell_command(pytest)", "--allowed-tools", "run_shell_command(phase-gate)"),
     ),
-    example_stop={"hook_event_name": "AfterAgent", "session_id": "doctor", "stop_hook_active": False},
     trust_step="start gemini here and trust the folder, or set GEMINI_CLI_TRUST_WORKSPACE=true",
     when_hook_fails="the agent is refused every stop and every write",
     signs=(
@@ -176,12 +148,6 @@ GEMINI = Agent(
         ),
         Sign("untrusted", r"not running in a trusted directory"),
     ),
-    example_tool={
-        "hook_event_name": "BeforeTool",
-        "session_id": "doctor",
-        "tool_name": "write_file",
-        "tool_input": {"file_path": ".phase-gate/state.json", "content": ""},
-    },
 )
 
 
@@ -245,13 +211,6 @@ CURSOR = Agent(
     entry=_entry_cursor,
     head={"version": 1},
     trust_step="open the folder in Cursor, trust it, and look at the hooks in its settings",
-    example_stop={"hook_event_name": "stop", "conversation_id": "doctor", "status": "completed", "loop_count": 0},
-    example_tool={
-        "hook_event_name": "preToolUse",
-        "conversation_id": "doctor",
-        "tool_name": "Write",
-        "tool_input": {"file_path": ".phase-gate/state.json", "content": ""},
-    },
 )
 
 
@@ -319,7 +278,6 @@ COPILOT = Agent(
         *("--allow-tool", "shell(pytest:*)", "--allow-tool", "shell(phase-gate:*)"),
     ),
     head={"version": 1},
-    example_stop={"sessionId": "doctor", "stopReason": "end_turn", "stop_hook_active": False},
     trust_step="start copilot here and trust the folder, or call it with --trust-folder",
     when_hook_fails="the agent stops unasked, and is refused every tool",
     # In words, and as an event of `--output-format json`.
@@ -332,11 +290,6 @@ COPILOT = Agent(
         ),
         Sign("busy", rf'{_ERROR_COPILOT}(?P<said>{_LAST_COPILOT}(?:429|5\d\d) [^"]*)'),
     ),
-    example_tool={
-        "sessionId": "doctor",
-        "toolName": "create",
-        "toolArgs": {"path": ".phase-gate/state.json", "file_text": ""},
-    },
 )
 
 
@@ -359,12 +312,6 @@ VSCODE = Agent(
     instructions="AGENTS.md",
     entry=_entry_vscode,
     trust_step="open the folder in VS Code, trust it, and look at the output channel of its hooks",
-    example_tool={
-        "hook_event_name": "PreToolUse",
-        "session_id": "doctor",
-        "tool_name": "create_file",
-        "tool_input": {"filePath": ".phase-gate/state.json", "content": ""},
-    },
 )
 
 CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, CURSOR, COPILOT, VSCODE)}

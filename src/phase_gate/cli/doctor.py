@@ -265,7 +265,7 @@ def _way(agent: Agent, event: str, command: str) -> str:
 
 def _try(agent: Agent, event: str, command: str, root: Path) -> str:
     """Return what is wrong with a hook; empty if it answers as it should."""
-    example = agent.example_stop if event == agent.stop_event else agent.example_tool
+    example = agent.example(event)
     try:
         done = subprocess.run(
             command,
