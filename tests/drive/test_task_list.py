@@ -167,6 +167,11 @@ def test_one_command_can_not_do_both(team: Team) -> None:
     assert "--reviewer" in ran.err
 
 
+def test_an_option_for_phases_is_refused(team: Team) -> None:
+    ran = team.plan((1,)).drive("--until", "green")
+    assert (ran.code, "--until is for phases, and verify tasks are driven here" in ran.err) == (2, True)
+
+
 def test_nobody_is_named(team: Team) -> None:
     team.plan((1,), executor=[])
     assert "no executor is named" in team.drive().err

@@ -67,6 +67,7 @@ def _choose_source(call: Call) -> PhaseSource | TaskSource:
     """Return what is driven: verify tasks where one is named, or where there are some and no cycle goes on."""
     board = open_board(call)
     if _drives_list(call, board):
+        _refuse_options(call)
         settings = _with_options(call, board.project.configuration.drive)
         session = Session(with_mark(board.project), settings, _choose_watchers(call))
         return TaskSource(session, _find_team(call, settings), board.named())
@@ -74,6 +75,16 @@ def _choose_source(call: Call) -> PhaseSource | TaskSource:
     task = call.task()
     order = _read_order(call, task)
     return PhaseSource(Session(task.project, order.settings, _choose_watchers(call), goal=order.goal), order)
+
+
+def _refuse_options(call: Call) -> None:
+    """Refuse what speaks of the phases of a cycle where verify tasks are driven."""
+    for name in ("goal", "goal_file", "until", "iterations", "time_limit", "signal"):
+        if getattr(call.arguments, name) is not None:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for phases, and verify tasks are driven here",
+                remedy="leave it out, or name the task of a cycle with --task",
+            )
 
 
 def _drives_list(call: Call, board: TaskBoard) -> bool:
@@ -136,7 +147,7 @@ def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
     return replace(
         settings,
         agent=tuple(given.arguments) or settings.agent,
-        executor=settings.executor if given.executor is None else (given.executor,),
+        executor=tuple(given.arguments) or settings.executor if given.executor is None else (given.executor,),
         reviewer=settings.reviewer if given.reviewer is None else (given.reviewer,),
         commit=settings.commit or given.commit,
         budget=budget,

@@ -95,8 +95,8 @@ class Played(Value):
     def trouble(self) -> str:
         """Why the client itself needs a person; empty if it does not."""
         if self.how == "not-started":
-            return f"the agent can't work: {self.problem or 'it did not start'}"
-        return f"the agent can't work: {self.ending.said}" if self.ending.is_for_people else ""
+            return self.problem or "it did not start"
+        return self.ending.said if self.ending.is_for_people else ""
 
 
 def make_answer(session: Session, folder: Path, role: str) -> Path:

@@ -105,7 +105,7 @@ def _why_person(seen: Seen) -> str | None:
     if seen.outside:
         return seen.outside
     if seen.trouble:
-        return seen.trouble
+        return f"the agent can't work: {seen.trouble}"
     if seen.status == "needs-person":
         return seen.reason
     if seen.has_exited:

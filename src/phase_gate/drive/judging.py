@@ -187,27 +187,27 @@ def _record_agent(session: Session, turn: Turn, played: Played) -> Task:
 
 def _take_answer(session: Session, task: Task, turn: Turn, played: Played) -> tuple[Task, Signal | None]:
     """Return what the agent answered, if it may; a signal that it left elsewhere is taken away."""
-    signal, problem = None, ""
+    signal: Signal | None = None
+    #: The answer, why it is refused, and the file that it stands in, if that is not the agent's own.
+    refused: list[tuple[str, str, str]] = []
     if played.data is not None:
         try:
             signal = parse_signal(played.data, name="the answer")
-            if signal.answer == "done" and session.settings.signal == "ask":
-                problem = "a person gives the signal in this drive"
         except PhaseGateError as error:
-            problem = error.problem
-    file = ""
+            refused.append(("malformed", error.problem, ""))
+    if signal is not None and signal.answer == "done" and session.settings.signal == "ask":
+        refused.append(("done", "a person gives the signal in this drive", ""))
+        signal = None
     beside = read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
     is_new = beside is not None and beside.identity != turn.signal_before
-    if not problem and is_new and beside is not None and beside.signal is not None and beside.signal.answer == "done":
-        problem, file = "exit-signal.yaml was made while the agent worked", beside.identity
+    if beside is not None and is_new and beside.signal is not None and beside.signal.answer == "done":
+        refused.append(("done", "exit-signal.yaml was made while the agent worked", beside.identity))
         remove_signal_file(task.store.signal_file)
-    if problem:
-        answer = "malformed" if signal is None and not file else "done" if signal is None else signal.answer
+    for answer, problem, file in refused:
         data = {"answer": answer, "problem": problem, **({"file": file} if file else {})}
         task = task.record(Event(kind="signal-refused", data=data))
         session.note(f"the agent's answer is refused: {problem}")
         turn.note(f"your answer was refused: {problem}")
-        signal = signal if file else None
     if signal is None:
         return task, None
     session.tell("answer", number=turn.number, answer=signal.answer, reason=signal.reason)

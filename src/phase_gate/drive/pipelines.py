@@ -140,7 +140,7 @@ def _ask_voters(session: Session, task: Task, standing: VoteStanding, turn: Turn
             if played.recorded:
                 return notes, f"{played.recorded[0]} was recorded while the voters were asked"
             if played.trouble:
-                return notes, f"{name}: {played.trouble}"
+                return notes, f"{name} can't work: {played.trouble}"
             if played.is_busy:
                 session.note(f"{name} can't vote yet: the client is busy")
                 continue

@@ -166,7 +166,8 @@ class TaskSteps:
             said = f"{outside} was recorded while the agent worked, and not by the drive"
             return Decision(outcome=Outcome.PERSON, reason=f"{said}: read {look}, then drive again")
         if played.how == "interrupted" or played.is_busy or played.trouble:
-            reason = played.trouble or ("the client is busy" if played.is_busy else "the user interrupted it")
+            reason = "the client is busy" if played.is_busy else "the user interrupted it"
+            reason = f"the agent can't work: {played.trouble}" if played.trouble else reason
             if is_executor:
                 self._give_up(task, reason)
             return Decision(outcome=Outcome.PERSON, reason=reason) if played.trouble else None
