@@ -214,10 +214,10 @@ def test_a_habit_of_the_server_weakens_nothing(database: Database, address: Addr
         database.query("ALTER ROLE dev SET default_transaction_read_only = on")
         add(store, Head(), "one")
         asked = ", ".join(f"current_setting('{name}')" for name in names)
-        found = store._ask(f"SELECT {asked}".encode())[0]
+        found = store._ask(f"SELECT {asked}")[0]
     finally:
         database.query("ALTER ROLE dev RESET ALL")
-    assert found == (b"on", b"read committed", b"pg_catalog")
+    assert found == ("on", "read committed", "pg_catalog")
 
 
 def test_init_and_status_say_what_the_user_may_do(

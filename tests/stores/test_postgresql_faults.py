@@ -77,24 +77,12 @@ def test_a_line_that_stays_cut(line: Proxy, address: Addresses) -> None:
     assert store.read("it", Head()).head == last
 
 
-def test_a_request_that_arrives_twice_is_carried_out_once(line: Proxy, address: Addresses) -> None:
-    store = PostgresqlStore(address(port=line.port))
-    last = add(store, Head(), "one")
-    line.rule = lambda way, data: data * 2 if way == "up" else data
-    second = add(store, last, "two")
-    line.rule = Once("")
-    # The second answer is still on the line: no later question takes it for its own.
-    assert store.read("it", Head()).head == second
-    assert store.read("it", second).rows == b""
-    assert PostgresqlStore(address()).read("it", Head()).head == second
-
-
 def test_a_server_that_says_nothing(line: Proxy, address: Addresses) -> None:
     store = PostgresqlStore(address(port=line.port))
     add(store, Head(), "one")
     line.rule = lambda way, data: b""
     assert store._session is not None
-    store._session._limit = 0.2
+    store._session.limit = 0.2
     with pytest.raises(StoreUnreachableError, match=r"no answer within 0.2 s"):
         store.read("it", Head())
 

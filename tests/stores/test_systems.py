@@ -66,4 +66,4 @@ def test_what_another_task_froze_holds_where_it_was_frozen(shop: Sample, is_else
         assert main(["status"]) == 0  # it is taken over, and nothing of it was made here
     shop.write(calc=CALC, test_calc=WEAKER)
     ran = shop.pytest("--phase=green", "--phase-task=other")
-    assert ("task default" in ran.out.partition("Gate 1")[2]) is not is_elsewhere, ran.out
+    assert ("tests-unchanged" in ran.out.partition("Gate 1")[2]) is not is_elsewhere, ran.out

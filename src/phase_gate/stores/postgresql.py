@@ -14,9 +14,7 @@ from pathlib import Path
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
 from phase_gate.stores import postgresql_statements as statements
 from phase_gate.stores.address import StoreAddress
-from phase_gate.stores.postgresql_connecting import Lost
-from phase_gate.stores.postgresql_poolers import refuse_pooler
-from phase_gate.stores.postgresql_session import Refused, Row, Session, as_int
+from phase_gate.stores.postgresql_session import Lost, Refused, Row, Session
 from phase_gate.stores.postgresql_tables import Initialised, StoreRights, make_tables, read_rights
 from phase_gate.stores.shared import Head, Tail
 
@@ -82,8 +80,7 @@ class PostgresqlStore:
         """Return what each task has after the line that is known of it; of one whose line is another, only the last."""
         serials = json.dumps({task: head.serial for task, head in known.items()})
         answers: dict[str, statements.Answer] = {}
-        for kind, name, *rest in self._ask(statements.READ_ALL, self._project, serials):
-            task = name.decode()
+        for kind, task, *rest in self._ask(statements.READ_ALL, self._project, serials):
             answers.setdefault(task, statements.Answer(known.get(task, Head()))).add(kind, *rest)
         return {task: answer.tail() for task, answer in answers.items()}
 
@@ -103,10 +100,10 @@ class PostgresqlStore:
 
     def age(self, task: str, serial: int) -> float:
         found = self._ask(statements.AGE, self._project, task, serial)
-        return as_int(found[0][0]) / 1000 if found else 0.0
+        return found[0][0] / 1000 if found else 0.0
 
     def list_tasks(self) -> tuple[str, ...]:
-        return tuple(task.decode() for (task,) in self._ask(statements.TASKS, self._project))
+        return tuple(task for (task,) in self._ask(statements.TASKS, self._project))
 
     def wait(self, task: str, after: Head, seconds: float) -> bool:
         end = time.monotonic() + seconds
@@ -114,7 +111,7 @@ class PostgresqlStore:
 
         def look_and_wait(session: Session) -> bool:
             # First the ear, then the look: what comes between is heard.
-            session.listen(channel)
+            session.run(f"LISTEN {channel}")
             while (found := statements.head_of(session.ask(statements.LAST, self._project, task))) == after:
                 left = end - time.monotonic()
                 if left <= 0:
@@ -122,10 +119,7 @@ class PostgresqlStore:
                 session.wait(min(left, _LOOK_AGAIN))
             return found != after
 
-        try:
-            return self._exchange(look_and_wait)
-        except Refused as error:
-            raise self._translate(error) from None
+        return self._talk(look_and_wait)
 
     def notes(self) -> tuple[str, ...]:
         return self.read_rights().said
@@ -137,17 +131,11 @@ class PostgresqlStore:
 
     def read_rights(self) -> StoreRights:
         """Return what the user that connects may do."""
-        try:
-            return self._exchange(read_rights)
-        except Refused as error:
-            raise self._translate(error) from None
+        return self._talk(read_rights)
 
     def make_tables(self, writers: Iterable[str]) -> Initialised:
         named = tuple(writers)
-        try:
-            return self._exchange(lambda session: make_tables(session, named))
-        except Refused as error:
-            raise self._translate(error) from None
+        return self._talk(lambda session: make_tables(session, named))
 
     def close(self) -> None:
         """End its connection; it may be asked again."""
@@ -157,9 +145,12 @@ class PostgresqlStore:
 
     # --- connections ---------------------------------------------------------------------------------------------
 
-    def _ask(self, statement: bytes, *values: object) -> list[Row]:
+    def _ask(self, statement: str, *values: object) -> list[Row]:
+        return self._talk(lambda session: session.ask(statement, *values))
+
+    def _talk(self, talk: Callable[[Session], T]) -> T:
         try:
-            return self._exchange(lambda session: session.ask(statement, *values))
+            return self._exchange(talk)
         except Refused as error:
             raise self._translate(error) from None
 
@@ -177,6 +168,7 @@ class PostgresqlStore:
 
     def _connected(self) -> Session:
         if self._session is None or not self._session.is_usable:
+            self.close()
             self._session = self._connect()
         return self._session
 
@@ -187,7 +179,7 @@ class PostgresqlStore:
                 raise StoreUnreachableError(
                     f"{self.shown} is a standby: it can't be written", remedy=_REMEDIES["25006"]
                 )
-            refuse_pooler(session, self._place, self.shown)
+            session.refuse_pooler(self._place, self.shown)
         except BaseException:
             session.close()
             raise

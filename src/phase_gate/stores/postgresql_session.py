@@ -1,41 +1,42 @@
-"""One connection to a PostgreSQL server: ask, and get rows or the reason why not.
+"""One connection to a PostgreSQL server, by psycopg: ask, and get rows or the reason why not.
 
-By libpq's own calls, which psycopg hands on: each question is one round trip, has a time limit, and belongs to the
-process that opened the connection.
+It connects by libpq's own ways: service files, PGPASSFILE, sslmode; no password stands in an address. Each question has
+a time limit, and belongs to the process that opened the connection.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 
-from phase_gate.stores.postgresql_connecting import (
-    COUNT,
-    IDLE,
-    INTERVAL,
-    UNANSWERED_MS,
-    Lost,
-    clean,
-    connect,
-    error_of,
-    is_ready,
-    load_psycopg,
-)
+from phase_gate.errors import StoreUnreachableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-Row = tuple[bytes, ...]
+Row = tuple["Any", ...]
 
-#: Seconds for an answer. A server that is stopped in its tracks answers nothing, and its machine says that all is well.
-ANSWER_TIMEOUT = 30.0
+#: Seconds for a connection, and for an answer. A server that is stopped in its tracks answers nothing, and its machine
+#: says that all is well.
+_CONNECT_TIMEOUT, ANSWER_TIMEOUT = 10, 30.0
+
+#: What we ask libpq for where the address says nothing else. A dead machine is noticed within a minute.
+_DEFAULTS = {
+    "connect_timeout": str(_CONNECT_TIMEOUT),
+    "keepalives_idle": "15",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "45000",
+    "fallback_application_name": "phase-gate",
+}
 
 #: What may have been set for the user or the database and would break a promise: an answer before the write is safe,
 #: another meaning of names. A stricter `synchronous_commit` stays.
-_GREETING = b"""
+_GREETING = """
 SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(),
   pg_catalog.set_config('search_path', 'pg_catalog', false),
   pg_catalog.set_config('synchronous_commit', CASE
@@ -43,27 +44,32 @@ SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(),
     ELSE pg_catalog.current_setting('synchronous_commit') END, false),
   pg_catalog.set_config('default_transaction_isolation', 'read committed', false),
   pg_catalog.set_config('default_transaction_read_only', 'off', false),
-  pg_catalog.set_config('tcp_keepalives_idle', '%d', false),
-  pg_catalog.set_config('tcp_keepalives_interval', '%d', false),
-  pg_catalog.set_config('tcp_keepalives_count', '%d', false),
-  pg_catalog.set_config('tcp_user_timeout', '%d', false)
-""" % (IDLE, INTERVAL, COUNT, UNANSWERED_MS)
+  pg_catalog.set_config('tcp_keepalives_idle', '15', false),
+  pg_catalog.set_config('tcp_keepalives_interval', '10', false),
+  pg_catalog.set_config('tcp_keepalives_count', '3', false),
+  pg_catalog.set_config('tcp_user_timeout', '45000', false)
+"""
+_OWN_PID = "SELECT pg_catalog.pg_backend_pid()"
+#: How often two connections are compared where a pooler stands between.
+_LOOKS = 3
 
-#: Types of what we send, as the server numbers them.
-_BYTEA, _INT8, _TEXT = 17, 20, 25
+
+class Lost(Exception):  # noqa: N818  (both are caught by the store, which makes errors of them)
+    """The connection is gone: whether the question was carried out is not known."""
+
+    def __init__(self, text: str, *, is_late: bool = False) -> None:
+        super().__init__(" ".join(text.split()) or "the connection is gone")
+        #: No answer within the limit: asking again would take as long.
+        self.is_late = is_late
 
 
 class Refused(Exception):  # noqa: N818
     """The server says no."""
 
     def __init__(self, code: str, text: str) -> None:
-        super().__init__(text)
+        super().__init__(" ".join(text.split()))
         #: Of five characters, by the SQL standard.
         self.code = code
-
-
-def as_int(value: bytes) -> int:
-    return int.from_bytes(value, "big", signed=True)
 
 
 class Session:
@@ -71,145 +77,151 @@ class Session:
 
     def __init__(self, place: str, *, limit: float = ANSWER_TIMEOUT) -> None:
         """Connect. Raises Lost, with what libpq says."""
-        self._limit = limit
-        self._owner = os.getpid()
-        self._connection: Any = connect(place)
-        self._connection.nonblocking = 1
-        self._connection.enter_pipeline_mode()
-        self._asked = 0
+        self._owner, self._psycopg = os.getpid(), _load_psycopg()
+        given = _read_address(place)
         try:
-            row = self.ask(_GREETING)[0]
+            self._connection: Any = _limited().connect(
+                "", autocommit=True, prepare_threshold=None, cursor_factory=self._psycopg.RawCursor, **given
+            )
+        except self._psycopg.Error as error:
+            raise Lost(str(error), is_late=isinstance(error, self._psycopg.errors.ConnectionTimeout)) from None
+        self.limit = limit
+        try:
+            #: The server's process that answered.
+            self.pid, self.is_standby, *_ = self.ask(_GREETING)[0]
         except Refused as error:
             self.close()
             raise Lost(str(error)) from None
-        #: The server's process that answered.
-        self.pid = as_int(row[0])
-        self.is_standby = row[1] == b"\x01"
-        #: Another program answers in the server's place: it has its own numbers for connections.
-        self.is_pooled = self.pid != self._connection.backend_pid
 
     @property
-    def is_inherited(self) -> bool:
-        """Tell whether a parent made it, which goes on with it: a forked child must not write into it."""
-        return self._owner != os.getpid()
+    def limit(self) -> float:
+        """Seconds for an answer."""
+        return float(self._connection.limit)
+
+    @limit.setter
+    def limit(self, seconds: float) -> None:
+        self._connection.limit = seconds
 
     @property
     def is_usable(self) -> bool:
-        return not self.is_inherited and self._connection.status == load_psycopg().pq.ConnStatus.OK
+        return self._owner == os.getpid() and not self._connection.closed
 
-    def ask(self, statement: bytes, *values: object) -> list[Row]:
+    def ask(self, statement: str, *values: object) -> list[Row]:
         """Run one statement as one transaction and return its rows. Raises Lost, Refused."""
-        self._asked += 1
-        number = _encode(self._asked)
-
-        def send(connection: Any) -> None:
-            # The question's number comes back before its answer: what a line brings twice is no answer to the next one.
-            for text, sent in ((b"SELECT $1", [number]), (statement, [_encode(value) for value in values])):
-                words, types, formats = ([each[index] for each in sent] for index in range(3))
-                connection.send_query_params(text, words, types, formats, result_format=1)
-            connection.pipeline_sync()
-
         with self._whole():
-            found = self._exchange(send)
-            if len(found) != 2 or not found[0].ntuples or as_int(found[0].get_value(0, 0)) != self._asked:
-                raise Lost("an answer to another question")
-            return _rows(found[1])
+            cursor = self._connection.execute(statement, values or None, binary=True)
+            return cursor.fetchall() if cursor.description else []
 
-    def run(self, script: bytes) -> None:
+    def run(self, script: str) -> None:
         """Run several statements as one transaction. Raises Lost, Refused."""
         with self._whole():
-            self._connection.exit_pipeline_mode()
-            for result in self._exchange(lambda connection: connection.send_query(script)):
-                _rows(result)
-            self._connection.enter_pipeline_mode()
-
-    def listen(self, channel: str) -> None:
-        """Be told from now on what is said on a channel: a plain word."""
-        self.ask(b"LISTEN " + channel.encode("ascii"))
+            self._connection.execute(script)
 
     def wait(self, seconds: float) -> None:
-        """Wait until something is said on a channel, or for so long."""
-        connection, end = self._connection, time.monotonic() + seconds
+        """Wait until something is said on a channel that it listens to, or for so long."""
         with self._whole():
-            while connection.notifies() is None and is_ready(connection, end):
-                connection.consume_input()
-            while connection.notifies() is not None:
+            for _ in self._connection.notifies(timeout=seconds, stop_after=1):
                 pass
 
     def close(self) -> None:
         """End it; in a forked child only let go of it, for the parent goes on with it."""
-        if not self.is_inherited:
-            self._connection.finish()
+        if self._owner == os.getpid():
+            self._connection.close()
 
     @contextlib.contextmanager
     def _whole(self) -> Iterator[None]:
         """Close the connection unless the server's whole answer was read: the next one would be what is left of it."""
         try:
             yield
-        except Refused:
-            raise
-        except load_psycopg().Error as error:
+        except self._psycopg.Error as error:
+            if error.sqlstate and not self._connection.closed:
+                raise Refused(error.sqlstate, error.diag.message_primary or "no reason") from None
             self.close()
-            raise Lost(clean(str(error))) from None
+            raise Lost(str(error)) from None
         except BaseException:  # Ctrl-C too
             self.close()
             raise
 
-    def _exchange(self, send: Callable[[Any], None]) -> list[Any]:
-        """Return what the server answers, up to where it says that the transaction is over."""
-        pq, connection, end = load_psycopg().pq, self._connection, time.monotonic() + self._limit
-        is_pipeline = connection.pipeline_status != pq.PipelineStatus.OFF
-        send(connection)
-        while connection.flush():
-            self._wait_for(end, writes=True)
-            # The server may have to say something before it takes more.
-            connection.consume_input()
-        results: list[Any] = []
-        ends = 0
-        while True:
-            result = self._next_result(end)
-            if connection.status != pq.ConnStatus.OK:
-                raise Lost(error_of(connection))
-            if result is None:
-                ends += 1
-                if not is_pipeline:
-                    return results
-                if ends > len(results):
-                    raise Lost("half an answer")
-            elif result.status == pq.ExecStatus.PIPELINE_SYNC:
-                return results
-            else:
-                results.append(result)
+    def refuse_pooler(self, place: str, shown: str) -> None:
+        """Raise StoreUnreachableError if it is not one server process for as long as it lives.
 
-    def _next_result(self, end: float) -> Any:
-        while self._connection.is_busy():
-            self._wait_for(end)
-            self._connection.consume_input()
-        return self._connection.get_result()
-
-    def _wait_for(self, end: float, *, writes: bool = False) -> None:
-        if not is_ready(self._connection, end, writes=writes):
-            raise Lost(f"no answer within {self._limit:g} s", is_late=True)
+        In transaction mode a pooler gives each transaction to the process that is free: what our session has set, that
+        an answer waits for the disk, holds in another one. In session mode no harm is done.
+        """
+        if self.pid == self._connection.info.backend_pid:
+            return
+        other = Session(place, limit=_CONNECT_TIMEOUT)
+        try:
+            # One of them idles while the other one asks: a pooler in transaction mode gives both the same process, or
+            # gives one of them another than before.
+            for _ in range(_LOOKS):
+                found = (self.ask(_OWN_PID)[0][0], other.ask(_OWN_PID)[0][0])
+                if found != (self.pid, other.pid) or self.pid == other.pid:
+                    raise StoreUnreachableError(
+                        f"{shown} is behind a pooler in transaction mode: what makes a write safe is not set in all of"
+                        " its processes",
+                        remedy="connect to the server itself, or set pool_mode = session in the pooler",
+                    )
+        finally:
+            other.close()
 
 
-def _rows(result: Any) -> list[Row]:
-    """Return the rows of a result. Raises Refused."""
-    pq = load_psycopg().pq
-    if result.status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
-        columns = range(result.nfields)
-        return [tuple(result.get_value(row, column) for column in columns) for row in range(result.ntuples)]
-    code = result.error_field(pq.DiagnosticField.SQLSTATE) or b""
-    text = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"no reason"
-    raise Refused(code.decode("ascii", "replace"), clean(text.decode("utf-8", "replace")))
+def _load_psycopg() -> Any:
+    """Return psycopg. Raises StoreUnreachableError where it is not installed."""
+    try:
+        import psycopg  # here: it takes longer to load than all of us
+    except ImportError as error:
+        raise StoreUnreachableError(
+            f"a store in PostgreSQL needs the package psycopg, from version 3.2 on ({error})",
+            remedy="pip install 'pytest-phase-gate[postgresql]'",
+        ) from None
+    return psycopg
 
 
-def _encode(value: object) -> tuple[bytes, int, int]:
-    """Return a value as the server reads it, its type, and whether it is written in binary."""
-    match value:
-        case bytes():
-            return value, _BYTEA, 1
-        case int():
-            return str(value).encode(), _INT8, 0
-        case str():
-            return value.encode(), _TEXT, 0
-    raise TypeError(f"not sent: {type(value).__name__}")
+@functools.cache
+def _limited() -> Any:
+    """Return psycopg's connection with a time limit for every answer."""
+    kind: Any = _load_psycopg().Connection
+
+    class Limited(kind):  # type: ignore[misc]
+        limit = ANSWER_TIMEOUT
+
+        def __del__(self) -> None:
+            """Warn no one: it lives as long as the process, and libpq closes it, in the process that opened it."""
+
+        def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
+            # A wait for notifications has a limit of its own.
+            return super().wait(gen if given or more else _until(gen, self.limit), *given, **more)
+
+    return Limited
+
+
+def _until(asks: Generator[Any, Any, Any], limit: float) -> Generator[Any, Any, Any]:
+    """Hand on what psycopg waits for. Raises Lost when the time is over."""
+    end, ready = time.monotonic() + limit, None
+    while True:
+        try:
+            wanted = asks.send(ready)
+        except StopIteration as stop:
+            return stop.value
+        ready = yield wanted
+        if not ready and time.monotonic() > end:
+            raise Lost(f"no answer within {limit:g} s", is_late=True)
+
+
+def _read_address(place: str) -> dict[str, str]:
+    """Return what libpq connects with. Raises StoreUnreachableError for what it can't read: its reason may show all."""
+    psycopg = _load_psycopg()
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        given = {name: str(value) for name, value in conninfo_to_dict(place).items()}
+        float(given.get("connect_timeout", 0))
+    except (psycopg.Error, ValueError):
+        given = {"password": ""}
+    if "password" in given or "sslpassword" in given:  # however it is spelt
+        raise StoreUnreachableError(
+            "libpq can't read the store's address, or finds a password in it",
+            remedy="write postgresql://USER@HOST/DATABASE#PROJECT, or postgresql:///?service=NAME#PROJECT",
+        )
+    return {**_DEFAULTS, **given}

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from phase_gate.hashing import sha256
-from phase_gate.stores.postgresql_session import Row, as_int
+from phase_gate.stores.postgresql_session import Row
 from phase_gate.stores.shared import Head, Tail
 
 #: In one statement, so that they fit together: the line that is known and those after it, the objects that came with
@@ -22,17 +22,17 @@ UNION ALL SELECT 'head', task, seq, hash, ''::bytea FROM asked CROSS JOIN LATERA
   SELECT seq, hash FROM phase_gate.lines
   WHERE project = $1 AND lines.task = asked.task ORDER BY seq DESC LIMIT 1) AS found
 """
-READ = f"WITH asked AS (SELECT $2 AS task, $3 AS known) {_PARTS}".encode()
+READ = f"WITH asked AS (SELECT $2::text AS task, $3::bigint AS known) {_PARTS}"
 READ_ALL = f"""
 WITH asked AS (
   SELECT task, coalesce(value::bigint, 0) AS known
   FROM phase_gate.lines LEFT JOIN jsonb_each_text($2::jsonb) ON key = task WHERE project = $1 AND seq = 1)
-{_PARTS}""".encode()
-FIND_LINE = b"SELECT 1 FROM phase_gate.lines WHERE project = $1 AND task = $2 AND seq = $3 AND hash = $4"
-LAST = b"SELECT seq, hash FROM phase_gate.lines WHERE project = $1 AND task = $2 ORDER BY seq DESC LIMIT 1"
-TASKS = b'SELECT task FROM phase_gate.lines WHERE project = $1 AND seq = 1 ORDER BY task COLLATE "C"'
+{_PARTS}"""
+FIND_LINE = "SELECT 1 FROM phase_gate.lines WHERE project = $1 AND task = $2 AND seq = $3 AND hash = $4"
+LAST = "SELECT seq, hash FROM phase_gate.lines WHERE project = $1 AND task = $2 ORDER BY seq DESC LIMIT 1"
+TASKS = 'SELECT task FROM phase_gate.lines WHERE project = $1 AND seq = 1 ORDER BY task COLLATE "C"'
 
-AGE = b"""
+AGE = """
 SELECT (extract(epoch FROM clock_timestamp() - at) * 1000)::bigint FROM phase_gate.lines
 WHERE project = $1 AND task = $2 AND seq = $3
 """
@@ -46,16 +46,15 @@ class Answer:
         self._rows: list[tuple[int, bytes]] = []
         self._objects: dict[str, bytes] = {}
 
-    def add(self, kind: bytes, number: bytes, name: bytes, content: bytes) -> None:
-        serial, text = as_int(number), name.decode()
-        if kind == b"object":
-            self._objects[text] = content
-        elif kind == b"head":
-            self._head = Head(serial, text)
+    def add(self, kind: str, serial: int, name: str, content: bytes) -> None:
+        if kind == "object":
+            self._objects[name] = content
+        elif kind == "head":
+            self._head = Head(serial, name)
         elif serial > self._known.serial:
             self._rows.append((serial, content))
         else:
-            self.is_other = text != self._known.hash
+            self.is_other = name != self._known.hash
 
     def tail(self) -> Tail:
         if self.is_other:
@@ -66,7 +65,7 @@ class Answer:
 
 def append_statement(
     project: str, task: str, after: Head, rows: bytes, objects: Mapping[str, bytes]
-) -> tuple[bytes, list[object]]:
+) -> tuple[str, list[object]]:
     """Return one statement that adds lines and objects, or nothing, and tells those who wait."""
     values: list[object] = [project, task, channel_of(project, task)]
 
@@ -90,7 +89,7 @@ def append_statement(
           INSERT INTO phase_gate.objects (project, task, digest, seq, content)
           SELECT $1, $2, name, seq, content FROM (VALUES {", ".join(brought)}) AS brought (name, seq, content)
           WHERE (SELECT count(*) FROM added) > 0 ON CONFLICT DO NOTHING)"""
-    return f"WITH added AS ({added}){kept} SELECT pg_notify($3, '')".encode(), values
+    return f"WITH added AS ({added}){kept} SELECT pg_notify($3, '')", values
 
 
 def _hash_of(content: bytes) -> str:
@@ -99,7 +98,7 @@ def _hash_of(content: bytes) -> str:
 
 
 def head_of(rows: list[Row]) -> Head:
-    return Head(as_int(rows[0][0]), rows[0][1].decode()) if rows else Head()
+    return Head(*rows[0]) if rows else Head()
 
 
 def digest_of(*words: str) -> bytes:

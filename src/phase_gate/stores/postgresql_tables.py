@@ -70,15 +70,15 @@ GRANT INSERT (project, task, digest, seq, content) ON phase_gate.objects TO {WRI
 #: An order for those who run it at once: CREATE ... IF NOT EXISTS may still clash.
 _IN_TURN = "SELECT pg_advisory_xact_lock(8100411650013);"
 
-_FIND_ROLE = b"SELECT 1 FROM pg_roles WHERE rolname = $1"
+_FIND_ROLE = "SELECT 1 FROM pg_roles WHERE rolname = $1"
 
-_RIGHTS = b"""
+_RIGHTS = """
 SELECT current_user, exists (SELECT 1 FROM pg_namespace WHERE nspname = 'phase_gate'),
   current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on',
   to_regclass('phase_gate.lines') IS NOT NULL AND to_regclass('phase_gate.objects') IS NOT NULL
 """
 
-_TABLE_RIGHTS = b"""
+_TABLE_RIGHTS = """
 SELECT bool_and(has_any_column_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'SELECT')),
   bool_or(has_table_privilege(oid, 'UPDATE') OR has_table_privilege(oid, 'DELETE')
     OR has_table_privilege(oid, 'TRUNCATE') OR has_table_privilege(oid, 'TRIGGER')
@@ -130,15 +130,15 @@ class Initialised(Value):
 
 def read_rights(session: Session) -> StoreRights:
     user, has_schema, is_durable, has_tables = session.ask(_RIGHTS)[0]
-    found = StoreRights(user=user.decode(), is_durable=_is_true(is_durable))
-    if not (_is_true(has_schema) and _is_true(has_tables)):
+    found = StoreRights(user=user, is_durable=is_durable)
+    if not (has_schema and has_tables):
         return found
     may_write, may_rewrite = session.ask(_TABLE_RIGHTS)[0]
     return StoreRights(
         user=found.user,
         has_tables=True,
-        may_write=_is_true(may_write),
-        may_rewrite=_is_true(may_rewrite),
+        may_write=bool(may_write),
+        may_rewrite=bool(may_rewrite),
         is_durable=found.is_durable,
     )
 
@@ -153,7 +153,7 @@ def make_tables(session: Session, writers: Iterable[str]) -> Initialised:
     writers = tuple(writers) if role else ()
     for name in writers:
         script += f"GRANT {WRITER} TO {quote_name(name)};\n"
-    session.run(script.encode())
+    session.run(script)
     return Initialised(made_tables=not before.has_tables, role=role, writers=writers, rights=read_rights(session))
 
 
@@ -164,7 +164,7 @@ def quote_name(name: str) -> str:
 
 def _make_role(session: Session) -> str:
     try:
-        session.ask(f"CREATE ROLE {WRITER} NOLOGIN".encode())
+        session.ask(f"CREATE ROLE {WRITER} NOLOGIN")
     except Refused as error:
         if error.code in ("42710", "23505"):  # another `init` was faster
             return WRITER
@@ -172,7 +172,3 @@ def _make_role(session: Session) -> str:
             return ""
         raise
     return WRITER
-
-
-def _is_true(value: bytes) -> bool:
-    return value == b"\x01"
