@@ -162,3 +162,50 @@ def test_a_longer_list_of_files_is_taken_where_it_is_advised(gate: Gate) -> None
     assert ran.code == 0, ran
     assert gate.status()["wave"] == "w1"
     assert gate.verify().code == 0
+
+
+def pull_work_of_others(gate: Gate, **files: str) -> str:
+    """Let another clone push a commit, and pull it here; return the commit."""
+    sample, outside = gate.sample, gate.root.parent / f"{gate.root.name}-elsewhere"
+    sample.git("clone", "-q", "--bare", ".", str(outside / "shared.git"))
+    sample.git("remote", "add", "origin", str(outside / "shared.git"))
+    sample.git("clone", "-q", str(outside / "shared.git"), str(outside / "theirs"))
+    for name, text in files.items():
+        (outside / "theirs" / f"{name}.py").write_text(text, encoding="utf-8")
+    sample.git("-C", str(outside / "theirs"), "commit", "-q", "-a", "-m", "theirs")
+    sample.git("-C", str(outside / "theirs"), "push", "-q", "origin", "HEAD")
+    sample.git("fetch", "-q", "origin")
+    sample.git("merge", "-q", "--ff-only", f"origin/{sample.git('branch', '--show-current').strip()}")
+    return head(gate)
+
+
+@pytest.mark.criterion("VG-28")
+def test_a_commit_of_somebody_else_is_not_the_executors(gate: Gate) -> None:
+    gate.start()
+    made = pull_work_of_others(gate, other="OTHER = 2\n")
+    gate.sample.write(planner=RIGHT)
+    ran = gate.executor()
+    assert ran.has(f"made by others since the task was taken: {made[:10]}")
+    assert gate.verify().code == 0
+    assert gate.json("verify", "show")["changed_files"] == ["planner.py"]
+    assert gate.review().code == 0
+    assert gate.status()["weak_because"] == []
+
+
+@pytest.mark.criterion("VG-28")
+def test_what_is_changed_on_top_of_it_is_the_executors(gate: Gate) -> None:
+    gate.start()
+    pull_work_of_others(gate, other="OTHER = 2\n")
+    gate.sample.write({"planner.py": RIGHT, "other.py": "OTHER = 3\n"})
+    gate.executor()
+    assert gate.verify().has("files-listed", "other.py")
+
+
+@pytest.mark.criterion("VG-28")
+def test_a_commit_made_here_is_the_executors(gate: Gate) -> None:
+    gate.start()
+    pull_work_of_others(gate, planner="def planner_id():\n    return 2\n")
+    gate.sample.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
+    commit(gate, "other.py")
+    gate.executor()
+    assert gate.verify().has("files-listed", "other.py")

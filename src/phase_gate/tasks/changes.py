@@ -66,7 +66,7 @@ def find_changes(
         context, verification, before, head, others=others, is_ours=lambda path: is_listed(path) or is_foreign(path)
     )
     # What a commit brought and a later one took back was changed all the same.
-    changed = sorted({*net, *own.files})
+    changed = sorted({*(net - _theirs_alone(context, own, head)), *own.files})
     foreign = [path for path in changed if is_foreign(path)]
     untracked = _untracked(context, foreign)
     return TaskChanges(
@@ -78,6 +78,7 @@ def find_changes(
         theirs=tuple(sorted(theirs.items())),
         commits=own.ids,
         undo=own.undo,
+        foreign_commits=own.foreign,
     )
 
 
@@ -108,6 +109,15 @@ def _own_commits(
         return OwnCommits()
     gate = {row.commit for row in others().rows if row.commit}
     return find_own_commits(context.root, base, head, gate=gate, is_ours=is_ours)
+
+
+def _theirs_alone(context: EvidenceContext, own: OwnCommits, head: str) -> frozenset[str]:
+    """Return the files that others committed meanwhile, and that are as in HEAD: no work of the executor's."""
+    if not own.foreign_files:
+        return frozenset()
+    said = try_git(context.root, "diff", "--name-only", "--no-renames", "--relative", "-z", head, "--")
+    touched = set(os.fsdecode(said or b"").split("\0"))
+    return frozenset() if said is None else own.foreign_files - touched
 
 
 def _owners(overview: Overview, task: str) -> Callable[[str], str | None]:
@@ -160,6 +170,9 @@ class OwnCommits(Value):
     undo: str = ""
     #: All that they touched, also what was reverted later.
     files: frozenset[str] = frozenset()
+    #: Commits that came from elsewhere: a remote branch has them; and what they alone touched.
+    foreign: tuple[str, ...] = ()
+    foreign_files: frozenset[str] = frozenset()
 
 
 def find_own_commits(
@@ -172,25 +185,35 @@ def find_own_commits(
     """
     if base == head or not head:
         return OwnCommits()
-    made = _list_commits(root, base, head)
+    made = everything = _list_commits(root, base, head)
     goes_on = not base or try_git(root, "merge-base", "--is-ancestor", base, head) is not None
     if not goes_on:
         # Amended or rebased: a commit has files that were committed before. Those that differ are new in it.
         differs = _differing(root, base, head)
         made = [Commit(id=each.id, parent=base, files=tuple(differs & set(each.files))) for each in made]
-    own = [
-        each
-        for each in made
-        # A merge of what the gate committed is the gate's, too.
-        if each.id not in gate and not set(gate).intersection(each.merged) and any(map(is_ours, each.files))
-    ]
-    if not own:
-        return OwnCommits()
+        everything = made
+    # A merge of what the gate committed is the gate's, too.
+    made = [each for each in made if each.id not in gate and not set(gate).intersection(each.merged)]
+    foreign = _find_foreign(root, base, head, made)
+    here = [each for each in made if each not in foreign]
+    own = [each for each in here if any(map(is_ours, each.files))]
     return OwnCommits(
         ids=tuple(each.id for each in own),
-        undo=_undo(own, made),
+        undo=_undo(own, everything) if own else "",
         files=frozenset(path for each in own for path in each.files),
+        foreign=tuple(each.id for each in foreign),
+        foreign_files=frozenset(path for each in foreign for path in each.files)
+        - {path for each in here for path in each.files},
     )
+
+
+def _find_foreign(root: Path, base: str, head: str, made: Sequence[Commit]) -> list[Commit]:
+    """Return the commits that a remote branch has, and merges of nothing but such."""
+    said = try_git(root, "rev-list", f"{base}..{head}" if base else head, "--not", "--remotes")
+    if said is None:
+        return []
+    local = set(said.decode("ascii", "replace").split())
+    return [each for each in made if each.id not in local or (each.merged and local.isdisjoint(each.merged))]
 
 
 def _list_commits(root: Path, base: str, head: str) -> list[Commit]:

@@ -43,6 +43,8 @@ class TaskChanges(Value):
     #: Commits of this task's files that the gate did not make; and what takes them back, where something does.
     commits: tuple[str, ...] = ()
     undo: str = ""
+    #: Commits that came from elsewhere meanwhile: what they changed is no work of this task's.
+    foreign_commits: tuple[str, ...] = ()
 
     @property
     def weak_because(self) -> tuple[str, ...]:
@@ -143,6 +145,10 @@ def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
     if changes.commits and verification.review is None:
         undo = f": `{changes.undo}` takes that back and keeps the files" if changes.undo else ""
         notes.append(f"committed before it was approved, which makes the pass weak: {changes.commits_shown}{undo}")
+    if changes.foreign_commits:
+        shown = ", ".join(commit[:10] for commit in changes.foreign_commits[:3])
+        more = f" and {len(changes.foreign_commits) - 3} more" if len(changes.foreign_commits) > 3 else ""
+        notes.append(f"made by others since the task was taken: {shown}{more}")
     if changes.untracked:
         shown = ", ".join(changes.untracked[:5])
         more = f" and {len(changes.untracked) - 5} more" if len(changes.untracked) > 5 else ""

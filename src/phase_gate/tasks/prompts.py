@@ -287,6 +287,7 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
         "unlisted_files": list(changes.unlisted or ()),
         "untracked_files": list(changes.untracked),
         "commits": list(changes.commits),
+        "commits_of_others": list(changes.foreign_commits),
         "fresh": check.after == tree.digest,
         "altered_tests": [{"test": test, "what": text} for test, text in check.altered],
         "diff": "\n".join(diff.lines),
@@ -312,7 +313,7 @@ def render_bundle(document: Mapping[str, Any]) -> str:
     """Return the bundle for a reviewer to read."""
     verify = dict(document["verify"])
     output = str(verify.pop("output")).rstrip()
-    files = ("changed_files", "unlisted_files", "untracked_files", "commits", "fresh")
+    files = ("changed_files", "unlisted_files", "untracked_files", "commits", "commits_of_others", "fresh")
     parts = ["# 1. Task", _block(document["task"])]
     if document["guidance"]:
         parts += ["# What a person says", _block(document["guidance"])]
