@@ -18,7 +18,7 @@ from tests.support import CALC
 
 pytestmark = [
     pytest.mark.processes,
-    pytest.mark.sampled(6),
+    pytest.mark.sampled(14),
     pytest.mark.skipif(sys.platform == "win32", reason="descriptors, umask and signals of POSIX"),
 ]
 

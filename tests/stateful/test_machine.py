@@ -21,7 +21,7 @@ SETTINGS = settings(
 )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.timeout(7200 if IS_WHOLE else 300)
 @pytest.mark.parametrize("workflow", WORKFLOWS if IS_WHOLE else [*WORKFLOWS][:4])
 def test_an_honest_finisher_gets_through(workflow: str) -> None:
