@@ -99,7 +99,8 @@ _WRITES = "from pathlib import Path\n\nPath('.phase-gate/exit-signal.yaml').writ
 
 @pytest.mark.cheats(28)
 @pytest.mark.parametrize("name", ["conftest.py", "test_more.py", "calc.py"])
-def test_a_signal_that_the_project_writes(project: Project, name: str) -> None:
+def test_a_signal_that_the_project_writes(project: Project, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")  # as inherited from a worker
     project.red().write(calc=CALC)
     (project.root / name).write_text(f"{_WRITES}\n{CALC}\n\ndef test_more():\n    pass\n", encoding="utf-8")
     for _ in range(2):

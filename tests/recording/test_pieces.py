@@ -51,7 +51,7 @@ def test_workers_tell_where_tests_lie(shop: Sample) -> None:
     assert shop.pytest_process("--phase=red", "-n", "1", plugins=("xdist",)).code == 0
     exit_red(shop)
     shop.write({"shop/testing.py": TESTING.replace("== 3", "> 2")})
-    ran = shop.pytest("--phase=green")
+    ran = shop.pytest("--phase=green", "-v")
     assert ran.has("shop/testing.py Base.test_add is not what was frozen")
 
 
@@ -70,7 +70,7 @@ def test_an_inherited_test_that_is_hidden_by_one_beside_the_others(shop: Sample)
     assert shop.pytest("--phase=red").code == 0
     exit_red(shop)
     shop.write(test_calc=TESTS + "\n    def test_add(self):\n        assert calc.add\n")
-    ran = shop.pytest("--phase=green")
+    ran = shop.pytest("--phase=green", "-v")
     assert ran.has("test_calc.py::TestCalc::test_add its body is not the one that was frozen")
 
 

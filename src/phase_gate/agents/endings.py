@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from phase_gate.values import Literal, Value
 from phase_gate.visible import show_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: `ended`: it worked, and stopped. `busy`: it was refused for now, and the same call works later. `no-login`,
 #: `no-credit`, `untrusted`: only a person can mend it. `failed`: anything else.

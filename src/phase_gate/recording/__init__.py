@@ -33,8 +33,8 @@ def look_ahead(config: pytest.Config) -> None:
     """
     if sys.implementation.name != "cpython":
         _refuse_interpreter()
-    # On a worker next to nothing is needed. A session that a test starts there finds the rest when it begins.
-    if "PYTEST_XDIST_WORKER" not in os.environ:
+    # On a worker next to nothing is needed. The variable alone may be inherited, or set to have us look too late.
+    if "PYTEST_XDIST_WORKER" not in os.environ or "execnet" not in sys.modules:
         import phase_gate.recording.session  # noqa: F401  (it is needed when the tests have run)
         from phase_gate.recording.hello import beginning
 
