@@ -287,22 +287,3 @@ def test_a_worker(sample: Sample) -> None:
     assert ran.code == 10, "the controller believes the child, which was faster than its parent"
     assert ran.has("1 passed", "gw0 ended without telling what it saw")
     assert len(history_of(sample)) == 1
-
-
-# --- it costs honest suites nothing
-
-
-def test_no_test_pays_for_it(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, counts, real = [], [], os.getpid
-
-    def ask() -> int:
-        asked.append(1)
-        return real()
-
-    monkeypatch.setattr("phase_gate.storage.process_identity.getpid", ask)
-    for number in (1, 40):
-        sample.write(test_many="".join(f"def test_{each}():\n    pass\n\n\n" for each in range(number)))
-        asked.clear()
-        sample.pytest("--phase=green")
-        counts.append(len(asked))
-    assert counts[0] == counts[1] < 20

@@ -15,7 +15,7 @@ from phase_gate.proof.change import Change, find_change
 from phase_gate.proof.experiment import closes
 from phase_gate.proof.model import Proof
 from phase_gate.source.pytest_settings import refuses_mark
-from phase_gate.storage.references import find_commit
+from phase_gate.storage.tree.commits import find_commit
 from phase_gate.storage.tree.fingerprint import take_tree
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 from tests.storage.repositories import git

@@ -15,14 +15,12 @@ import pytest
 
 from phase_gate.errors import MovedError, RollbackError, StorageError, StoreUnreachableError, TamperedError, UsageError
 from phase_gate.storage.files import FileSystem
-from phase_gate.stores import git_objects, own_repository
+from phase_gate.stores import git_objects
 from phase_gate.stores.address import make_address, parse_address
 from phase_gate.stores.git import GitStore, open_store
-from phase_gate.stores.own_repository import FIRST_WORD_LIMIT, SERVER_LIMIT
 from phase_gate.stores.remotes import find_remote
 from phase_gate.stores.shared import Head, Tail
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
-from tests.stores.http_git import serve
 from tests.stores.kinds import GitServer, make_bare
 from tests.stores.test_conformance import add, line
 
@@ -523,32 +521,10 @@ def test_a_server_that_is_away_is_left_early(
             one = waiting.enter_context(socket.socket())
             one.setblocking(False)
             one.connect_ex(("127.0.0.1", port))
-        monkeypatch.setattr("phase_gate.stores.git_server.SERVER_LIMIT", 3600.0)
-        monkeypatch.setattr("phase_gate.stores.git_server.FIRST_WORD_LIMIT", 0.5)
+        monkeypatch.setattr("phase_gate.stores.git_server.SERVER_LIMIT", 0.5)
         address = parse_address(f"git:{scheme}://127.0.0.1:{port}/x.git#shop")
         with pytest.raises(StoreUnreachableError, match="does not answer within 0 s"):
             open_store(address, tmp_path / "store", os.environ).read("default", Head())
-
-
-@posix_only
-def test_a_server_that_has_said_something_has_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first word comes in time, the rest when it likes: here when the limit for the first word is over."""
-    make_bare(tmp_path / "remote.git")
-    waits: list[float] = []
-    real = vars(own_repository)["_wait"]
-
-    def wait(process: subprocess.Popen[bytes], limit: float) -> int:
-        waits.append(limit)
-        status: int = real(process, 60.0)
-        if len(waits) == 1:
-            raise subprocess.TimeoutExpired("git", limit)
-        return status
-
-    monkeypatch.setattr(own_repository, "_wait", wait)
-    with serve(tmp_path) as place:
-        store = open_store(parse_address(f"git:{place}/remote.git#shop"), tmp_path / "store", os.environ)
-        assert store.read("default", Head()) == Tail()
-    assert waits == [FIRST_WORD_LIMIT, SERVER_LIMIT - FIRST_WORD_LIMIT]
 
 
 def _lives(status: Path) -> bool:

@@ -16,7 +16,7 @@ from phase_gate.source.criteria import PASSES_ALREADY, guards_in_source
 from phase_gate.source.functions import find_changed
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section, refuses_mark
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
-from phase_gate.storage.references import ask_git, blobs_of, find_commit
+from phase_gate.storage.tree.commits import ask_git, blobs_of, find_commit
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import read_blobs
 from phase_gate.values import Value

@@ -19,9 +19,9 @@ from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
 from phase_gate.gate.state import Event, State
 from phase_gate.project import who_am_i
+from phase_gate.runs.references import load_references
 from phase_gate.storage import last_files
 from phase_gate.storage.again import again_if_moved
-from phase_gate.storage.references import load_references
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
 from phase_gate.task import Task

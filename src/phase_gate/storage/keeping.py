@@ -15,7 +15,7 @@ from typing import Any
 from phase_gate.gate.measured import BEGINNING
 from phase_gate.gate.state import State
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.references import blobs_at_head, files_of_commit
+from phase_gate.storage.tree.commits import blobs_at_head, files_of_commit
 from phase_gate.storage.tree.contents import LINK
 from phase_gate.storage.tree.git import head_of, read_blobs
 from phase_gate.values import Value, field, replace

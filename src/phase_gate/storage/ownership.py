@@ -255,10 +255,6 @@ class Ownership:
             self._is_foreign[file] = known
         return known
 
-    def projects_files(self, value: object) -> list[str]:
-        """Return the files of the project that a value comes from, relative to the root."""
-        return sorted(os.path.relpath(file, self.root) for file in files_of(value) if self.is_projects(file))
-
     def shown(self, file: str) -> str:
         path = os.path.realpath(file)
         return os.path.relpath(path, self.root) if path.startswith(self.root + os.sep) else os.path.basename(path)

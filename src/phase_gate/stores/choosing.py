@@ -15,7 +15,8 @@ from pathlib import Path
 
 from phase_gate.errors import StateError, StoreUntrustedError
 from phase_gate.hashing import sha256
-from phase_gate.storage.files import REAL, make_folder, read_bytes, write_atomically
+from phase_gate.storage import cache
+from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.memory import user_state_folder
 from phase_gate.stores.address import GIT, StoreAddress, parse_address
 
@@ -148,12 +149,7 @@ class WithheldStore(RefusedStore):
 
 def is_trusted(root: Path, address: StoreAddress, environment: Mapping[str, str]) -> bool:
     file = _trust_file(root, environment)
-    if file is None:
-        return False
-    try:
-        return bool(json.loads(read_bytes(file) or b"null") == _trusted(root, address))
-    except ValueError:
-        return False
+    return file is not None and bool(cache.load(file) == _trusted(root, address))
 
 
 def trust(root: Path, address: StoreAddress, environment: Mapping[str, str]) -> bool:

@@ -7,16 +7,15 @@ when it saw it first.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from phase_gate.errors import MovedError, StorageError
+from phase_gate.errors import MovedError
 from phase_gate.hashing import sha256
-from phase_gate.storage.files import REAL, make_folder, read_bytes, write_atomically
+from phase_gate.storage import cache
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.git_objects import OwnRepository, Sent
 from phase_gate.stores.git_reading import News, Reader, head_of
@@ -126,9 +125,7 @@ class GitStore:
         # A clock that was put back must not make a run live longer than it may.
         first = min(seen.get(str(serial), now), now)
         if seen.get(str(serial)) != first:
-            kept = dict(list(seen.items())[-_KEPT_SEEN:])
-            make_folder(REAL, file.parent)
-            write_atomically(REAL, file, json.dumps({**kept, str(serial): first}).encode(), durable=False)
+            cache.save(file, {**dict(list(seen.items())[-_KEPT_SEEN:]), str(serial): first})
         return now - first
 
     def list_tasks(self) -> tuple[str, ...]:
@@ -219,9 +216,8 @@ def _pause(number: int) -> None:
 
 def _read_seen(file: Path) -> dict[str, float]:
     try:
-        rows = json.loads(read_bytes(file, limit=1 << 20) or b"{}")
-        return {str(serial): float(at) for serial, at in rows.items()}
-    except (ValueError, TypeError, AttributeError, StorageError):
+        return {str(serial): float(at) for serial, at in cache.load(file).items()}
+    except (ValueError, TypeError, AttributeError):
         return {}
 
 

@@ -9,7 +9,7 @@ from phase_gate.errors import StoreUnreachableError
 from phase_gate.storage.tree.git import NoGitError
 from phase_gate.stores.address import hide_secret
 from phase_gate.stores.git_objects import OwnRepository
-from phase_gate.stores.own_repository import FIRST_WORD_LIMIT, SERVER_LIMIT, Answer, protocols_for
+from phase_gate.stores.own_repository import SERVER_LIMIT, Answer, protocols_for
 from phase_gate.visible import show_line
 
 TYPE_CHECKING = False
@@ -90,9 +90,6 @@ class GitServer:
                 *words,
                 protocols=protocols_for(self._remote),
                 limit=SERVER_LIMIT,
-                # A folder is no server that may be away: there it is this machine that is slow.
-                first_word=0.0 if os.path.isabs(self._remote) else FIRST_WORD_LIMIT,
-                waiting=f"waiting for {self._shown}, {SERVER_LIMIT:.0f} s at most",
             )
         except NoGitError as error:
             raise self._no_git(error) from error

@@ -22,13 +22,7 @@ from phase_gate.storage.tree.git import GIT_SETTINGS, NO_HOOKS, NoGitError, find
 from phase_gate.values import Value
 
 #: Seconds that a server may take for one answer, and those that git may take for a look at its own files.
-SERVER_LIMIT = 60.0
-LOCAL_LIMIT = 30.0
-#: Seconds after which a server has to have said its first word: longer than any connection takes, and much shorter than
-#: git and its libraries would wait for one that is away.
-FIRST_WORD_LIMIT = 10.0
-#: Seconds after which a user at a terminal is told what is waited for.
-_PATIENCE = 3.0
+SERVER_LIMIT = LOCAL_LIMIT = 30.0
 #: Bytes of an answer: more than the refs of a large server, or the objects of a long ledger.
 _MAX_ANSWER = 1 << 30
 _MAX_COMPLAINT = 1 << 16
@@ -70,7 +64,7 @@ class Answer(Value):
     said: bytes
     #: For a reader's eyes only: nothing is decided by it.
     complaint: str
-    #: The seconds that it had, where it took too long.
+    #: The seconds that it had.
     limit: float = 0.0
 
 
@@ -81,23 +75,15 @@ def call_git(
     protocols: Iterable[str] = (),
     given: bytes = b"",
     limit: float = LOCAL_LIMIT,
-    first_word: float = 0.0,
-    waiting: str = "",
 ) -> Answer:
     """Call git for that bare repository. Raises NoGitError where it can't be started, or says more than it may.
 
     :param protocols: by which it may ask a server; none: it may not.
-    :param first_word: seconds after which the server has to have said something; 0: there is no such limit.
-    :param waiting: what a user at a terminal is told when it takes its time.
     """
     is_at_terminal = bool(protocols) and _is_at_terminal()
     command = [find_git(), *_SETTINGS, f"--git-dir={repository}", *words]
     variables = _variables(environment, protocols, is_at_terminal=is_at_terminal)
     with contextlib.ExitStack() as files:
-        heard: Path | None = None
-        if first_word and not is_at_terminal and os.name == "posix":  # at a terminal it may wait for the user
-            heard = Path(files.enter_context(tempfile.NamedTemporaryFile()).name)
-            variables["GIT_TRACE_PACKET"] = str(heard)
         try:
             out, complaints, source = (files.enter_context(tempfile.TemporaryFile()) for _ in range(3))
             source.write(given)
@@ -114,24 +100,21 @@ def call_git(
             )
         except OSError as error:
             raise NoGitError(str(error)) from error
-        had = 0.0
         try:
-            if heard is not None:
-                status: int | None = _wait_for_word(process, heard, first_word, limit)
-            else:
-                status = _wait_patiently(process, limit, waiting if is_at_terminal else "")
+            # A user at a terminal may have to type a password.
+            status: int | None = _wait(process, limit * 4 if is_at_terminal else limit)
         except BaseException as error:
             _end(process, whole=not is_at_terminal)
             if not isinstance(error, TimeoutExpired):
                 raise
-            status, had = None, error.timeout
+            status = None
         out.seek(0)
         complaints.seek(0)
         said = out.read(_MAX_ANSWER + 1)
         if len(said) > _MAX_ANSWER:
             raise NoGitError("git says more than it may")
         complaint = complaints.read(_MAX_COMPLAINT).decode("utf-8", "replace")
-        return Answer(status=status, said=said, complaint=complaint, limit=had)
+        return Answer(status=status, said=said, complaint=complaint, limit=limit)
 
 
 def protocols_for(remote: str) -> tuple[str, ...]:
@@ -164,33 +147,6 @@ def _is_at_terminal() -> bool:
         return os.isatty(0) and os.isatty(2) and sys.stdin is not None
     except (OSError, ValueError):
         return False
-
-
-def _wait_for_word(process: Popen[bytes], heard: Path, first: float, limit: float) -> int:
-    """Return a process's status; give up earlier where the server has said nothing.
-
-    :param heard: git writes there what it hears.
-    """
-    try:
-        return _wait(process, min(first, limit))
-    except TimeoutExpired:
-        if first >= limit or not heard.stat().st_size:
-            raise
-    try:
-        return _wait(process, limit - first)
-    except TimeoutExpired as error:
-        raise TimeoutExpired(process.args, limit) from error
-
-
-def _wait_patiently(process: Popen[bytes], limit: float, waiting: str) -> int:
-    """Return a process's status; tell a user what is waited for."""
-    if waiting and limit > _PATIENCE:
-        try:
-            return _wait(process, _PATIENCE)
-        except TimeoutExpired:
-            with contextlib.suppress(OSError):
-                os.write(2, f"{waiting}\n".encode())
-    return _wait(process, limit)
 
 
 def _wait(process: Popen[bytes], limit: float) -> int:

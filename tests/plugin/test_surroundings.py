@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.surroundings import take_surroundings
+from phase_gate.runs.surroundings import take_surroundings
 
 
 @pytest.fixture

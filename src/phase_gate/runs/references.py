@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.outcomes import Bucket, KnownIds, Past, References
 from phase_gate.gate.state import Snapshot, State
 from phase_gate.storage.objects import ObjectStore
+from phase_gate.storage.tree.commits import files_of_commit
 from phase_gate.storage.tree.git import try_git
 
 #: By its text: to ask the enumeration for each of thousands takes five times as long.
@@ -118,63 +117,3 @@ def _bodies(tree: ast.Module, path: str, now: TestFile) -> dict[str, str]:
         name for name in names if not now.bodies.get(name) and ("::" not in name or name.partition("::")[0] in classes)
     }
     return {**dict.fromkeys(made, ""), **find_doctests(tree, path), **tests}
-
-
-def blobs_at_head(root: Path) -> dict[str, str]:
-    """Return path from the root -> blob id at HEAD; empty without git or without a commit."""
-    return blobs_of(root, "HEAD")
-
-
-def blobs_of(root: Path, commit: str) -> dict[str, str]:
-    """Return path from the root -> blob id of a commit; empty where git does not have it."""
-    listing = try_git(root, "ls-tree", "-r", "-z", commit)
-    if listing is None:
-        return {}
-    blobs = {}
-    for row in listing.split(b"\0"):
-        information, _, path = row.partition(b"\t")
-        words = information.split()
-        if len(words) == 3 and words[1] == b"blob":
-            blobs[path.decode("utf-8", "surrogateescape")] = words[2].decode("ascii")
-    return blobs
-
-
-def files_of_commit(root: Path, commit: str, now: Mapping[str, str]) -> dict[str, str]:
-    """Return path -> content id of a commit's files, comparable with the tree's.
-
-    git may keep a file in another form than it lies here: with other line ends, or encrypted.
-
-    :param now: path -> content id, as the tree has it.
-    """
-    found = blobs_of(root, commit)
-    in_doubt = {path for path, blob in found.items() if now.get(path, blob) != blob}
-    if in_doubt:
-        listed = try_git(root, "diff", "--name-only", "-z", "--no-renames", "--relative", commit, "--", ".")
-        if listed is not None:
-            found.update((path, now[path]) for path in in_doubt - set(os.fsdecode(listed).split("\0")))
-    return found
-
-
-def find_commit(root: Path, revision: str) -> str:
-    """Return the commit to compare with: where the present history left that of the revision."""
-    is_shallow = ask_git(root, "rev-parse", "--is-shallow-repository")
-    if not is_shallow:
-        raise NotAllowedError(f"{root} is in no git repository", remedy="git init, and commit what to compare with")
-    named = ask_git(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
-    remote, _, branch = revision.partition("/")
-    if not named:
-        is_remote = bool(branch) and remote in ask_git(root, "remote").split()
-        way = f"git fetch {remote} {branch}:refs/remotes/{revision}" if is_remote else "git branch --all"
-        raise NotAllowedError(f"git knows no revision {revision!r} here", remedy=way)
-    common = ask_git(root, "merge-base", named, "HEAD")
-    if not common and is_shallow == "true":
-        raise NotAllowedError(
-            f"this clone is shallow: where it left {revision} is not in it", remedy="git fetch --unshallow"
-        )
-    return common or named
-
-
-def ask_git(root: Path, *arguments: str) -> str:
-    """Return what git says, as a line; empty where it says nothing."""
-    said = try_git(root, *arguments)
-    return "" if said is None else said.decode("utf-8", "replace").strip()
