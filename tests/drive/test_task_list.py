@@ -207,6 +207,17 @@ def test_a_reviewer_that_edits_can_not_approve(team: Team) -> None:
     team.rows(code=13)
     assert team.status(1) != "APPROVED"
     assert team.turns(1, "reviewer") <= 3
+    assert set(team.failures(1)) == {"REVIEWER_EDIT"}
+
+
+@pytest.mark.criterion("VG-11", "VG-12")
+def test_what_a_reviewer_edited_is_verified_again(team: Team) -> None:
+    told = {"expect": ["REVIEWER CHANGED FILES", "changed files while reviewing: part1.py"]}
+    edits = {"append": {"part1.py": "# better\n"}}
+    team.plan((1,), script={1: {"executor": [works(1), told], "reviewer": [edits, {}]}})
+    team.rows(code=0)
+    assert (team.status(1), team.failures(1)) == ("APPROVED", ["REVIEWER_EDIT"])
+    assert len(team.ledger(1, "verify-ran")) == 2
 
 
 def test_keys_of_the_gate_never_reach_the_agents(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,9 +119,9 @@ def test_retries_left(kinds: tuple[FailureType, ...], left: int) -> None:
 
 
 def test_the_table_of_retries_is_the_documents() -> None:
-    assert {kind: (each.times, each.delay) for kind, each in RETRIES.items()} == {
-        X: (2, 0), V: (2, 0), R: (1, 0), T: (1, 30), M: (2, 0),
-    }  # fmt: skip
+    documented = {kind: (each.times, each.delay) for kind, each in RETRIES.items() if kind in STEP}
+    assert documented == {X: (2, 0), V: (2, 0), R: (1, 0), T: (1, 30), M: (2, 0)}
+    assert {*RETRIES} - {*documented} == {FailureType.REVIEWER_EDIT}
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from phase_gate.drive.clients import Team, mark_of
 from phase_gate.drive.session import OWNER, Session, Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.storage import store
+from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.model import FailureType, Status, Verification
 from phase_gate.tasks.overrides import abandon_attempt
@@ -38,6 +39,8 @@ class TaskSteps:
         self.said: dict[str, str] = {}
         #: Of the task that is at work, when its turn began.
         self._failures = 0
+        #: The files that the reviewer is shown.
+        self._reviewed: Tree | None = None
         self._began = time.monotonic()
 
     def board(self, task: str | None = None) -> TaskBoard:
@@ -81,6 +84,7 @@ class TaskSteps:
             assert verification.check is not None, "what is reviewed was verified"
             limit = self._time_left(verification, "review", verification.check.ended_at)
             write = functools.partial(write_review, current)
+            self._reviewed = current.tree(verification.spec)
             return self._turn(current, verification, "reviewer", limit, write)
         last = verification.last_failure
         if last is not None and verification.status in (Status.FAILED, Status.REJECTED) and last.type in RETRIES:
@@ -173,12 +177,23 @@ class TaskSteps:
             return Decision(outcome=Outcome.PERSON, reason=reason) if played.trouble else None
         if played.how == "timed-out":
             return self._fail(task, FailureType.TIMEOUT, f"the {role} was stopped after {played.seconds:.0f} s")
+        if not is_executor and (edited := self._edited(task)):
+            said = f"{self.team.names()[1]} changed files while reviewing: {', '.join(edited[:5])}"
+            return self._fail(task, FailureType.REVIEWER_EDIT, said)
         if played.data is not None:
             return self._hand_in(task, role, name, failure, played.data)
         problem = f"no {name} was written into the file that the prompt names"
         if played.code:
             return self._fail(task, failure, f"the agent {played.shown}, and {problem}")
         return self._fail(task, FailureType.MALFORMED, problem)
+
+    def _edited(self, task: str) -> list[str]:
+        """Return the files that are not what the reviewer was shown."""
+        current = self.task(task)
+        if self._reviewed is None:
+            return []
+        found = describe_difference(self._reviewed.files, current.tree(current.verification().spec).files)
+        return sorted((*found.added, *found.removed, *found.changed))
 
     def _hand_in(self, task: str, role: str, name: str, failure: FailureType, data: bytes) -> Decision | None:
         executor, reviewer = self.team.names()

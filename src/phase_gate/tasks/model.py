@@ -118,6 +118,8 @@ class FailureType(StrEnum):
     EXECUTION_FAILURE = "EXECUTION_FAILURE"
     VERIFY_FAILURE = "VERIFY_FAILURE"
     ARCHITECT_REJECTION = "ARCHITECT_REJECTION"
+    #: The reviewer changed what was to be reviewed: it has to be verified again.
+    REVIEWER_EDIT = "REVIEWER_EDIT"
     BLOCKED = "BLOCKED"
     TIMEOUT = "TIMEOUT"
     MALFORMED = "MALFORMED"

@@ -128,6 +128,13 @@ def _rejection(verification: Verification, last: Failure, overview: Overview) ->
     return f"ARCHITECT REJECTED:\n\nIssues found:\n{listed}\n\nPlease address these concerns and re-submit."
 
 
+def _reviewer_edit(verification: Verification, last: Failure, overview: Overview) -> str:
+    return (
+        f"REVIEWER CHANGED FILES:\n{last.error}\n\n"
+        "Keep that or take it back, then report again: the verify command is run on what is there."
+    )
+
+
 def _blocked(verification: Verification, last: Failure, overview: Overview) -> str:
     dependency = find_dependency(verification, overview)
     return f"BLOCKED:\n{last.error.strip()}\n\nBLOCKING DEPENDENCY: {dependency.name or 'not named'}\n{dependency.way}"
@@ -159,6 +166,7 @@ _TEXTS = {
     FailureType.EXECUTION_FAILURE: _execution,
     FailureType.VERIFY_FAILURE: _verify,
     FailureType.ARCHITECT_REJECTION: _rejection,
+    FailureType.REVIEWER_EDIT: _reviewer_edit,
     FailureType.BLOCKED: _blocked,
     FailureType.TIMEOUT: _timeout,
     FailureType.MALFORMED: _malformed,

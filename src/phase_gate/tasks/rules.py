@@ -28,6 +28,7 @@ RETRIES: Mapping[FailureType, Retry] = {
     FailureType.EXECUTION_FAILURE: Retry(2),
     FailureType.VERIFY_FAILURE: Retry(2),
     FailureType.ARCHITECT_REJECTION: Retry(1),
+    FailureType.REVIEWER_EDIT: Retry(2),
     FailureType.TIMEOUT: Retry(1, 30.0),
     FailureType.MALFORMED: Retry(2),
 }
@@ -35,7 +36,13 @@ RETRIES: Mapping[FailureType, Retry] = {
 #: What may be tried again although no file has changed.
 ON_SAME_FILES = frozenset(
     # What an executor could not do may be mended outside of the files: a package is installed, a service started.
-    {FailureType.EXECUTION_FAILURE, FailureType.TIMEOUT, FailureType.MALFORMED, FailureType.BLOCKED}
+    {
+        FailureType.EXECUTION_FAILURE,
+        FailureType.REVIEWER_EDIT,
+        FailureType.TIMEOUT,
+        FailureType.MALFORMED,
+        FailureType.BLOCKED,
+    }
 )
 
 #: Failures of one task, verdicts against it, time-outs, and failing tasks of a wave, after which a person is asked.
