@@ -18,7 +18,7 @@ from phase_gate.hashing import sha256
 from phase_gate.storage import cache
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.git_objects import OwnRepository, Sent
-from phase_gate.stores.git_reading import News, Reader, head_of
+from phase_gate.stores.git_reading import Reader, head_of
 from phase_gate.stores.git_server import GitServer
 from phase_gate.stores.remotes import find_remote, project_of
 from phase_gate.stores.shared import Head, Tail
@@ -96,14 +96,14 @@ class GitStore:
         prefix = f"{_TASKS}/{self._project}/"
         tips = {_unescape(ref.removeprefix(prefix)): tip for ref, tip in self._server.list_refs(f"{prefix}*").items()}
         found: dict[str, Tail] = {}
-        news: list[News] = []
+        news: dict[str, tuple[str, Sent | None, Head]] = {}
         for task, tip in tips.items():
             seen, after = self._reader.find_known(task), known.get(task, Head())
             if seen is not None and seen.commit == tip and seen.head == after:
                 found[task] = Tail(head=after)
             else:
-                news.append(News(task=task, tip=tip, seen=seen, after=after))
-        return found | self._reader.read_news(news)
+                news[task] = tip, seen, after
+        return found | self._reader.read_many(news)
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
         known = self._reader.find_known(task)

@@ -188,19 +188,14 @@ class OwnRepository:
         Raises TamperedError for a history that is not one transaction after the other, RollbackError for one without
         the known one.
         """
-        return self.list_all_sent({tip: known})[tip]
-
-    def list_all_sent(self, ends: Mapping[str, str | None]) -> dict[str, list[Sent]]:
-        """Return the same for many commits, each with a known one or none, by one call of git."""
         form = "--format=tformat:%H %T %P %x00%s"
-        wanted = [*ends, *(f"^{known}" for known in ends.values() if known)]
-        given = "".join(f"{each}\n" for each in wanted).encode()
+        given = f"{tip}\n^{known}\n" if known else f"{tip}\n"
         rows: dict[str, tuple[str, str, bytes]] = {}
-        for row in self._ask("log", "--topo-order", "--stdin", form, given=given).splitlines():
+        for row in self._ask("log", "--topo-order", "--stdin", form, given=given.encode()).splitlines():
             ids, _, subject = row.partition(b"\0")
             commit, tree, *parents = ids.decode("ascii", "replace").split()
             rows[commit] = tree, " ".join(parents), subject
-        return {tip: self._history(rows, tip, known or "") for tip, known in ends.items()}
+        return self._history(rows, tip, known or "")
 
     def _history(self, rows: Mapping[str, tuple[str, str, bytes]], tip: str, known: str) -> list[Sent]:
         found: list[Sent] = []

@@ -1,35 +1,16 @@
-"""Read transactions from a git server: what follows a line, of one task or of many with as many calls of git."""
+"""Read transactions from a git server: what follows a line, of one task or of many with one fetch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Mapping
 
 from phase_gate.errors import RollbackError, StateError, StoreUnreachableError
 from phase_gate.stores.git_objects import ROLLBACK, Content, OwnRepository, Sent
 from phase_gate.stores.git_server import GitServer
 from phase_gate.stores.shared import UNKNOWN, Head, Tail
-from phase_gate.values import Value
 
 #: Refs that are fetched by one call: a command line has an end.
 _FETCHED = 200
-
-
-class News(Value):
-    """A task of which the server has another commit, or this machine another line, than the last one that was seen."""
-
-    task: str
-    #: The commit that the server has.
-    tip: str
-    #: The last one that this machine has seen.
-    seen: Sent | None
-    #: The line that is known.
-    after: Head
-
-    @property
-    def is_next(self) -> bool:
-        """Tell whether what is asked for is just what follows the last one that was seen."""
-        return head_of(self.seen) == self.after and (self.seen is None or self.seen.commit != self.tip)
 
 
 class Reader:
@@ -77,48 +58,20 @@ class Reader:
             raise self.rollback(f"does not have line {after.serial} of task {task} any more")
         return sent[place:]
 
-    def read_news(self, news: Sequence[News]) -> dict[str, Tail]:
-        """Return what tasks have that were changed: with as many calls of git as for one, if they are not too many."""
-        found: dict[str, Tail] = {}
-        for first in range(0, len(news), _FETCHED):
-            found |= self._read_some(news[first : first + _FETCHED])
-        return found
+    def read_many(self, news: Mapping[str, tuple[str, Sent | None, Head]]) -> dict[str, Tail]:
+        """Return what tasks have that were changed: one fetch for all of them, then each by itself.
 
-    def _read_some(self, news: Sequence[News]) -> dict[str, Tail]:
-        unseen = [each.task for each in news if each.seen is None or each.seen.commit != each.tip]
-        if unseen:
-            self._server.fetch(*map(self._ref, unseen))
-        # Two that have the same commit are not read together: what one has seen would end the other's history, too.
-        together = {each.tip: each for each in news if each.is_next}
-        try:
-            found = self._read_together(together)
-        except StoreUnreachableError:
-            raise
-        except StateError:
-            found = {}  # one of them can't be read: each for itself
-        return found | {each.task: self._read_one(each) for each in news if each.task not in found}
-
-    def _read_together(self, news: Mapping[str, News]) -> dict[str, Tail]:
-        """Return what follows the last line that was seen of each task, by its commit.
-
-        Raises StateError if one can't be read.
+        :param news: task -> the commit that the server has, the last one that was seen, and the line that is known.
         """
-        ends = {tip: None if each.seen is None else each.seen.commit for tip, each in news.items()}
-        histories = self._server.local(lambda: self._own.list_all_sent(ends)) if news else {}
-        contents = iter(self._server.local(lambda: self._own.load_contents(chain.from_iterable(histories.values()))))
-        found: dict[str, Tail] = {}
-        for tip, each in news.items():
-            sent = histories[tip]
-            found[each.task] = _tail(sent[-1].head, islice(contents, len(sent)))
-            self._own.keep_known(self._ref(each.task), sent[-1])
-        return found
+        unseen = [self._ref(task) for task, (tip, seen, _) in news.items() if seen is None or seen.commit != tip]
+        for first in range(0, len(unseen), _FETCHED):
+            self._server.fetch(*unseen[first : first + _FETCHED])
+        return {task: self._read_fetched(task, *each) for task, each in news.items()}
 
-    def _read_one(self, news: News) -> Tail:
+    def _read_fetched(self, task: str, tip: str, seen: Sent | None, after: Head) -> Tail:
         try:
-            newest = self.follow(news.task, news.tip, news.seen, is_fetched=True)
-            if newest.head == news.after:
-                return Tail(head=news.after)
-            return self.load(news.task, newest, news.after, news.seen)
+            newest = self.follow(task, tip, seen, is_fetched=True)
+            return Tail(head=after) if newest.head == after else self.load(task, newest, after, seen)
         except StoreUnreachableError:
             raise
         except StateError:
