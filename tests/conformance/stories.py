@@ -13,6 +13,7 @@ from referencing import Registry, Resource
 
 from phase_gate.gate.verdict import show_verdict
 from tests.conftest import ROOT
+from tests.plugin.looking import store_of
 from tests.support import Ran, Sample
 
 SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"
@@ -67,8 +68,9 @@ def signal_is_there(sample: Sample) -> bool:
 
 def ledger(sample: Sample) -> list[dict[str, Any]]:
     """Return every line of the default task's ledger."""
-    text = (sample.root / ".phase-gate" / "ledger.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return [
+        {"seq": line.seq, "kind": line.event.kind, "data": dict(line.event.data)} for line in store_of(sample).lines()
+    ]
 
 
 def logged_evaluations(sample: Sample) -> list[dict[str, Any]]:
