@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -450,8 +451,11 @@ def test_sigint_while_a_signal_is_proven(sample: Sample, monkeypatch: pytest.Mon
     def interrupt(*given: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    for name in ("tests.unproven.prove", "phase_gate.decisions.signalling.prove_before_exit"):
-        monkeypatch.setattr(name, interrupt)
+    prover = ModuleType("interrupted_prover")
+    prover.__dict__["prove"] = interrupt
+    monkeypatch.setitem(sys.modules, prover.__name__, prover)
+    monkeypatch.setattr("phase_gate.evidence.gathering.PROVER", prover.__name__)
+    monkeypatch.setattr("phase_gate.decisions.signalling.prove_before_exit", interrupt)
     if how == "by-the-command":
         ran = command(sample, "signal", "--reason", "it answers")
         assert (ran.code, ran.err.splitlines()) == (
