@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     Json = dict
 
-#: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
+#: Bump it whenever the fold gives another document for the same events, or `gate.brief` leaves out other things.
 SCHEMA = 17
 
 
