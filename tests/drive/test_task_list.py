@@ -167,6 +167,15 @@ def test_one_command_can_not_do_both(team: Team) -> None:
     assert "--reviewer" in ran.err
 
 
+def test_what_is_driven_is_told_by_what_there_is(team: Team) -> None:
+    team.plan((1,))
+    assert team.drive("--", *team.words("executor")).has("drive begins: 1 task")
+    agent = ("--iterations", "1", "--", "false")
+    assert team.drive(*agent).has("drive begins: false (at most 1 iteration"), "the list is finished"
+    assert team.drive("--task", "default", *agent).has("drive begins: false (at most 1 iteration")
+    assert team.drive("--task", "Task 1").has("drive begins: 1 task")
+
+
 def test_an_option_for_phases_is_refused(team: Team) -> None:
     ran = team.plan((1,)).drive("--until", "green")
     assert (ran.code, "--until is for phases, and verify tasks are driven here" in ran.err) == (2, True)

@@ -20,6 +20,7 @@ from phase_gate.drive.task_list import TaskSource
 from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard
+from phase_gate.tasks.model import FINISHED
 from phase_gate.values import replace
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.settings import DriveSettings
@@ -95,8 +96,11 @@ def _drives_list(call: Call, board: TaskBoard) -> bool:
             return False
     if call.arguments.executor or call.arguments.reviewer:
         return True
-    if not board.overview.rows and not board.overview.untrusted:
+    rows = board.overview.rows
+    if not rows and not board.overview.untrusted:
         return False
+    if rows and all(row.status in FINISHED for row in rows) and call.arguments.arguments:
+        return False  # an agent is named, and the list has nothing for it to do
     state = call.task().state
     return state.phase is None or state.is_done
 
