@@ -80,6 +80,7 @@ EVENTS: Mapping[str, str] = {
     "verification-skipped": "A person completed the task unverified, or forced it: kind, reason, name",
     "committed": "An approved task was committed; with the commit's id",
     "task-resumed": "A person let a task go on that waited for one",
+    "steps-voided": "What an agent recorded in its own turn does not count until a person has looked",
     "wave-resumed": "A person let a halted wave go on",
     "drive-started": "`phase-gate drive` began, or went on: the agent, the settings, the goal",
     "iteration-started": "A drive starts its agent: the phase, and a hash of the word that an answer has to repeat",

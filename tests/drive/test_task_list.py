@@ -209,6 +209,11 @@ def test_an_executor_can_not_approve_itself(team: Team) -> None:
     rows = team.rows(code=13)
     assert "was recorded while the agent worked" in rows[-1]["reason"]
     assert team.git("log", "--format=%s").split() == ["begin"]
+    assert team.desk.gate("verify", "status", "--task", slug_of(1)).code == 12
+    assert "was recorded while the agent worked" in team.rows(code=13)[-1]["reason"], (
+        "a second drive does not let it pass"
+    )
+    assert team.status(1) == "REJECTED"
 
 
 def test_a_reviewer_that_edits_can_not_approve(team: Team) -> None:

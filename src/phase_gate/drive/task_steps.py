@@ -19,7 +19,7 @@ from phase_gate.storage import store
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.model import FailureType, Status, Verification
-from phase_gate.tasks.overrides import abandon_attempt
+from phase_gate.tasks.overrides import abandon_attempt, void_steps
 from phase_gate.tasks.prompts import make_bundle, render_bundle, write_executor_prompt
 from phase_gate.tasks.rules import RETRIES, late, seconds_between
 from phase_gate.tasks.running import Display, run_verify
@@ -168,6 +168,7 @@ class TaskSteps:
         if outside:
             look = f"phase-gate history --events --task {task}"
             said = f"{outside} was recorded while the agent worked, and not by the drive"
+            void_steps(self.task(task), said)
             return Decision(outcome=Outcome.PERSON, reason=f"{said}: read {look}, then drive again")
         if played.how == "interrupted" or played.is_busy or played.trouble:
             reason = "the client is busy" if played.is_busy else "the user interrupted it"

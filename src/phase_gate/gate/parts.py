@@ -63,6 +63,7 @@ PARTS: Mapping[str, Row] = {
                 "committed",
                 "task-resumed",
                 "wave-resumed",
+                "steps-voided",
             }
         ),
     ),

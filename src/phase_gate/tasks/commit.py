@@ -17,6 +17,7 @@ from phase_gate.storage.tree.git import NoGitError, act_with_git, head_of, try_g
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.tasks.judging import TaskChanges, advise_task, holds_back, waived_files
 from phase_gate.tasks.model import Status, Verification
+from phase_gate.tasks.rules import refuse_escalated
 from phase_gate.values import Value
 from phase_gate.visible import show_rows
 
@@ -58,6 +59,8 @@ def find_committable(board: TaskBoard) -> str:
 
 
 def _refuse(session: TaskSession, current: Verification) -> None:
+    if current.voided:
+        refuse_escalated(current)
     if current.status is Status.SKIPPED:
         raise NotAllowedError(
             f"{session.task} is {current.word}: only what was approved is committed",

@@ -217,7 +217,12 @@ def _committed(verification: Verification, event: Event) -> Verification:
 
 
 def _resumed(verification: Verification, event: Event) -> Verification:
-    return replace(verification, resumed_after=len(verification.failures), guidance=_guidance(verification, event))
+    said = _guidance(verification, event)
+    return replace(verification, resumed_after=len(verification.failures), guidance=said, voided="")
+
+
+def _voided(verification: Verification, event: Event) -> Verification:
+    return replace(verification, voided=event.data["reason"])
 
 
 def _wave_resumed(verification: Verification, event: Event) -> Verification:
@@ -269,7 +274,8 @@ _CHANGES: Mapping[str, Callable[[Verification, Event], Verification]] = {
     "committed": _committed,
     "task-resumed": _resumed,
     "wave-resumed": _wave_resumed,
+    "steps-voided": _voided,
 }
 
 #: Events that are a step of the task, for the time of the last one.
-_STEPS = frozenset(_CHANGES) - {"agent-worked", "task-resumed", "wave-resumed"}
+_STEPS = frozenset(_CHANGES) - {"agent-worked", "task-resumed", "wave-resumed", "steps-voided"}

@@ -269,6 +269,8 @@ class Verification(Value):
     #: shared.
     by: str = ""
     place: str = ""
+    #: Why a person has to confirm what is on the record: an agent recorded it in its own turn.
+    voided: str = ""
     #: What people said when they let the task go on, each with a name in front.
     guidance: tuple[str, ...] = ()
     #: How many of the failures were there when a person last let the task go on, or its wave.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.evaluation import evaluation_to_json, with_advice
+from phase_gate.gate.evaluation import Evaluation, evaluation_to_json, with_advice
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import Event
 from phase_gate.storage.again import again_if_moved
@@ -103,15 +103,36 @@ def abandon_attempt(session: TaskSession, *, reason: str, by: str) -> TaskStatus
         if current.status not in (*IN_PROGRESS, Status.APPROVED):
             following = advise_task(current).next_step
             raise NotAllowedError(f"no attempt of {session.task} goes on: it is {current.word}", remedy=following)
-        if current.status is Status.APPROVED:
-            data: dict[str, Any] = {"phase": PHASE, "how": "rewind", "remembered": {}, "run": None}
-            change.record(Event(kind="phase-entered", data=data))
-        tree = session.tree(current.spec)
-        error = f"abandoned by {by}: {reason.strip()}"
-        session.fail(change, FailureType.EXECUTION_FAILURE, step=current.step, error=error, tree=tree, counts=False)
-        current = require_verification(change.state, session.task)
-        evaluation = session.judge(change, session.changes(change.state, current, tree))
+        evaluation = _end_attempt(session, change, f"abandoned by {by}: {reason.strip()}")
     return session.end_step(change, evaluation)
+
+
+@again_if_moved
+def void_steps(session: TaskSession, reason: str) -> TaskStatus:
+    """Take back what an agent recorded in its own turn: nothing of it counts, and a person has to look.
+
+    What was committed stays in git, and waits for a person as well.
+    """
+    with session.store.transaction() as change:
+        session.close_lost(change)
+        current = require_verification(change.state, session.task)
+        evaluation = None
+        if not current.commit and current.status in (*IN_PROGRESS, Status.APPROVED):
+            evaluation = _end_attempt(session, change, reason)
+        change.record(Event(kind="steps-voided", data={"reason": reason}))
+    return session.end_step(change, evaluation)
+
+
+def _end_attempt(session: TaskSession, change: Transaction, error: str) -> Evaluation:
+    """Record the end of an attempt that counts as no failure of the work."""
+    current = require_verification(change.state, session.task)
+    if current.status is Status.APPROVED:
+        data: dict[str, Any] = {"phase": PHASE, "how": "rewind", "remembered": {}, "run": None}
+        change.record(Event(kind="phase-entered", data=data))
+    tree = session.tree(current.spec)
+    session.fail(change, FailureType.EXECUTION_FAILURE, step=current.step, error=error, tree=tree, counts=False)
+    current = require_verification(change.state, session.task)
+    return session.judge(change, session.changes(change.state, current, tree))
 
 
 def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:

@@ -74,6 +74,8 @@ def escalate(verification: Verification, halted: str = "") -> Escalation:
     """
     if halted:
         return Escalation(level=3, reason=halted)
+    if verification.voided:
+        return Escalation(level=2, reason=verification.voided)
     if verification.status in FINISHED:
         return Escalation(level=0)
     failed = since_resumed(verification)
