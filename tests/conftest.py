@@ -23,6 +23,7 @@ import pytest
 import ruff
 import yaml  # noqa: F401
 
+import tests.unproven  # noqa: F401  (here: an inner session forgets the modules that it was first to import)
 from phase_gate import bound
 from phase_gate.evidence import gathering
 from phase_gate.workflow.settings import ProofSettings
