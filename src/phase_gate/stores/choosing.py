@@ -22,7 +22,7 @@ from phase_gate.stores.address import GIT, StoreAddress, parse_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from phase_gate.stores.shared import Head, SharedStore, Tail
 
@@ -89,32 +89,11 @@ class RefusedStore:
     def __init__(self, shown: str, reason: StateError) -> None:
         self.shown, self._reason = shown, reason
 
-    def _refuse(self) -> NoReturn:
-        raise self._reason
+    def __getattr__(self, name: str) -> Any:
+        def refuse(*asked: object) -> NoReturn:
+            raise self._reason
 
-    def read(self, task: str, after: Head) -> Tail:
-        self._refuse()
-
-    def read_all(self, known: Mapping[str, Head]) -> Mapping[str, Tail]:
-        self._refuse()
-
-    def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
-        self._refuse()
-
-    def age(self, task: str, serial: int) -> float:
-        self._refuse()
-
-    def list_tasks(self) -> tuple[str, ...]:
-        self._refuse()
-
-    def wait(self, task: str, after: Head, seconds: float) -> bool:
-        self._refuse()
-
-    def notes(self) -> tuple[str, ...]:
-        self._refuse()
-
-    def forget(self, task: str) -> None:
-        self._refuse()
+        return refuse
 
 
 class WithheldStore(RefusedStore):
