@@ -19,7 +19,6 @@ from phase_gate.values import Value
 from phase_gate.workflow.settings import FILE_NAME
 from tests.integrity import without
 from tests.scenarios import CLAUSES, Scenario, Step
-from tests.support import is_plain
 from tests.warm import WITH_PROOF, WarmServer
 
 #: The clause about green runs in a row, and rules without it.
@@ -104,7 +103,9 @@ class WarmPlace(Place):
 
     def run(self, words: Sequence[str], environment: Mapping[str, str]) -> int:
         given, filled = self.environment(environment), tuple(map(self.fill, words))
-        if filled[:2] != (self.python, "-m") or not is_plain(given):
+        # Start-up code and options are for an interpreter that starts.
+        is_started = any(name.startswith("PYTHON") for name in environment)
+        if filled[:2] != (self.python, "-m") or is_started:
             self._stage.is_cold |= re.search(r"-m (pytest|phase_gate)|-c .*pytest", " ".join(filled)) is not None
             return super().run(words, environment)
         code, said = self._stage.children.run_mixed(self.root, filled[2:], given)
