@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from phase_gate.cli.workflow_schema import read_schema
+from phase_gate.cli.workflow import read_schema
 from phase_gate.config.criteria import read_criteria
 from phase_gate.errors import CriteriaError
 

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from phase_gate.cli.workflow_schema import read_schema, schema_names
+from phase_gate.cli.workflow import read_schema, schema_names
 from phase_gate.config.files import shipped_workflow_names
 from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid
 from tests.cli.conftest import Begin

@@ -16,7 +16,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from phase_gate.cli.workflow_schema import read_schema
+from phase_gate.cli.workflow import read_schema
 from tests.cli.conftest import Desk
 from tests.support import Ran
 

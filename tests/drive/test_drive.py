@@ -11,7 +11,7 @@ from collections.abc import Callable
 import jsonschema
 import pytest
 
-from phase_gate.cli.workflow_schema import read_schema
+from phase_gate.cli.workflow import read_schema
 from tests.drive.conftest import DONE, RED, RIGHT, WRONG, Track, answer
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]

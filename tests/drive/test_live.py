@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.cli.workflow_schema import read_schema
+from phase_gate.cli.workflow import read_schema
 from phase_gate.drive.session import KINDS, Happening, Kind, Working
 from phase_gate.drive.view import Board, render_lines, render_screen
 from phase_gate.values import replace

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.cli.store_init import _say
+from phase_gate.cli.store import _say
 from phase_gate.stores import choosing
 from phase_gate.stores.postgresql_tables import Initialised, StoreRights
 from phase_gate.values import replace

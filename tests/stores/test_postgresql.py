@@ -195,7 +195,7 @@ def test_a_server_that_is_down_beside_one_that_answers(database: Database, addre
 
 
 def test_nothing_loads_psycopg_before_a_store_is_asked() -> None:
-    loads = "import sys, phase_gate.plugin, phase_gate.cli, phase_gate.cli.store_init, phase_gate.stores.postgresql"
+    loads = "import sys, phase_gate.plugin, phase_gate.cli, phase_gate.cli.store, phase_gate.stores.postgresql"
     done = subprocess.run([sys.executable, "-c", f"{loads}; sys.exit('psycopg' in sys.modules)"], check=False)
     assert done.returncode == 0
 

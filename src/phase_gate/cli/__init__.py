@@ -1,7 +1,7 @@
-"""The command `phase-gate`: one file a command, loaded only when it is called.
+"""The command `phase-gate`: one file a command or a theme, loaded only when it is called.
 
-Parses arguments, calls one service, prints its answer. Begin with `check`; `phase-gate pipeline recover` stands in
-`pipeline_recover.py`.
+Parses arguments, decides or calls one service, prints its answer. Begin with `check`; `phase-gate pipeline recover`
+stands in `pipeline_recover.py`, `phase-gate waive` in `overrides.py`.
 """
 
 from __future__ import annotations
@@ -65,6 +65,15 @@ COMMANDS: dict[str, str] = {
     "workflow check": "Find everything that is wrong with workflow files",
     "workflow schema": "Print a JSON Schema of our files, or a workflow as a diagram",
     "completion": "Print the completion script of a shell",
+}
+
+
+#: Commands that share a file with others of their theme; all others have a file of their own.
+THEMES: dict[str, str] = {
+    **dict.fromkeys(("waive", "force", "breaker"), "overrides"),
+    **dict.fromkeys(("declare", "withdraw", "rewind"), "moves"),
+    **dict.fromkeys(("store status", "store init", "store trust"), "store"),
+    **dict.fromkeys(("workflow check", "workflow schema"), "workflow"),
 }
 
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import sys
 
-from phase_gate.cli import COMMANDS, FEATURES, OF_ALL
+from phase_gate.cli import COMMANDS, FEATURES, OF_ALL, THEMES
+from phase_gate.values import Value
 from phase_gate.visible import strip_unseen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from types import ModuleType
+    from collections.abc import Callable, Collection
     from typing import Any
 
-    from phase_gate.cli._answer import Arguments
+    from phase_gate.cli._answer import Answer, Arguments, Call
 
 
 #: What a declaration says for people.
@@ -106,11 +106,22 @@ def add_common(parser: Any) -> None:
     parser.add_argument("-v", action="store_true", help="print every detail")
 
 
-def load_command(name: str) -> ModuleType:
-    """Return the module of a command."""
-    module = f"phase_gate.cli.{name.replace(' ', '_')}"
+class Command(Value, kw_only=False):
+    """What declares the arguments of a command, and what answers it."""
+
+    add_arguments: Callable[[Any], None]
+    run: Callable[[Call], Answer]
+
+
+def load_command(name: str) -> Command:
+    """Return a command from its file, or from the file of its theme."""
+    own = name.replace(" ", "_")
+    module = f"phase_gate.cli.{THEMES.get(name, own)}"
     __import__(module)
-    return sys.modules[module]
+    found = sys.modules[module]
+    if name in THEMES:
+        return Command(getattr(found, f"{own}_arguments"), getattr(found, f"run_{own}"))
+    return Command(found.add_arguments, found.run)
 
 
 def with_command(given: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ import shlex
 
 from phase_gate.agents.agent import AGENT_NAMES
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli.workflow_schema import read_schema
+from phase_gate.cli.workflow import read_schema
 from phase_gate.config.configuration import read_own_table
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.storage.root import place_below

@@ -1,15 +1,16 @@
-"""`phase-gate workflow check`: everything that is wrong with workflow files, each with its line. Only looks."""
+"""`phase-gate workflow check`, `schema`: workflow files and the schemas of all files."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.errors import WorkflowError
+from phase_gate.errors import UsageError, WorkflowError
 from phase_gate.values import as_dict
 from phase_gate.visible import show_rows
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from phase_gate.project import Project
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+# --- `phase-gate workflow check`: everything that is wrong with workflow files, each with its line. Only looks
+
+
+def workflow_check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files",
         nargs="*",
@@ -27,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(call: Call) -> Answer:
+def run_workflow_check(call: Call) -> Answer:
     project = call.project()
     # The project's file names its workflow from the root, a person from where he is.
     given = [(name, call.start) for name in call.arguments.files] or [(project.configuration.workflow, project.root)]
@@ -97,3 +101,52 @@ def _rows(name: str, checked: Checked) -> Iterator[str]:
 
 def _count(phases: int) -> str:
     return "1 phase" if phases == 1 else f"{phases} phases"
+
+
+# --- `phase-gate workflow schema`: the JSON Schemas (draft-07) of our files, and workflows as diagrams
+
+_FOLDER = Path(__file__).parent.parent / "schemas"
+
+
+def schema_names() -> tuple[str, ...]:
+    return tuple(sorted(path.name.removesuffix(".schema.json") for path in _FOLDER.glob("*.schema.json")))
+
+
+def read_schema(name: str) -> str:
+    return (_FOLDER / f"{name}.schema.json").read_text(encoding="utf-8")
+
+
+def workflow_schema_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help=f"one of: {', '.join(schema_names())}; with --mermaid a workflow, or the path of its file",
+    )
+    parser.add_argument("--mermaid", action="store_true", help="print a workflow as a Mermaid state diagram")
+
+
+def run_workflow_schema(call: Call) -> Answer:
+    if call.arguments.mermaid:
+        return _draw(call)
+    name = "evaluation" if call.arguments.name is None else call.arguments.name
+    if name not in schema_names():
+        raise UsageError(f"there is no schema {name!r}", remedy=f"use one of: {', '.join(schema_names())}")
+    text = read_schema(name)
+    return Answer(text=text.rstrip(), document=json.loads(text))
+
+
+def _draw(call: Call) -> Answer:
+    from phase_gate.config.compiled import load_compiled
+    from phase_gate.config.files import load_workflow
+    from phase_gate.report.mermaid import render_mermaid
+
+    name = call.arguments.name
+    workflow = None if name is None else load_compiled(name)
+    if workflow is None:
+        project = call.project()
+        metrics = project.configuration.overlay.metrics
+        # A path is typed from the current folder; the project's own workflow is found from its root.
+        workflow = project.workflow() if name is None else load_workflow(name, root=call.start, extra_metrics=metrics)
+    text = render_mermaid(workflow)
+    return Answer(text=text.rstrip(), document={"workflow": workflow.name, "mermaid": text})

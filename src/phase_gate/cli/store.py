@@ -1,0 +1,223 @@
+"""`phase-gate store status`, `init`, `trust`: tasks in a shared store."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli.overrides import ask_for_word
+from phase_gate.errors import NotAllowedError, StateError, StoreUntrustedError, UsageError
+from phase_gate.project import Project
+from phase_gate.stores.address import FORMS, POSTGRESQL, StoreAddress, hide_secret, parse_address
+from phase_gate.stores.choosing import find_address, find_place, is_trusted, trust
+from phase_gate.stores.shared import Head
+from phase_gate.values import Value
+from phase_gate.visible import count, show_rows
+
+if TYPE_CHECKING:
+    from phase_gate.stores.postgresql_tables import Initialised
+
+
+# --- what the commands of a shared store have in common: which one is meant, and what others read there
+
+#: What is in ledgers and their objects.
+READABLE = (
+    "ids, outcomes and failure messages of tests; sources of the tests that a phase is about",
+    "reasons, signals, votes and reviews, with the names that they are signed with",
+    "names of tasks and files, command lines of runs, the path of the project's folder on each machine",
+)
+_REWRITES = "a forced push can rewrite a git store: every machine that knew it refuses it then, a new one can't"
+_OWNER = "a writer can't rewrite what is in the tables; the owner of the database can"
+
+
+class Chosen(Value):
+    """The store that a project's tasks are in."""
+
+    address: StoreAddress
+    #: The user's environment names it, not the project's file.
+    is_users: bool
+    is_trusted: bool
+
+    @property
+    def why(self) -> str:
+        if self.is_users:
+            return "PHASE_GATE_STORE names it"
+        return f"phase-gate.yaml names it, {'and you trust it' if self.is_trusted else 'and you have not agreed yet'}"
+
+
+def choose(project: Project) -> Chosen | None:
+    """Return the store that is named for the project; None where the state folder is all there is."""
+    address, is_users = find_address(project.configuration.store, project.environment)
+    if address is None:
+        return None
+    trusted = is_users or is_trusted(project.root, address, project.environment)
+    return Chosen(address=address, is_users=is_users, is_trusted=trusted)
+
+
+def require_chosen(project: Project) -> Chosen:
+    chosen = choose(project)
+    if chosen is None:
+        raise NotAllowedError(
+            "no shared store is named: tasks are in the state folder alone",
+            remedy=f"set PHASE_GATE_STORE, or `store:` in phase-gate.yaml, to {FORMS}",
+        )
+    return chosen
+
+
+def say_readable(project: Project, address: StoreAddress) -> list[str]:
+    """Return what is shown before a store is agreed to, or made."""
+    place = hide_secret(find_place(project.root, address))
+    where = "" if place == hide_secret(address.place) else f" ({place})"
+    rows = [f"all who can read {address}{where} will be able to read:", *(f"  - {row}" for row in READABLE)]
+    if address.kind == "git":
+        rows.append(f"  {_REWRITES}")
+    if address.kind == "postgresql":
+        rows.append(f"  {_OWNER}")
+    return rows
+
+
+# --- `phase-gate store status`: which store, why that one, and whether it answers. Only looks
+
+
+def store_status_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take no arguments of its own."""
+
+
+def run_store_status(call: Call) -> Answer:
+    project = call.project()
+    chosen = choose(project)
+    if chosen is None:
+        return Answer(text=f"state folder {project.state_folder}: no shared store is named", document={"store": None})
+    store = call.store(project)
+    document: dict[str, Any] = {
+        "store": str(chosen.address),
+        "kind": chosen.address.kind,
+        "named_by": "environment" if chosen.is_users else "file",
+        "trusted": chosen.is_trusted,
+        "task": project.task,
+    }
+    rows = [f"{chosen.address}: {chosen.why}"]
+    try:
+        opened = store.opener.open()
+        here = Head(opened.serial, opened.head)
+        document["here"] = here.serial
+        assert store.shared is not None, "it was chosen"
+        there = store.shared.read(project.task, here).head
+        notes = store.shared.notes()
+    except StateError as error:
+        document["problem"] = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
+        rows.append(f"{error}")
+        return Answer(
+            text=show_rows(row for text in rows for row in text.splitlines()),
+            document=document,
+            exit_code=exit_codes.NOT_TRUSTED,
+            is_error=True,
+        )
+    document |= {"there": there.serial, "same": there == here, "notes": list(notes), "problem": None}
+    where = "the same here" if there == here else f"line {here.serial} here: the next command takes the rest over"
+    rows.append(f"  it answers: task {project.task} at line {there.serial}, {where}")
+    rows += [f"  {note}" for note in notes]
+    return Answer(text=show_rows(rows), document=document)
+
+
+# --- `phase-gate store init`: make what a store needs, and say what others will be able to read there
+
+
+def store_init_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("store", nargs="?", metavar="STORE", help="its address; without: the one that is named already")
+    parser.add_argument(
+        "--writer", action="append", default=[], metavar="USER", help="a database's user who may add (again for more)"
+    )
+
+
+def run_store_init(call: Call) -> Answer:
+    project = call.project()
+    if call.arguments.store is not None:
+        address, is_trusted = parse_address(call.arguments.store), True
+    else:
+        chosen = require_chosen(project)
+        address, is_trusted = chosen.address, chosen.is_trusted
+    if not is_trusted:
+        raise StoreUntrustedError(
+            f"phase-gate.yaml names {address}, and you have not agreed to that yet",
+            remedy="look at it, then: phase-gate store trust",
+        )
+    done = _make(address, project.state_folder, project.environment, writers=tuple(call.arguments.writer))
+    readable = say_readable(project, address)
+    rows = [
+        f"{address} can be used",
+        *(f"  {row}" for row in done),
+        *readable,
+        f"  next: set PHASE_GATE_STORE={address}, or `store:` in phase-gate.yaml and phase-gate store trust",
+    ]
+    return Answer(text=show_rows(rows), document={"store": str(address), "done": list(done), "readable": readable})
+
+
+def _make(
+    address: StoreAddress, cache: Path, environment: Mapping[str, str], *, writers: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """Make what the store needs, and return what was done, a line each. Raises PhaseGateError where it can't be.
+
+    :param writers: users of a database that may add to it.
+    """
+    if writers and address.kind != POSTGRESQL:
+        raise UsageError("only a database has users that are writers", remedy="leave --writer out")
+    if address.kind == POSTGRESQL:
+        from phase_gate.stores import postgresql
+
+        return tuple(_say(postgresql.init_store(address, cache / "store", environment, writers=writers)))
+    from phase_gate.stores import git
+
+    found = git.init_store(address, cache / "store", environment)
+    return (
+        "the remote takes refs/phase-gate",
+        f"it has {count(found, 'task')} of {address.project}",
+    )
+
+
+def _say(done: Initialised) -> Iterator[str]:
+    yield "tables: made" if done.made_tables else "tables: there already"
+    if done.role:
+        members = f", and now also {', '.join(done.writers)}" if done.writers else ""
+        yield f"role {done.role}: may read and add, never change or remove{members}"
+    else:
+        yield "no role: this user may not make one; ask the database's owner for users that may only SELECT and INSERT"
+    yield from done.rights.said
+
+
+# --- `phase-gate store trust`: a person agrees to the store that the project's file names, on this machine
+
+#: What has to be typed: it can't be hit by accident.
+WORD = "TRUST"
+
+
+def store_trust_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--word", metavar="WORD", help=f"{WORD}, without being asked")
+
+
+def run_store_trust(call: Call) -> Answer:
+    project = call.project()
+    chosen = require_chosen(project)
+    document = {"store": str(chosen.address), "trusted": True}
+    if chosen.is_trusted:
+        return Answer(text=f"{chosen.address}: {chosen.why}; nothing is to be done", document=document)
+    rows = say_readable(project, chosen.address)
+    if not call.interactive:
+        raise NotAllowedError(
+            "trusting a store is for a person at a terminal",
+            remedy="type it yourself at a terminal; a script or a CI job names the store in PHASE_GATE_STORE",
+        )
+    ask_for_word(call, show_rows(rows), "trusting a store", expected=WORD)
+    if not trust(project.root, chosen.address, project.environment):
+        raise NotAllowedError(
+            "there is no home folder to keep this in", remedy=f"set PHASE_GATE_STORE={chosen.address}"
+        )
+    return Answer(
+        text=f"trusted: tasks of this project are in {chosen.address} from now on, on this machine\n"
+        "  next: phase-gate store status",
+        document=document,
+    )
