@@ -188,8 +188,8 @@ def schemas() -> str:
     for path in sorted(folder.glob("*.json")):
         schema = json.loads(path.read_text(encoding="utf-8"))
         link = f"[{path.name.removesuffix('.schema.json')}](../../{path.relative_to(DOCS.parent).as_posix()})"
-        rows.append((link, schema["title"], schema["description"]))
-    return table(("schema", "of", "what it describes"), rows)
+        rows.append((link, schema["title"]))
+    return table(("schema", "of"), rows)
 
 
 # Codes, metrics, messages
@@ -241,10 +241,10 @@ def hooks() -> str:
 
 def events() -> str:
     rows = (
-        (f"`{kind}`", EVENTS[kind], "no: kept for history" if kind in HISTORY_KINDS else "yes")
+        (f"`{kind}`", f"{EVENTS[kind]}{' (history only)' if kind in HISTORY_KINDS else ''}")
         for kind in sorted(EVENT_KINDS)
     )
-    return table(("kind", "what happened", "changes the state"), rows)
+    return table(("kind", "what happened"), rows)
 
 
 def workflow_names() -> str:

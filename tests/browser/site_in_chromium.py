@@ -24,12 +24,12 @@ from tests.browser.in_chromium import faults
 #: One page of each kind: first pages, sessions, large tables, diagrams, pictures.
 PAGES = (
     "index.html",
-    "how-to/index.html",
-    "tutorial/first-cycle.html",
+    "how-to/everyday.html",
+    "tutorial.html",
     "reference/metrics.html",
     "reference/workflows.html",
-    "explanation/architecture.html",
-    "explanation/honesty.html",
+    "contributing/architecture.html",
+    "explanation/trust.html",
 )
 
 
@@ -81,7 +81,7 @@ def test_the_search_finds_a_word(site: str, desktop: Page) -> None:
 
 
 def test_the_menu_of_versions_leads_to_another_one(site: str, desktop: Page) -> None:
-    desktop.driver.get(f"{site}/dev/how-to/index.html")
+    desktop.driver.get(f"{site}/dev/how-to/everyday.html")
     WebDriverWait(desktop.driver, 60).until(lambda _: desktop.all("select.versions"))
     menu = Select(desktop.find("select.versions"))
     assert [option.text for option in menu.options] == ["0.1", "dev"]
@@ -96,7 +96,7 @@ def test_the_root_leads_to_the_newest_release(site: str, desktop: Page) -> None:
 
 
 def test_a_schema_has_an_address(site: str, desktop: Page) -> None:
-    desktop.driver.get(f"{site}/dev/reference/schemas.html")
+    desktop.driver.get(f"{site}/dev/reference/files.html")
     desktop.ask("document.querySelector('a[href$=\"evaluation.schema.json\"]').click()")
     WebDriverWait(desktop.driver, 60).until(lambda _: desktop.driver.current_url.endswith(".json"))
     assert json.loads(desktop.find("body").text)["title"] == "Evaluation of pytest-phase-gate"

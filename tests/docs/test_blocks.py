@@ -46,7 +46,7 @@ INSTALL = (
 )
 
 #: What a newcomer reads first: every run of the suite tries these pages, and some of the others.
-FRONT = ("README.md", "docs/tutorial.md", "docs/how-to/local-session.md")
+FRONT = ("README.md", "docs/tutorial.md", "docs/how-to/everyday.md")
 
 #: Kinds that are run page by page; the others are checked one by one.
 RUN = ("console", "file")
