@@ -15,6 +15,8 @@ from tests.conformance.stories import SCHEMAS
 from tests.support import Sample
 from tests.tasks.pipelines import AGREED, CHECKS, CONFIGURATION, LINE, PATHS, Pipe
 
+pytestmark = pytest.mark.processes
+
 WORKFLOW = load_shipped_workflow("pipeline")
 BLOCKING = {"id": "A-1", "severity": "blocking", "kind": "security", "title": "names are logged"}
 

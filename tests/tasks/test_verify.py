@@ -16,6 +16,8 @@ from tests.conformance.stories import faults
 from tests.support import OURS, Sample
 from tests.tasks.verifying import NAME, RIGHT, TASK, WRONG, Gate, python
 
+pytestmark = pytest.mark.processes
+
 UNVERIFIED = ("--reason", "the vendor's service is down", "--by", "mara")
 
 
