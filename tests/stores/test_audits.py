@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.decisions.auditing import accept_rollback, audit
+from phase_gate.cli.audit import accept_rollback, audit
 from phase_gate.errors import MovedError, NotAllowedError, RollbackError, StateError, TamperedError
 from phase_gate.gate.overrides import Person
 from phase_gate.storage.memory import Memory

@@ -70,6 +70,7 @@ COMMANDS: dict[str, str] = {
 
 #: Commands that share a file with others of their theme; all others have a file of their own.
 THEMES: dict[str, str] = {
+    **dict.fromkeys(("signal", "advance"), "steps"),
     **dict.fromkeys(("waive", "force", "breaker"), "overrides"),
     **dict.fromkeys(("declare", "withdraw", "rewind"), "moves"),
     **dict.fromkeys(("store status", "store init", "store trust"), "store"),

@@ -6,8 +6,8 @@ import argparse
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._entry import answer_entry
 from phase_gate.cli._streams import render_json
+from phase_gate.cli.steps import answer_entry
 from phase_gate.decisions.advancing import describe_entry
 from phase_gate.gate.state import State
 from phase_gate.report.stuck import render_sections

@@ -1,0 +1,137 @@
+"""`phase-gate signal`, `advance`: the exit signal, and the way into the next phase."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._streams import say_aside, say_progress, screen_width
+from phase_gate.decisions.advancing import EnteredPhase, JudgedPhase, advance
+from phase_gate.decisions.signalling import give_signal, leave_answer, leave_signal
+from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
+from phase_gate.gate.signals import Given, Signal
+from phase_gate.gate.verdict import way_to
+from phase_gate.report.panel import panel_text, render_panel
+from phase_gate.storage.signal_file import check_signal
+from phase_gate.tasks.pipeline import find_pipeline
+from phase_gate.visible import show_rows
+from phase_gate.workflow.model import requires_of
+from phase_gate.workflow.names import ANSWER_VARIABLE, is_answer_name
+
+# --- the verdict of an evaluation, as a command answers with it
+
+
+def answer_with(call: Call, evaluation: Evaluation, *, is_stuck: bool = False) -> Answer:
+    """Return a verdict as a command's answer."""
+    closed = exit_codes.CIRCUIT_OPEN if is_stuck or evaluation.breaker.is_open else exit_codes.GATE_CLOSED
+    lines = render_panel(evaluation, verbosity=int(call.arguments.v), width=screen_width())
+    return Answer(
+        text=panel_text(lines, width=screen_width()),
+        document=evaluation_to_json(evaluation),
+        exit_code=exit_codes.OPEN if evaluation.can_exit else closed,
+    )
+
+
+# --- the beginning of a phase, as a command answers with it
+
+
+def answer_entry(entered: EnteredPhase) -> Answer:
+    """Return what is said where a phase begins: what it is for, what it asks for, what to type."""
+    phase, title, needs = entered.phase, entered.phase.name, entered.needs
+    step = way_to(phase, entered.task.project.task)
+    document: dict[str, Any] = {"phase": phase.name, "entered": entered.is_new}
+    pipeline = find_pipeline(entered.task.state)
+    if pipeline is not None:
+        attempt = pipeline.attempts.get(phase.name, 1)
+        document |= {"attempt": attempt, "needs": [list(row) for row in needs]}
+        title += f" (attempt {attempt})" if attempt > 1 else ""
+        if entered.written is not None:
+            document |= {"written": list(entered.written), "kept": list(entered.kept)}
+            needs = (
+                *needs,
+                *(("written", path) for path in entered.written),
+                *(("kept", path) for path in entered.kept),
+            )
+        if entered.written:
+            step = f"fill in what was written, then {step}"
+        elif phase.tests == "none" and requires_of(phase).artifacts:
+            step = f"write what is asked for ({step} --template begins each file), then {step}"
+    rows = [f"  {name:13} {text}" for name, text in needs]
+    recorded = ", ".join(entered.constitution)
+    if recorded:
+        rows.append(f"  constitution  {recorded}: recorded, it may not change until the pipeline is done")
+    verb = "begins" if entered.is_new else "asks for these"
+    return Answer(
+        text=show_rows([f"{title} {verb}: {phase.purpose}".rstrip(": "), *rows, f"  next: {step}"]),
+        document=document,
+    )
+
+
+# --- `phase-gate signal`: the explicit answer of Gate 2, for the last complete run
+
+
+def signal_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--reason", metavar="TEXT", default="", help="why it is done, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
+    parser.add_argument(
+        "--remaining-work", metavar="TEXT", default="none", help='remaining work; must be "none" for a done signal'
+    )
+    parser.add_argument("--next", action="store_true", help="speak of the next evaluation instead of the last run")
+    answers = parser.add_mutually_exclusive_group()
+    answers.add_argument("--not-done", action="store_true", help="say that it is explicitly not done: a veto")
+    answers.add_argument("--blocked", action="store_true", help="say that a person is needed")
+    answers.add_argument("--test-wrong", action="store_true", help="say that a test is wrong")
+
+
+def run_signal(call: Call) -> Answer:
+    project, signal = call.project(), _read(call)
+    check_signal(signal, remaining_work=call.arguments.remaining_work)
+    task = call.task(project)
+    answer = Path(call.environment.get(ANSWER_VARIABLE, ""))
+    if is_answer_name(answer.name) and answer.name.startswith("signal-") and task.store.is_driven():
+        leave_answer(task, signal, answer)
+        return Answer(
+            text=f"{signal.answer} is left for phase-gate drive: it runs the tests when you stop, and then decides",
+            document={"answer": signal.answer, "waits_for": "drive"},
+        )
+    if call.arguments.next:
+        leave_signal(task, signal)
+        return Answer(
+            text=f"signal {signal.answer} waits for the next evaluation",
+            document={"answer": signal.answer, "waits_for": "next"},
+        )
+    evaluation, after = give_signal(task, signal, show=say_aside, show_progress=say_progress)
+    return answer_with(call, evaluation, is_stuck=after.state.is_stuck)
+
+
+def _read(call: Call) -> Signal:
+    given = call.arguments
+    answer: Given = "done"
+    if given.not_done:
+        answer = "not-done"
+    elif given.blocked:
+        answer = "blocked"
+    elif given.test_wrong:
+        answer = "test-wrong"
+    return Signal(answer=answer, reason=given.reason, by=call.by())
+
+
+# --- `phase-gate advance`: enter the next phase, or evaluate one that needs no tests
+
+
+def advance_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--template",
+        action="store_true",
+        help="in a pipeline: write a file to fill in for each that the phase asks for and that is missing",
+    )
+
+
+def run_advance(call: Call) -> Answer:
+    done = advance(call.task(), template=call.arguments.template, show=say_aside)
+    if isinstance(done, JudgedPhase):
+        return answer_with(call, done.evaluation, is_stuck=done.is_stuck)
+    return answer_entry(done)
