@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.findings import Finding
 from phase_gate.report.panel import panel_text, render_panel
 from tests.gate.test_ways import ALTERED, judge
 
@@ -28,9 +29,17 @@ def test_nothing_is_lost_on_a_narrow_screen(altered: Evaluation) -> None:
     assert narrow == wide
 
 
-def test_a_command_is_never_wrapped(altered: Evaluation) -> None:
-    rows = panel_text(render_panel(altered, width=30), width=30).splitlines()
+def test_a_command_is_never_wrapped() -> None:
+    once = judge("tdd", "GREEN", tests_total=2, tests_passing=2, tests_failing=0, consecutive_green_runs=1)
+    rows = panel_text(render_panel(once, width=30), width=30).splitlines()
     assert "next    pytest --phase=green" in rows
+
+
+def test_what_red_did_to_older_tests_is_always_shown() -> None:
+    gone = Finding(slug="tests-gone", tier="advisory", id="t.py::test_old", detail="gone now")
+    text = panel_text(render_panel(judge("tdd", "GREEN", gone, consecutive_green_runs=1)))
+    assert "note    t.py::test_old gone now [tests-gone]" in text
+    assert "with -v" not in text
 
 
 def test_it_has_four_lines(altered: Evaluation) -> None:
@@ -49,7 +58,7 @@ def test_with_v_it_has_every_clause_and_guard(altered: Evaluation) -> None:
 
 def test_with_qq_it_is_one_line(altered: Evaluation) -> None:
     (line,) = render_panel(altered, verbosity=-2)
-    assert line.text == f"phase gate: GREEN · run 1 · 2 tests: {altered.verdict}; next: pytest --phase=green"
+    assert line.text == f"phase gate: GREEN · run 1 · 2 tests: {altered.verdict}; next: {altered.next_hint}"
 
 
 def test_what_was_not_measured_is_not_ticked(altered: Evaluation) -> None:

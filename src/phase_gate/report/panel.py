@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.breaker import Status
 from phase_gate.gate.evaluation import PREMATURE, Evaluation, GuardResult
-from phase_gate.gate.findings import ALREADY_PASSING, Finding
+from phase_gate.gate.findings import ALREADY_PASSING, WEAKENED, Finding
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.proof import describe_proof
@@ -96,8 +96,8 @@ def render_panel(
 
 
 def _one_line(evaluation: Evaluation) -> Line:
-    following = f"; next: {evaluation.next_command}" if evaluation.next_command else ""
-    text = f"{_title(evaluation)}: {evaluation.verdict}{following}"
+    following = evaluation.next_command or evaluation.next_hint
+    text = f"{_title(evaluation)}: {evaluation.verdict}" + (f"; next: {following}" if following else "")
     return Line(text, _GREEN if evaluation.can_exit else _BOLD, hang=_WHOLE)
 
 
@@ -122,11 +122,15 @@ def _both_gates(evaluation: Evaluation, series: tuple[int, int]) -> list[Line]:
     answer, why = _say_gate_1(evaluation)
     if series[1]:
         why = f"run {series[0]} of {series[1]}: {why}"
-    more = len(evaluation.notes) + len(_advisory(evaluation))
+    weakened = [finding for finding in _advisory(evaluation) if finding.slug in WEAKENED]
+    more = len(evaluation.notes) + len(_advisory(evaluation)) - len(weakened)
     why += f" ({count(more, 'note')} with -v)" if more else ""
     lines = _gate_row("Gate 1", answer, why, _GREEN if answer == "open" else _RED)
     answer, why = _say_gate_2(evaluation)
     lines += _gate_row("Gate 2", answer, why, _GREEN if answer == "open" else _BOLD)
+    # What RED took away from older tests is in every verdict of the cycle, whatever else is.
+    for finding in weakened[:_FINDINGS_SHOWN]:
+        lines += _wrapped("note", f"{finding.place} {finding.detail} [{finding.slug}]", _YELLOW)
     if evaluation.status == "halted":
         lines += _wrapped("halt", evaluation.reason, _RED)
     return lines
