@@ -6,10 +6,13 @@ forked child is a process of its own in every other respect: it may crash, patch
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NoReturn, cast
@@ -79,6 +82,23 @@ class WarmServer:
         cast(IO[str], self._server.stdin).close()
         cast(IO[str], self._server.stdout).close()
         self._server.wait()
+
+
+def lasting_server(name: str, script: str) -> WarmServer:
+    """Return a server that is there until this process ends.
+
+    A test may fork a child that ends as this process would: it must not take the folder away.
+    """
+    folder, owner = tempfile.mkdtemp(prefix=f"phase-gate-{name}-"), os.getpid()
+    server = WarmServer(Path(folder), script)
+
+    def close() -> None:
+        if os.getpid() == owner:
+            server.close()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(close)
+    return server
 
 
 def _text_of(path: Path) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import functools
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from phase_gate.values import Value
 from tests.faults import file_system
 from tests.storage.stores import edit_json, vouch_for_ledger
 from tests.support import CALC, FAILING_TESTS, OURS
-from tests.warm import WarmServer
+from tests.warm import WarmServer, lasting_server
 
 PYTEST = ("pytest", *OURS, "-p", "no:terminalprogress")
 GATE = "phase-gate"
@@ -55,10 +52,7 @@ class Ended(Value):
 @functools.cache
 def _server() -> WarmServer:
     """Return the one server of this process."""
-    stack = contextlib.ExitStack()
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="phase-gate-faults-"))
-    atexit.register(stack.close)
-    return stack.enter_context(contextlib.closing(WarmServer(Path(folder), file_system.__file__)))
+    return lasting_server("faults", file_system.__file__)
 
 
 class Project:

@@ -5,14 +5,10 @@ After each step the record is consistent. From wherever the steps end, an honest
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import functools
 import json
 import re
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -25,7 +21,7 @@ from tests.stateful import child, papers
 from tests.stateful.craft import CODE, CONFIGURATION, INI, SETTINGS, Craft, Test, write_code, write_test
 from tests.stateful.finisher import DeadEndError, Finisher
 from tests.stateful.session import Session
-from tests.warm import WarmServer
+from tests.warm import WarmServer, lasting_server
 
 _CHECKS = "\n".join(
     f"    {name}: {{run: python {words}}}"
@@ -140,10 +136,7 @@ VOTES = tuple(f"vote: {vote}\nconfidence: 0.9\nby: ann\n" for vote in ("approve"
 @functools.cache
 def _server() -> WarmServer:
     """Return the one server of this process."""
-    stack = contextlib.ExitStack()
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="phase-gate-stateful-"))
-    atexit.register(stack.close)
-    return stack.enter_context(contextlib.closing(WarmServer(Path(folder), child.__file__)))
+    return lasting_server("stateful", child.__file__)
 
 
 class Work(RuleBasedStateMachine):
