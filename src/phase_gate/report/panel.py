@@ -148,18 +148,21 @@ def _say_gate_1(evaluation: Evaluation) -> tuple[str, str]:
     if gate.is_open:
         return "open", f"{gate.name} (replaced)" if gate.replaced else gate.name
     if evaluation.status in ("closed", "early"):
-        return "closed", _name_first_finding(evaluation) or evaluation.reason
+        guard = next((guard.name for guard in gate.guards if not guard.passes), "")
+        # Something else may be in the way first: a module that can't be imported.
+        is_by_guard = guard and evaluation.reason.startswith(guard)
+        return "closed", (is_by_guard and _name_first_finding(evaluation)) or evaluation.reason
     # The reason speaks of something else: the circuit, or a person who is asked for.
     guards = [f"{guard.name}: {guard.detail}" for guard in gate.guards if not guard.passes]
     clauses = [f"{clause.text} is not met" for clause in gate.clauses if not clause.met]
-    return "closed", (*guards, *clauses, f"{gate.name} is not met")[0]
+    return "closed", _name_first_finding(evaluation) or (*guards, *clauses, f"{gate.name} is not met")[0]
 
 
 def _name_first_finding(evaluation: Evaluation) -> str:
     """Return what the guard that closes the gate found, by name; empty where it names nothing."""
     guard = next((guard for guard in evaluation.gate_1.guards if not guard.passes), None)
-    if guard is None or not evaluation.reason.startswith(guard.name):
-        return ""  # something else is in the way first
+    if guard is None:
+        return ""
     found = [each for each in evaluation.findings if each.tier == "hard" and each.belongs_to(guard.name)]
     named = [each for each in found if each.place]
     if not named:
