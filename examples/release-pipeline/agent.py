@@ -57,10 +57,9 @@ def copy(name: str, target: Path, number: str) -> None:
 
 
 def signal(prompt: str) -> None:
-    """Give the signal of Gate 2 in the file that the prompt names, with its word."""
-    file = re.search(r"^`(.*answer\.yaml)`:$", prompt, re.MULTILINE)[1]
-    nonce = re.search(r"^    nonce: (\w+)$", prompt, re.MULTILINE)[1]
-    rows = (f"nonce: {nonce}", "exit_signal: true", "reason: the role has done what the phase asks for")
+    """Give the signal of Gate 2 in the file that the prompt names."""
+    file = re.search(r"^`(.*\.yaml)`:$", prompt, re.MULTILINE)[1]
+    rows = ("exit_signal: true", "reason: the role has done what the phase asks for")
     Path(file).write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
