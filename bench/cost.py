@@ -143,7 +143,8 @@ def count(command: Sequence[str], folder: Path, *, given: str = "", with_childre
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
     tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-    children = ["--trace-children=yes"] if with_children else []
+    # A child that is not followed would leave a log without a number.
+    children = ["--trace-children=yes"] if with_children else ["--child-silent-after-fork=yes"]
     run([*tool, *children, f"--log-file={logs}/%p", *command], folder, given=given)
     found = [re.search(r"I +refs: +([\d,]+)", log.read_text()) for log in logs.iterdir()]
     # Without the number of a process that was killed the sum would be too low.
