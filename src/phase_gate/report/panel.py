@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.breaker import Status
 from phase_gate.gate.evaluation import PREMATURE, Evaluation, GuardResult
-from phase_gate.gate.findings import ALREADY_PASSING, WEAKENED, Finding
+from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, WEAKENED, Finding
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.proof import describe_proof
@@ -148,10 +148,9 @@ def _say_gate_1(evaluation: Evaluation) -> tuple[str, str]:
     if gate.is_open:
         return "open", f"{gate.name} (replaced)" if gate.replaced else gate.name
     if evaluation.status in ("closed", "early"):
-        guard = next((guard.name for guard in gate.guards if not guard.passes), "")
-        # Something else may be in the way first: a module that can't be imported.
-        is_by_guard = guard and evaluation.reason.startswith(guard)
-        return "closed", (is_by_guard and _name_first_finding(evaluation)) or evaluation.reason
+        # A module that can't be imported is in the way before any guard is.
+        is_broken = any(finding.slug == BROKEN_MODULE for finding in evaluation.findings)
+        return "closed", (not is_broken and _name_first_finding(evaluation)) or evaluation.reason
     # The reason speaks of something else: the circuit, or a person who is asked for.
     guards = [f"{guard.name}: {guard.detail}" for guard in gate.guards if not guard.passes]
     clauses = [f"{clause.text} is not met" for clause in gate.clauses if not clause.met]

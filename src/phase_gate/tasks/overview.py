@@ -303,7 +303,7 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None]) -> Ov
                 untrusted.append(Untrusted(task=name, problem=error.problem, wave=wave))
             continue
         except TaskNameError:
-            continue  # a folder of somebody else
+            continue  # not a folder of a task
         verification = None if state is None else find_verification(state)
         seen.pop(name, None)
         if verification is not None:
