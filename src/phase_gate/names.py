@@ -55,9 +55,7 @@ _TO_FILL_IN = frozenset({"...", "NAME", "TEXT", "REASON", "WHY"})
 def refuse_placeholder(name: str, text: str | None) -> None:
     """Raise UsageError for a text that was copied from a message as it stands there."""
     if text is not None and text.strip() in _TO_FILL_IN:
-        raise UsageError(
-            f"{name} {text.strip()}: only stands for what you say", remedy=f"put your own words behind {name}"
-        )
+        raise UsageError(f"{name} {text.strip()}: this is a placeholder", remedy=f"put your own words behind {name}")
 
 
 def check_sentence(name: str, text: str) -> str:
