@@ -13,19 +13,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from phase_gate.cli.workflow import read_schema
 from tests.cli.conftest import Desk
 from tests.support import Ran
 
 FAKE = Path(__file__).with_name("fake_team.py")
 
 Turn = dict[str, Any]
-
-#: What every line of `drive --json` is held against.
-LINE = jsonschema.Draft7Validator(json.loads(read_schema("drive-line")))
 
 
 def name_of(number: int) -> str:
@@ -100,10 +95,7 @@ class Team:
     def rows(self, *options: str, code: int | None = None) -> list[dict[str, Any]]:
         ran = self.drive("--json", *options)
         assert code is None or ran.code == code, f"{ran.code}\n{ran.out}\n{ran.err}"
-        rows = [json.loads(line) for line in ran.out.splitlines()]
-        for row in rows:
-            LINE.validate(row)
-        return rows
+        return [json.loads(line) for line in ran.out.splitlines()]
 
     def start(self, *options: str) -> subprocess.Popen[str]:
         """Start a driver that can be signalled."""

@@ -8,10 +8,8 @@ import sys
 import time
 from collections.abc import Callable
 
-import jsonschema
 import pytest
 
-from phase_gate.cli.workflow import read_schema
 from tests.drive.conftest import DONE, RED, RIGHT, WRONG, Track, answer
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
@@ -426,8 +424,7 @@ def test_resume_without_a_drive(track: Begin) -> None:
 # --- JSON lines
 
 
-def test_json_lines_follow_their_schema(track: Begin) -> None:
-    schema = json.loads(read_schema("drive-line"))
+def test_json_has_a_line_for_each_event(track: Begin) -> None:
     driven = track("red-exited").plan(
         {"write": {"calc.py": WRONG}, "say": DONE},
         {"exit": 1, "err": "429\n"},
@@ -435,8 +432,6 @@ def test_json_lines_follow_their_schema(track: Begin) -> None:
         signal="agent",
     )
     rows = driven.rows(code=0)
-    for row in rows:
-        jsonschema.Draft7Validator(schema).validate(row)
     assert rows[0]["event"] == "drive-started"
     assert rows[-1]["event"] == "drive-ended"
     kinds = {row["event"] for row in rows}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import select
@@ -16,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.cli.workflow import read_schema
-from phase_gate.drive.session import KINDS, Happening, Kind, Working
+from phase_gate.drive.session import Happening, Kind, Working
 from phase_gate.drive.view import Board, render_lines, render_screen
 from phase_gate.values import replace
 from tests.drive.conftest import RIGHT, Track
@@ -94,11 +92,6 @@ def test_it_fits_the_screen(width: int, rows: int) -> None:
 
 def test_a_happening_without_a_line_says_nothing() -> None:
     assert render_lines(Happening(kind="person-needed", at="", data={"reason": "x"})) == ""
-
-
-def test_the_schema_has_every_kind_of_line() -> None:
-    schema = json.loads(read_schema("drive-line"))
-    assert [row["properties"]["event"]["const"] for row in schema["oneOf"]] == [*KINDS, "error"]
 
 
 class Terminal:

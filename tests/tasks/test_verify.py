@@ -542,11 +542,9 @@ def test_force_needs_the_word_and_marks_the_task(gate: Gate) -> None:
 def test_the_status_has_the_documents_fields(gate: Gate) -> None:
     gate.sample.write(planner=WRONG)
     gate.start(phase="03-sequential-execution", plan="03-01")
-    assert faults("verification", gate.status()) == []
     gate.executor()
     gate.verify()
     document = gate.status()
-    assert faults("verification", document) == []
     assert (document["phase"], document["plan"]) == ("03-sequential-execution", "03-01")
     assert (document["gate_status"], document["gate_step"]) == ("FAILED", 2)
     steps = [document[name] for name in ("executor_status", "verify_status", "architect_status")]
@@ -588,7 +586,6 @@ def test_state_md_status_and_stats_show_the_same_numbers(gate: Gate) -> None:
     assert yaml.safe_load(text)["gate_stats"] == stats
     assert gate.json("verify", "status")["gate_stats"] == stats
     assert gate.json("status")["verification"] == stats
-    assert faults("verification", gate.json("verify", "status")) == []
     page = gate.call("report", "--output", "report.md")
     assert page.code == 0, page
     written = (gate.root / "report.md").read_text(encoding="utf-8")
@@ -630,7 +627,6 @@ def test_a_task_whose_state_was_edited_stays_in_the_statistics(gate: Gate, damag
     stats = gate.json("verify", "status")["gate_stats"]
     assert (stats["total_tasks"], stats["passed"], stats["not_trusted"]) == (3, 1, ["task-1-part"])
     assert stats["waves"] == [{"name": "w1", "tasks": 3, "failing": ["task-1-part"], "halted": False}]
-    assert faults("verification", gate.json("verify", "status")) == []
     assert gate.call("verify", "status").code == 11
     assert gate.json("status")["verification"] == stats
     assert gate.executor(gate.result(task_name="Task 2: Part")).code == 0, "no other task is kept from going on"

@@ -28,4 +28,4 @@ def compile_shipped(name: str) -> str:
     from phase_gate.workflow.settings import Overlay
 
     workflow = apply_overlay(load_shipped_workflow(name), Overlay())
-    return json.dumps(workflow_to_json(workflow), indent=1) + "\n"
+    return json.dumps(workflow_to_json(workflow)) + "\n"
