@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.runs.surroundings import take_surroundings
+from phase_gate.runs.hello import take_surroundings
 
 
 @pytest.fixture

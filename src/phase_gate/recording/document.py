@@ -16,7 +16,6 @@ from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.gate.record import Document
 from phase_gate.recording.extensions import gather_metrics
 from phase_gate.recording.outcomes import OutcomeHooks
-from phase_gate.recording.seen import Seen, merge_seen
 from phase_gate.recording.settings import (
     describe_narrowing,
     local_plugins,
@@ -25,7 +24,7 @@ from phase_gate.recording.settings import (
     take_settings,
     take_testpaths,
 )
-from phase_gate.recording.witness import Witness
+from phase_gate.recording.witness import Seen, Witness, merge_seen
 from phase_gate.runs.inventory import names_in_source
 from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.storage.root import relative_id

@@ -14,8 +14,7 @@ from phase_gate.errors import PhaseGateError, UsageError
 from phase_gate.project import Project
 from phase_gate.recording.extensions import gather_guards, gather_workflows
 from phase_gate.recording.witness import Process
-from phase_gate.runs.hello import Hello
-from phase_gate.runs.verify_run import PHASE_VARIABLE
+from phase_gate.runs.hello import PHASE_VARIABLE, Hello
 from phase_gate.storage.signal_file import SignalFile, read_signal_file
 from phase_gate.values import Value
 

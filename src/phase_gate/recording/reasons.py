@@ -23,7 +23,7 @@ from phase_gate.bound import os
 from phase_gate.codec import spell_out
 from phase_gate.gate.failures import Failure, FailureFacts, Owner, Place, classify_failure
 from phase_gate.gate.inventory import bare_name
-from phase_gate.recording.buckets import FAILURE
+from phase_gate.recording.outcomes import FAILURE
 from phase_gate.source.checks import (
     Position,
     called_for_nothing,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from json import dumps, loads
 from os import getpid  # bound at import: tests patch `os.getpid`, and some forget to take the patch back
 from pathlib import Path
@@ -20,12 +20,12 @@ import pytest
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.findings import Finding
-from phase_gate.gate.freeze import Parts
-from phase_gate.recording.seen import Seen
+from phase_gate.gate.freeze import Parts, merge_parts
 from phase_gate.runs.hello import Wanted
 from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.storage.ownership import Ownership, files_of, is_in_environment
 from phase_gate.storage.root import relative_id
+from phase_gate.values import Value, field, fields
 
 #: The key in `workeroutput`, and in `workerinput`.
 CHANNEL = "phase_gate"
@@ -301,3 +301,52 @@ class Process:
     def is_left(self) -> bool:
         """Tell whether a forked child asks, which must do nothing in its parent's name."""
         return getpid() != self._pid
+
+
+# --- what one process saw of a session, as a value: the same on the controller and on the workers of xdist
+
+
+class Seen(Value):
+    """By pytest's own node ids; paths are relative to our root."""
+
+    deselected: tuple[str, ...] = ()
+    #: Where the files of tests are, by the part of a node id before the first `::`.
+    paths: Mapping[str, str] = field(default_factory=dict)
+    #: With --dist=loadgroup xdist appends the group of a test to its id.
+    groups: tuple[str, ...] = ()
+    #: Tests that failed, so that a report which is changed on its way can be told.
+    failed: tuple[str, ...] = ()
+    #: Criteria that tests name in their marks, and why tests are marked as passing already.
+    criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    guarding: Mapping[str, str] = field(default_factory=dict)
+    #: Modules that were loaded, and the files of the project that were imported, from the root.
+    modules: Mapping[str, str] = field(default_factory=dict)
+    imported: tuple[str, ...] = ()
+    #: What tests are made of outside of their files.
+    parts: Parts = field(default_factory=Parts)
+    #: What makes outcomes doubtful.
+    doubts: tuple[Finding, ...] = ()
+    #: In a shard: what was collected before any hook chose, and what was left out, by the function that did it.
+    collected: tuple[str, ...] = ()
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def merge_seen(several: Iterable[Seen]) -> Seen:
+    """Return what some process saw."""
+    several = tuple(several)
+    if len(several) == 1:
+        return several[0]
+    return Seen(**{name: _merge([getattr(each, name) for each in several]) for name in fields(Seen)})
+
+
+def _merge(values: list[Any]) -> Any:
+    first = values[0]
+    if isinstance(first, Parts):
+        return merge_parts(values)
+    if isinstance(first, tuple):
+        return tuple(dict.fromkeys(each for value in values for each in value))
+    merged: dict[str, Any] = {}
+    for value in values:
+        for name, each in value.items():
+            merged[name] = _merge([merged[name], each]) if name in merged and isinstance(each, tuple) else each
+    return merged

@@ -19,9 +19,9 @@ from phase_gate.gate.record import Document, RunRecord, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
 from phase_gate.gate.state import State
 from phase_gate.project import Project
+from phase_gate.runs.hello import own_settings
 from phase_gate.runs.inventory import doctests_in_source, names_in_source, take_inventory
 from phase_gate.runs.meaning import take_meaning
-from phase_gate.runs.settings import own_settings
 from phase_gate.storage import last_files
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.tree.contents import changed_before, is_shown

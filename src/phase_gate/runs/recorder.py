@@ -26,11 +26,9 @@ from phase_gate.gate.record import Document
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.runs.ending import Ended, write_end
-from phase_gate.runs.hello import Hello, choose_reports, written_below
+from phase_gate.runs.hello import Hello, choose_reports, refuse_outside_verify, take_surroundings, written_below
 from phase_gate.runs.meaning import AtStart, look_at_frozen
 from phase_gate.runs.record import make_record
-from phase_gate.runs.surroundings import take_surroundings
-from phase_gate.runs.verify_run import refuse_outside_verify
 from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.lock import RunLock, host_name
 from phase_gate.storage.opening import Opened

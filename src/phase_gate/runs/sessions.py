@@ -20,11 +20,10 @@ from phase_gate.project import Project
 from phase_gate.report.files import prepare_reports, write_reports
 from phase_gate.report.panel import WIDTH, Line, render_panel, render_problem
 from phase_gate.runs.ending import Ended
-from phase_gate.runs.hello import Hello, Wanted
+from phase_gate.runs.hello import Hello, Wanted, recorded_for
 from phase_gate.runs.meaning import written_since
 from phase_gate.runs.record import missing_modules
 from phase_gate.runs.recorder import Recorder
-from phase_gate.runs.verify_run import recorded_for
 from phase_gate.storage.lock import network_warning
 from phase_gate.values import Value
 

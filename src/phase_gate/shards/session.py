@@ -18,11 +18,10 @@ from phase_gate.gate.record import Document
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.project import Project
 from phase_gate.report.panel import Line
-from phase_gate.runs.hello import Hello, Wanted
+from phase_gate.runs.hello import Hello, Wanted, own_settings
 from phase_gate.runs.meaning import support_files, written_since
 from phase_gate.runs.recorder import Recorder
 from phase_gate.runs.sessions import RecordedSession, Screen
-from phase_gate.runs.settings import own_settings
 from phase_gate.shards.records import FOLDER, Shard, Split, collection_digest, to_ranges, write_shard
 from phase_gate.shards.sharing import hand_in, round_of
 from phase_gate.storage.store import now
