@@ -56,8 +56,6 @@ EVENTS: Mapping[str, str] = {
     "run-ended": "A run ended: kind, counts, metrics, the tree that it left",
     "run-lost": "A run began and never ended, which was noticed later",
     "run-started": "A run began: phase, tree, arguments, versions; the shards that it is made of, if it is",
-    "shard-began": "A shard of a run began on some machine: which one, of which commit; with a shared store",
-    "shard-ended": "A shard of a run ended, and its record is an object of the shared store",
     "signal-refused": "A signal file appeared while a run was open, and was not taken",
     "signal-spent": "A verdict read the signal; it can't be read again",
     "signal-withdrawn": "A waiting signal was taken back",

@@ -64,7 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--phase-shard",
         metavar="I/N",
-        help="This run is shard I of N, or auto (as the CI says). phase-gate ci combine makes one run of all",
+        help="This run is shard I of N. phase-gate ci combine makes one run of all",
     )
     add("--phase-workflow", metavar="NAME", help="Other workflow: a shipped one or a YAML file")
     add("--phase-dir", metavar="DIR", help="Other state folder (also PHASE_GATE_DIR)")

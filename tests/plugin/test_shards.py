@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -160,42 +159,9 @@ def test_hashing_on_a_worker(suite: Sample) -> None:
     assert document["metrics"]["outcomes_doubtful"] == 0
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("variables", "arguments", "expected"),
-    [
-        pytest.param({"CI_NODE_INDEX": "2", "CI_NODE_TOTAL": "3"}, (), "2-of-3", id="gitlab"),
-        pytest.param(
-            {"BUILDKITE_PARALLEL_JOB": "0", "BUILDKITE_PARALLEL_JOB_COUNT": "4"}, (), "1-of-4", id="buildkite"
-        ),
-        pytest.param({"CIRCLE_NODE_INDEX": "1", "CIRCLE_NODE_TOTAL": "2"}, (), "2-of-2", id="circle"),
-        pytest.param({"TEST_SHARD_INDEX": "2", "TEST_TOTAL_SHARDS": "3"}, (), "3-of-3", id="bazel"),
-        pytest.param(
-            {"CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "9"}, ("--splits", "3", "--group", "2"), "2-of-3", id="pytest-split"
-        ),
-    ],
-)
-def test_auto_reads_what_is_there(
-    suite: Sample, variables: Mapping[str, str], arguments: tuple[str, ...], expected: str
-) -> None:
-    for name, value in variables.items():
-        suite.environment.setenv(name, value)
-    assert suite.pytest("--phase=green", "--phase-shard=auto", *arguments, plugins=SPLIT).code == 0
-    assert [path.name for path in (suite.root / FOLDER).glob("*.gz")] == [f"{expected}.shard.gz"]
-
-
-def test_bazel_gets_its_sign(suite: Sample, tmp_path: Path) -> None:
-    for name, value in {"TEST_SHARD_INDEX": "0", "TEST_TOTAL_SHARDS": "2"}.items():
-        suite.environment.setenv(name, value)
-    suite.environment.setenv("TEST_SHARD_STATUS_FILE", str(tmp_path / "sign"))
-    suite.pytest("--phase=green", "--phase-shard=auto")
-    assert (tmp_path / "sign").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        pytest.param(("--phase-shard=auto",), "neither an option of a plugin that splits nor a variable", id="auto"),
         pytest.param(("--phase-shard=0/3",), "not I/N with I from 1 to N", id="from-zero"),
         pytest.param(("--phase-shard=4/3",), "not I/N with I from 1 to N", id="beyond"),
         pytest.param(("--phase-shard=half",), "not I/N", id="no-number"),
@@ -222,14 +188,6 @@ def test_a_shard_without_a_phase_is_said(suite: Sample) -> None:
     ran = suite.pytest("--phase-shard=1/3")
     assert ran.code == 4
     assert ran.has("--phase-shard without --phase records nothing")
-
-
-def test_a_variable_that_names_no_shard(suite: Sample) -> None:
-    suite.environment.setenv("CI_NODE_INDEX", "0")
-    suite.environment.setenv("CI_NODE_TOTAL", "3")
-    ran = suite.pytest("--phase=green", "--phase-shard=auto")
-    assert ran.code == 4
-    assert ran.has("GitLab says CI_NODE_INDEX 0 of 3: there is no such shard")
 
 
 # --- the same path as one run

@@ -20,7 +20,6 @@ from tests.stores import postgresql_proofs as on_postgresql
 from tests.stores.database import Database, is_installed
 from tests.stores.handing_out import run_workers
 from tests.stores.kinds import make_bare
-from tests.stores.shard_proofs import shards_combined
 
 Part = Callable[[Path], str]
 
@@ -46,9 +45,6 @@ def postgresql_parts(stack: contextlib.ExitStack) -> dict[str, Part]:
             places("writers"), folder, writers=50, changes=20
         ),
         "12 runs at once": lambda folder: proofs.runs_at_once(places("runs"), folder, runs=12),
-        "8 shards, twice": lambda folder: shards_combined(
-            places("shards"), folder, shards=8, tests=80, kills=2, rounds=2
-        ),
         "clocks": lambda folder: proofs.clocks_apart(places("clocks"), folder, changes=20),
         "clients killed at every message": lambda folder: on_postgresql.clients_killed(places, database, folder),
         "runs killed at every message": lambda folder: on_postgresql.runs_killed(places, database, folder),

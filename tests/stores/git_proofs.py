@@ -29,7 +29,6 @@ from tests.stores.http_git import serve
 from tests.stores.kinds import make_bare
 from tests.stores.proofs import Place, clocks_apart, found_in, runs_at_once, start, writers_at_once
 from tests.stores.proxy import Proxy
-from tests.stores.shard_proofs import shards_combined
 from tests.stores.writing import Found, add_one, open_task
 
 Part = Callable[[Path], str]
@@ -299,8 +298,6 @@ PARTS: dict[str, Part] = {
     "50 machines x 20 changes": by_file(writers_at_once, writers=50, changes=20),
     "by http, 8 machines x 5 changes": by_http(writers_at_once, writers=8, changes=5),
     "12 runs at once": by_file(runs_at_once, runs=12),
-    "8 shards, twice": by_file(shards_combined, shards=8, tests=80, kills=2, rounds=2),
-    "8 shards by http": by_http(shards_combined, shards=8, tests=80, kills=2),
     "clocks": by_file(clocks_apart, changes=20),
     "clients killed at every step": by_file(killed_at_every_step),
     "git killed at every step": by_file(git_fails_at_every_step),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.stores import git_proofs, proofs, shard_proofs
-from tests.stores.git_proofs import by_file, by_http
+from tests.stores import git_proofs, proofs
+from tests.stores.git_proofs import by_file
 
 pytestmark = pytest.mark.processes
 
@@ -43,12 +43,3 @@ def test_a_bad_line(tmp_path: Path) -> None:
 def test_a_full_disk(tmp_path: Path) -> None:
     said = git_proofs.disk_full(tmp_path)
     assert "lost 0" in said or "not tried" in said
-
-
-def test_shards_are_combined(tmp_path: Path) -> None:
-    assert "1 runs, lost 0" in by_file(shard_proofs.shards_combined, shards=2, tests=6)(tmp_path)
-
-
-@pytest.mark.sweep
-def test_shards_are_combined_by_http(tmp_path: Path) -> None:
-    assert "lost 0" in by_http(shard_proofs.shards_combined, shards=3, tests=9, kills=1, rounds=2)(tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stores import postgresql_proofs, proofs, shard_proofs
+from tests.stores import postgresql_proofs, proofs
 from tests.stores.database import is_installed, shared_database
 from tests.stores.postgresql_proofs import Places
 
@@ -30,7 +30,3 @@ if is_installed():
     def test_clients_that_are_killed(places: Places, tmp_path: Path) -> None:
         said = postgresql_proofs.clients_killed(places, shared_database(), tmp_path, every=19)
         assert "doubled 0" in said
-
-    def test_shards_are_combined(places: Places, tmp_path: Path) -> None:
-        said = shard_proofs.shards_combined(places("sample-shards"), tmp_path, shards=2, tests=6)
-        assert "1 runs, lost 0, doubled 0" in said

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import time
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plugin import require_pytest
-from phase_gate.cli._streams import say_aside
 from phase_gate.errors import UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
-from phase_gate.shards.records import FOLDER, find_missing, read_shards
+from phase_gate.shards.records import FOLDER, read_shards
 from phase_gate.storage.root import relative_id
-from phase_gate.workflow.names import SPAN_FORM, parse_duration
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from phase_gate.project import Project
-    from phase_gate.shards.records import Shard
-    from phase_gate.storage.store import TaskStore
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder",
         nargs="?",
         metavar="DIR",
-        help=f"where the records are, at any depth (default: the shared store, or {FOLDER} in the root)",
+        help=f"where the records are, at any depth (default: {FOLDER} in the root)",
     )
-    parser.add_argument("--wait", metavar="SPAN", help="wait so long for shards that are missing, as in 10m")
     parser.add_argument("--exit", choices=("gate1", "dual"), help="what 0 means: Gate 1 (default), or both gates")
     parser.add_argument("--exit-signal", metavar="REASON", help="give the exit signal 'done' for this very run")
     parser.add_argument(
@@ -50,7 +37,7 @@ def run(call: Call) -> Answer:
     folder = project.root / FOLDER if arguments.folder is None else call.start / arguments.folder
     if arguments.exit_signal is not None and not arguments.exit_signal.strip():
         raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
-    shards = _read(call, project, store, folder)
+    shards = read_shards(folder, key=project.key)
     require_pytest()
     # Loads pytest: only where there is something to combine.
     from phase_gate.report.ci import CiOutput, write_for_ci
@@ -85,44 +72,3 @@ def run(call: Call) -> Answer:
     document = {**evaluation_to_json(evaluation), "shards": len({shard.id for shard in shards})}
     panel = panel_text(render_panel(evaluation, verbosity=int(call.arguments.v), complaints=output.complaints))
     return Answer(text=panel, orders=output.lines, document=document, exit_code=code)
-
-
-def _read(call: Call, project: Project, store: TaskStore, folder: Path) -> list[Shard]:
-    """Return the records, from the folder that is named, else from the store that the task is shared in."""
-    span = call.arguments.wait
-    seconds = 0.0 if span is None else parse_duration(span)
-    if seconds is None:
-        raise UsageError(f"--wait={span}: that is no span of time", remedy=SPAN_FORM)
-    until, told = time.monotonic() + seconds, set[str]()
-
-    def wait(missing: Collection[str]) -> float:
-        """Say once what is missing; return the seconds that are left."""
-        text = f"waiting for shards {', '.join(missing)} ..." if missing else "waiting for the first shard ..."
-        left = until - time.monotonic()
-        if left > 0 and text not in told:
-            told.add(text)
-            say_aside(text)
-        return max(0.0, left)
-
-    shared = store.shared
-    if shared is None or call.arguments.folder is not None:
-        while (missing := find_missing(folder)) != [] and (left := wait(missing or ())):
-            time.sleep(min(left, 1.0))
-        return read_shards(folder, key=project.key)
-    from phase_gate.shards.sharing import Round, collect_shards
-    from phase_gate.storage.tree.git import head_of
-    from phase_gate.stores.shared import Head
-
-    def look_again(found: Round | None) -> bool:
-        left = wait(() if found is None else found.missing)
-        if left:
-            opened = store.alone().look()
-            shared.wait(store.task, Head(opened.serial, opened.head), min(left, 30.0))
-        return bool(left)
-
-    return collect_shards(
-        store,
-        commit=head_of(project.root),
-        environment=call.environment,
-        wait=look_again,
-    )

@@ -319,5 +319,5 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
 }
 
 #: Kinds that are kept for history and change no state.
-HISTORY_KINDS = frozenset({"rewound", "shard-began", "shard-ended"})
+HISTORY_KINDS = frozenset({"rewound"})
 EVENT_KINDS = frozenset(_CHANGES) | HISTORY_KINDS

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -139,30 +139,13 @@ def read_shards(folder: Path, *, key: bytes | None) -> list[Shard]:
             f"no record of a shard is in {folder.name or folder}",
             remedy=f"run pytest with --phase-shard=I/N first, and bring its files (*{SUFFIX}) here",
         )
+    # The same list in all shards, as a rule: one of them is enough.
     collections: dict[str, tuple[str, ...]] = {}
-
-    def expand(digest: str, read: Any) -> tuple[str, ...]:
-        # The same list in all shards, as a rule: one of them is enough.
-        if digest not in collections:
-            collections[digest] = read()
-        return collections[digest]
-
-    return [_read(path, path.relative_to(folder).as_posix(), key, expand) for path in paths]
+    found = [_read(path, path.relative_to(folder).as_posix(), key) for path in paths]
+    return [replace(each, collected=collections.setdefault(each.collection, each.collected)) for each in found]
 
 
-def find_missing(folder: Path) -> list[str] | None:
-    """Return the shards whose files are not there, by the names of those that are; None where there are none at all."""
-    names = [path.name.removesuffix(SUFFIX).split("-of-") for path in folder.rglob(f"*{SUFFIX}")]
-    splits = {(int(name[0]), int(name[1])) for name in names if len(name) == 2 and all(map(str.isdecimal, name))}
-    totals = {total for _, total in splits}
-    if not splits:
-        return None
-    return [
-        f"{index}/{total}" for total in sorted(totals) for index in range(1, total + 1) if (index, total) not in splits
-    ]
-
-
-def _read(path: Path, name: str, key: bytes | None, expand: Any) -> Shard:
+def _read(path: Path, name: str, key: bytes | None) -> Shard:
     remedy = "run that shard again, and bring its record here whole"
     try:
         head, _, body = gzip.decompress(read_bytes(path) or b"").partition(b"\n")
@@ -183,7 +166,7 @@ def _read(path: Path, name: str, key: bytes | None, expand: Any) -> Shard:
     if not hmac.compare_digest(str(digest).encode(), _digest(body, key).encode()):
         raise ShardError(f"{name} is not what the shard wrote, or was made with another key", remedy=remedy)
     try:
-        return shard_from_json(json.loads(body), file=name, expand=expand)
+        return shard_from_json(json.loads(body), file=name)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ShardError(f"{name} is not the record of a shard", remedy=remedy) from None
 
@@ -208,29 +191,13 @@ def shard_to_json(shard: Shard) -> dict[str, Any]:
     return document
 
 
-def shard_from_json(
-    document: Mapping[str, Any],
-    *,
-    file: str,
-    expand: Callable[[str, Callable[[], tuple[str, ...]]], tuple[str, ...]] = lambda digest, read: read(),
-) -> Shard:
-    """Return the shard. Raises KeyError, TypeError or ValueError where the document is not one of ours.
-
-    :param expand: returns a collection by its digest; it may keep one for all shards.
-    """
-    facts, collected = document["facts"], document["collected"]
-    shard = from_json(Shard, {**document, "file": file, "facts": None, "collected": ()})
-    return replace(
-        shard,
-        collected=expand(shard.collection, lambda: tuple(_ungroup(collected))),
-        facts=None if facts is None else _facts_from_json(facts),
-    )
-
-
-def _facts_from_json(document: Mapping[str, Any]) -> Document:
-    grouped = document["outcomes"]
-    outcomes = {test_id: bucket for bucket, tests in grouped.items() for test_id in _ungroup(tests)}
-    return from_json(Document, {**document, "outcomes": outcomes})
+def shard_from_json(document: Mapping[str, Any], *, file: str) -> Shard:
+    """Return the shard. Raises KeyError, TypeError or ValueError where the document is not one of ours."""
+    facts = document["facts"]
+    if facts is not None:
+        by_bucket = facts["outcomes"].items()
+        facts = {**facts, "outcomes": {test_id: bucket for bucket, ids in by_bucket for test_id in _ungroup(ids)}}
+    return from_json(Shard, {**document, "file": file, "facts": facts, "collected": _ungroup(document["collected"])})
 
 
 def _group(ids: Iterable[str]) -> Grouped:

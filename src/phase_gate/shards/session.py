@@ -6,12 +6,10 @@ No ledger is touched: `phase-gate ci combine` makes one run of all shards, and t
 from __future__ import annotations
 
 import contextlib
-import os
 import platform
 from collections.abc import Mapping
-from pathlib import Path
 
-from phase_gate.errors import StateError, StoreUnreachableError, UsageError
+from phase_gate.errors import StateError, UsageError
 from phase_gate.evidence.context import RunCoverage
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import Document
@@ -23,11 +21,10 @@ from phase_gate.runs.meaning import support_files, written_since
 from phase_gate.runs.recorder import Recorder
 from phase_gate.runs.sessions import RecordedSession, Screen
 from phase_gate.shards.records import FOLDER, Shard, Split, collection_digest, to_ranges, write_shard
-from phase_gate.shards.sharing import hand_in, round_of
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree, changed_sources
 from phase_gate.storage.tree.git import head_of
-from phase_gate.values import Value, replace
+from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json
@@ -47,7 +44,7 @@ class ShardSession(RecordedSession):
         :param options: of pytest and its plugins, which may have split the suite.
         """
         self.project, self._hello = project, hello
-        self._split = read_split(str(options["phase_shard"]), options, project.environment)
+        self._split = read_split(str(options["phase_shard"]), options)
         _refuse_verdicts(hello)
         self._run = run = Recorder.find(project, hello)
         phase = named_phase(run.workflow, hello.phase)
@@ -70,8 +67,6 @@ class ShardSession(RecordedSession):
         self._before: Tree | None = None
         self._shard: Shard | None = None
         self._began = 0.0
-        #: Whether the shared store knows that it began.
-        self._is_begun = False
 
     @property
     def rules(self) -> tuple[Workflow, Phase]:
@@ -128,35 +123,16 @@ class ShardSession(RecordedSession):
         self._write(self._shard)
 
     def _write(self, shard: Shard) -> None:
-        write_shard(self._folder, shard, key=self.project.key)
-        if self._run.store.shared is None:
-            return
-        name = round_of(self.project.environment)
-        if shard.facts is None:
-            # Where it can't be said now, it is said with the end.
-            with contextlib.suppress(StoreUnreachableError):
-                hand_in(self._run.store, shard, round_name=name)
-                self._is_begun = True
-            return
-        begun = () if self._is_begun else (replace(shard, facts=None),)
-        hand_in(self._run.store, *begun, shard, round_name=name)
-
-    @property
-    def _folder(self) -> Path:
-        return self.project.root / FOLDER
+        write_shard(self.project.root / FOLDER, shard, key=self.project.key)
 
     def panel(self, screen: Screen) -> list[Line]:
         assert self._shard is not None
         assert self._shard.facts is not None
         ran = count(len(self._shard.ran), "test")
-        shared = self._run.store.shared
-        where, combine = f"{FOLDER}/", f"phase-gate ci combine {FOLDER}"
-        if shared is not None:
-            where, combine = shared.shown, "phase-gate ci combine"
         return [
             Line(f"phase gate: shard {self._split} of {self._phase.name}", {"bold": True}, is_title=True),
-            Line(f"{ran} of {len(self._shard.collected)} recorded in {where}; a shard alone has no verdict"),
-            Line(f"next    {combine}   (when all {self._split.total} are there)", {"bold": True}),
+            Line(f"{ran} of {len(self._shard.collected)} recorded in {FOLDER}/; a shard alone has no verdict"),
+            Line(f"next    phase-gate ci combine {FOLDER}   (when all {self._split.total} are there)", {"bold": True}),
         ]
 
     def properties(self) -> Mapping[str, str]:
@@ -193,88 +169,25 @@ def _refuse_verdicts(hello: Hello) -> None:
             raise UsageError(f"{name} speaks of a verdict, and a shard alone has none", remedy=remedy)
 
 
-# --- which shard a session is: as typed, as the plugin that splits says, or as the CI's variables say
+# --- which shard a session is
 
 
-AUTO = "auto"
+#: Of the plugins that split: the options for which shard and of how many, and the number that counting begins with.
+_PLUGINS = {"pytest-split": ("group", "splits", 1), "pytest-shard": ("shard_id", "num_shards", 0)}
 
 
-class _Source(Value, kw_only=False):
-    """Two names that say which shard, and of how many; and the number that counting begins with."""
-
-    whose: str
-    index: str
-    total: str
-    first: int
-
-
-#: Names of options of the plugins that split: what they were told is what they will do.
-_PLUGINS = (
-    _Source("pytest-split", "group", "splits", 1),
-    _Source("pytest-shard", "shard_id", "num_shards", 0),
-)
-#: Variables of CI systems. GitHub has none: a matrix passes its own number.
-_VARIABLES = (
-    _Source("GitLab", "CI_NODE_INDEX", "CI_NODE_TOTAL", 1),
-    _Source("Buildkite", "BUILDKITE_PARALLEL_JOB", "BUILDKITE_PARALLEL_JOB_COUNT", 0),
-    _Source("CircleCI", "CIRCLE_NODE_INDEX", "CIRCLE_NODE_TOTAL", 0),
-    _Source("Bazel", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", 0),
-)
-#: Bazel wants a sign that its shards are honoured; `ci combine` proves it later.
-_BAZEL_SIGN = "TEST_SHARD_STATUS_FILE"
-
-
-def read_split(text: str, options: Mapping[str, object], environment: Mapping[str, str]) -> Split:
-    """Return which shard this is. Raises UsageError where that can't be told, or two say different things."""
-    by_plugin = _find(_PLUGINS, {name: str(value) for name, value in options.items() if value is not None})
-    if text != AUTO:
-        split = _read_typed(text)
-        if by_plugin is not None and by_plugin[1] not in (split, Split(1, 1)):
-            whose, theirs = by_plugin
-            raise UsageError(
-                f"--phase-shard={text}, and {whose} was told {theirs}",
-                remedy=f"say the same twice, or --phase-shard={AUTO}",
-            )
-        return split
-    found = by_plugin if by_plugin is not None and by_plugin[1].total > 1 else _find(_VARIABLES, environment)
-    if found is None:
-        # Silence here would let every job run the whole suite and call it a shard.
-        names = ", ".join(source.index for source in _VARIABLES)
-        raise UsageError(
-            f"--phase-shard={AUTO}: neither an option of a plugin that splits nor a variable says which shard this is"
-            f" (looked for {names})",
-            remedy="name it: --phase-shard=2/5",
-        )
-    _tell_bazel(environment)
-    return found[1]
-
-
-def _read_typed(text: str) -> Split:
+def read_split(text: str, options: Mapping[str, object]) -> Split:
+    """Return which shard this is. Raises UsageError where that can't be told, or a plugin was told another one."""
     index, _, total = text.partition("/")
     if not (index.isdecimal() and total.isdecimal() and 1 <= int(index) <= int(total)):
-        raise UsageError(
-            f"--phase-shard={text}: not I/N with I from 1 to N", remedy=f"write --phase-shard=2/5, or {AUTO}"
-        )
-    return Split(int(index), int(total))
-
-
-def _find(sources: tuple[_Source, ...], values: Mapping[str, str]) -> tuple[str, Split] | None:
-    for source in sources:
-        index, total = values.get(source.index, ""), values.get(source.total, "")
-        if index.isdecimal() and total.isdecimal() and int(total) > 0:
-            split = Split(int(index) - source.first + 1, int(total))
-            if not 1 <= split.index <= split.total:
-                raise UsageError(
-                    f"{source.whose} says {source.index} {index} of {total}: there is no such shard",
-                    remedy="mend that, or name the shard: --phase-shard=2/5",
-                )
-            return source.whose, split
-    return None
-
-
-def _tell_bazel(environment: Mapping[str, str]) -> None:
-    if environment.get(_BAZEL_SIGN):
-        try:
-            Path(environment[_BAZEL_SIGN]).touch()
-        except OSError:
-            os.write(2, b"phase-gate: the file that Bazel asked for could not be touched\n")
+        raise UsageError(f"--phase-shard={text}: not I/N with I from 1 to N", remedy="write --phase-shard=2/5")
+    split = Split(int(index), int(total))
+    for plugin, (group, groups, first) in _PLUGINS.items():
+        told, of = options.get(group), options.get(groups)
+        # One group of one is what pytest-shard takes for granted.
+        if isinstance(told, int) and isinstance(of, int) and of > 1 and Split(told - first + 1, of) != split:
+            raise UsageError(
+                f"--phase-shard={text}, and {plugin} was told {Split(told - first + 1, of)}",
+                remedy="give both the same numbers",
+            )
+    return split
