@@ -66,11 +66,6 @@ def facts(*exception: str, **more: object) -> FailureFacts:
             facts("KeyError", *ERROR, statement="raise", is_conditional=True), Reason.MISUSE, id="an-error-passed-on"
         ),
         pytest.param(facts("CalledProcessError", *ERROR), Reason.MISUSE, id="a-command-that-fails"),
-        pytest.param(
-            facts("ZeroDivisionError", *ERROR, is_by_constants=True, is_conditional=True),
-            Reason.MISUSE,
-            id="a-context-that-does-not-suppress",
-        ),
         pytest.param(facts("TimeoutError", "OSError", *ERROR, message="timed out"), Reason.MISUSE, id="no-server-yet"),
         pytest.param(facts(*IMPORT, missing="basket", missing_owner="project"), Reason.STRUCTURAL, id="no-module-yet"),
         pytest.param(facts(*IMPORT), Reason.STRUCTURAL, id="an-import-error-without-a-name"),
@@ -127,7 +122,6 @@ def facts(*exception: str, **more: object) -> FailureFacts:
             facts("KeyError", *ERROR, stage="teardown", place="project"), Reason.TEARDOWN_ONLY, id="a-teardown-of-code"
         ),
         pytest.param(facts("NameError", *ERROR), Reason.TEST_ERROR, id="the-test-s-own-mistake"),
-        pytest.param(facts("KeyError", *ERROR, is_by_constants=True), Reason.TEST_ERROR, id="its-own-constants"),
         pytest.param(facts("OSError", *ERROR, place="foreign"), Reason.TEST_ERROR, id="nobody-s-code"),
         pytest.param(facts(*FAILED, place="foreign"), Reason.BROKEN_TEST, id="pytest-can-t-run-it"),
         pytest.param(facts(*FAILED, is_refused_by_pytest=True), Reason.BROKEN_TEST, id="a-fixture-is-called"),

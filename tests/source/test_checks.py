@@ -11,7 +11,6 @@ from phase_gate.source.checks import (
     find_function,
     has_check,
     is_conditional_at,
-    is_constant_at,
     statement_at,
 )
 from phase_gate.source.tests import parse_source
@@ -34,10 +33,7 @@ def one_test(body: str) -> str:
         pytest.param("assert given", id="an-argument"),
         pytest.param("assert given.price", id="an-attribute"),
         pytest.param("assert LIMIT == 3", id="a-constant-of-the-module-may-come-from-the-project"),
-        pytest.param("from price import round\nassert round(2) == 3", id="a-built-in-that-somebody-redefines"),
-        pytest.param("from price import *\nassert round(2) == 3", id="a-built-in-that-somebody-may-redefine"),
         pytest.param("assert len(price.items) == 3", id="a-built-in-of-what-is-not-constant"),
-        pytest.param("cart = []\nfill(cart)\nassert cart[0] == 3", id="an-item-of-what-may-be-filled"),
         pytest.param("mock.assertEqual(1, 2)", id="a-check-by-something-else"),
         pytest.param("self.assertTotal(1, 2)", id="a-check-of-its-own"),
         pytest.param("with pytest.raises(ValueError):\n    total()", id="raises"),
@@ -54,18 +50,10 @@ def one_test(body: str) -> str:
         pytest.param("for one in total():\n    assert one", id="in-a-loop"),
         pytest.param("def inner():\n    assert total()\ninner()", id="in-a-function-inside"),
         pytest.param("seen = []\nlisten(seen.append)\nassert seen == [1]", id="a-list-that-is-filled"),
-        pytest.param("seen = {}\nlisten(seen)\nassert seen", id="a-dictionary-that-is-filled"),
         pytest.param(
             "called = False\ndef callback():\n    nonlocal called\n    called = True\nrun(callback)\nassert called",
             id="a-flag-that-a-callback-sets",
         ),
-        pytest.param(
-            "found = False\nfor one in total():\n    found = True\nassert found", id="a-flag-that-a-loop-sets"
-        ),
-        pytest.param("count = 0\nfor one in total():\n    count += 1\nassert count == 3", id="a-counter"),
-        pytest.param("for ok in total():\n    pass\nassert ok", id="the-last-of-a-loop"),
-        pytest.param("with total() as ok:\n    assert ok", id="what-a-with-gives"),
-        pytest.param("a, b = 1, total()\nassert a == b", id="an-unpacking"),
     ],
 )
 def test_a_check(body: str) -> None:
@@ -84,19 +72,12 @@ def test_a_check(body: str) -> None:
         pytest.param("assert True", id="true"),
         pytest.param("assert False, total()", id="false-with-a-message"),
         pytest.param("assert 1 == 2", id="two-constants"),
-        pytest.param("assert len([]) == 1", id="a-built-in-of-a-constant"),
-        pytest.param("assert 'total'.upper() == 'x'", id="a-method-of-a-constant"),
         pytest.param("assert [1, 2][0] == 2", id="an-item-of-a-constant"),
-        pytest.param("wanted = 'a'\nassert int(wanted.strip()) == 2", id="built-in-and-method-of-a-local-constant"),
         pytest.param("self.assertEqual(1, 2)", id="a-check-of-unittest-on-constants"),
         pytest.param("assert not 'todo'", id="a-text"),
         pytest.param("assert [] == [1]", id="two-lists"),
-        pytest.param("done = False\nassert done", id="a-local-constant"),
-        pytest.param("done: bool = False\nassert done", id="a-local-constant-with-a-type"),
-        pytest.param("total()\ndone = 1\nassert done == 2, 'todo'", id="a-local-constant-after-a-call"),
         pytest.param("raise NotImplementedError", id="a-stub"),
         pytest.param("pytest.fail('todo')", id="a-failure"),
-        pytest.param("if True:\n    pytest.fail('todo')", id="a-failure-under-no-condition"),
         pytest.param("if total() != 1:\n    failing()", id="something-else-under-a-condition"),
         pytest.param("print(total())", id="a-look-with-the-eyes"),
     ],
@@ -114,7 +95,6 @@ def test_no_check(body: str) -> None:
         pytest.param("raise NotImplementedError", True, id="an-exception"),
         pytest.param("total()\npytest.fail('todo')", True, id="a-failure-after-a-call"),
         pytest.param("assert False, 'todo'", True, id="false"),
-        pytest.param("if True:\n    self.fail('todo')", True, id="a-failure-under-no-condition"),
         pytest.param("assert total() == 1\nassert 0", True, id="a-check-and-a-stub"),
         pytest.param("total()", False, id="a-call"),
         pytest.param("assert True", False, id="true"),
@@ -127,7 +107,7 @@ def test_a_stub(body: str, expected: bool) -> None:
     tree = parse_source(one_test(body))
     function = find_function(tree, "test_it")
     assert function is not None
-    assert fails_anyway(function, tree) is expected
+    assert fails_anyway(function) is expected
 
 
 @pytest.mark.parametrize(
@@ -159,7 +139,7 @@ def test_it(given):
             1
         )
     done = False
-    assert done
+    assert not 1
     raise ValueError(
         given
     )
@@ -201,24 +181,6 @@ def test_statement_at(line: int, does: str) -> None:
     assert statement_at(parse_source(LINES), line) == does
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        pytest.param("1 / 0", True, id="arithmetic"),
-        pytest.param("int('one')", True, id="a-built-in"),
-        pytest.param("wanted[3]", True, id="a-constant-of-its-own"),
-        pytest.param("1 / total()", False, id="what-the-code-gives"),
-        pytest.param("total()", False, id="a-call-of-the-code"),
-        pytest.param("== 1", False, id="no-expression"),
-    ],
-)
-def test_is_constant_at(expression: str, expected: bool) -> None:
-    text = f"def test_it():\n    wanted = (1, 2)\n    assert total() == ({expression})\n" * (expression != "== 1")
-    tree = parse_source(text or "assert total() == 1\n")
-    line, column = (3, 23) if text else (1, 15)
-    assert is_constant_at(tree, (line, line, column, column + len(expression))) is expected
-
-
 # --- who decides that it runs?
 
 
@@ -230,14 +192,11 @@ def test_is_constant_at(expression: str, expected: bool) -> None:
         pytest.param("if total():\n    HERE", True, id="if"),
         pytest.param("if total():\n    pass\nelse:\n    HERE", True, id="else"),
         pytest.param("if 1:\n    pass\nelif total():\n    HERE", True, id="elif"),
-        pytest.param("if True:\n    HERE", False, id="if-true"),
-        pytest.param("todo = True\nif todo:\n    HERE", False, id="if-a-local-constant"),
         pytest.param("with given:\n    HERE", True, id="a-with"),
         pytest.param("for one in given:\n    HERE", False, id="for"),
         pytest.param("for one in given:\n    if one:\n        HERE", True, id="an-if-in-a-loop"),
         pytest.param("for one in given:\n    break\nelse:\n    HERE", True, id="a-loop-that-was-not-broken-off"),
         pytest.param("while total():\n    HERE", True, id="while"),
-        pytest.param("while True:\n    HERE", False, id="while-true"),
         pytest.param("try:\n    HERE\nexcept ValueError:\n    pass", False, id="try"),
         pytest.param("try:\n    total()\nexcept ValueError:\n    HERE", True, id="except"),
         pytest.param("try:\n    total()\nexcept ValueError:\n    pass\nelse:\n    HERE", True, id="no-error"),
@@ -245,7 +204,6 @@ def test_is_constant_at(expression: str, expected: bool) -> None:
         pytest.param("match total():\n    case 1:\n        HERE", True, id="match"),
         pytest.param("try:\n    total()\nexcept ValueError:\n    return\nHERE", True, id="after-a-return"),
         pytest.param("if total():\n    return\nHERE", True, id="after-a-return-under-a-condition"),
-        pytest.param("if False:\n    return\nHERE", False, id="after-a-return-that-never-comes"),
         pytest.param("def inner():\n    if total():\n        return\nHERE", False, id="after-a-return-of-another"),
         pytest.param("if total():\n    def inner():\n        HERE", False, id="a-function-inside-counts-for-itself"),
     ],

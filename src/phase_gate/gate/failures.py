@@ -85,8 +85,6 @@ class FailureFacts(Value):
     missing_owner: Owner | None = None
     #: An attribute or name that an object of the project's does not have.
     lacks_attribute: bool = False
-    #: The expression that raised is made of constants: it would raise whatever the project's code does.
-    is_by_constants: bool = False
     #: The test's body fails by itself, whatever the code does.
     fails_anyway: bool = False
     file: str = ""
@@ -160,9 +158,7 @@ def _is_own_mistake(facts: FailureFacts) -> bool:
     A command that ends with an error, a context that does not suppress, a codec that is not registered: all of it may
     be the code that is to be written, wherever it raises.
     """
-    if facts.place == "foreign" or "NameError" in facts.exception:
-        return True
-    return facts.is_by_constants and not facts.is_conditional
+    return facts.place == "foreign" or "NameError" in facts.exception
 
 
 def _structural(facts: FailureFacts) -> Reason:

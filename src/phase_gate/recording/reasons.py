@@ -11,7 +11,7 @@ import contextlib
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType, TracebackType
 
@@ -25,12 +25,10 @@ from phase_gate.gate.failures import Failure, FailureFacts, Owner, Place, classi
 from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.outcomes import FAILURE
 from phase_gate.source.checks import (
-    Position,
     called_for_nothing,
     fails_anyway,
     find_function,
     is_conditional_at,
-    is_constant_at,
     says_that_it_checks,
     statement_at,
 )
@@ -81,7 +79,6 @@ class FailureReader:
             missing=missing,
             missing_owner=owner,
             lacks_attribute=isinstance(error, AttributeError) and self._is_projects(error, frames),
-            is_by_constants=tree is not None and is_constant_at(tree, _position(error, frame)),
             fails_anyway=is_stub(test_file, test_name),
             file=relative_id(Path(file), Path(self._root)),
             line=line or None,
@@ -241,19 +238,6 @@ def _where(error: BaseException, frame: FrameType | None, line: int) -> tuple[st
     return frame.f_code.co_filename, line
 
 
-def _position(error: BaseException, frame: FrameType | None) -> Position:
-    """Return the place of the expression that raised in a frame; nothing but None where it is not known."""
-    traceback, index = error.__traceback__, None
-    while traceback is not None:
-        if traceback.tb_frame is frame:
-            index = traceback.tb_lasti // 2
-        traceback = traceback.tb_next
-    nowhere = (None, None, None, None)
-    if frame is None or index is None:
-        return nowhere
-    return next(islice(frame.f_code.co_positions(), index, None), nowhere)
-
-
 def _message(error: BaseException) -> str:
     try:
         if isinstance(error, pytest.FixtureLookupError) and error.argname:
@@ -290,7 +274,7 @@ def is_stub(test_file: Path, test_name: str) -> bool:
     """Tell whether a test's body fails by itself; not where the source does not show it (generated, doctest)."""
     tree = parse_file(str(test_file))
     function = None if tree is None else find_function(tree, test_name)
-    return tree is not None and function is not None and fails_anyway(function, tree)
+    return function is not None and fails_anyway(function)
 
 
 # --- let each failing report say how it failed. Registered where tests run, in a phase that wants failing tests
