@@ -17,8 +17,8 @@ from pathlib import Path
 from _pytest.config.argparsing import Parser
 
 from phase_gate import exit_codes, hookspecs, plugin
-from phase_gate.cli import COMMANDS
 from phase_gate.cli._parser import build_full_parser
+from phase_gate.cli._table import COMMANDS
 from phase_gate.config.compiled import COMPILED_FOLDER, compile_shipped
 from phase_gate.config.files import load_shipped_guards, load_shipped_workflow, shipped_workflow_names
 from phase_gate.errors import MESSAGES, PhaseGateError
@@ -127,22 +127,13 @@ COMMON = {"--help", "--json", "--task", "--dir", "-q", "-v"}
 
 def commands() -> str:
     choices = command_parsers()
-    parts = []
-    for name, summary in COMMANDS.items():
-        parts.append(_command(f"phase-gate {name}", f"## {name}", f"{summary}.", choices[name]))
-        if any(isinstance(action, argparse._SubParsersAction) for action in choices[name]._actions):
-            parts += [
-                _command(f"phase-gate {name} {inner}", f"### {name} {inner}", str(parser.description), parser)
-                for inner, parser in subparsers(choices[name]).items()
-            ]
-    return "\n".join(parts)
+    return "\n".join(_command(name, each.summary, choices[name]) for name, each in COMMANDS.items())
 
 
-def _command(called: str, title: str, summary: str, parser: argparse.ArgumentParser) -> str:
+def _command(name: str, summary: str, parser: argparse.ArgumentParser) -> str:
     own = own_actions(parser)
-    usage = " ".join((called, *(word_of(each) if is_required(each) else f"[{word_of(each)}]" for each in own)))
-    text = f"{title}\n\n{summary}\n\n`{usage}`\n"
-    own = [action for action in own if not isinstance(action, argparse._SubParsersAction)]
+    words = (word_of(each) if is_required(each) else f"[{word_of(each)}]" for each in own)
+    text = f"## {name}\n\n{summary}.\n\n`{' '.join(('phase-gate', name, *words))}`\n"
     if own:
         text += "\n" + table(("argument", "meaning"), ((f"`{word_of(each)}`", help_of(each)) for each in own))
     return text

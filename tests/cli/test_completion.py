@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.cli import COMMANDS
+from phase_gate.cli._table import COMMANDS
 from phase_gate.cli.completion import SHELLS, render_script
 from tests.cli.conftest import Begin
 

@@ -11,12 +11,31 @@ from pathlib import Path
 import pytest
 
 from phase_gate import __version__
-from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.cli._dispatch import call_in
 from phase_gate.cli._parser import build_full_parser
+from phase_gate.cli._table import COMMANDS, FEATURES
 from phase_gate.errors import UsageError
 from tests.cli.conftest import Begin
 from tests.support import Sample
+
+#: The same for verify tasks, where there is none: their own tests are in tests/tasks.
+VERIFY: dict[str, tuple[int, tuple[str, ...]]] = {
+    f"verify {words[0]}": (code, ("verify", *words))
+    for code, words in (
+        (13, ("start",)),
+        (13, ("next",)),
+        (13, ("executor", os.devnull)),
+        (13, ("run",)),
+        (13, ("review", os.devnull)),
+        (13, ("commit",)),
+        (13, ("abandon", "--reason", "so")),
+        (13, ("show",)),
+        (10, ("status",)),
+        (13, ("resume", "--reason", "so", "--by", "dev")),
+        (2, ("skip", "--kind", "unavailable", "--reason", "so", "--by", "dev")),
+        (2, ("force", "--reason", "so", "--by", "dev")),
+    )
+}
 
 #: A call of every command that is fine in `green`, and its exit code.
 CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -35,7 +54,7 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "declare": (0, ("declare", "refactoring_complete=true", "--reason", "so")),
     "advance": (13, ("advance",)),
     "rewind": (0, ("rewind", "red", "--reason", "so")),
-    "verify": (10, ("verify", "status")),
+    **VERIFY,
     "waive": (13, ("waive", "tests-kept", "--reason", "so", "--by", "dev")),
     "pipeline vote": (13, ("pipeline", "vote")),
     "pipeline request": (13, ("pipeline", "request", "list")),
@@ -85,7 +104,10 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "drive": (2, "no agent is named [bad-usage]\n  try: phase-gate drive -- claude -p"),
     "hook": (0, "{}\n"),
     "agent uninstall": (0, "there is nothing of ours in the settings of agents"),
-    "verify": (10, "there is no task yet\n  next: phase-gate verify start --task-file FILE"),
+    **{name: (code, "no task") for name, (code, _) in VERIFY.items() if code == 13},
+    "verify status": (10, "there is no task yet\n  next: phase-gate verify start --task-file FILE"),
+    "verify resume": (13, "is not halted"),
+    **dict.fromkeys(("verify skip", "verify force"), (2, "which task?")),
     "agent prompt": (0, "# RED: Tests generated and failing"),
     "ci combine": (11, "no record of a shard is in phase-gate-shards [shards-refused]"),
     "audit": (0, "intact: 0 events"),
@@ -122,9 +144,9 @@ def test_help_lists_every_command(begin: Begin) -> None:
     ran = begin("").gate("--help")
     assert ran.code == 0
     text = " ".join(ran.out.split())
-    for name, summary in COMMANDS.items():
+    for name, command in COMMANDS.items():
         feature, _, below = name.partition(" ")
-        assert (f" {name} {summary}" if not below else f" {feature} {FEATURES[feature]}: ") in text
+        assert (f" {name} {command.summary}" if not below else f" {feature} {FEATURES[feature]}: ") in text
         assert below in text
 
 
@@ -141,7 +163,7 @@ def test_without_a_command_it_says_where_the_task_stands(begin: Begin, options: 
         pytest.param("recover", "pipeline recover", id="it-stands-below-a-feature"),
         pytest.param("combine", "ci combine", id="another"),
         pytest.param("review", "verify review", id="an-action-of-a-command"),
-        pytest.param("skip", "breaker skip", id="an-action-of-two"),
+        pytest.param("skip", "verify skip", id="one-of-several"),
         pytest.param("check-workflow", "workflow check", id="the-words-in-another-order"),
         pytest.param("stauts", "status", id="misspelled"),
         pytest.param("snapshto", "pipeline snapshot", id="misspelled-below-a-feature"),
@@ -163,6 +185,7 @@ def test_a_name_that_is_no_command_leads_to_the_one_that_is_like_it(begin: Begin
         (("pipeline", "recvr"), "there is no command 'recvr' in phase-gate pipeline: did you mean recover?"),
         (("breaker", "rest"), "there is no action 'rest' in phase-gate breaker: did you mean reset?"),
         (("signal", "--reson", "x"), "unrecognized arguments: --reson x: did you mean --reason?"),
+        (("verify", "--json", "start"), "--json has to stand behind verify start"),
     ],
 )
 def test_a_misspelled_action_or_option_is_asked_back(tmp_path: Path, words: tuple[str, ...], problem: str) -> None:
@@ -175,7 +198,7 @@ def test_a_misspelled_action_or_option_is_asked_back(tmp_path: Path, words: tupl
 def test_every_command_has_help_and_the_common_options(begin: Begin, name: str) -> None:
     ran = begin("").gate(*name.split(), "--help")
     assert ran.code == 0
-    assert ran.has(f"usage: phase-gate {name}", "--json", "--task NAME", "--dir DIR", COMMANDS[name].split()[0])
+    assert ran.has(f"usage: phase-gate {name}", "--json", "--task NAME", "--dir DIR", COMMANDS[name].summary.split()[0])
 
 
 def test_the_full_parser_knows_every_option() -> None:
@@ -189,6 +212,14 @@ def test_the_version(begin: Begin) -> None:
 
 
 # --- usage errors
+
+
+@pytest.mark.parametrize(
+    "words", [("check", "--nonsense"), ("verify", "start", "--nonsense"), ("store", "init", "a", "b")]
+)
+def test_the_hint_names_the_command_that_was_typed(begin: Begin, words: tuple[str, ...]) -> None:
+    name = " ".join(words[:2]) if " ".join(words[:2]) in COMMANDS else words[0]
+    assert begin("").gate(*words).err.endswith(f"\n  try: phase-gate {name} --help\n")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.cli import COMMANDS
+from phase_gate.cli._table import COMMANDS
 from phase_gate.cli.doctor import check_package
 from tests.cli.conftest import Begin, Desk
 from tests.cli.terminals import at_terminal
@@ -51,7 +51,7 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
 }
 #: Has tests of its own: shards in tests/plugin/test_shards.py, tasks in tests/conformance/test_verification.py; what
 #: the server answers comes from the commands above; shared stores in tests/stores.
-ELSEWHERE = {"ci combine", "verify", *(name for name in COMMANDS if name.startswith("store "))}
+ELSEWHERE = {"ci combine", *(name for name in COMMANDS if name.startswith(("store ", "verify ")))}
 #: Opens no state.
 STATELESS = {"demo", "init", "agent uninstall", "completion", "workflow schema", "workflow check"}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.cli import COMMANDS
+from phase_gate.cli._table import COMMANDS
 from phase_gate.gate.overrides import override_record
 from phase_gate.gate.state import Event
 from phase_gate.visible import find_unseen, show_text
@@ -86,7 +86,6 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("hook", "stop", "--agent", "cursor"),
     ("verify", "status"),
     ("verify", "show"),
-    ("verify", "retry"),
     ("pipeline", "vote"),
     ("pipeline", "request", "list"),
     ("pipeline", "recover"),
@@ -109,6 +108,8 @@ CALLS: tuple[tuple[str, ...], ...] = (
 NOT_ASKED = {"demo", "init", "agent uninstall", "baseline", "workflow schema", "doctor", "completion"} | {
     "store trust",
     "store init",
+    *(f"verify {name}" for name in ("start", "next", "executor", "run", "review", "commit", "abandon")),
+    *(f"verify {name}" for name in ("resume", "skip", "force")),
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.cli import COMMANDS
+from phase_gate.cli._table import COMMANDS
 from tests.cli.conftest import COMMAND, Begin
 from tests.cli.test_dispatch import CALLS, STORIES
 from tests.storage.stores import contents

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.cli._answer import Answer
+from phase_gate.cli._answer import Done
 from phase_gate.cli._watch import LOOK_AGAIN, Clock, watch
 from phase_gate.errors import TamperedError
 from tests.cli.conftest import COMMAND, Begin
@@ -107,8 +107,8 @@ class Watched:
             raise KeyboardInterrupt
         self.steps.pop(0)()
 
-    def run(self, look: Callable[[], Answer], *files: Path) -> Answer:
-        def counted() -> Answer:
+    def run(self, look: Callable[[], Done], *files: Path) -> Done:
+        def counted() -> Done:
             self.looks += 1
             return look()
 
@@ -127,16 +127,16 @@ def test_elsewhere_each_change_is_printed_once(tmp_path: Path) -> None:
         file.write_text("two", encoding="utf-8")
 
     watched = Watched(nothing, change, nothing)
-    answer = watched.run(lambda: Answer(text=said[0], exit_code=10), file)
+    answer = watched.run(lambda: Done(text=said[0], code=10), file)
     assert watched.out.getvalue() == "one\n\ntwo\n\n"
-    assert (answer.text, answer.exit_code) == ("", 10)
+    assert (answer.text, answer.code) == ("", 10)
     # It looks where a file changed, and not each time that it wakes up.
     assert watched.looks == 2
 
 
 def test_it_looks_again_after_a_while(tmp_path: Path) -> None:
     watched = Watched(*[nothing] * int(LOOK_AGAIN / 0.25 + 1))
-    watched.run(lambda: Answer(text="same"), tmp_path / "state.json")
+    watched.run(lambda: Done(text="same"), tmp_path / "state.json")
     assert watched.looks == 2
     assert watched.out.getvalue() == "same\n\n"
 
@@ -144,11 +144,11 @@ def test_it_looks_again_after_a_while(tmp_path: Path) -> None:
 def test_trouble_is_shown_and_it_goes_on(tmp_path: Path) -> None:
     file, calls = tmp_path / "state.json", [0]
 
-    def look() -> Answer:
+    def look() -> Done:
         calls[0] += 1
         if calls[0] == 1:
             raise TamperedError("it is damaged", remedy="mend it")
-        return Answer(text="mended")
+        return Done(text="mended")
 
     def touch() -> None:
         file.write_text("x", encoding="utf-8")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     Arguments = argparse.Namespace | SimpleNamespace
 
 
-class Answer(Value):
-    """One answer, printed as text or as JSON.
+class Done(Value):
+    """What a command did or found, printed as text or as JSON.
 
     Where it is long, the text is an iterator of rows, one line each, and values of the document are iterators of
     items: they are printed one by one, and never held all at once.
@@ -31,11 +31,13 @@ class Answer(Value):
 
     text: str | Iterator[str]
     document: Mapping[str, Any] = field(default_factory=dict)
-    exit_code: int = 0
+    #: What to type now: shown below the text.
+    next_command: str = ""
+    code: int = 0
     is_error: bool = False
     #: Lines below the text that the CI system is to obey: printed as they are.
     orders: tuple[str, ...] = ()
-    #: A document was printed already, line by line: only the text is left to print, for people.
+    #: The document was printed already, line by line: only the text is left to print, for people.
     is_printed: bool = False
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plain import NotPlainError, load_command, read_plain, with_command
 from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders
 from phase_gate.errors import PhaseGateError, as_fault, require_cpython
@@ -27,46 +27,46 @@ def dispatch(given: list[str]) -> int:
     # What follows `--` is pytest's.
     ours = given[: given.index("--")] if "--" in given else given
     answer = _answer(given)
-    code = answer.exit_code
+    code = answer.code
     try:
         _print(answer, as_json="--json" in ours, is_quiet="-q" in ours)
     except Exception as error:
         # In the middle of a long answer. What is printed by now is no JSON document, so no reader takes it for one.
         refusal = _refuse(error)
-        code = refusal.exit_code
+        code = refusal.code
         say(str(refusal.text), aside=True)
     return close_streams(code)
 
 
-def _answer(given: list[str]) -> Answer:
+def _answer(given: list[str]) -> Done:
     try:
         require_cpython()
         return _call(given)
     except KeyboardInterrupt:
         # While a signal is proven, or a command runs: what was not recorded by now is not.
         text = "phase-gate: interrupted; phase-gate status shows what is recorded"
-        return Answer(text=text, document={"interrupted": True}, exit_code=exit_codes.INTERRUPTED, is_error=True)
+        return Done(text=text, document={"interrupted": True}, code=exit_codes.INTERRUPTED, is_error=True)
     except Exception as error:
         return _refuse(error)
 
 
-def _refuse(error: Exception) -> Answer:
+def _refuse(error: Exception) -> Done:
     if not isinstance(error, PhaseGateError):
         # Its traceback would show texts of a ledger as they are, and end with a code that means something else.
         error = as_fault(error, remedy="please report this line; phase-gate audit tells whether the state is sound")
-    return Answer(
-        exit_code=error.exit_code,
+    return Done(
+        code=error.exit_code,
         document={"error": {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}},
         text=f"phase-gate: {error}",
         is_error=True,
     )
 
 
-def _call(given: list[str]) -> Answer:
+def _call(given: list[str]) -> Done:
     return call_in(Path.cwd(), given, environment=dict(os.environ), interactive=_is_interactive())
 
 
-def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], interactive: bool) -> Answer:
+def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], interactive: bool) -> Done:
     """Return the answer to a command line that was typed in that folder. Raises what the command raises."""
     given = with_command(given)
     try:
@@ -81,20 +81,23 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
 
             refuse_placeholder(f"--{name}", getattr(arguments, name))
     call = Call(arguments=arguments, start=start, environment=environment, interactive=interactive)
-    answer: Answer = load_command(arguments.command).run(call)
+    answer: Done = load_command(arguments.command)(call)
     return answer
 
 
-def _print(answer: Answer, *, as_json: bool, is_quiet: bool) -> None:
+def _print(answer: Done, *, as_json: bool, is_quiet: bool) -> None:
+    following = answer.next_command
     if as_json:
         if not answer.is_printed:
-            say_document(answer.document)
-    elif answer.text and (answer.is_error or not is_quiet):
+            say_document({**answer.document, "next_command": following} if following else answer.document)
+        return
+    if answer.text and (answer.is_error or not is_quiet):
         for row in (answer.text,) if isinstance(answer.text, str) else map(show_line, answer.text):
             if not say(row, aside=answer.is_error):
                 break
-    if not as_json:
-        say_orders(answer.orders)
+        if following:
+            say(f"  next: {show_line(following)}", aside=answer.is_error)
+    say_orders(answer.orders)
 
 
 def _is_interactive() -> bool:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import draw, render_json, say, screen_width
 from phase_gate.drive.session import Happening, Question, Working
 from phase_gate.drive.view import Board, render_lines, render_screen
@@ -26,7 +26,7 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _UP, _CLEAR_BELOW = "\x1b[{}A\r", "\x1b[J"
 
 
-def with_error_lines(call: Call, run: Callable[[Call], Answer]) -> Answer:
+def with_error_lines(call: Call, run: Callable[[Call], Done]) -> Done:
     """Return what a drive answers; with `--json` its errors are lines, too."""
     try:
         return run(call)
@@ -35,7 +35,7 @@ def with_error_lines(call: Call, run: Callable[[Call], Answer]) -> Answer:
             raise
         told = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
         say(render_json({"event": "error", "at": now(), "error": told, "exit_code": error.exit_code}), flush=True)
-        return Answer(text="", exit_code=error.exit_code, is_printed=True)
+        return Done(text="", code=error.exit_code, is_printed=True)
 
 
 def tell_json(happening: Happening) -> None:

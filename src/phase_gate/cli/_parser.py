@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from phase_gate._version import __version__
-from phase_gate.cli import COMMANDS, FEATURES, OF_ALL
-from phase_gate.cli._plain import add_common, first_name, load_command
+from phase_gate.cli._plain import find_command, first_name, read_argument
 from phase_gate.cli._streams import close_streams, say, screen_width
+from phase_gate.cli._table import COMMANDS, COMMON, FEATURES, OF_ALL
 from phase_gate.errors import UsageError
 from phase_gate.visible import strip_unseen
 
@@ -34,16 +34,6 @@ class _Parser(argparse.ArgumentParser):
         meant = did_you_mean(given, choices) or f"; choose from {', '.join(choices)}"
         self.error(f"there is no {what} {given!r} in {self.prog}{meant}")
 
-    def refuse_unknown(self, words: list[str]) -> None:
-        """Refuse what no argument takes."""
-        if not words:
-            return
-        from phase_gate.cli._help import did_you_mean
-
-        options = [name for action in list_actions(self) for name in action.option_strings]
-        meant = did_you_mean(words[0].partition("=")[0], options)
-        self.error(f"unrecognized arguments: {' '.join(words)}{meant}")
-
     def _print_message(self, message: str, file: object = None) -> None:
         say(message, end="")
 
@@ -63,13 +53,25 @@ def parse(given: list[str]) -> argparse.Namespace:
     """Return what a command line says. Raises UsageError for what is wrong with it."""
     parser = _parser(_called(given))
     arguments, unknown = parser.parse_known_args(given)
-    parser.refuse_unknown(unknown)
+    if unknown:
+        raise _unknown(parser, unknown, find_command(given))
     for word in given:
         if word.startswith("--") and word.endswith("=--"):
             # Up to Python 3.12 argparse takes the value away here, and leaves an empty list.
             setattr(arguments, word[2:-3].replace("-", "_"), "--")
     check_texts(parser, arguments, given)
     return arguments
+
+
+def _unknown(parser: argparse.ArgumentParser, words: list[str], command: str) -> UsageError:
+    """Return the refusal of what no argument takes."""
+    from phase_gate.cli._help import did_you_mean
+
+    options = [name for action in list_actions(parser) for name in action.option_strings]
+    meant = did_you_mean(words[0].partition("=")[0], options)
+    return UsageError(
+        f"unrecognized arguments: {' '.join(words)}{meant}", remedy=f"{f'phase-gate {command}'.strip()} --help"
+    )
 
 
 def _name_of(action: argparse.Action) -> str:
@@ -87,10 +89,13 @@ def _width() -> int:
 
 def _called(given: list[str]) -> list[str]:
     """Return the command that is called; all commands of a feature where only that is named; none for `--help`."""
-    for name in (given[0], " ".join(given[:2])):
-        if name in COMMANDS:
-            return [name]
+    name = find_command(given)
+    if name:
+        return [name]
     if given[0] in FEATURES:
+        behind = next((name for word in given[1:] if (name := f"{given[0]} {word}") in COMMANDS), "")
+        if behind:
+            raise UsageError(f"{given[1]} has to stand behind {behind}", remedy=f"phase-gate {behind} --help")
         return [name for name in COMMANDS if name.startswith(f"{given[0]} ")]
     if given[0] in OF_ALL:
         return []
@@ -99,7 +104,7 @@ def _called(given: list[str]) -> list[str]:
         raise UsageError(f"{given[0]} has to stand behind {name}", remedy=f"phase-gate {name} --help")
     from phase_gate.cli._help import similar_command
 
-    meant = " ".join(similar_command(build_full_parser(), given[0]))
+    meant = similar_command(given[0])
     problem = f"there is no command {given[0][:40]!r}" + (f": did you mean {meant}?" if meant else "")
     raise UsageError(problem, remedy=f"phase-gate {meant} --help" if meant else "phase-gate --help")
 
@@ -122,13 +127,23 @@ def _parser(names: Iterable[str]) -> _Parser:
         if feature and feature not in below:
             group = _add_parser(top, feature, FEATURES[feature])
             below[feature] = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
-        command = _add_parser(below.get(feature, top), last, COMMANDS[name], add_help=False)
+        command = _add_parser(below.get(feature, top), last, COMMANDS[name].summary, add_help=False)
         command.set_defaults(command=name)
-        load_command(name).add_arguments(command)
+        _add_arguments(command, COMMANDS[name].arguments)
         common = command.add_argument_group("options of every command")
         common.add_argument("-h", "--help", action="help", help="show this text")
-        add_common(common)
+        _add_arguments(common, COMMON)
     return parser
+
+
+def _add_arguments(parser: argparse._ActionsContainer, lines: Iterable[str]) -> None:
+    either: argparse._ActionsContainer | None = None
+    for names, how in map(read_argument, lines):
+        if how.pop("either", False):
+            either = either or parser.add_mutually_exclusive_group()
+            either.add_argument(*names, **how)
+        else:
+            parser.add_argument(*names, **how)
 
 
 def _add_parser(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._verify_steps import answer_status, answer_step, open_board
 from phase_gate.cli.overrides import ask_for_word
 from phase_gate.errors import UsageError
@@ -13,13 +13,13 @@ from phase_gate.values import replace
 from phase_gate.visible import show_rows
 
 
-def skip(call: Call) -> Answer:
+def skip(call: Call) -> Done:
     answer = _answer_override(skip_task(_named(call), call.person(), kind=call.arguments.kind))
     risk = f" (user risk: {call.arguments.by} answers for it)" if call.arguments.kind == "time-pressure" else ""
     return replace(answer, text=f"{answer.text}{risk}")
 
 
-def force(call: Call) -> Answer:
+def force(call: Call) -> Done:
     session = _named(call)
     warning = f"This completes {session.task} whatever was measured, and every later report shows it."
     return _answer_override(
@@ -35,14 +35,14 @@ def _named(call: Call) -> TaskSession:
     return board.session(task)
 
 
-def _answer_override(done: Overridden) -> Answer:
+def _answer_override(done: Overridden) -> Done:
     answer = answer_step(done.status, code=exit_codes.OPEN, more={"override": done.record})
     word = done.status.verification.word
     warning = f"Warning  {done.status.task} is {word}: nothing shows that it works; it is not committed for you"
     return replace(answer, text=f"{answer.text}\n{warning}")
 
 
-def resume(call: Call) -> Answer:
+def resume(call: Call) -> Done:
     given = call.arguments
     board = open_board(call)
     task = board.named()
@@ -52,6 +52,6 @@ def resume(call: Call) -> Answer:
         shown = f"wave {wave}" if wave else "the list"
         rows = (f"{shown} goes on, by {given.by}: {given.reason}", "  next: phase-gate verify status")
         document = {"wave": wave or None, "resumed": list(resumed), "by": given.by, "reason": given.reason}
-        return Answer(text=show_rows(rows), document=document)
+        return Done(text=show_rows(rows), document=document)
     status = resume_task(board.session(task), call.person())
     return answer_status(status, more={"resumed_by": given.by, "reason": given.reason})

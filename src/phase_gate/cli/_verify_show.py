@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.project import Project
 from phase_gate.storage.lock import is_free
@@ -23,7 +23,7 @@ from phase_gate.tasks.state_file import state_file
 from phase_gate.visible import show_rows
 
 
-def status(call: Call) -> Answer:
+def status(call: Call) -> Done:
     board = open_board(call)
     task = board.named()
     if task is not None:
@@ -42,7 +42,7 @@ def status(call: Call) -> Answer:
         "recent_failures": failures_to_json(overview.failures),
         "damaged": list(board.damaged),
     }
-    return Answer(text=show_rows(rows), document=document, exit_code=_code(board))
+    return Done(text=show_rows(rows), document=document, code=_code(board))
 
 
 def tell_list(project: Project, overview: Overview) -> str:
@@ -74,7 +74,7 @@ def _code(board: TaskBoard) -> int:
     return exit_codes.OPEN if is_done else exit_codes.GATE_CLOSED
 
 
-def _one(session: TaskSession) -> Answer:
+def _one(session: TaskSession) -> Done:
     verification = session.verification()
     status = session.status(verification)
     rows = step_rows(status.task, verification, None, status.escalation)
@@ -88,10 +88,10 @@ def _one(session: TaskSession) -> Answer:
     code = exit_codes.OPEN if verification.status in FINISHED else exit_codes.GATE_CLOSED
     if status.escalation.level >= 2 or verification.status is Status.BLOCKED:
         code = exit_codes.CIRCUIT_OPEN
-    return Answer(text=show_rows(rows), document={**status.document, "late": overdue or None, **result}, exit_code=code)
+    return Done(text=show_rows(rows), document={**status.document, "late": overdue or None, **result}, code=code)
 
 
-def show(call: Call) -> Answer:
+def show(call: Call) -> Done:
     """Print what the reviewer looks at where a task was verified; else what the executor is told."""
     board = open_board(call)
     first = (*IN_PROGRESS, *NOT_PASSED, Status.BLOCKED)
@@ -99,7 +99,7 @@ def show(call: Call) -> Answer:
     verification = session.verification()
     if verification.status in (Status.REVIEWING, Status.APPROVED):
         document = make_bundle(session)
-        return Answer(text=render_bundle(document), document=document)
+        return Done(text=render_bundle(document), document=document)
     text = write_executor_prompt(session)
     last = verification.last_failure
     failed = tell_failure(session)
@@ -113,8 +113,8 @@ def show(call: Call) -> Answer:
     if verification.status is Status.BLOCKED:
         document["dependency"] = _dependency(session)
     if verification.status not in (*NOT_PASSED, Status.BLOCKED):
-        return Answer(text=text.rstrip("\n"), document=document)
-    return Answer(text=f"{text}\n  next: {_after(session)}", document=document)
+        return Done(text=text.rstrip("\n"), document=document)
+    return Done(text=f"{text}\n  next: {_after(session)}", document=document)
 
 
 def _after(session: TaskSession) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import draw, raw_output, read_input, say_aside
 from phase_gate.errors import UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
@@ -40,7 +40,7 @@ def open_board(call: Call) -> TaskBoard:
 # --- the steps
 
 
-def start(call: Call) -> Answer:
+def start(call: Call) -> Done:
     from phase_gate.tasks.start import StartOptions, begin, choose_specs, take_tasks
 
     given, board = call.arguments, open_board(call)
@@ -67,7 +67,7 @@ def start(call: Call) -> Answer:
     return _answer_taken(take_tasks(board, specs, options))
 
 
-def next_task(call: Call) -> Answer:
+def next_task(call: Call) -> Done:
     board = open_board(call)
     if board.named() is not None:
         raise UsageError(
@@ -77,7 +77,7 @@ def next_task(call: Call) -> Answer:
     return _hand_out(call, board, by=call.by())
 
 
-def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Answer:
+def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Done:
     from phase_gate.tasks.next_task import NextOptions, Nothing, hand_out
     from phase_gate.tasks.start import TakenTask
 
@@ -100,19 +100,19 @@ def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Answer:
         "at_work": found.at_work,
     }
     codes = {"waiting": exit_codes.GATE_CLOSED, "needs-person": exit_codes.CIRCUIT_OPEN}
-    return Answer(
+    return Done(
         text=show_rows([found.problem, f"  next: {found.next_command or found.next_hint}"]),
         document=document,
-        exit_code=codes.get(found.why, exit_codes.NOT_ALLOWED),
+        code=codes.get(found.why, exit_codes.NOT_ALLOWED),
     )
 
 
-def _answer_taken(taken: Sequence[TakenTask]) -> Answer:
+def _answer_taken(taken: Sequence[TakenTask]) -> Done:
     if len(taken) == 1:
         status = taken[0].status
         spec, rows = status.verification.spec, step_rows(status.task, status.verification, None, status.escalation)
         rows[1:1] = [f"  files   {', '.join(spec.files)}", f"  verify  {spec.verify}", f"  done    {spec.done}"]
-        return Answer(text=show_rows(rows), document=status.document)
+        return Done(text=show_rows(rows), document=status.document)
     rows = []
     for each in taken:
         task, verification = each.status.task, each.status.verification
@@ -121,17 +121,17 @@ def _answer_taken(taken: Sequence[TakenTask]) -> Answer:
     pending = [each.status.task for each in taken if each.status.verification.status is Status.PENDING]
     following = "phase-gate verify start" if pending else "phase-gate verify status"
     document = {"tasks": [each.status.document for each in taken]}
-    return Answer(text=show_rows([*rows, f"  next: {following}"]), document=document)
+    return Done(text=show_rows([*rows, f"  next: {following}"]), document=document)
 
 
-def executor(call: Call) -> Answer:
+def executor(call: Call) -> Done:
     from phase_gate.tasks.steps import report_execution
 
     board = open_board(call)
     return answer_step(report_execution(board, _read_attachment(call, board.project)))
 
 
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     from phase_gate.tasks.running import Display, run_verify
 
     board = open_board(call)
@@ -151,7 +151,7 @@ def _draw_clock(seconds: float, limit: float) -> None:
         draw(f"\r{seconds:.0f} s of {limit:g} s \r", sys.stderr)
 
 
-def review(call: Call) -> Answer:
+def review(call: Call) -> Done:
     from phase_gate.tasks.steps import review
 
     board = open_board(call)
@@ -160,20 +160,20 @@ def review(call: Call) -> Answer:
     return answer_step(status, code=exit_codes.OPEN if is_approved else exit_codes.GATE_CLOSED)
 
 
-def commit(call: Call) -> Answer:
+def commit(call: Call) -> Done:
     from phase_gate.tasks.commit import commit_task, find_committable
 
     board = open_board(call)
     done = commit_task(board.session(board.named() or find_committable(board)), message=call.arguments.message)
     following = board.overview.next_command or advise_task(done.status.verification).next_step
     rows = [f"{done.status.task}: committed as {done.commit[:10]}", *(f"  {name}" for name in done.files)]
-    return Answer(
+    return Done(
         text=show_rows([*rows, f"  next: {following}"]),
         document={**done.status.document, "commit_sha": done.commit, "committed_files": list(done.files)},
     )
 
 
-def abandon(call: Call) -> Answer:
+def abandon(call: Call) -> Done:
     from phase_gate.tasks.overrides import abandon_attempt
 
     board = open_board(call)
@@ -216,12 +216,12 @@ def _path_from_root(call: Call, project: Project, given: str) -> str | None:
 # --- answers
 
 
-def answer_status(status: TaskStatus, more: Mapping[str, Any] | None = None) -> Answer:
+def answer_status(status: TaskStatus, more: Mapping[str, Any] | None = None) -> Done:
     """Return where a task stands."""
-    return Answer(text=_text(status), document={**status.document, **(more or {})})
+    return Done(text=_text(status), document={**status.document, **(more or {})})
 
 
-def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[str, Any] | None = None) -> Answer:
+def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[str, Any] | None = None) -> Done:
     """Return what a step led to.
 
     :param code: what the command exits with, unless a person has to look; None: 0 if the step passed, else 10.
@@ -235,7 +235,7 @@ def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[st
     if verification.status is Status.BLOCKED:
         code = exit_codes.CIRCUIT_OPEN
     document = {**document, **(more or {}), "evaluation": evaluation_to_json(status.evaluation)}
-    return Answer(text=_text(status), document=document, exit_code=code)
+    return Done(text=_text(status), document=document, code=code)
 
 
 def _text(status: TaskStatus) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from phase_gate.cli._answer import Answer
+from phase_gate.cli._answer import Done
 from phase_gate.cli._streams import draw
 from phase_gate.errors import PhaseGateError, StateError
 from phase_gate.storage.store import TaskStore
@@ -56,8 +56,8 @@ def store_clock(store: TaskStore) -> Clock | None:
 
 
 def watch(
-    look: Callable[[], Answer], files: Sequence[Path], *, out: TextIO | None = None, clock: Clock | None = None
-) -> Answer:
+    look: Callable[[], Done], files: Sequence[Path], *, out: TextIO | None = None, clock: Clock | None = None
+) -> Done:
     """Show the answer until the user stops it (Ctrl-C); return the last one."""
     out, clock = out or sys.stdout, clock or Clock()
     if out is None:
@@ -85,15 +85,15 @@ def watch(
         if is_terminal:
             draw(_LEAVE, out)
     # On a terminal the screen is gone: the last answer stays. Elsewhere it is there already.
-    return answer if is_terminal else Answer(text="", exit_code=answer.exit_code)
+    return answer if is_terminal else Done(text="", code=answer.code)
 
 
-def _ask(look: Callable[[], Answer]) -> Answer:
+def _ask(look: Callable[[], Done]) -> Done:
     try:
         return look()
     except PhaseGateError as error:
         # A user may be in the middle of writing, or of mending it: say so, and look again.
-        return Answer(text=f"phase-gate: {error}", exit_code=error.exit_code)
+        return Done(text=f"phase-gate: {error}", code=error.exit_code)
 
 
 def _draw(text: str, out: TextIO, *, is_terminal: bool) -> bool:

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.errors import UsageError
-from phase_gate.report.prompt import STYLES, render_prompt
+from phase_gate.report.prompt import render_prompt
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--phase", metavar="NAME", help="which phase; the present one, or the first, by default")
-    parser.add_argument(
-        "--style", choices=STYLES, default="exit", help="which status block to ask for; exit by default"
-    )
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     task = call.task()
     project, workflow = task.project, task.rules
     wanted = call.arguments.phase
@@ -25,7 +16,7 @@ def run(call: Call) -> Answer:
         names = ", ".join(each.name for each in workflow.phases)
         raise UsageError(f"workflow {workflow.name} has no phase {wanted!r}", remedy=f"use one of: {names}")
     text = render_prompt(workflow, phase, call.arguments.style, task=project.task)
-    return Answer(
+    return Done(
         text=text,
         document={"task": project.task, "phase": phase.name, "style": call.arguments.style, "prompt": text},
     )

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-
 from phase_gate.agents.agent import AGENT_NAMES, load_agent
 from phase_gate.agents.install import Edit, has_hooks, read_file, remove_block, remove_hooks, show_diff, write_edit
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.visible import show_rows
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--agent", nargs="+", choices=AGENT_NAMES, metavar="NAME", help="of these agents only; of all by default"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="print what would change, and write nothing")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     project = call.project()
     wanted = call.arguments.agent or AGENT_NAMES
     leaving = [load_agent(name) for name in AGENT_NAMES if name in wanted]
@@ -34,12 +25,10 @@ def run(call: Call) -> Answer:
     changed = [edit for edit in edits.values() if edit.changes]
     document = {"files": {edit.path: edit.after for edit in changed}, "written": not call.arguments.dry_run}
     if not changed:
-        return Answer(
-            text="there is nothing of ours in the settings of agents", document={**document, "written": False}
-        )
+        return Done(text="there is nothing of ours in the settings of agents", document={**document, "written": False})
     if call.arguments.dry_run:
-        return Answer(text="\n".join(show_diff(edit) for edit in changed), document=document)
+        return Done(text="\n".join(show_diff(edit) for edit in changed), document=document)
     for edit in changed:
         write_edit(project, edit)
     rows = [f"{'removed' if edit.after is None else 'took our part out of'} {edit.path}" for edit in changed]
-    return Answer(text=show_rows(rows), document=document)
+    return Done(text=show_rows(rows), document=document)

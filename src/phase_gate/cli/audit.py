@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError
 from phase_gate.gate.overrides import Person, refuse_excuse
 from phase_gate.gate.state import NEW_STATE, Event
@@ -21,14 +20,7 @@ from phase_gate.values import Value
 # --- `phase-gate audit`: verify every line of the ledger; repair a damaged one, keeping what was there
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--repair", action="store_true", help="keep a copy and go on from the last good line")
-    parser.add_argument("--accept-rollback", action="store_true", help="accept a folder or a store that was put back")
-    parser.add_argument("--reason", metavar="TEXT", help="why, with --accept-rollback")
-    parser.add_argument("--by", metavar="NAME", help="who, with --accept-rollback")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     project = call.project()
     store = call.store(project)
     if call.arguments.repair:
@@ -36,21 +28,21 @@ def run(call: Call) -> Answer:
     if call.arguments.accept_rollback:
         record = accept_rollback(store, call.person())
         text = "accepted; the streak and the last verdict start anew\n  next: pytest --phase=auto"
-        return Answer(text=text, document=record)
+        return Done(text=text, document=record)
     return _audit(project, store)
 
 
-def _repair(store: TaskStore) -> Answer:
+def _repair(store: TaskStore) -> Done:
     from phase_gate.stores.task_store import SharedTaskStore
 
     if isinstance(store, SharedTaskStore):
         taken = store.repair_copy()
-        return Answer(
+        return Done(
             text=f"repaired: {taken.lines} lines taken anew from {store.shared.shown}; copy: {taken.copy.name}",
             document={"repaired": True, "kept_lines": taken.lines, "dropped_bytes": 0, "copy": str(taken.copy)},
         )
     done = repair(store)
-    return Answer(
+    return Done(
         text=f"repaired: {done.kept_lines} lines kept, {done.dropped_bytes} bytes dropped; copy: {done.copy.name}"
         "\n  the streak and the last verdict start anew: pytest --phase=auto",
         document={
@@ -62,7 +54,7 @@ def _repair(store: TaskStore) -> Answer:
     )
 
 
-def _audit(project: Project, store: TaskStore) -> Answer:
+def _audit(project: Project, store: TaskStore) -> Done:
     found = audit(store)
     problem = found.problem
     document = {
@@ -77,9 +69,9 @@ def _audit(project: Project, store: TaskStore) -> Answer:
     }
     if problem is not None:
         text = f"{found.events} events are good; then: {problem}"
-        return Answer(text=text, document=document, exit_code=exit_codes.NOT_TRUSTED, is_error=True)
+        return Done(text=text, document=document, code=exit_codes.NOT_TRUSTED, is_error=True)
     counted = ", ".join(f"{number} {kind}" for kind, number in found.kinds.items())
-    return Answer(text=f"intact: {found.events} events" + (f" ({counted})" if counted else ""), document=document)
+    return Done(text=f"intact: {found.events} events" + (f" ({counted})" if counted else ""), document=document)
 
 
 # --- look at every line of a task's ledger; take up one that was restored from a copy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import subprocess
@@ -12,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plugin import require_plugin
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.gate.baseline import refuse_baseline
@@ -21,12 +20,7 @@ from phase_gate.storage.tree.git import NoGitError, act_with_git
 from phase_gate.visible import show_rows
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rev", metavar="REV", help="take it from this git revision, in a worktree of its own")
-    parser.add_argument("arguments", nargs="*", metavar="-- ARGS", help="arguments for pytest")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     task = call.task()
     project, store = task.project, task.store
     refuse_baseline(task.state, task.rules)
@@ -53,7 +47,7 @@ def run(call: Call) -> Answer:
     failing = sorted(test_id for test_id, bucket in odd.items() if bucket in ("failed", "error", "uncollectable"))
     document = {"total": total, "known_failures": failing, "revision": call.arguments.rev}
     rows = [f"the next cycle starts from {total} tests", *(f"  known failure: {test_id}" for test_id in failing)]
-    return Answer(text=show_rows([*rows, "  next: pytest --phase=red"]), document=document)
+    return Done(text=show_rows([*rows, "  next: pytest --phase=red"]), document=document)
 
 
 @contextlib.contextmanager

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.visible import show_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from phase_gate.task import Task
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--gate1", action="store_true", help="leave Gate 2 out: the metrics alone")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     task = call.task()
     state, standing = task.state, task.standing(gate_1_only=call.arguments.gate1)
     document: dict[str, object] = {
@@ -34,7 +28,7 @@ def run(call: Call) -> Answer:
     if notes := _note_proof(task):
         document["notes"] = notes
         rows[1:1] = [f"  note: {note}" for note in notes]
-    return Answer(text=show_rows(rows), document=document, exit_code=standing.exit_code)
+    return Done(text=show_rows(rows), document=document, code=standing.exit_code)
 
 
 def _note_proof(task: Task) -> list[str]:

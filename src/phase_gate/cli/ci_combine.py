@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plugin import require_pytest
 from phase_gate.errors import UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
@@ -13,24 +11,7 @@ from phase_gate.shards.records import FOLDER, read_shards
 from phase_gate.storage.root import relative_id
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        metavar="DIR",
-        help=f"where the records are, at any depth (default: {FOLDER} in the root)",
-    )
-    parser.add_argument("--exit", choices=("gate1", "dual"), help="what 0 means: Gate 1 (default), or both gates")
-    parser.add_argument("--exit-signal", metavar="REASON", help="give the exit signal 'done' for this very run")
-    parser.add_argument(
-        "--report",
-        metavar="FILE",
-        action="append",
-        help="write the verdict to FILE (.json, .md, .html, .xml, .env); may be repeated",
-    )
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     arguments = call.arguments
     project = call.project()
     store = call.store(project)
@@ -71,4 +52,4 @@ def run(call: Call) -> Answer:
         code = exit_codes.CIRCUIT_OPEN
     document = {**evaluation_to_json(evaluation), "shards": len({shard.id for shard in shards})}
     panel = panel_text(render_panel(evaluation, verbosity=int(call.arguments.v), complaints=output.complaints))
-    return Answer(text=panel, orders=output.lines, document=document, exit_code=code)
+    return Done(text=panel, orders=output.lines, document=document, code=code)

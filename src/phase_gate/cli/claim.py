@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from functools import partial
 
@@ -10,7 +9,7 @@ from phase_gate import exit_codes
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.decision import Decision, Outcome, Threshold, decision_to_json, own_threshold
 from phase_gate.claims.text import read_claim_text, read_transcript, sentences
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import read_input, say_aside, say_progress
 from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, Claim, DecidedClaim, decide_claim
 from phase_gate.errors import NotAllowedError, UsageError
@@ -26,19 +25,7 @@ from phase_gate.workflow.settings import ExitGate
 _MAX_BYTES = 64 * 1024 * 1024
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="what the agent printed; - reads it from standard input")
-    parser.add_argument("--transcript", action="store_true", help="read JSON lines: the assistant's texts only")
-    parser.add_argument(
-        "--as-signal", action="store_true", help="give the block's answer as the signal of Gate 2, where that is set"
-    )
-    parser.add_argument("--threshold", metavar="N", type=int, help="indicators that it takes, for this call")
-    parser.add_argument("--kind", metavar="NAME", help="kind of task: its threshold in exit_gate.thresholds")
-    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
-    parser.add_argument("--reason", metavar="TEXT", help="why a person lowers the threshold for this claim")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     project = call.project()
     gate = project.configuration.exit_gate
     threshold, own = _threshold(call, gate), _own_threshold(call, gate)
@@ -142,7 +129,7 @@ def _what_next(project: Project, decision: Decision, gate_1: Evaluation | None) 
     return (signal_command if decision.passed else partial(run_command, "auto"))(project.task), ""
 
 
-def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Answer:
+def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:
     state, decision, gate_1, verdict = done.state, done.decision, done.gate_1, done.verdict
     phase = state.phase if verdict is None else verdict.subject.phase
     if verdict is not None:
@@ -170,7 +157,7 @@ def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Answer:
         "next_hint": hint,
         "evaluation": None if verdict is None else evaluation_to_json(verdict),
     }
-    return Answer(text=text, document=document, exit_code=code)
+    return Done(text=text, document=document, code=code)
 
 
 # --- for people: what, why, every part, what next

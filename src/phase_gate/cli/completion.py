@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._parser import build_full_parser, list_actions
 from phase_gate.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"one of: {', '.join(SHELLS)}")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     shell = call.arguments.shell
     script = render_script(shell)
-    return Answer(text=script, document={"shell": shell, "script": script})
+    return Done(text=script, document={"shell": shell, "script": script})
 
 
 def render_script(shell: str) -> str:

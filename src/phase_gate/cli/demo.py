@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import subprocess
@@ -11,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plugin import require_pytest
 from phase_gate.cli._streams import say
 from phase_gate.errors import NotAllowedError
@@ -152,13 +151,7 @@ STEPS: tuple[Step, ...] = (
 _CODES = {"say": "1;36", "type": "1", "done": "1;32"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--keep", metavar="FOLDER", help="build the project here and leave it, instead of a temporary one"
-    )
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     require_pytest()
     if call.arguments.keep is not None:
         return _drive(call, _new_folder(call.start / call.arguments.keep))
@@ -176,7 +169,7 @@ def _new_folder(folder: Path) -> Path:
     raise NotAllowedError(f"{folder.name} is not empty", remedy="name a new folder: the demo writes over what is there")
 
 
-def _drive(call: Call, folder: Path) -> Answer:
+def _drive(call: Call, folder: Path) -> Done:
     is_coloured = _wants_colour(call)
     colours = _CODES if is_coloured else dict.fromkeys(_CODES, "")
     quiet = call.arguments.json
@@ -201,16 +194,16 @@ def _drive(call: Call, folder: Path) -> Answer:
         )
         unexpected += done.returncode != step.ends_with
     if unexpected:
-        return Answer(
+        return Done(
             text=f"\n{unexpected} of {len(STEPS)} steps did not end as told: is another plugin in the way?",
             document={"steps": len(STEPS), "unexpected": unexpected},
-            exit_code=1,
+            code=1,
             is_error=True,
         )
     last = "\nThat is the whole idea. In your own project: pytest --phase=red"
     if not quiet:
         say(last, colour=colours["done"])
-    return Answer(text="", document={"steps": len(STEPS), "unexpected": 0})
+    return Done(text="", document={"steps": len(STEPS), "unexpected": 0})
 
 
 def _real_command(command: tuple[str, ...], coloured: bool) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import json
 import os
@@ -17,7 +16,7 @@ from typing import Literal
 from phase_gate._version import __version__
 from phase_gate.agents.agent import AGENT_NAMES, Agent, load_agent
 from phase_gate.agents.install import PROGRAM, find_commands, has_hooks
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plugin import INSTALL
 from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
@@ -30,18 +29,12 @@ from phase_gate.visible import count, show_rows
 _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--program", metavar="COMMAND", default=PROGRAM, help="how agents call us, as with init (default: %(default)s)"
-    )
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     found = list(_check_all(call))
     rows = [f"{_SIGNS[each.mark]} {each.what:14}{each.says}" for each in found]
     document: dict[str, object] = {"looks": [as_dict(each) for each in found]}
     is_well = all(each.mark != "bad" for each in found)
-    return Answer(text=show_rows(rows), document=document, exit_code=0 if is_well else 1)
+    return Done(text=show_rows(rows), document=document, code=0 if is_well else 1)
 
 
 def _check_all(call: Call) -> Iterator[Diagnosis]:

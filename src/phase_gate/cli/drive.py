@@ -5,10 +5,9 @@ What is driven is told by the task: the phases of a cycle or of a pipeline, or v
 
 from __future__ import annotations
 
-import argparse
 import sys
 
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plugin import require_plugin
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.drive.clients import Client, Team, find_client, find_roles, make_team, with_mark
@@ -29,39 +28,17 @@ from phase_gate.workflow.settings import DriveSettings
 _MAX_GOAL = 64 * 1024
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--goal", metavar="TEXT", help="what is to be built, for every prompt")
-    parser.add_argument("--goal-file", metavar="FILE", help="a file that says it")
-    parser.add_argument("--until", metavar="PHASE", help="end when this phase has exited; by default when all have")
-    parser.add_argument("--iterations", metavar="N", type=int, help="budget: how often the agent is started at most")
-    parser.add_argument("--time", metavar="SPAN", help="budget: how long all of it may take, as in 4h")
-    parser.add_argument("--time-limit", metavar="SPAN", help="how long one iteration of the agent may take, as in 20m")
-    parser.add_argument("--signal", choices=("ask", "agent"), help="who gives the signal of Gate 2; ask: a person")
-    parser.add_argument("--resume", action="store_true", help="go on with a drive that was interrupted or killed")
-    parser.add_argument(
-        "--executor", metavar="COMMAND", help="who works on verify tasks: a client's name, or a command"
-    )
-    parser.add_argument("--reviewer", metavar="COMMAND", help="who reviews them: another command than the executor's")
-    parser.add_argument("--commit", action="store_true", help="commit verify tasks that are approved")
-    parser.add_argument(
-        "arguments",
-        nargs="*",
-        metavar="-- COMMAND",
-        help="the agent's command; {prompt} in it stands for a file with the prompt, {text} for the prompt itself",
-    )
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     from phase_gate.cli._drive_screen import with_error_lines
 
     return with_error_lines(call, _run)
 
 
-def _run(call: Call) -> Answer:
+def _run(call: Call) -> Done:
     source = _choose_source(call)
     end = drive(source.session, source)
     text = f"  next: {end.next_command}" if end.next_command else ""
-    return Answer(text=text, exit_code=end.decision.exit_code, is_printed=True)
+    return Done(text=text, code=end.decision.exit_code, is_printed=True)
 
 
 def _choose_source(call: Call) -> PhaseSource | TaskSource:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import render_json
 from phase_gate.codec import each_from_json, spell_out
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
@@ -27,15 +26,7 @@ from phase_gate.workflow.model import Phase, Workflow
 _WIDTH = 80
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="a metric, guard, phase or message; none: the last verdict"
-    )
-    parser.add_argument("--gate-result", action="store_true", help="print the last verdict as a gate result")
-    parser.add_argument("--merge", metavar="FILE", help="keep the scores of this gate result, with --gate-result")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     task = call.task()
     state, workflow, standing = task.state, task.rules, task.standing()
     if call.arguments.name is not None:
@@ -52,25 +43,25 @@ def run(call: Call) -> Answer:
             assert proof is not None, "the state names it"
             found["proof"] = spell_out(proof)
             found["text"] = "\n".join((found["text"], runs_text(proof)))
-        return Answer(text=found["text"], document=found, exit_code=standing.exit_code)
+        return Done(text=found["text"], document=found, code=standing.exit_code)
     if call.arguments.gate_result and state.evaluation is not None:
         return _gate_result(call, state.evaluation, standing)
     if state.evaluation is None:
         text = show_rows((standing.verdict, f"  next: {standing.next_step}"))
-        return Answer(text=text, document={"evaluation": None, **standing.document}, exit_code=standing.exit_code)
+        return Done(text=text, document={"evaluation": None, **standing.document}, code=standing.exit_code)
     verdict: dict[str, Any] = {
         "evaluation": state.evaluation,
         "open": standing.is_open,
         **standing.document,
     }
-    return Answer(
+    return Done(
         text=_verdict_text(state.evaluation, standing.verdict, standing.next_step),
         document=verdict,
-        exit_code=standing.exit_code,
+        code=standing.exit_code,
     )
 
 
-def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) -> Answer:
+def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) -> Done:
     from phase_gate.tasks.pipeline_show import gate_result, merge_gate_results
 
     result = gate_result(evaluation)
@@ -85,7 +76,7 @@ def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) 
             raise UsageError(f"{call.arguments.merge} is no gate result", remedy="name a JSON file with an object")
         _refuse_other_phase(call.arguments.merge, handler.get("phase"), result["phase"])
         result = merge_gate_results(handler, result)
-    return Answer(text=render_json(result, indent=2), document=result, exit_code=standing.exit_code)
+    return Done(text=render_json(result, indent=2), document=result, code=standing.exit_code)
 
 
 def _refuse_other_phase(file: str, said: object, phase: str) -> None:

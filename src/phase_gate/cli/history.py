@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.gate.state import Event
 from phase_gate.gate.waivers import describe_override
 from phase_gate.storage.ledger import Line
@@ -16,17 +15,12 @@ from phase_gate.storage.opening import read_event
 from phase_gate.visible import show_rows
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--events", action="store_true", help="list every event, not only the runs")
-    parser.add_argument("--calibration", action="store_true", help="how often claims of completion were true later")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     project = call.project()
     store = call.store(project)
     opened = store.look()
     if call.arguments.events:
-        return Answer(text=_event_rows(store.lines()), document={"events": _events(store.lines())})
+        return Done(text=_event_rows(store.lines()), document={"events": _events(store.lines())})
     if call.arguments.calibration:
         return _calibration(store.lines())
     overrides: list[dict[str, Any]] = []
@@ -34,10 +28,10 @@ def run(call: Call) -> Answer:
     lines = _set_aside(store.lines(), overrides)
     runs = collect_runs(lines, project.task, lost=store.lost_runs(opened.state))
     document = {"task": project.task, "root": str(project.root), "runs": runs, "overrides": _each(overrides)}
-    return Answer(text=_rows(runs, overrides), document=document)
+    return Done(text=_rows(runs, overrides), document=document)
 
 
-def _calibration(lines: Iterable[Line]) -> Answer:
+def _calibration(lines: Iterable[Line]) -> Done:
     from phase_gate.gate.calibration import calibrate, calibration_to_json, judge_claims
 
     found = calibrate(*judge_claims(line.event for line in lines))
@@ -47,7 +41,7 @@ def _calibration(lines: Iterable[Line]) -> Answer:
         rows.append(f"{row.low:>3}-{row.high - 1:<3}  {row.claims:>6}  {row.true:>4} {share}".rstrip())
     if found.open:
         rows.append(f"{found.open} more: nothing came after them")
-    return Answer(text=show_rows(rows), document=calibration_to_json(found))
+    return Done(text=show_rows(rows), document=calibration_to_json(found))
 
 
 def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:

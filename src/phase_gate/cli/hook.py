@@ -26,7 +26,7 @@ from phase_gate.agents.hook import (
     limit_blocks,
     progress_of,
 )
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import read_input, render_json, say
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
 from phase_gate.project import STATE_FOLDER, Project
@@ -39,7 +39,6 @@ from phase_gate.workflow.settings import AgentSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from phase_gate.agents.agent import Agent, Document, ToolCall
@@ -52,19 +51,7 @@ _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJEC
 _MAX_BYTES = 64 * 1024 * 1024
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "event", choices=("stop", "pre-tool"), metavar="stop|pre-tool", help="what the agent is about to do"
-    )
-    parser.add_argument(
-        "--agent",
-        choices=AGENT_NAMES,
-        metavar="NAME",
-        help=f"who asks: {', '.join(AGENT_NAMES)}; told from the event by default",
-    )
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     event = _read_event(call)
     agent = load_agent(call.arguments.agent or recognise(event or {}))
     if call.arguments.event == "stop":
@@ -76,12 +63,12 @@ def run(call: Call) -> Answer:
         output = agent.answer_tool(answer)
     document = {"agent": agent.name, **as_dict(answer), "output": output.document, "exit_code": output.exit_code}
     if call.arguments.json:
-        return Answer(text="", document=document, exit_code=output.exit_code)
+        return Done(text="", document=document, code=output.exit_code)
     if output.document is None:
-        return Answer(text=output.error, document=document, exit_code=output.exit_code, is_error=True)
+        return Done(text=output.error, document=document, code=output.exit_code, is_error=True)
     if output.error:
         say(output.error, aside=True)
-    return Answer(text=render_json(output.document), document=document, exit_code=output.exit_code)
+    return Done(text=render_json(output.document), document=document, code=output.exit_code)
 
 
 def _read_event(call: Call) -> dict[str, Any] | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 
-from phase_gate.agents.agent import AGENT_NAMES
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli.workflow import read_schema
 from phase_gate.config.configuration import read_own_table
 from phase_gate.errors import NotAllowedError, StorageError
@@ -50,23 +48,7 @@ workflow: tdd                    # a shipped workflow, or the path of your own f
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="print what would be written, and write nothing")
-    parser.add_argument(
-        "--agent",
-        nargs="+",
-        choices=AGENT_NAMES,
-        metavar="NAME",
-        help=f"add hooks to the settings of these agents instead: {', '.join(AGENT_NAMES)}",
-    )
-    parser.add_argument(
-        "--program",
-        metavar="COMMAND",
-        help="how agents call us, with --agent; phase-gate by default",
-    )
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     if call.arguments.agent:
         return _install(call)
     project = call.project()
@@ -78,7 +60,7 @@ def run(call: Call) -> Answer:
     schema = place_below(project.root, SCHEMA_FILE, setting="init")
     document = {"path": str(path), "content": TEMPLATE, "schema": str(schema)}
     if call.arguments.dry_run:
-        return Answer(text=TEMPLATE.rstrip(), document={**document, "written": False})
+        return Done(text=TEMPLATE.rstrip(), document={**document, "written": False})
     try:
         with open(path, "x", encoding="utf-8") as stream:
             stream.write(TEMPLATE)
@@ -89,13 +71,13 @@ def run(call: Call) -> Answer:
         raise StorageError(
             f"{path.name} could not be written: {error.strerror}", remedy="make the folder writable"
         ) from error
-    return Answer(
+    return Done(
         text=f"wrote {path}, and {SCHEMA_FILE} for editors\n  next: pytest --phase=red",
         document={**document, "written": True},
     )
 
 
-def _install(call: Call) -> Answer:
+def _install(call: Call) -> Done:
     from phase_gate.agents.agent import load_agent
     from phase_gate.agents.install import install_block, install_hooks, read_file, show_diff, write_edit
 
@@ -113,14 +95,14 @@ def _install(call: Call) -> Answer:
     document = {"files": {path: edit.after for path, edit in edits.items()}, "changed": [edit.path for edit in changed]}
     if call.arguments.dry_run:
         shown = [show_diff(edit) for edit in changed] or ["nothing would change"]
-        return Answer(text="\n".join(shown), document={**document, "written": False})
+        return Done(text="\n".join(shown), document={**document, "written": False})
     for edit in changed:
         write_edit(project, edit)
     rows = [f"{'wrote' if edit.changes else 'is as it should be:'} {path}" for path, edit in edits.items()]
     # Settings are written whole, so their owner sees whatever else looks different now.
     rewritten = [show_diff(edit) for edit in settings.values() if edit.changes and edit.before is not None]
     doctor = "phase-gate doctor" if program is None else f"phase-gate doctor --program {shlex.quote(program)}"
-    return Answer(
+    return Done(
         text="\n".join([*rows, *rewritten, f"  next: {doctor} runs the hooks as the agent would"]),
         document={**document, "written": bool(changed)},
     )

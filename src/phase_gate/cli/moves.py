@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.errors import NotAllowedError, PhaseOrderError, StorageError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.measured import wanted_names
@@ -27,13 +26,7 @@ from phase_gate.workflow.names import DONE, of_task
 # --- `phase-gate declare`: a fact that the workflow asks a person for
 
 
-def declare_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("fact", metavar="NAME=VALUE", help="a name from the workflow's facts, and its value")
-    parser.add_argument("--reason", metavar="TEXT", required=True, help="why it is so, in a sentence")
-    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
-
-
-def run_declare(call: Call) -> Answer:
+def run_declare(call: Call) -> Done:
     project = call.project()
     name, separator, text = call.arguments.fact.partition("=")
     if not separator:
@@ -41,7 +34,7 @@ def run_declare(call: Call) -> Answer:
     if not call.arguments.reason.strip():
         raise UsageError("a fact needs a reason", remedy='add --reason "..."')
     declared = declare_fact(call.task(project), name, text, reason=call.arguments.reason, by=call.by())
-    return Answer(
+    return Done(
         text=show_rows(
             (
                 f"{declared.record['name']} = {text} counts until {declared.phase} ends",
@@ -139,19 +132,15 @@ def _convert(text: str, kind: MetricType) -> MetricValue:
 # --- `phase-gate withdraw`: take back a waiting signal, or a declared fact
 
 
-def withdraw_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("fact", nargs="?", metavar="FACT", help="a declared fact; without it, the waiting signal")
-
-
-def run_withdraw(call: Call) -> Answer:
+def run_withdraw(call: Call) -> Done:
     task = call.task()
     name = call.arguments.fact
     if name is not None:
         withdraw_fact(task, name, by=call.by())
-        return Answer(text=f"{name} is taken back", document={"withdrawn": name})
+        return Done(text=f"{name} is taken back", document={"withdrawn": name})
     answer = withdraw_signal(task, by=call.by())
     following = of_task("phase-gate status", task.project.task)
-    return Answer(
+    return Done(
         text=show_rows((f"signal {answer} is taken back", f"  next: {following}")),
         document={"withdrawn": "signal", "answer": answer},
     )
@@ -191,18 +180,12 @@ def withdraw_signal(task: Task, *, by: str) -> str:
 # --- `phase-gate rewind`: go back to an earlier phase, on purpose and with a reason
 
 
-def rewind_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("phase", metavar="PHASE", help="the earlier phase to go back to")
-    parser.add_argument("--reason", metavar="TEXT", required=True, help="why, in a sentence")
-    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
-
-
-def run_rewind(call: Call) -> Answer:
+def run_rewind(call: Call) -> Done:
     project = call.project()
     if not call.arguments.reason.strip():
         raise UsageError("going back needs a reason", remedy='add --reason "..."')
     rewound = rewind(call.task(project), call.arguments.phase, reason=call.arguments.reason, by=call.by())
-    return Answer(
+    return Done(
         text=show_rows((f"back in {rewound.phase}", f"  next: {rewound.next_command}")),
         document=rewound.record,
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import say
 from phase_gate.codec import each_from_json, spell_out
 from phase_gate.errors import NotAllowedError, UsageError
@@ -30,18 +29,11 @@ from phase_gate.visible import count, show_line, show_rows
 # --- `phase-gate waive`: a person lets one guard's present findings pass, on the record
 
 
-def waive_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("guard", metavar="GUARD", help="the guard that the last verdict names")
-    parser.add_argument("--reason", metavar="TEXT", help="why, in a sentence")
-    parser.add_argument("--by", metavar="NAME", help="who answers for it")
-    parser.add_argument("--days", metavar="N", type=float, help="let it expire after so many days; else with the cycle")
-
-
-def run_waive(call: Call) -> Answer:
+def run_waive(call: Call) -> Done:
     waived = waive_guard(call.task(), call.arguments.guard, call.person(), days=call.arguments.days)
     record = waived.record
     until = f"until {record['expires']}" if record["expires"] else "until the cycle ends"
-    return Answer(
+    return Done(
         text=show_rows(
             (
                 f"{record['guard']} is waived for {count(len(record['findings']), 'finding')}, {until}",
@@ -134,10 +126,10 @@ def ask_for_word(call: Call, warning: str, what: str = "a forced exit", *, expec
         )
 
 
-def answer_ended(ended: EndedPhase) -> Answer:
+def answer_ended(ended: EndedPhase) -> Done:
     """Return the answer of a command that ended a phase by a person's word."""
     verdict = ended.evaluation
-    return Answer(
+    return Done(
         text=show_rows((verdict.verdict, f"  next: {verdict.next_step}")),
         document={"override": ended.record, "evaluation": evaluation_to_json(verdict)},
     )
@@ -146,13 +138,7 @@ def answer_ended(ended: EndedPhase) -> Answer:
 # --- `phase-gate force`: a person ends a phase against everything that was measured, on the record
 
 
-def force_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--reason", metavar="TEXT", help="why, in a sentence")
-    parser.add_argument("--by", metavar="NAME", help="who answers for it")
-    parser.add_argument("--word", metavar=WORD, help="the word itself, where there is no terminal to ask for it")
-
-
-def run_force(call: Call) -> Answer:
+def run_force(call: Call) -> Done:
     def confirm(phase: str) -> None:
         ask_for_word(call, f"This ends {phase} whatever the gates say, and every later report of the cycle shows it.")
 
@@ -216,25 +202,14 @@ def _end_phase(task: Task, person: Person, kind: Kind, what: str, *, check: Call
 # --- `phase-gate breaker`: where the circuit breaker stands, and why; let it try again, or give the phase up
 
 
-def breaker_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        choices=("status", "reset", "skip"),
-        help="look; with an open circuit, let it try once more, or give the phase up",
-    )
-    parser.add_argument("--markdown", action="store_true", help="print the report as Markdown")
-    parser.add_argument("--reason", metavar="TEXT", help="why, in a sentence")
-    parser.add_argument("--by", metavar="NAME", help="who answers for it")
-
-
-def run_breaker(call: Call) -> Answer:
+def run_breaker(call: Call) -> Done:
     task = call.task()
     if call.arguments.action == "skip":
         return answer_ended(skip_phase(task, call.person()))
     return _reset(call, task) if call.arguments.action == "reset" else _status(call, task)
 
 
-def _status(call: Call, task: Task) -> Answer:
+def _status(call: Call, task: Task) -> Done:
     report = stuck_report(task)
     breaker, limits = report.breaker, report.breaker.limits
     document = {"breaker": spell_out(breaker), "stuck": stuck_to_json(report)}
@@ -246,16 +221,16 @@ def _status(call: Call, task: Task) -> Answer:
             f"  blocked claims       {breaker.exit_blocked} of {limits.exit_blocked or 'any number of'}",
             f"  crashed or lost      {breaker.infrastructure} (they do not count)",
         ]
-        return Answer(text=show_rows(rows), document=document)
+        return Done(text=show_rows(rows), document=document)
     text = render_stuck(report, markdown=call.arguments.markdown)
     code = exit_codes.CIRCUIT_OPEN if breaker.is_open else exit_codes.OPEN
-    return Answer(text=text, document=document, exit_code=code)
+    return Done(text=text, document=document, code=code)
 
 
-def _reset(call: Call, task: Task) -> Answer:
+def _reset(call: Call, task: Task) -> Done:
     done = reset_circuit(task, call.person())
     text = f"{done.phase}: the circuit is half-open: the next complete run on a new tree decides"
-    return Answer(
+    return Done(
         text=f"{show_line(text)}\n  next: {done.next_command}",
         document={"breaker": spell_out(done.breaker), "override": done.record},
     )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import render_json
 from phase_gate.cli.steps import answer_entry
 from phase_gate.decisions.advancing import describe_entry
@@ -23,20 +21,7 @@ from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=("status", "start", "resume", "restart"),
-        default="status",
-        help="look; enter the recovery on purpose; where the pipeline is stuck, say how to go on, or begin anew",
-    )
-    parser.add_argument("--markdown", action="store_true", help="print the stuck report as Markdown")
-    parser.add_argument("--reason", metavar="TEXT", default="", help="why, in a sentence")
-    parser.add_argument("--by", metavar="NAME", help="who says so")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     task = call.task()
     pipeline = require_pipeline(task)
     if call.arguments.action == "start":
@@ -54,17 +39,17 @@ def run(call: Call) -> Answer:
     return _going_on(task, pipeline, phase)
 
 
-def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> Answer:
+def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
     report = describe_pipeline_stuck(state.stuck, pipeline, workflow)
     title = f"Stuck: {report.reason}"
     text = render_sections(title, stuck_sections(report), markdown=call.arguments.markdown)
-    return Answer(text=text, document={"stuck": stuck_to_json(report)}, exit_code=exit_codes.CIRCUIT_OPEN)
+    return Done(text=text, document={"stuck": stuck_to_json(report)}, code=exit_codes.CIRCUIT_OPEN)
 
 
-def _none_going_on(state: State, pipeline: Pipeline, workflow: Workflow) -> Answer:
+def _none_going_on(state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
     rows = [f"{state.phase}: no recovery is going on, {pipeline.recoveries} of {budget(workflow)} are used up"]
     rows += [f"  {each.at} {each.phase} failed: {each.reason}" for each in pipeline.failures]
-    return Answer(text=show_rows(rows), document=_document(pipeline, workflow))
+    return Done(text=show_rows(rows), document=_document(pipeline, workflow))
 
 
 def _document(pipeline: Pipeline, workflow: Workflow) -> dict[str, object]:
@@ -77,7 +62,7 @@ def _document(pipeline: Pipeline, workflow: Workflow) -> dict[str, object]:
     }
 
 
-def _going_on(task: Task, pipeline: Pipeline, phase: Phase) -> Answer:
+def _going_on(task: Task, pipeline: Pipeline, phase: Phase) -> Done:
     state, workflow = task.state, task.rules
     rules = rules_of(workflow)
     failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
@@ -96,27 +81,27 @@ def _going_on(task: Task, pipeline: Pipeline, phase: Phase) -> Answer:
     rows += [f"  {row}" for row in render_json(record, indent=2).splitlines()]
     rows.append(f"  next: {look_command(state.task)}, once they are written and agreed on")
     document = {**_document(pipeline, workflow), "rewinds": allowed, "record": record}
-    return Answer(text=show_rows(rows), document=document, exit_code=exit_codes.GATE_CLOSED)
+    return Done(text=show_rows(rows), document=document, code=exit_codes.GATE_CLOSED)
 
 
-def _start(call: Call, task: Task) -> Answer:
+def _start(call: Call, task: Task) -> Done:
     state = start_recovery(task, reason=call.arguments.reason, by=call.by())
     pipeline, workflow = pipeline_of(state), task.rules
-    return Answer(
+    return Done(
         text=show_line(f"{state.phase} begins: recovery {pipeline.recoveries} of {budget(workflow)}")
         + "\n  next: phase-gate pipeline recover",
         document={"phase": state.phase, **_document(pipeline, workflow)},
     )
 
 
-def _resume(call: Call, task: Task) -> Answer:
+def _resume(call: Call, task: Task) -> Done:
     resumed = resume_with_guidance(task, call.person())
     phase = resumed.rules.phase(resumed.state.phase or "")
     assert phase is not None, "it was entered just now"
     return answer_entry(describe_entry(resumed, phase))
 
 
-def _restart(call: Call, task: Task) -> Answer:
+def _restart(call: Call, task: Task) -> Done:
     state = restart_cycle(task, call.person())
     rows = (f"cycle {state.cycle} begins in {state.phase}", f"  next: {look_command(state.task)}")
-    return Answer(text=show_rows(rows), document={"cycle": state.cycle, "phase": state.phase})
+    return Done(text=show_rows(rows), document={"cycle": state.cycle, "phase": state.phase})

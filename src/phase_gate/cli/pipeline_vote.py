@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import read_input
 from phase_gate.config.yaml import read_bytes
 from phase_gate.errors import VoteError
@@ -16,17 +14,7 @@ from phase_gate.tasks.voting import cast_vote, show_votes
 from phase_gate.visible import show_rows
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        nargs="?",
-        metavar="FILE",
-        help="the vote as YAML (phase-gate workflow schema vote); - for stdin; none: see the votes",
-    )
-    parser.add_argument("--by", metavar="NAME", help="who votes")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     task = call.task()
     require_pipeline(task)
     ballot = _read_ballot(call)
@@ -34,10 +22,10 @@ def run(call: Call) -> Answer:
         votes = show_votes(task)
     else:
         votes = cast_vote(task, ballot, call.handed(task.project.root, call.arguments.file))
-    return Answer(
+    return Done(
         text=show_rows(vote_rows(votes)),
         document=votes_to_json(votes),
-        exit_code=exit_codes.OPEN if votes.is_reached else exit_codes.GATE_CLOSED,
+        code=exit_codes.OPEN if votes.is_reached else exit_codes.GATE_CLOSED,
     )
 
 

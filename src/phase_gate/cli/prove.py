@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plugin import require_plugin
 from phase_gate.cli._streams import say_progress
 from phase_gate.codec import spell_out
@@ -30,31 +29,14 @@ from phase_gate.storage.store import now
 _LEAST_SECONDS = 300.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--base", metavar="REV", help="compare with this git revision; needs no phases")
-    parser.add_argument(
-        "--suite", metavar="PATH", nargs="*", help="find tests whose checks can't fail; needs neither phases nor git"
-    )
-    parser.add_argument("--exclude", metavar="GLOB", action="append", default=[], help="leave these test files out")
-    parser.add_argument("--strict", action="store_true", help="with --base: exit 10 unless every test needs the change")
-    parser.add_argument(
-        "--seconds",
-        metavar="N",
-        type=float,
-        help="processor time of each run: 30 unless set, 300 with --base; with --suite, of the clock, for all of it",
-    )
-    parser.add_argument("--markdown", action="store_true", help="print Markdown, for the summary of a CI job")
-    parser.add_argument("--keep-sandbox", metavar="DIR", help="copy both sandboxes there, and leave them")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     require_plugin()
     if call.arguments.suite is not None:
         return _prove_suite(call)
     return _prove_task(call) if call.arguments.base is None else _prove_change(call)
 
 
-def _prove_change(call: Call) -> Answer:
+def _prove_change(call: Call) -> Done:
     given, project = call.arguments, call.project()
     change = find_change(project.root, given.base, project.take_tree().files, left_out=given.exclude)
     proof = prove_change(
@@ -79,11 +61,11 @@ def _prove_change(call: Call) -> Answer:
             "old": sorted(change.old),
             "only_tests": change.has_only_tests,
         },
-        exit_code=_exit_code(proof, required=given.strict),
+        code=_exit_code(proof, required=given.strict),
     )
 
 
-def _prove_suite(call: Call) -> Answer:
+def _prove_suite(call: Call) -> Done:
     given, project = call.arguments, call.project()
     root = project.root
     if given.base is not None or given.strict or given.exclude or given.keep_sandbox:
@@ -104,7 +86,7 @@ def _prove_suite(call: Call) -> Answer:
         markdown=suite_markdown(proof),
         told=("a check that can't fail", suite_places(proof)),
         document=suite_document(proof),
-        exit_code=exit_codes.NOT_TRUSTED if proof.problem else code,
+        code=exit_codes.NOT_TRUSTED if proof.problem else code,
     )
 
 
@@ -116,18 +98,18 @@ def _answer(
     markdown: str,
     told: tuple[str, Iterable[Place]],
     document: Mapping[str, Any],
-    exit_code: int,
-) -> Answer:
+    code: int,
+) -> Done:
     """Return the answer; a CI system is told, too, unless the Markdown is asked for, which is for its summary.
 
     :param told: the title of annotations, and their places.
     """
     if call.arguments.markdown:
-        return Answer(text=markdown, document=document, exit_code=exit_code)
+        return Done(text=markdown, document=document, code=code)
     shown = CiOutput()
     if project.configuration.run.ci != "off":
         shown = tell_places(*told, markdown, call.environment)
-    return Answer(text="\n".join([text, *shown.complaints]), document=document, exit_code=exit_code, orders=shown.lines)
+    return Done(text="\n".join([text, *shown.complaints]), document=document, code=code, orders=shown.lines)
 
 
 def _exit_code(proof: Proof, *, required: bool) -> int:
@@ -136,7 +118,7 @@ def _exit_code(proof: Proof, *, required: bool) -> int:
     return exit_codes.GATE_CLOSED if closes(proof, required=required) else exit_codes.OPEN
 
 
-def _prove_task(call: Call) -> Answer:
+def _prove_task(call: Call) -> Done:
     given = call.arguments
     if given.strict or given.exclude:
         raise NotAllowedError(
@@ -146,10 +128,10 @@ def _prove_task(call: Call) -> Answer:
     task.require_begun()
     proof = prove_now(task, at=now(), show=say_progress, seconds=given.seconds, keep_in=_keep_in(call))
     mode = task.project.configuration.proof.mode
-    return Answer(
+    return Done(
         text=(proof_markdown if given.markdown else proof_text)(proof),
         document=spell_out(proof),
-        exit_code=_exit_code(proof, required=mode == "required"),
+        code=_exit_code(proof, required=mode == "required"),
     )
 
 

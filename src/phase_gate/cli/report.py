@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.errors import UsageError
 from phase_gate.report.files import STORY_SUFFIXES, write_story
 from phase_gate.report.story.reading import read_story
 from phase_gate.visible import count
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write .html or .md, by suffix (default: print it as Markdown)"
-    )
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     output = None if call.arguments.output is None else _checked(call, call.arguments.output)
     project = call.project()
     story = read_story(project, call.store(project))
@@ -40,12 +33,12 @@ def run(call: Call) -> Answer:
         from phase_gate.report.story.markdown import render_story
 
         text = render_story(story).rstrip("\n")
-        return Answer(text=text, document={**document, "markdown": text}, exit_code=code)
+        return Done(text=text, document={**document, "markdown": text}, code=code)
     document["bytes"] = write_story(output, story)
     said = f"{call.arguments.output}: {count(runs, 'run')}, {count(story.ledger.events, 'event')}"
     if not story.ledger.is_intact:
         said += f"\n  not trusted: {story.ledger.problem}\n  try: {story.ledger.remedy}"
-    return Answer(text=said, document=document, exit_code=code)
+    return Done(text=said, document=document, code=code)
 
 
 def _checked(call: Call, name: str) -> Path:

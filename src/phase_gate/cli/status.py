@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.breaker import Status, at_time
@@ -20,7 +20,6 @@ from phase_gate.workflow.settings import DEFAULT_WORKFLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from phase_gate.project import Project
@@ -29,13 +28,7 @@ if TYPE_CHECKING:
     from phase_gate.tasks.overview import Overview
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--criteria", action="store_true", help="print the acceptance criteria and their tests")
-    parser.add_argument("--block", action="store_true", help="print the last verdict as a PRP_PHASE_STATUS block")
-    parser.add_argument("--watch", action="store_true", help="show it again whenever something changes, until Ctrl-C")
-
-
-def run(call: Call) -> Answer:
+def run(call: Call) -> Done:
     if not call.arguments.watch:
         return _look(call)
     if call.arguments.json:
@@ -49,7 +42,7 @@ def run(call: Call) -> Answer:
     return watch(lambda: _look(call), files, clock=store_clock(store))
 
 
-def _look(call: Call) -> Answer:
+def _look(call: Call) -> Done:
     task = call.task()
     project, state, lost = task.project, task.state, task.lost_runs
     standing = task.standing()
@@ -57,10 +50,10 @@ def _look(call: Call) -> Answer:
     if call.arguments.block and state.evaluation is not None:
         from phase_gate.report.status_block import render_status_block
 
-        return Answer(
+        return Done(
             text=render_status_block(_as_it_stands(state.evaluation, standing)),
             document=_as_it_stands(state.evaluation, standing),
-            exit_code=standing.exit_code,
+            code=standing.exit_code,
         )
     if call.arguments.criteria:
         return _criteria(task.store, state, standing)
@@ -137,7 +130,7 @@ def _look(call: Call) -> Answer:
         text = f"{text}\n\n{show_rows(drawn)}"
     # Where nothing has begun there is nothing to refuse: `check` is what asks whether a phase may end.
     has_begun = state.phase is not None or standing.status != "unstarted"
-    return Answer(text=text, document=document, exit_code=standing.exit_code if has_begun else exit_codes.OPEN)
+    return Done(text=text, document=document, code=standing.exit_code if has_begun else exit_codes.OPEN)
 
 
 def _find_signal(task: Task) -> SignalFile | None:
@@ -183,7 +176,7 @@ def _has_turned(state: State) -> bool:
     return bool(state.visited) and not state.is_done and state.visited[-1] != state.phase
 
 
-def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:
+def _criteria(store: TaskStore, state: State, standing: Standing) -> Done:
     if state.aim.criteria is None:
         raise NotAllowedError(
             "no complete run of this cycle was given criteria with ids",
@@ -192,7 +185,7 @@ def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:
     from phase_gate.report.tables import render_criteria
 
     table = store.objects.load(state.aim.criteria)
-    return Answer(text=render_criteria(table), document=table, exit_code=standing.exit_code)
+    return Done(text=render_criteria(table), document=table, code=standing.exit_code)
 
 
 def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str, Any]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import say_aside, say_progress, screen_width
 from phase_gate.decisions.advancing import EnteredPhase, JudgedPhase, advance
 from phase_gate.decisions.signalling import give_signal, leave_answer, leave_signal
@@ -24,21 +23,21 @@ from phase_gate.workflow.names import ANSWER_VARIABLE, is_answer_name
 # --- the verdict of an evaluation, as a command answers with it
 
 
-def answer_with(call: Call, evaluation: Evaluation, *, is_stuck: bool = False) -> Answer:
+def answer_with(call: Call, evaluation: Evaluation, *, is_stuck: bool = False) -> Done:
     """Return a verdict as a command's answer."""
     closed = exit_codes.CIRCUIT_OPEN if is_stuck or evaluation.breaker.is_open else exit_codes.GATE_CLOSED
     lines = render_panel(evaluation, verbosity=int(call.arguments.v), width=screen_width())
-    return Answer(
+    return Done(
         text=panel_text(lines, width=screen_width()),
         document=evaluation_to_json(evaluation),
-        exit_code=exit_codes.OPEN if evaluation.can_exit else closed,
+        code=exit_codes.OPEN if evaluation.can_exit else closed,
     )
 
 
 # --- the beginning of a phase, as a command answers with it
 
 
-def answer_entry(entered: EnteredPhase) -> Answer:
+def answer_entry(entered: EnteredPhase) -> Done:
     """Return what is said where a phase begins: what it is for, what it asks for, what to type."""
     phase, title, needs = entered.phase, entered.phase.name, entered.needs
     step = way_to(phase, entered.task.project.task)
@@ -64,7 +63,7 @@ def answer_entry(entered: EnteredPhase) -> Answer:
     if recorded:
         rows.append(f"  constitution  {recorded}: recorded, it may not change until the pipeline is done")
     verb = "begins" if entered.is_new else "asks for these"
-    return Answer(
+    return Done(
         text=show_rows([f"{title} {verb}: {phase.purpose}".rstrip(": "), *rows, f"  next: {step}"]),
         document=document,
     )
@@ -73,33 +72,20 @@ def answer_entry(entered: EnteredPhase) -> Answer:
 # --- `phase-gate signal`: the explicit answer of Gate 2, for the last complete run
 
 
-def signal_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--reason", metavar="TEXT", default="", help="why it is done, in a sentence")
-    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
-    parser.add_argument(
-        "--remaining-work", metavar="TEXT", default="none", help='remaining work; must be "none" for a done signal'
-    )
-    parser.add_argument("--next", action="store_true", help="speak of the next evaluation instead of the last run")
-    answers = parser.add_mutually_exclusive_group()
-    answers.add_argument("--not-done", action="store_true", help="say that it is explicitly not done: a veto")
-    answers.add_argument("--blocked", action="store_true", help="say that a person is needed")
-    answers.add_argument("--test-wrong", action="store_true", help="say that a test is wrong")
-
-
-def run_signal(call: Call) -> Answer:
+def run_signal(call: Call) -> Done:
     project, signal = call.project(), _read(call)
     check_signal(signal, remaining_work=call.arguments.remaining_work)
     task = call.task(project)
     answer = Path(call.environment.get(ANSWER_VARIABLE, ""))
     if is_answer_name(answer.name) and answer.name.startswith("signal-") and task.store.is_driven():
         leave_answer(task, signal, answer)
-        return Answer(
+        return Done(
             text=f"{signal.answer} is left for phase-gate drive: it runs the tests when you stop, and then decides",
             document={"answer": signal.answer, "waits_for": "drive"},
         )
     if call.arguments.next:
         leave_signal(task, signal)
-        return Answer(
+        return Done(
             text=f"signal {signal.answer} waits for the next evaluation",
             document={"answer": signal.answer, "waits_for": "next"},
         )
@@ -122,15 +108,7 @@ def _read(call: Call) -> Signal:
 # --- `phase-gate advance`: enter the next phase, or evaluate one that needs no tests
 
 
-def advance_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--template",
-        action="store_true",
-        help="in a pipeline: write a file to fill in for each that the phase asks for and that is missing",
-    )
-
-
-def run_advance(call: Call) -> Answer:
+def run_advance(call: Call) -> Done:
     done = advance(call.task(), template=call.arguments.template, show=say_aside)
     if isinstance(done, JudgedPhase):
         return answer_with(call, done.evaluation, is_stuck=done.is_stuck)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli.overrides import ask_for_word
 from phase_gate.errors import NotAllowedError, StateError, StoreUntrustedError, UsageError
 from phase_gate.project import Project
@@ -83,15 +82,11 @@ def say_readable(project: Project, address: StoreAddress) -> list[str]:
 # --- `phase-gate store status`: which store, why that one, and whether it answers. Only looks
 
 
-def store_status_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take no arguments of its own."""
-
-
-def run_store_status(call: Call) -> Answer:
+def run_store_status(call: Call) -> Done:
     project = call.project()
     chosen = choose(project)
     if chosen is None:
-        return Answer(text=f"state folder {project.state_folder}: no shared store is named", document={"store": None})
+        return Done(text=f"state folder {project.state_folder}: no shared store is named", document={"store": None})
     store = call.store(project)
     document: dict[str, Any] = {
         "store": str(chosen.address),
@@ -111,30 +106,23 @@ def run_store_status(call: Call) -> Answer:
     except StateError as error:
         document["problem"] = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
         rows.append(f"{error}")
-        return Answer(
+        return Done(
             text=show_rows(row for text in rows for row in text.splitlines()),
             document=document,
-            exit_code=exit_codes.NOT_TRUSTED,
+            code=exit_codes.NOT_TRUSTED,
             is_error=True,
         )
     document |= {"there": there.serial, "same": there == here, "notes": list(notes), "problem": None}
     where = "the same here" if there == here else f"line {here.serial} here: the next command takes the rest over"
     rows.append(f"  it answers: task {project.task} at line {there.serial}, {where}")
     rows += [f"  {note}" for note in notes]
-    return Answer(text=show_rows(rows), document=document)
+    return Done(text=show_rows(rows), document=document)
 
 
 # --- `phase-gate store init`: make what a store needs, and say what others will be able to read there
 
 
-def store_init_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("store", nargs="?", metavar="STORE", help="its address; without: the one that is named already")
-    parser.add_argument(
-        "--writer", action="append", default=[], metavar="USER", help="a database's user who may add (again for more)"
-    )
-
-
-def run_store_init(call: Call) -> Answer:
+def run_store_init(call: Call) -> Done:
     project = call.project()
     if call.arguments.store is not None:
         address, is_trusted = parse_address(call.arguments.store), True
@@ -154,7 +142,7 @@ def run_store_init(call: Call) -> Answer:
         *readable,
         f"  next: set PHASE_GATE_STORE={address}, or `store:` in phase-gate.yaml and phase-gate store trust",
     ]
-    return Answer(text=show_rows(rows), document={"store": str(address), "done": list(done), "readable": readable})
+    return Done(text=show_rows(rows), document={"store": str(address), "done": list(done), "readable": readable})
 
 
 def _make(
@@ -195,16 +183,12 @@ def _say(done: Initialised) -> Iterator[str]:
 WORD = "TRUST"
 
 
-def store_trust_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--word", metavar="WORD", help=f"{WORD}, without being asked")
-
-
-def run_store_trust(call: Call) -> Answer:
+def run_store_trust(call: Call) -> Done:
     project = call.project()
     chosen = require_chosen(project)
     document = {"store": str(chosen.address), "trusted": True}
     if chosen.is_trusted:
-        return Answer(text=f"{chosen.address}: {chosen.why}; nothing is to be done", document=document)
+        return Done(text=f"{chosen.address}: {chosen.why}; nothing is to be done", document=document)
     rows = say_readable(project, chosen.address)
     if not call.interactive:
         raise NotAllowedError(
@@ -216,7 +200,7 @@ def run_store_trust(call: Call) -> Answer:
         raise NotAllowedError(
             "there is no home folder to keep this in", remedy=f"set PHASE_GATE_STORE={chosen.address}"
         )
-    return Answer(
+    return Done(
         text=f"trusted: tasks of this project are in {chosen.address} from now on, on this machine\n"
         "  next: phase-gate store status",
         document=document,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._answer import Call, Done
 from phase_gate.errors import UsageError, WorkflowError
 from phase_gate.values import as_dict
 from phase_gate.visible import show_rows
@@ -22,22 +21,13 @@ if TYPE_CHECKING:
 # --- `phase-gate workflow check`: everything that is wrong with workflow files, each with its line. Only looks
 
 
-def workflow_check_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="a workflow file, or the name of a shipped workflow; the project's own by default",
-    )
-
-
-def run_workflow_check(call: Call) -> Answer:
+def run_workflow_check(call: Call) -> Done:
     project = call.project()
     # The project's file names its workflow from the root, a person from where he is.
     given = [(name, call.start) for name in call.arguments.files] or [(project.configuration.workflow, project.root)]
     checked = {name: _check(name, folder, project) for name, folder in given}
     total = sum(len(each.problems) for each in checked.values())
-    return Answer(
+    return Done(
         text=show_rows(row for name, each in checked.items() for row in _rows(name, each)),
         document={
             "problems": total,
@@ -50,7 +40,7 @@ def run_workflow_check(call: Call) -> Answer:
                 for name, each in checked.items()
             ],
         },
-        exit_code=exit_codes.COMMAND_USAGE if total else exit_codes.OPEN,
+        code=exit_codes.COMMAND_USAGE if total else exit_codes.OPEN,
     )
 
 
@@ -116,27 +106,17 @@ def read_schema(name: str) -> str:
     return (_FOLDER / f"{name}.schema.json").read_text(encoding="utf-8")
 
 
-def workflow_schema_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "name",
-        nargs="?",
-        metavar="NAME",
-        help=f"one of: {', '.join(schema_names())}; with --mermaid a workflow, or the path of its file",
-    )
-    parser.add_argument("--mermaid", action="store_true", help="print a workflow as a Mermaid state diagram")
-
-
-def run_workflow_schema(call: Call) -> Answer:
+def run_workflow_schema(call: Call) -> Done:
     if call.arguments.mermaid:
         return _draw(call)
     name = "evaluation" if call.arguments.name is None else call.arguments.name
     if name not in schema_names():
         raise UsageError(f"there is no schema {name!r}", remedy=f"use one of: {', '.join(schema_names())}")
     text = read_schema(name)
-    return Answer(text=text.rstrip(), document=json.loads(text))
+    return Done(text=text.rstrip(), document=json.loads(text))
 
 
-def _draw(call: Call) -> Answer:
+def _draw(call: Call) -> Done:
     from phase_gate.config.compiled import load_compiled
     from phase_gate.config.files import load_workflow
     from phase_gate.report.mermaid import render_mermaid
@@ -149,4 +129,4 @@ def _draw(call: Call) -> Answer:
         # A path is typed from the current folder; the project's own workflow is found from its root.
         workflow = project.workflow() if name is None else load_workflow(name, root=call.start, extra_metrics=metrics)
     text = render_mermaid(workflow)
-    return Answer(text=text.rstrip(), document={"workflow": workflow.name, "mermaid": text})
+    return Done(text=text.rstrip(), document={"workflow": workflow.name, "mermaid": text})
