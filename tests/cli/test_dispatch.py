@@ -40,7 +40,7 @@ VERIFY: dict[str, tuple[int, tuple[str, ...]]] = {
 #: A call of every command that is fine in `green`, and its exit code.
 CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "init": (0, ("init",)),
-    "status": (0, ("status",)),
+    "status": (10, ("status",)),
     "check": (10, ("check",)),
     "explain": (10, ("explain",)),
     "history": (0, ("history",)),
