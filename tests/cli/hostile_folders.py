@@ -241,7 +241,7 @@ def configured_commands(make: Maker) -> Folder:
 
 def store_over_ssh(make: Maker) -> Folder:
     """`phase-gate.yaml` names a store, and the repository's settings a program that would connect to it."""
-    make.commit(**{"phase-gate.yaml": "store: {git: origin, project: shop}\n"})
+    make.commit(**{"phase-gate.yaml": "store: git:origin#shop\n"})
     make.git("config", "remote.origin.url", "ssh://nowhere.example/a")
     make.git("config", "core.sshCommand", f"touch {make.canary}; false")
     return make.folder(bites=("git", "ls-remote", "origin"))

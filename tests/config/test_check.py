@@ -107,11 +107,7 @@ def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
         pytest.param(
             "condition: agreed}",
             "condition: agreed AND consensus_score > 0.5}",
-            (
-                15,
-                "nothing measures consensus_score in REVIEW: the workflow says nothing of artifacts, requirements or"
-                " change requests",
-            ),
+            (15, "nothing measures consensus_score in REVIEW: this workflow is no pipeline"),
             id="a-metric-that-only-pipelines-have",
         ),
         pytest.param(
@@ -126,16 +122,6 @@ def test_each_alone(old: str, new: str, expected: tuple[int, str]) -> None:
     assert changed != GOOD
     ((line, problem),) = found(changed)
     assert (line, problem[: len(expected[1])]) == expected
-
-
-def test_several_phases_may_be_out_of_order() -> None:
-    text = GOOD.replace("condition: agreed}\n", "condition: agreed}\n    next: BUILD\n") + (
-        "  ASIDE:\n    gate_1: {name: a, condition: agreed}\n"
-    )
-    assert found(text) == [
-        (8, "no way leads from BUILD, REVIEW to DONE: the phases go round for ever"),
-        (17, "phase ASIDE can't be reached from BUILD"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -207,41 +193,6 @@ phases:
     ("old", "new", "expected"),
     [
         pytest.param("", "", [], id="nothing-is-wrong"),
-        pytest.param(
-            ", consensus: {on: [plan], threshold: 0.9, voters: 2}",
-            "",
-            [(10, "nothing measures consensus_score in PLAN: the phase requires no consensus")],
-            id="a-score-without-a-consensus",
-        ),
-        pytest.param(
-            "requests_pending == 0}",
-            "root_cause_known AND drift_found == 0}",
-            [
-                (14, "nothing measures drift_found in SHIP: the phase does not look for drift"),
-                (14, "nothing measures root_cause_known in SHIP: the phase does not recover"),
-            ],
-            id="names-of-other-phases",
-        ),
-        pytest.param(
-            "requests_pending == 0}",
-            "artifacts_missing == 0 AND constitution_intact AND checks_failed == 0 AND artifacts_unapproved == 0}",
-            [
-                (14, "artifacts_missing in SHIP is always 0: the phase requires no artifact"),
-                (14, "artifacts_unapproved in SHIP is always 0: the phase requires nothing to be as approved"),
-                (14, "constitution_intact in SHIP is always true: the workflow has no constitution"),
-                (14, "nothing measures checks_failed in SHIP: the phase requires no check"),
-            ],
-            id="names-of-what-is-not-required",
-        ),
-        pytest.param(
-            "routes: {scope: PLAN}\n",
-            "",
-            [
-                (13, "requests_pending in SHIP is always 0: the workflow has no routes for change requests"),
-                (14, "no rule says where change requests lead"),
-            ],
-            id="no-routes",
-        ),
         pytest.param(
             "on_failure: MEND", "# no way to fail", [(17, "phase MEND can't be reached from PLAN")], id="no-failure"
         ),

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import phase_gate
 from phase_gate.config.configuration import load_configuration, parse_configuration
@@ -21,8 +18,9 @@ from phase_gate.config.files import apply_overlay, load_shipped_workflow
 from phase_gate.config.vocabulary import MAX_BYTES
 from phase_gate.config.yaml import YamlMapping, YamlNode, YamlSequence, read_document
 from phase_gate.errors import ConfigurationError, DocumentError
+from phase_gate.values import Value, annotation_of, fields, told_about
 from phase_gate.workflow.conditions import parse_condition
-from phase_gate.workflow.model import Guard
+from phase_gate.workflow.model import Guard, Limits
 from phase_gate.workflow.settings import (
     DEFAULT_DECISIONS,
     DEFAULT_DOCS,
@@ -187,19 +185,6 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
     assert loaded.allow_non_interactive
 
 
-@pytest.mark.parametrize(
-    ("text", "is_default"),
-    [
-        pytest.param("evidence: {quality: {}}", True, id="an-empty-part"),
-        pytest.param("evidence: {quality: {enabled: true}}", True, id="a-default-spelled-out"),
-        pytest.param("evidence: {quality: {enabled: false}}", False, id="switched-off"),
-        pytest.param("evidence: {quality: {exclude: [old.py]}}", False, id="a-file-left-out"),
-    ],
-)
-def test_every_word_about_quality_is_part_of_its_rule(text: str, is_default: bool) -> None:
-    assert (parse(text).quality.rule == QualitySettings().rule) is is_default
-
-
 def test_what_it_lays_over_fits_the_shipped_workflow() -> None:
     laid = apply_overlay(load_shipped_workflow("tdd"), parse(FULL).overlay)
     assert laid.parameters["required_green_runs"] == 3
@@ -217,19 +202,10 @@ def test_what_it_lays_over_fits_the_shipped_workflow() -> None:
         pytest.param("run: {report: ./..a/b.json}", RunDefaults(report=("./..a/b.json",)), id="dots-that-stay-inside"),
         pytest.param("run: {dir: .}", RunDefaults(dir="."), id="the-root-itself-as-state-folder"),
         pytest.param("run: {task: on}", RunDefaults(task="on"), id="a-task-may-be-called-on"),
-        pytest.param("run: {}", RunDefaults(), id="nothing"),
     ],
 )
 def test_run_defaults(text: str, expected: RunDefaults) -> None:
     assert parse(text).run == expected
-
-
-def test_the_workflow_may_stand_under_run() -> None:
-    assert parse("run: {workflow: pipeline}").workflow == "pipeline"
-
-
-def test_no_docs_at_all_is_a_choice() -> None:
-    assert parse("docs: []").docs == ()
 
 
 # What it refuses
@@ -244,31 +220,22 @@ WRONG_STRUCTURE = [
     pytest.param("drive: {env: [PHASE_GATE_KEY]}", "1:15", "never reaches an agent", "take it out", id="the-key"),
     pytest.param("agents: {until: dawn}", "1:17", "agents.until can't be 'dawn'", "cycle", id="until-another-time"),
     pytest.param("agents: {untill: phase}", "1:10", "unknown key 'untill' in agents", "until", id="unknown-for-agents"),
-    pytest.param("agents: {stop_blocks: 0}", "1:23", "agents.stop_blocks can't be 0", "1 or more", id="never-held-up"),
     pytest.param(
         "agents: {stop_blocks: often}", "1:23", "agents.stop_blocks has to be a whole number", "digits", id="how-often"
     ),
     pytest.param("- a", "1:1", "the file has to be a mapping", "key: value", id="a-list"),
     pytest.param("workflw: tdd", "1:1", "unknown key 'workflw'", "use one of: workflow,", id="unknown-key"),
-    pytest.param("workflow: [tdd]", "1:11", "workflow has to be a text", "one text", id="workflow-in-a-list"),
     pytest.param("workflow:", "1:1", "workflow has no value", "take the key out", id="workflow-of-nothing"),
     pytest.param("run: fast", "1:6", "run has to be a mapping, not 'fast'", "key: value", id="run-that-is-a-text"),
-    pytest.param("run:", "1:1", "run has to be a mapping, not nothing", "key: value", id="run-of-nothing"),
     pytest.param("run:\n  tsak: a", "2:3", "unknown key 'tsak' in run", "use one of: task,", id="unknown-key-in-run"),
     pytest.param("run:\n  phase: red", "2:3", "would record every run", "--phase with", id="phase-in-a-file"),
     pytest.param("run: {exit_signal: x}", "1:7", "not given on purpose", "--exit-signal with", id="signal-in-a-file"),
-    pytest.param("run: {exit-signal: x}", "1:7", "not given on purpose", "--exit-signal with", id="signal-with-a-dash"),
     pytest.param("run: {shard: 1/2}", "1:7", "its own number", "--phase-shard with", id="shard-in-a-file"),
     pytest.param("run: {exit: gate2}", "1:13", "run.exit can't be 'gate2'", "gate1", id="exit-that-is-no-choice"),
-    pytest.param("run: {confirm: yes}", "1:16", "run.confirm has to be a boolean", "true or false", id="yes-for-true"),
     pytest.param("run: {criteria: 0}", "1:17", "run.criteria can't be 0", "1 or more", id="no-criteria"),
-    pytest.param("run: {criteria: 1.5}", "1:17", "whole number", "digits", id="one-and-a-half-criteria"),
-    pytest.param("run: {criteria: true}", "1:17", "whole number", "digits", id="criteria-that-are-true"),
-    pytest.param("run: {criteria: [1]}", "1:17", "not a list", "", id="criteria-in-a-list"),
     pytest.param("run: {criteria: ' '}", "1:17", "run.criteria is blank", "text", id="blank-criteria"),
     pytest.param("run: {criteria: }", "1:7", "not nothing", "digits", id="criteria-of-nothing"),
     pytest.param("run: {report: {a: b}}", "1:15", "has to be a list", "[one, two]", id="report-that-is-a-mapping"),
-    pytest.param("run: {report: [[a]]}", "1:16", "an item of run.report", "one text", id="report-in-two-lists"),
     pytest.param(
         "workflow: tdd\nrun: {workflow: tdd}", "2:17", "the workflow is named twice", "keep one", id="workflow-twice"
     ),
@@ -280,54 +247,23 @@ WRONG_STRUCTURE = [
     pytest.param(
         "guards: {a: {remedy: x}}", "1:13", "the key 'condition' is missing", "", id="guard-without-condition"
     ),
-    pytest.param("guards: {a: x}", "1:13", "guards.a has to be a mapping", "", id="guard-that-is-a-text"),
     pytest.param("guards: {A: {}}", "1:10", "can't be named 'A'", "lower case", id="guard-in-upper-case"),
     pytest.param("phases: {RED: }", "1:10", "phases.RED has to be a mapping", "", id="phase-of-nothing"),
     pytest.param("phases: {RED: {gate_2: x}}", "1:16", "unknown key 'gate_2' in phases.RED", "", id="other-gate-2"),
     pytest.param("phases: {RED: {guards: a}}", "1:24", "has to be a list", "[one", id="guards-without-brackets"),
-    pytest.param("phases: {RED: {condition: [a]}}", "1:27", "has to be a text", "", id="condition-in-a-list"),
-    pytest.param("phases: {RED: {condition: }}", "1:16", "has no value", "", id="condition-of-nothing"),
-    pytest.param("phases: {RED: {replace: 1}}", "1:25", "has to be a boolean", "true", id="one-for-true"),
     pytest.param(
         "phases: {RED: {replace: true}}", "1:25", "no condition to replace", "add one", id="replace-by-nothing"
     ),
     pytest.param("lock_timeout: soon", "1:15", "has to be a number", "number", id="timeout-in-words"),
-    pytest.param("lock_timeout: -1", "1:15", "lock_timeout can't be -1", "0 or more", id="negative-timeout"),
     pytest.param("docs: '*.md'", "1:7", "docs has to be a list", "[one", id="docs-without-brackets"),
     pytest.param("docs: ['']", "1:8", "an item of docs is blank", "", id="blank-glob"),
-    pytest.param("freeze: {a: b}", "1:9", "freeze has to be a list", "", id="freeze-that-is-a-mapping"),
     pytest.param("evidence: {a: 1}", "1:12", "unknown key 'a' in evidence", "commands", id="other-evidence"),
     pytest.param("evidence: {commands: {b: {}}}", "1:26", "the key 'run' is missing", "", id="a-command-without-one"),
     pytest.param("evidence: {commands: {B: {run: a}}}", "1:23", "can't be named", "lower case", id="a-command-named-B"),
-    pytest.param("evidence: {quality: true}", "1:21", "evidence.quality has to be a mapping", "", id="quality-is-true"),
     pytest.param("evidence: {quality: {max: 1}}", "1:22", "unknown key 'max'", "exclude", id="a-limit"),
-    pytest.param("evidence: {quality: {enabled: no}}", "1:31", "a boolean", "true or false", id="enabled-no"),
-    pytest.param("evidence: {documents: {a: 1}}", "1:24", "unknown key 'a'", "minimum_words", id="other-documents"),
     pytest.param("evidence: {documents: {include: []}}", "1:33", "no document would", "name some", id="no-document"),
-    pytest.param("evidence: {documents: {minimum_words: 0}}", "1:39", "can't be 0", "1 or more", id="no-words"),
-    pytest.param("evidence: {documents: {decisions: adr}}", "1:35", "has to be a list", "[one", id="one-decision"),
-    pytest.param("evidence: {documents: {timeout: -1}}", "1:33", "can't be -1", "0 or more", id="negative-time"),
-    pytest.param("evidence: [a]", "1:11", "evidence has to be a mapping", "", id="evidence-in-a-list"),
     pytest.param("store: git:origin", "1:8", "is named with its project", "git:REMOTE#PROJECT", id="no-project"),
-    pytest.param("store: shop", "1:8", "is named with its project", "", id="a-store-of-one-word"),
     pytest.param("store: origin#shop", "1:8", "is no store that we know", "git:REMOTE#PROJECT", id="no-kind-of-store"),
-    pytest.param("store: [git, shop]", "1:8", "store has to be a mapping", "", id="a-store-in-a-list"),
-    pytest.param("store: {git: origin}", "1:8", "the key 'project' is missing", "", id="a-remote-without-a-project"),
-    pytest.param("store: {project: shop}", "1:8", "the key 'git' is missing", "", id="a-project-without-a-store"),
-    pytest.param("store: {git: '', project: shop}", "1:14", "blank", "", id="a-remote-of-nothing"),
-    pytest.param("store: {svn: here, project: shop}", "1:8", "the key 'git' is missing", "", id="an-unknown-kind"),
-    pytest.param("store: {git: a, project: b, key: c}", "1:29", "unknown key 'key'", "", id="more-than-a-store"),
-    pytest.param(
-        "store: {git: a, postgresql: 'postgresql://b/c', project: d}",
-        "1:17",
-        "two stores are named",
-        "keep one",
-        id="two-stores",
-    ),
-    pytest.param(
-        "store: {postgresql: 'db:5432/c', project: d}", "1:21", "no address of a database", "write", id="no-scheme"
-    ),
-    pytest.param("overrides: true", "1:12", "overrides has to be a mapping", "", id="overrides-that-are-true"),
     pytest.param("overrides: {allow_non_interactive: on}", "1:36", "boolean, not 'on'", "true", id="on-for-true"),
     pytest.param("overrides: {force: true}", "1:13", "unknown key 'force'", "allow", id="unknown-override"),
 ]
@@ -337,10 +273,8 @@ WRONG_MEANING = [
     pytest.param(
         "store: 'git:ext::sh -c touch% x#shop'", "1:8", "is no remote that a store may be on", "ssh", id="a-command"
     ),
-    pytest.param("store: {git: --upload-pack=x, project: a}", "1:8", "is no remote", "", id="an-option-for-git"),
-    pytest.param("store: {git: 'ftp://a/b', project: c}", "1:8", "is no remote", "file://", id="a-remote-by-ftp"),
-    pytest.param("store: {git: a, project: b/c}", "1:8", "can't be a project's", "1 to 64", id="project-in-path"),
-    pytest.param("store: {git: a, project: b.lock}", "1:8", "can't be a project's name", "", id="project-like-a-lock"),
+    pytest.param("store: 'git:ftp://a/b#c'", "1:8", "is no remote", "file://", id="a-remote-by-ftp"),
+    pytest.param("store: 'git:a#b/c'", "1:8", "can't be a project's", "1 to 64", id="project-in-path"),
     pytest.param(
         "store: 'postgresql://ada:secret@db/c#d'", "1:8", "may not hold a password", "PGPASSFILE", id="a-password"
     ),
@@ -349,25 +283,13 @@ WRONG_MEANING = [
     ),
     pytest.param("phases:\n  RED: {}\n  red: {}", "3:3", "phase RED comes twice", "keep one", id="phase-in-two-cases"),
     pytest.param("phases: {RED: {condition: a >}}", "1:27", "phases.RED.condition: ", "", id="condition-cut-short"),
-    pytest.param("guards: {a: {condition: (, remedy: x}}", "1:25", "guards.a.condition: ", "", id="guard-cut-short"),
-    pytest.param("parameters: {a: 010}", "1:17", "leading zero", "quotes", id="octal-or-decimal"),
-    pytest.param("lock_timeout: 1e999", "1:15", "too big", "shorter", id="endless-timeout"),
     pytest.param("run: {dir: ../x}", "1:12", "is no path below the root", "PHASE_GATE_DIR", id="a-folder-above"),
-    pytest.param("run: {dir: /var/x}", "1:12", "is no path below the root", "--phase-dir", id="an-absolute-folder"),
-    pytest.param(
-        "run: {dir: a/../../b}", "1:12", "is no path below the root", "--dir", id="a-folder-above-by-a-detour"
-    ),
-    pytest.param("run: {dir: ~/x}", "1:12", "is no path below the root", "`/`", id="a-folder-in-the-home"),
     pytest.param("run: {dir: 'C:/x'}", "1:12", "is no path below the root", "`/`", id="a-folder-on-a-drive"),
     pytest.param("run: {dir: '..\\x'}", "1:12", "is no path below the root", "`/`", id="a-folder-above-on-windows"),
     pytest.param("run: {report: ../a.md}", "1:15", "is no path below the root", "--phase-report", id="a-report-above"),
     pytest.param(
         "run: {report: [a.md, /b.md]}", "1:22", "'/b.md' is no path", "--phase-report", id="an-absolute-report"
     ),
-    pytest.param(
-        "verification: {state_file: /S.md}", "1:28", "is no path below the root", "`/`", id="an-absolute-state"
-    ),
-    pytest.param("verification: {state_file: ../S.md}", "1:28", "is no path below the root", "`/`", id="a-state-above"),
 ]
 
 
@@ -385,15 +307,8 @@ def test_refuses_with_place_and_remedy(text: str, place: str, problem: str, reme
     ("text", "place"),
     [
         pytest.param("", "1:1", id="empty"),
-        pytest.param("# workflow: tdd\n", "1:1", id="only-comments"),
-        pytest.param(b"\x89PNG\r\n", "1:1", id="binary"),
         pytest.param("workflow: tdd\nworkflow: tdd", "2:1", id="key-twice"),
-        pytest.param("run:\n\ttask: a", "2:1", id="tab"),
         pytest.param("run: !!python/object:os.system {}", "1:6", id="tag"),
-        pytest.param("docs: &a [b]\nfreeze: *a", "1:7", id="anchor"),
-        pytest.param("run:\n  <<: {}", "2:3", id="merge-key"),
-        pytest.param("workflow: a\n---\nworkflow: b", "3:1", id="two-documents"),
-        pytest.param("evidence: " + "[" * 40, "1:42", id="deep-nesting"),
         pytest.param("workflow: " + "x" * 10_000_000, "1:1", id="ten-megabytes"),
     ],
 )
@@ -447,19 +362,6 @@ def test_what_stands_in_its_place_is_refused(tmp_path: Path, make: Callable[[Pat
     assert caught.value.slug == "bad-configuration"
 
 
-def test_does_not_wait_at_a_named_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / FILE_NAME)
-    with pytest.raises(ConfigurationError, match="not a regular file"):
-        load_configuration(tmp_path)
-
-
-def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
-    # A link to itself: nobody can read that, not even root, who may read everything else.
-    (tmp_path / FILE_NAME).symlink_to(tmp_path / FILE_NAME)
-    with pytest.raises(ConfigurationError, match="can't be read"):
-        load_configuration(tmp_path)
-
-
 def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"#" * 10_000_000)
     with pytest.raises(DocumentError, match=rf"^phase-gate\.yaml:1:1: bigger than {MAX_BYTES} bytes"):
@@ -497,8 +399,7 @@ RIGHT = {
     "condition-without-replace": "phases: {RED: {condition: iteration > 0, replace: false}}",
     "empty-phase": "phases: {RED: {}}",
     "whole-timeout": "lock_timeout: 0",
-    "store-on-git": "store: {git: origin, project: shop}",
-    "store-in-a-database": "store: {postgresql: 'postgresql://db/work', project: shop}",
+    "store-in-a-database": "store: 'postgresql://db/work#shop'",
     "store-as-a-text": "store: git:origin#shop",
     "no-evidence": "evidence: {}",
     "agents": "agents: {until: cycle}",
@@ -530,87 +431,36 @@ def test_schema_and_loader_agree(text: str, is_accepted: bool) -> None:
             parse(text)
 
 
-# Fuzz
-
-SIGNS = [*" :[]{}()'\"|\t\né", ": ", "- ", "&a ", "*a", "!!str ", "<<: ", "---\n"]
-WORDS = [
-    "true",
-    "null",
-    "-1",
-    "1e400",
-    "phase: x\n",
-    "exit_signal",
-    " AND ",
-    "==",
-    "run: {}\n",
-    "guards: [x]\n",
-    "replace: true",
-]
-PIECES = st.sampled_from([*SIGNS, *WORDS])
+def bounded(kind: type[Value], path: tuple[str, ...] = ()) -> Iterator[tuple[str, float]]:
+    """Yield the settings that have a least value, by their keys in the file."""
+    for name in fields(kind):
+        annotation, module = annotation_of(kind, name)
+        inner, told = vars(sys.modules[module]).get(annotation), told_about(kind, name)
+        place = (*path, *SECTIONS.get(name, (told.get("key", name),)))
+        if isinstance(inner, type) and issubclass(inner, Value):
+            yield from bounded(inner, place)
+        elif "minimum" in told and not annotation.startswith("Mapping"):
+            yield ".".join(place), told["minimum"]
 
 
-@st.composite
-def damaged(draw: st.DrawFn) -> str:
-    """A good file with a few slices taken out or replaced."""
-    text = draw(st.sampled_from(sorted(RIGHT.values())))
-    for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, len(text)))
-        end = start + draw(st.integers(0, 30))
-        text = text[:start] + draw(PIECES | st.text(max_size=5)) + text[end:]
-    return text
-
-
-@given(damaged() | st.text(max_size=100) | st.binary(max_size=100))
-@settings(deadline=None, max_examples=80)
-def test_only_our_errors_escape(text: str | bytes) -> None:
-    problem = "phase-gate.yaml:"
-    try:
-        apply_overlay(load_shipped_workflow("tdd"), parse(text).overlay)
-    except (ConfigurationError, DocumentError) as error:
-        problem = error.problem
-    assert problem.startswith("phase-gate.yaml:")
-
-
-# --- bounds
+#: What stands elsewhere in the file than in the settings.
+SECTIONS = {"quality": ("evidence", "quality"), "documents": ("evidence", "documents"), "overlay": ()}
 
 
 @pytest.mark.parametrize(
-    ("section", "key", "least"),
-    [
-        pytest.param("", "lock_timeout", 0, id="lock_timeout"),
-        pytest.param("", "run_limit", 0, id="run_limit"),
-        pytest.param("", "keep_objects", 0, id="keep_objects"),
-        pytest.param("exit_gate", "indicator_threshold", 1, id="indicator_threshold"),
-        pytest.param("exit_gate.thresholds", "docs", 1, id="thresholds"),
-        pytest.param("confidence", "threshold", 1, id="threshold"),
-        pytest.param("confidence", "low", 0, id="low"),
-        pytest.param("confidence", "repeated", 1, id="repeated"),
-        pytest.param("evidence.documents", "minimum_words", 1, id="minimum_words"),
-        pytest.param("evidence.documents", "timeout", 0, id="timeout-of-documents"),
-        pytest.param("proof", "seconds", 1, id="seconds-of-a-proof"),
-        pytest.param("agents", "stop_blocks", 1, id="stop_blocks"),
-        pytest.param("verification.timeouts", "verify", 1, id="timeouts"),
-        pytest.param("drive", "time_limit", 1, id="time_limit"),
-        pytest.param("drive", "test_time_limit", 1, id="test_time_limit"),
-        pytest.param("drive", "idle_limit", 1, id="idle_limit"),
-        pytest.param("drive", "retry_wait", 0, id="retry_wait"),
-        pytest.param("drive.budget", "iterations", 1, id="iterations"),
-        pytest.param("drive.budget", "time", 1, id="time"),
-        pytest.param("phases.RED.breaker", "no_progress", 0, id="no_progress"),
-        pytest.param("phases.RED.breaker", "same_error", 0, id="same_error"),
-        pytest.param("phases.RED.breaker", "exit_blocked", 0, id="exit_blocked"),
-        pytest.param("phases.RED.breaker", "cool_down", 0, id="cool_down"),
-    ],
+    ("key", "least"),
+    [*bounded(Configuration), *bounded(Limits, ("phases", "RED", "breaker")), ("exit_gate.thresholds.docs", 1)],
 )
-def test_no_number_is_below_its_bound(section: str, key: str, least: int) -> None:
-    def read(value: int) -> Configuration:
-        text = f"{key}: {value}"
-        for name in reversed(section.split(".") if section else []):
-            text = f"{name}: {{{text}}}"
+def test_no_number_is_below_its_bound(key: str, least: float) -> None:
+    def read(value: float) -> Configuration:
+        *sections, name = key.split(".")
+        text = f"{name}: {value}"
+        for section in reversed(sections):
+            text = f"{section}: {{{text}}}"
         return parse_configuration(text)
 
     read(60)
     with pytest.raises(ConfigurationError) as caught:
         read(least - 1)
     # A span of time has no sign.
-    assert caught.value.remedy == f"write {least} or more" or key == "retry_wait"
+    assert caught.value.remedy == f"write {least} or more" or key == "drive.retry_wait"

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import phase_gate
 from phase_gate.config.fields import scalar_value
@@ -19,17 +17,16 @@ from phase_gate.config.files import (
     load_workflow,
     shipped_workflow_names,
 )
-from phase_gate.config.vocabulary import MAX_BYTES, name_types
+from phase_gate.config.vocabulary import MAX_BYTES
 from phase_gate.config.workflow import parse_guards, parse_workflow
 from phase_gate.config.yaml import YamlMapping, YamlNode, YamlSequence, read_documents
 from phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
 from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
-from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricType
+from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
 from phase_gate.workflow.model import Guard, Phase, Workflow
 from phase_gate.workflow.model_json import name_rules
 from phase_gate.workflow.settings import Overlay, PhaseOverlay
-from tests.sweeps import IS_WHOLE
 
 PACKAGE = Path(phase_gate.__file__).parent
 SEED_GATES = Path(__file__).parent.parent / "data" / "dual-gate.yaml"
@@ -101,11 +98,6 @@ def refusal_of(text: str | bytes, error: type[PhaseGateError] = WorkflowError, *
 
 
 # Shipped files
-
-
-def test_shipped_names() -> None:
-    assert "tdd" in shipped_workflow_names()
-    assert "guards" not in shipped_workflow_names()
 
 
 @pytest.mark.parametrize("name", shipped_workflow_names())
@@ -183,13 +175,6 @@ def test_a_full_file_keeps_every_word() -> None:
     assert (build.may_end_cycle, ship.may_end_cycle) == (True, False)
 
 
-def test_every_name_of_a_workflow_has_a_type() -> None:
-    types = name_types(parse(FULL))
-    assert types.items() >= METRIC_TYPES.items()
-    wanted = {"needed": "int", "ratio": "number", "strict": "bool", "mode": "text", "agreed": "bool", "votes": "int"}
-    assert types.items() >= {**wanted, "mutants_alive": "int"}.items()
-
-
 def test_metrics_of_plugins_are_known() -> None:
     text = SMALL.replace("tests_failing == 0", "coverage >= 90")
     assert "unknown name 'coverage'" in refusal_of(text).problem
@@ -222,17 +207,11 @@ def with_detail(detail: str) -> str:
 #: What a schema refuses too.
 WRONG_STRUCTURE = [
     pytest.param(
-        "workflow: [a]\nphases: {}", "1:11", "workflow has to be a text", "one text", id="name-that-is-a-list"
-    ),
-    pytest.param(
         SMALL.replace("small", "'../x'"), "1:11", "can't be named '../x'", "letters", id="name-that-is-a-path"
     ),
     pytest.param(SMALL[len("workflow: small\n") :], "1:1", "the key 'workflow' is missing", "add it", id="no-name"),
     pytest.param("workflow: a", "1:1", "the key 'phases' is missing", "add it", id="no-phases-key"),
     pytest.param("workflow: a\nphases: {}", "2:9", "there are no phases", "at least one", id="no-phases"),
-    pytest.param(
-        "workflow: a\nphases:", "2:1", "phases has to be a mapping, not nothing", "key: value", id="phases-of-nothing"
-    ),
     pytest.param(
         "workflow: a\nphases: [RED]",
         "2:9",
@@ -240,50 +219,21 @@ WRONG_STRUCTURE = [
         "key: value",
         id="phases-in-a-list",
     ),
-    pytest.param("- a", "1:1", "the file has to be a mapping, not a list", "key: value", id="a-list"),
     pytest.param("just text", "1:1", "the file has to be a mapping, not 'just text'", "key: value", id="a-text"),
     pytest.param(SMALL + "phasse: 1", "8:1", "unknown key 'phasse'", "use one of: phases,", id="unknown-key"),
     pytest.param(
         SMALL + "    gate_3: 1", "8:5", "unknown key 'gate_3' in phases.WORK", "gate_", id="unknown-key-in-a-phase"
     ),
-    pytest.param(
-        SMALL + "      gaurds: []",
-        "8:7",
-        "unknown key 'gaurds' in phases.WORK.gate_1",
-        "guards,",
-        id="unknown-key-in-a-gate",
-    ),
     pytest.param(SMALL + "start: last", "8:8", "start can't be 'last'", "first", id="start-that-is-no-choice"),
-    pytest.param(
-        SMALL + "rewind_by_option: yes", "8:19", "has to be a boolean, not 'yes'", "true or false", id="yes-for-true"
-    ),
     pytest.param(
         SMALL + "    tests: red", "8:12", "phases.WORK.tests can't be 'red'", "failing", id="tests-that-is-no-choice"
     ),
     pytest.param(
-        SMALL + "    scope: all", "8:12", "phases.WORK.scope can't be 'all'", "suite", id="scope-that-is-no-choice"
-    ),
-    pytest.param(SMALL + "    may_end_cycle: 1", "8:20", "has to be a boolean", "true or false", id="one-for-true"),
-    pytest.param(
-        SMALL.replace("WORK", "DONE"), "3:3", "the name DONE is reserved", "another name", id="phase-named-done"
-    ),
-    pytest.param(
         SMALL.replace("WORK", "auto"), "3:3", "the name AUTO is reserved", "another name", id="phase-named-auto"
     ),
-    pytest.param(
-        SMALL.replace("WORK", "1ST"), "3:3", "can't be named '1ST'", "a letter first", id="phase-with-a-digit-first"
-    ),
     pytest.param(SMALL.replace("WORK", "RED-2"), "3:3", "can't be named 'RED-2'", "letters", id="phase-with-a-dash"),
-    pytest.param(SMALL.replace("WORK", "RÖT"), "3:3", "can't be named 'RÖT'", "letters", id="phase-that-is-not-ascii"),
     pytest.param(
         SMALL + "  work: {}", "8:3", "phase WORK comes twice", "upper and lower case", id="phase-twice-in-other-case"
-    ),
-    pytest.param(
-        SMALL.replace("WORK:", "WORK: 1\n  X:"),
-        "3:9",
-        "has to be a mapping, not '1'",
-        "key: value",
-        id="phase-that-is-a-number",
     ),
     pytest.param(
         "workflow: a\nphases:\n  A: {purpose: x}",
@@ -302,28 +252,13 @@ WRONG_STRUCTURE = [
         "add it",
         id="gate-without-condition",
     ),
-    pytest.param(
-        SMALL.replace("name: Works", "name:"),
-        "5:7",
-        "phases.WORK.gate_1.name has no value",
-        "text",
-        id="empty-gate-name",
-    ),
     pytest.param(with_guards("complete-run"), "7:15", "has to be a list", "[one, two]", id="guards-without-brackets"),
     pytest.param(
         SMALL + "facts: {Agreed: bool}", "8:9", "can't be named 'Agreed'", "lower case", id="fact-in-upper-case"
     ),
     pytest.param(SMALL + "facts: {a: boolean}", "8:12", "facts.a can't be 'boolean'", "bool", id="unknown-type"),
-    pytest.param(SMALL + "facts: [a]", "8:8", "facts has to be a mapping", "key: value", id="facts-in-a-list"),
     pytest.param(
         SMALL + "parameters: {a: }", "8:14", "parameters.a has no value", "a number", id="parameter-of-nothing"
-    ),
-    pytest.param(
-        SMALL + "parameters: {a: [1]}",
-        "8:17",
-        "has to be one value, not a list",
-        "one number",
-        id="parameter-that-is-a-list",
     ),
     pytest.param(
         SMALL + "guards: {Mine: {condition: iteration > 0, remedy: x}}",
@@ -340,13 +275,6 @@ WRONG_STRUCTURE = [
         id="guard-without-remedy",
     ),
     pytest.param(
-        SMALL + "guards: {mine: {condition: iteration > 0, remedy: x, color: red}}",
-        "8:54",
-        "unknown key 'color'",
-        "condition",
-        id="guard-with-an-unknown-key",
-    ),
-    pytest.param(
         SMALL + "    gate_2: {name: x}",
         "8:13",
         "the key 'condition' is missing in phases.WORK.gate_2",
@@ -360,16 +288,6 @@ WRONG_STRUCTURE = [
         "condition",
         id="gate-2-with-guards",
     ),
-    pytest.param(
-        SMALL + "    gate_2: [exit_signal]", "8:13", "has to be a text, not a list", "one text", id="gate-2-in-a-list"
-    ),
-    pytest.param(
-        SMALL + "    exit_allowed: {when: gate_1 == true AND gate_2 == true, name: x}",
-        "8:61",
-        "unknown key 'name'",
-        "when",
-        id="exit-with-an-unknown-key",
-    ),
 ]
 
 #: Names and conditions: what only the loader knows.
@@ -378,25 +296,10 @@ WRONG_MEANING = [
         SMALL + "    next: WROK", "8:11", "after WORK can't come 'WROK'", "use one of: DONE", id="next-that-is-no-phase"
     ),
     pytest.param(
-        SMALL + "    next: AUTO", "8:11", "after WORK can't come 'AUTO'", "DONE", id="next-that-is-a-question"
-    ),
-    pytest.param(
         SMALL + "    next: work", "8:11", "after WORK can't come 'WORK'", "DONE", id="next-that-is-the-phase-itself"
     ),
     pytest.param(with_clause("tests_failing =="), "6:18", "column", "write", id="condition-cut-short"),
     pytest.param(with_clause("os.system('x')"), "6:18", "condition", "", id="condition-that-calls"),
-    pytest.param(
-        SMALL.replace("tests_failing ", "test_failing "),
-        "6:18",
-        "unknown name 'test_failing'",
-        "use one of: tests_failing,",
-        id="unknown-metric",
-    ),
-    pytest.param(with_clause("tests_failing == true"), "6:18", "int", "number", id="mixed-types"),
-    pytest.param(
-        with_clause("exit_signal == true"), "6:18", "exit_signal is known in gate_2", "metrics", id="signal-in-gate-1"
-    ),
-    pytest.param(with_clause("gate_2 == true"), "6:18", "gate_2 is known in gate_2", "metrics", id="gate-2-in-gate-1"),
     pytest.param(
         SMALL.replace("tests_total > 0 AND tests_failing == 0", "'true'"),
         "6:18",
@@ -419,13 +322,6 @@ WRONG_MEANING = [
         id="unknown-guard",
     ),
     pytest.param(
-        with_guards("\n      - complete-run\n      - nope"),
-        "9:9",
-        "unknown guard 'nope'",
-        "use one of: ",
-        id="unknown-guard-in-its-line",
-    ),
-    pytest.param(
         SMALL + "facts: {tests_failing: int}",
         "8:9",
         "tests_failing is a measured metric already",
@@ -433,26 +329,11 @@ WRONG_MEANING = [
         id="fact-that-is-measured",
     ),
     pytest.param(
-        SMALL + "metrics: {tests_failing: int}",
-        "8:11",
-        "tests_failing is a measured metric already",
-        "of its own",
-        id="metric-that-is-measured",
-    ),
-    pytest.param(
-        SMALL + "parameters: {tests_failing: 0}",
-        "8:14",
-        "tests_failing is a measured metric already",
-        "of its own",
-        id="parameter-that-is-measured",
-    ),
-    pytest.param(
         SMALL + "facts: {all_diagrams_valid: bool}", "8:9", "another spelling", "of its own", id="fact-that-is-an-alias"
     ),
     pytest.param(
         SMALL + "facts: {exit_signal: bool}", "8:9", "a name of the gates", "of its own", id="fact-that-is-the-signal"
     ),
-    pytest.param(SMALL + "facts: {not: bool}", "8:9", "a word of conditions", "of its own", id="fact-that-is-a-word"),
     pytest.param(
         SMALL + "facts: {a: bool}\nparameters: {a: 1}",
         "9:14",
@@ -475,25 +356,11 @@ WRONG_MEANING = [
         id="guard-that-is-shipped",
     ),
     pytest.param(
-        SMALL + "guards: {mine: {condition: itration > 0, remedy: x}}",
-        "8:10",
-        "unknown name 'itration'",
-        "use one of: iteration,",
-        id="guard-of-an-unknown-metric",
-    ),
-    pytest.param(
         with_detail("{itration}"),
         "8:10",
         "unknown name 'itration' in the detail",
         "use one of: iteration,",
         id="detail-of-an-unknown-metric",
-    ),
-    pytest.param(
-        with_detail("{iteration.real}"),
-        "8:10",
-        "unknown name 'iteration.real'",
-        "use one of",
-        id="detail-with-an-attribute",
     ),
     pytest.param(with_detail("a } b"), "8:10", "a lone brace", "{metric}", id="detail-with-a-lone-brace"),
     pytest.param(
@@ -504,13 +371,6 @@ WRONG_MEANING = [
         id="gate-2-of-metrics",
     ),
     pytest.param(
-        SMALL + "    gate_2: 'true'",
-        "8:13",
-        "Gate 2 is always the explicit signal",
-        "exit_signal == true",
-        id="gate-2-always-open",
-    ),
-    pytest.param(
         SMALL + "    gate_2: exit_signal == true OR iteration > 5",
         "8:13",
         "Gate 2 is always",
@@ -518,42 +378,11 @@ WRONG_MEANING = [
         id="gate-2-with-a-way-out",
     ),
     pytest.param(
-        SMALL + "    gate_2: exit_signal != false",
-        "8:13",
-        "Gate 2 is always",
-        "exit_signal == true",
-        id="gate-2-in-other-words",
-    ),
-    pytest.param(
-        SMALL + "    exit_allowed: gate_1 == true",
-        "8:19",
-        "only when both gates are open",
-        "gate_1 == true AND gate_2 == true",
-        id="exit-by-one-gate",
-    ),
-    pytest.param(
-        SMALL + "    exit_allowed: {when: gate_1 == true OR gate_2 == true}",
-        "8:26",
-        "only when both gates are open",
-        "AND",
-        id="exit-by-either-gate",
-    ),
-    pytest.param(
-        FULL.replace("next: ship", "next: polish"),
-        "36:3",
-        "phase SHIP can't be reached from BUILD",
-        "next",
-        id="phase-that-nobody-reaches",
-    ),
-    pytest.param(
         SMALL + "---\nphase: RED",
         "1:1",
         "one of several documents has no phase",
         "alone",
         id="workflow-and-gate-document",
-    ),
-    pytest.param(
-        SMALL + "---\n" + SMALL, "1:1", "one of several documents has no phase", "alone", id="two-workflows-in-a-file"
     ),
 ]
 
@@ -571,37 +400,15 @@ def test_refuses_with_place_and_remedy(text: str, place: str, problem: str, reme
     ("text", "place"),
     [
         pytest.param("", "1:1", id="empty"),
-        pytest.param("# nothing\n", "1:1", id="only-a-comment"),
-        pytest.param(b"\x00\x01\x02", "1:1", id="binary"),
         pytest.param("workflow: small\n" * 2, "2:1", id="key-twice"),
         pytest.param(SMALL + "  WORK: {}", "8:3", id="phase-twice"),
-        pytest.param(SMALL + "\tx: 1", "8:1", id="tab"),
         pytest.param(SMALL.replace("small", "!!python/name:os.system x"), "1:11", id="tag"),
-        pytest.param("a: &a [b]\nc: [*a, *a]", "1:4", id="bomb"),
-        pytest.param("workflow: a\nphases: " + "[" * 40, "2:40", id="deep-nesting"),
-        pytest.param("workflow: " + "x" * 10_000_000, "1:1", id="ten-megabytes"),
     ],
 )
 def test_what_is_no_yaml_is_refused_by_the_reader(text: str | bytes, place: str) -> None:
     error = refusal_of(text, DocumentError)
     assert error.problem.startswith(f"own.yaml:{place}: ")
     assert error.slug == "bad-yaml"
-
-
-def test_phases_that_go_round_for_ever_are_refused() -> None:
-    text = """\
-workflow: round
-phases:
-  A:
-    gate_1: {name: a, condition: iteration > 0}
-  B:
-    gate_1: {name: b, condition: iteration > 0}
-    next: A
-"""
-    error = refusal_of(text)
-    assert error.problem.startswith("own.yaml:3:3: no way leads from A, B to DONE: the phases go round for ever")
-    assert error.slug == "bad-workflow"
-    assert [phase.next for phase in parse(text + "    may_end_cycle: true").phases] == ["B", "A"]
 
 
 def test_a_metric_can_not_have_two_types() -> None:
@@ -633,7 +440,6 @@ def test_a_plugin_can_not_give_a_measured_metric_another_type() -> None:
         pytest.param("[complete-run]", "[]", False, id="guard-taken-out"),
         pytest.param("WORK:", "WORK:\n    tests: none", False, id="other-expectation"),
         pytest.param("phases:", "parameters: {a: 1}\nphases:", False, id="one-more-parameter"),
-        pytest.param("phases:", "start: first\nphases:", False, id="other-start"),
         pytest.param("phases:", "rewind_by_option: false\nphases:", False, id="other-way-back"),
         pytest.param("phases:", "# a comment\nphases:", True, id="a-comment-is-no-rule"),
         pytest.param("tests_total > 0 AND", "tests_total   >   0 and", True, id="spelling-is-no-rule"),
@@ -707,15 +513,6 @@ def test_gate_documents_mean_what_they_say() -> None:
     assert holds(document, **documents, diagrams_total=2, diagrams_valid=1) is False
 
 
-def test_gate_documents_never_hold_on_nothing() -> None:
-    nothing = dict.fromkeys(METRIC_TYPES, 0) | dict.fromkeys(
-        ["has_adr", "has_c4_diagrams", "refactoring_complete"], True
-    )
-    values = {**nothing, "consecutive_green_runs": 9, "docs_generated": 9, "required_docs_count": 3}
-    for phase in load_workflow(SEED_GATES.name, root=SEED_GATES.parent).phases:
-        assert phase.gate_1.condition.evaluate(values).met is False, phase.name
-
-
 GATE = """\
 phase: Review
 gate_1:
@@ -737,17 +534,10 @@ def test_a_phase_that_tdd_does_not_know_gets_the_plainest_rules() -> None:
     [
         pytest.param(GATE + "---\n" + GATE, "6:8", "phase REVIEW comes twice", id="phase-twice"),
         pytest.param(GATE + "---\npurpose: x", "6:1", "the key 'phase' is missing", id="document-without-phase"),
-        pytest.param(GATE + "---\n- x", "6:1", "the file has to be a mapping", id="document-that-is-a-list"),
-        pytest.param(GATE.replace("Review", "done"), "1:8", "the name DONE is reserved", id="reserved-name"),
-        pytest.param(GATE.replace(": Review\n", ": 'a b'\n"), "1:8", "can't be named 'a b'", id="odd-name"),
         pytest.param("phase: RED", "1:1", "the key 'gate_1' is missing", id="no-gate-1"),
         pytest.param(GATE + "  guards: []", "5:3", "unknown key 'guards' in gate_1", id="guards-are-not-its-business"),
         pytest.param(GATE + "workflow: x", "5:1", "unknown key 'workflow'", id="both-forms-at-once"),
         pytest.param(GATE + "gate_2: {condition: tests_failing == 0}", "5:21", "explicit signal", id="other-gate-2"),
-        pytest.param(GATE + "exit_allowed: {when: gate_1 == true}", "5:22", "both gates", id="exit-by-one-gate"),
-        pytest.param(GATE.replace("tests_failing", "gate_1"), "4:14", "gate_1 is known in", id="gate-1-in-gate-1"),
-        pytest.param(GATE.replace("tests_failing", "nope"), "4:14", "unknown name 'nope'", id="unknown-metric"),
-        pytest.param(GATE.replace("tests_failing == 0", "1 == 1"), "4:14", "measures nothing", id="always-open"),
     ],
 )
 def test_gate_documents_refuse_with_place(text: str, place: str, problem: str) -> None:
@@ -789,8 +579,6 @@ def test_a_file_may_use_what_plugins_give(tmp_path: Path) -> None:
         pytest.param("tddd", "there is no workflow 'tddd'", "use one of: tdd", id="misspelled-name"),
         pytest.param("", "this is a folder", "", id="no-name"),
         pytest.param("absent.yaml", "absent.yaml: there is no such file", "root", id="absent-file"),
-        pytest.param("folder", "folder: this is a folder", "file", id="folder"),
-        pytest.param("a\0b.yaml", "can't be read", "", id="path-that-can-not-be"),
         pytest.param("broken.yaml", "broken.yaml:1:1: ", "", id="broken-file"),
     ],
 )
@@ -804,17 +592,6 @@ def test_files_that_can_not_be_used(tmp_path: Path, name: str, problem: str, rem
     assert caught.value.slug == "bad-workflow"
 
 
-def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
-    (tmp_path / "huge.yaml").write_bytes(b"#" * 10_000_000)
-    with pytest.raises(DocumentError, match=rf"^huge\.yaml:1:1: bigger than {MAX_BYTES} bytes"):
-        load_workflow("huge.yaml", root=tmp_path)
-
-
-def test_an_unknown_shipped_name_is_refused() -> None:
-    with pytest.raises(WorkflowError, match="there is no workflow 'guards'"):
-        load_shipped_workflow("guards")
-
-
 # Guard files
 
 
@@ -822,13 +599,8 @@ def test_an_unknown_shipped_name_is_refused() -> None:
     ("text", "place", "problem"),
     [
         pytest.param("a: 1", "1:1", "the key 'guards' is missing", id="no-guards"),
-        pytest.param("guards: [a]", "1:9", "guards has to be a mapping", id="list"),
         pytest.param("guards: {}\nmore: 1", "2:1", "unknown key 'more'", id="unknown-key"),
-        pytest.param(
-            "guards: {a: {condition: nope > 0, remedy: x}}", "1:10", "unknown name 'nope'", id="unknown-metric"
-        ),
         pytest.param("guards:\n  a: {remedy: x}", "2:6", "the key 'condition' is missing", id="no-condition"),
-        pytest.param("guards:\n  a:\n    condition: 1 >", "3:16", "condition", id="broken-condition"),
     ],
 )
 def test_guard_files_refuse_with_place(text: str, place: str, problem: str) -> None:
@@ -844,10 +616,6 @@ def test_guard_files_refuse_with_place(text: str, place: str, problem: str) -> N
 
 def overlaid(**parts: object) -> Workflow:
     return apply_overlay(load_shipped_workflow("tdd"), Overlay(**parts))  # type: ignore[arg-type]
-
-
-def test_nothing_laid_over_changes_nothing() -> None:
-    assert overlaid() == load_shipped_workflow("tdd")
 
 
 def test_a_condition_is_added_to_the_workflows() -> None:
@@ -913,34 +681,6 @@ UNKNOWN = parse_condition("nope > 0")
             id="text-for-number",
         ),
         pytest.param(
-            Overlay(parameters={"required_green_runs": True}),
-            "parameters.required_green_runs",
-            "type int, not bool",
-            "like 2",
-            id="boolean-for-number",
-        ),
-        pytest.param(
-            Overlay(parameters={"required_green_runs": 1.5}),
-            "parameters.required_green_runs",
-            "type int, not number",
-            "like 2",
-            id="fraction-for-integer",
-        ),
-        pytest.param(
-            Overlay(metrics={"tests_total": "int"}),
-            "metrics.tests_total",
-            "exists already",
-            "of its own",
-            id="metric-that-is-measured",
-        ),
-        pytest.param(
-            Overlay(metrics={"refactoring_complete": "bool"}),
-            "metrics.refactoring_complete",
-            "exists already",
-            "of its own",
-            id="metric-that-is-a-fact",
-        ),
-        pytest.param(
             Overlay(guards={"complete-run": OWN_GUARD}),
             "guards.complete-run",
             "exists already",
@@ -948,39 +688,11 @@ UNKNOWN = parse_condition("nope > 0")
             id="guard-that-is-shipped",
         ),
         pytest.param(
-            Overlay(guards={"a": replace(OWN_GUARD, name="a", condition=UNKNOWN)}),
-            "guards.a",
-            "unknown name 'nope'",
-            "use one of",
-            id="guard-of-an-unknown-metric",
-        ),
-        pytest.param(
             Overlay(phases={"GRENE": PhaseOverlay()}),
             "phases.GRENE",
             "no phase 'GRENE'",
             "use one of: GREEN,",
             id="unknown-phase",
-        ),
-        pytest.param(
-            Overlay(phases={"RED": PhaseOverlay(condition=UNKNOWN)}),
-            "phases.RED.condition",
-            "unknown name 'nope'",
-            "use one of",
-            id="unknown-metric",
-        ),
-        pytest.param(
-            Overlay(phases={"RED": PhaseOverlay(condition=parse_condition("iteration == true"))}),
-            "phases.RED.condition",
-            "int",
-            "",
-            id="mixed-types",
-        ),
-        pytest.param(
-            Overlay(phases={"RED": PhaseOverlay(condition=parse_condition("exit_signal == true"))}),
-            "phases.RED.condition",
-            "exit_signal is known",
-            "metrics",
-            id="signal-in-gate-1",
         ),
         pytest.param(
             Overlay(phases={"RED": PhaseOverlay(condition=parse_condition("true"), replace=True)}),
@@ -995,13 +707,6 @@ UNKNOWN = parse_condition("nope > 0")
             "",
             "",
             id="too-long-together",
-        ),
-        pytest.param(
-            Overlay(phases={"RED": PhaseOverlay(replace=True)}),
-            "phases.RED.replace",
-            "no condition to replace",
-            "add a condition",
-            id="replace-by-nothing",
         ),
         pytest.param(
             Overlay(phases={"RED": PhaseOverlay(guards=("nope",))}),
@@ -1054,60 +759,3 @@ def test_schema_and_loader_agree(text: str, is_accepted: bool) -> None:
         parse(text)
     else:
         refusal_of(text)
-
-
-# Fuzz
-
-SIGNS = [*" :[]{}()'\"|\t\né", ": ", "- ", "&a ", "*a", "!!str ", "<<: ", "---\n"]
-WORDS = [
-    "true",
-    "null",
-    "-1",
-    "1e400",
-    "DONE",
-    "AUTO",
-    "tests_total",
-    " AND ",
-    " OR ",
-    "==",
-    "phase: X\n",
-    "guards: [x]\n",
-]
-PIECES = st.sampled_from([*SIGNS, *WORDS])
-
-
-@st.composite
-def damaged(draw: st.DrawFn, texts: tuple[str, ...]) -> str:
-    """A good file with a few slices taken out or replaced."""
-    text = draw(st.sampled_from(texts))
-    for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, len(text)))
-        end = start + draw(st.integers(0, 30))
-        text = text[:start] + draw(PIECES | st.text(max_size=5)) + text[end:]
-    return text
-
-
-@given(damaged((SMALL, FULL, GATE, SEED_GATES.read_text())) | st.text(max_size=100) | st.binary(max_size=100))
-@settings(deadline=None, max_examples=400 if IS_WHOLE else 60)
-def test_only_our_errors_escape(text: str | bytes) -> None:
-    try:
-        workflow = parse(text)
-    except (WorkflowError, DocumentError) as error:
-        problem = error.problem
-    else:
-        problem = "own.yaml:" if workflow.phases else "accepted without phases"
-    assert problem.startswith("own.yaml:")
-
-
-@given(
-    damaged(((PACKAGE / "workflows" / "guards.yaml").read_text(),)) | st.text(max_size=100) | st.binary(max_size=100)
-)
-@settings(deadline=None)
-def test_only_our_errors_escape_from_guards(text: str | bytes) -> None:
-    try:
-        guards = parse_guards(text, "own.yaml")
-    except (WorkflowError, DocumentError) as error:
-        problem = error.problem
-    else:
-        problem = "own.yaml:" if all(guard.remedy for guard in guards.values()) else "a guard without a remedy"
-    assert problem.startswith("own.yaml:")

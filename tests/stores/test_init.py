@@ -58,7 +58,7 @@ def test_a_name_that_means_another_remote_needs_another_agreement(
     gate: Gate, remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PHASE_GATE_STORE")
-    Path("phase-gate.yaml").write_text("store: {git: origin, project: shop}\n", encoding="utf-8")
+    Path("phase-gate.yaml").write_text("store: git:origin#shop\n", encoding="utf-8")
     subprocess.run(["git", "init", "-q", "."], check=True)
     subprocess.run(["git", "remote", "add", "origin", str(remote)], check=True)
     at_terminal(monkeypatch, "TRUST")

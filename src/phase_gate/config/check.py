@@ -17,15 +17,7 @@ from phase_gate.errors import DocumentError, WorkflowError
 from phase_gate.gate.measured import wanted_names
 from phase_gate.values import Value, replace
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
-from phase_gate.workflow.model import DRIFT, Guard, Phase, Workflow, requires_of
-
-_ADD = "add what it speaks of, or leave the name out"
-
-_CONSENSUS = frozenset({"consensus_score", "consensus_voters", "consensus_reached"})
-_RECOVERY = frozenset({"root_cause_known", "recovery_target", "fix_checked", "fix_tested"})
-_CHECKS = frozenset({"checks_failed", "checks_missing"})
-_DRIFT = frozenset({"drift_found", "lines_changed"})
-_REQUESTS = frozenset({"requests_pending", "blocking_issues"})
+from phase_gate.workflow.model import Guard, Phase, Workflow, requires_of
 
 
 class Offers(Protocol):
@@ -109,17 +101,16 @@ def _review_names(phase: Phase, workflow: Workflow, unprovided: Collection[str],
         if name in unprovided:
             problem = f"nothing measures {name}, which the gate of {phase.name} asks for"
             faults.report(place, problem, _provide(name))
-        elif reason := _why_unknown(name, phase, workflow):
-            faults.report(place, f"nothing measures {name} in {phase.name}: {reason}", _ADD)
-        elif reason := _why_fixed(name, phase, workflow):
-            faults.report(place, f"{name} in {phase.name} is always {reason}", _ADD)
+        elif name in PIPELINE_METRICS and workflow.pipeline is None:
+            problem = f"nothing measures {name} in {phase.name}: this workflow is no pipeline"
+            faults.report(place, problem, "leave the name out, or say what the phases require")
 
 
 def _review_checks(phase: Phase, commands: Collection[str], faults: Faults) -> None:
     for name in requires_of(phase).checks:
         if name not in commands:
             problem = f"nothing runs the check {name}, which {phase.name} requires"
-            remedy = f"describe the command {name} under `evidence: commands:` in phase-gate.yaml"
+            remedy = f"describe the command {name} under `evidence: commands:` in the settings"
             faults.report(faults.places[f"{phase.name}.checks"], problem, remedy)
 
 
@@ -128,38 +119,4 @@ def _provide(name: str) -> str:
     command = name.removesuffix("_ok")
     if command == name:
         return hook
-    return f"describe the command {command} under `evidence: commands:` in phase-gate.yaml, or {hook}"
-
-
-def _why_unknown(name: str, phase: Phase, workflow: Workflow) -> str:
-    """Return why a metric of pipelines has no value in a phase; nothing if it has one."""
-    if name not in PIPELINE_METRICS:
-        return ""
-    if workflow.pipeline is None:
-        return "the workflow says nothing of artifacts, requirements or change requests"
-    requires = requires_of(phase)
-    if name in _CONSENSUS and requires.consensus is None:
-        return "the phase requires no consensus"
-    if name in _CHECKS and not requires.checks:
-        return "the phase requires no check"
-    if name in _RECOVERY and not phase.recovers:
-        return "the phase does not recover"
-    if name in _DRIFT and DRIFT not in phase.raises:
-        return "the phase does not look for drift"
-    return ""
-
-
-def _why_fixed(name: str, phase: Phase, workflow: Workflow) -> str:
-    """Return why a metric of pipelines always has the same value in a phase, and which; nothing if it has not."""
-    rules, requires = workflow.pipeline, requires_of(phase)
-    if rules is None:
-        return ""
-    if name == "artifacts_missing" and not requires.artifacts:
-        return "0: the phase requires no artifact"
-    if name == "artifacts_unapproved" and not requires.approved:
-        return "0: the phase requires nothing to be as approved"
-    if name in _REQUESTS and not rules.routes:
-        return "0: the workflow has no routes for change requests"
-    if name == "constitution_intact" and not rules.constitution:
-        return "true: the workflow has no constitution"
-    return ""
+    return f"describe the command {command} under `evidence: commands:` in the settings, or {hook}"

@@ -164,32 +164,15 @@ def _read_proof(fields: Fields) -> ProofSettings:
 
 
 def _read_store(fields: Fields) -> str:
-    """Return the store as one text, which names one."""
-    node = fields.node_of("store")
-    if node is None:
-        return ""
-    text = fields.text("store") if isinstance(node, YamlScalar) else _join_store(fields.mapping("store"))
-    from phase_gate.stores.address import parse_address
+    text = fields.text("store", "")
+    if text:
+        from phase_gate.stores.address import parse_address
 
-    try:
-        parse_address(text)
-    except UsageError as error:
-        fields.refuse("store", error.problem, error.remedy)
+        try:
+            parse_address(text)
+        except UsageError as error:
+            fields.refuse("store", error.problem, error.remedy)
     return text
-
-
-def _join_store(section: Fields) -> str:
-    kinds = [kind for kind in ("postgresql", "git") if kind in section]
-    if len(kinds) > 1:
-        section.refuse_key(kinds[0], "two stores are named", "keep one of git and postgresql")
-    kind = kinds[0] if kinds else "git"
-    place, project = section.text(kind), section.text("project")
-    section.finish()
-    if kind == "git":
-        return f"git:{place}#{project}"
-    if "://" not in place:
-        section.refuse(kind, f"{place!r} is no address of a database", "write postgresql://HOST/DATABASE")
-    return f"{place}#{project}"
 
 
 # --- what has to fit together

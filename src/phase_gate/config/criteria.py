@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from enum import IntEnum
 from pathlib import Path
 
 from phase_gate.config.vocabulary import MAX_BYTES
@@ -132,7 +131,7 @@ def _refusal(node: YamlNode, name: str, problem: str) -> CriteriaError:
     return CriteriaError(f"{name}:{node.line}: {problem}", "write `AC-1: What it does`, or `id:` and `text:`")
 
 
-# --- read acceptance criteria from Markdown: items of lists, headings, rows of tables and lines that begin with an id
+# --- Markdown: items of lists and headings that begin with an id
 
 
 #: `AC-1`, `REQ_12`, `US-3-AC-2`, `AC-1.4`, `AC-1a`: capitals, then numbers.
@@ -142,29 +141,23 @@ ID = r"[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*[-_][0-9]+[a-z]?(?:\.[0-9]+)*"
 _STANDARD = re.compile("(?:AES|ASCII|COVID|CVE|CWE|ECMA|HTTP|IEC|IEEE|ISO|PEP|RFC|RSA|SHA|UCS|UTF)[-_]")
 
 #: Bold, code, brackets and a link's target may be around an id, and a colon behind it.
-_CLOSING = r"(?:[\]*_`).]|\([^()\s]*\))*"
-_BEGINS_WITH_ID = re.compile(rf"[*_`\[(]{{0,4}}({ID}){_CLOSING}(?:(:)[*_`]*|(?=\s)|$)\s*(?:[-\u2013\u2014:]\s+)?(.*)")
-_ITEM = re.compile(r"(\s*)(?:[-*+]|[0-9]{1,9}[.)])\s+(\[[ xX]?\]\s+)?(.*)")
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
+_BEGINS_WITH_ID = re.compile(
+    rf"[*_`\[(]{{0,4}}({ID})(?:[\]*_`).]|\([^()\s]*\))*(?::[*_`]*|(?=\s)|$)\s*(?:[-\u2013\u2014:]\s+)?(.*)"
+)
+#: An item, perhaps with a checkbox; or a heading, perhaps with hashes behind it.
+_LINE = re.compile(
+    r"(?P<indent>\s*)(?:[-*+]|[0-9]{1,9}[.)])\s+(?P<box>\[[ xX]?\]\s+)?(?P<item>.*)"
+    r"| {0,3}#{1,6}\s+(?P<heading>.*?)(?:\s#+)?\s*"
+)
 _FENCE = re.compile(r"\s*(?:(?:[-*+>]|[0-9]{1,9}[.)])\s+)*(`{3,}|~{3,})(.*)")
-_CODE = re.compile(r"`[^`]*`")
-
-
-class _Form(IntEnum):
-    """How a line gives an id; where several lines give the same one, the first of these is the criterion."""
-
-    CHECKBOX = 0
-    HEADING = 1
-    ITEM = 2
-    ROW = 3
-    LINE = 4
 
 
 class _Found(Value):
-    form: _Form
+    """A line that gives an id, or a checkbox without one. The lowest form of an id is the criterion."""
+
+    form: int
     line: int
     indent: int
-    #: Empty for a checkbox without one.
     id: str
     text: str
 
@@ -173,16 +166,16 @@ class _Found(Value):
         """Return the id without its numbers: ids of one kind belong together."""
         return re.sub(r"[0-9]+[a-z]?(?:\.[0-9]+)*", "#", self.id)
 
-    @property
-    def is_standard(self) -> bool:
-        return _STANDARD.match(self.id) is not None
+
+#: The forms of a line.
+_BOX, _HEADING, _ITEM = 0, 1, 2
 
 
 def find_criteria(text: str, *, file: str) -> tuple[tuple[Criterion, ...], tuple[LeftOut, ...]]:
     """Return the criteria in the order of their lines, twice those that stand there twice; and what is passed over."""
     found = [each for number, line in _prose(text) if (each := _read_line(line, number)) is not None]
-    named = [each for each in found if each.id and not each.is_standard]
-    boxes = [each for each in named if each.form is _Form.CHECKBOX]
+    named = [each for each in found if each.id and not _STANDARD.match(each.id)]
+    boxes = [each for each in named if each.form == _BOX]
     kinds = {each.kind for each in boxes or named}
     counted = [each for each in named if each.kind in kinds]
     lines = {each.line for each in counted}
@@ -190,7 +183,7 @@ def find_criteria(text: str, *, file: str) -> tuple[tuple[Criterion, ...], tuple
     criteria = tuple(
         Criterion(id=each.id, text=each.text, file=file, line=each.line)
         for each in counted
-        if each.form is best[each.id]
+        if each.form == best[each.id]
     )
     # A box that is deeper than those with ids is a detail of one of them.
     outermost = min((each.indent for each in boxes), default=-1)
@@ -203,58 +196,37 @@ def find_criteria(text: str, *, file: str) -> tuple[tuple[Criterion, ...], tuple
 
 
 def _read_line(line: str, number: int) -> _Found | None:
-    form, indent = _Form.LINE, 0
-    if (item := _ITEM.fullmatch(line)) is not None:
-        form = _Form.ITEM if item[2] is None else _Form.CHECKBOX
-        indent, line = len(item[1].expandtabs(4)), item[3]
-    elif (heading := _HEADING.fullmatch(line)) is not None:
-        form, line = _Form.HEADING, heading[1].rstrip()
-        without_closing = line.rstrip("#")
-        line = without_closing if without_closing[-1:].isspace() else line
-    elif len(cells := line.strip().split("|", 3)) > 2 and not cells[0]:
-        form, line = _Form.ROW, f"{cells[1].strip()} {cells[2].strip()}"
-    begins = _BEGINS_WITH_ID.fullmatch(line)
-    if begins is None:
-        text = " ".join(line.split())
-        return _Found(form=form, line=number, indent=indent, id="", text=text) if form is _Form.CHECKBOX else None
-    if form is _Form.LINE and begins[2] is None:
-        return None  # a sentence that happens to begin with it
-    return _Found(form=form, line=number, indent=indent, id=begins[1], text=" ".join(begins[3].split()))
+    parts = _LINE.fullmatch(line)
+    if parts is None:
+        return None
+    form = _HEADING if parts["item"] is None else _ITEM if parts["box"] is None else _BOX
+    text = parts["heading"] if parts["item"] is None else parts["item"]
+    begins = _BEGINS_WITH_ID.fullmatch(text)
+    if begins is None and form != _BOX:
+        return None
+    identity, text = ("", text) if begins is None else (begins[1], begins[2])
+    indent = len((parts["indent"] or "").expandtabs(4))
+    return _Found(form=form, line=number, indent=indent, id=identity, text=" ".join(text.split()))
 
 
 def _prose(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that are neither in a fence nor in a comment, with their numbers."""
-    lines = text.splitlines()
-    last_end = max((number for number, line in enumerate(lines, 1) if "-->" in line), default=0)
     fence = ""
-    in_comment = False
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_drop_comments(text).splitlines(), 1):
         if fence:
             stripped = line.strip(" >\t")
             if stripped.startswith(fence) and not stripped.strip(fence[0]):
                 fence = ""
-            continue
-        if in_comment:
-            in_comment = "-->" not in line
-            continue
-        if (opened := _FENCE.fullmatch(line)) is not None and (opened[1][0] != "`" or "`" not in opened[2]):
+        elif (opened := _FENCE.fullmatch(line)) is not None and (opened[1][0] != "`" or "`" not in opened[2]):
             fence = opened[1]
-            continue
-        without = _without_comments(line)
-        # One that never ends, or stands in code, is no comment.
-        if "<!--" in _CODE.sub("", without) and number < last_end:
-            in_comment = True
-            without = without.partition("<!--")[0]
-        yield number, without
+        else:
+            yield number, line
 
 
-def _without_comments(line: str) -> str:
-    """Return the line without the comments that end in it. By hand: a pattern would look for each end anew."""
-    kept = ""
-    while "<!--" in line and "-->" in line:
-        before, _, comment = line.partition("<!--")
-        _, end, after = comment.partition("-->")
-        if not end:
-            break
-        kept, line = kept + before, after
-    return kept + line
+def _drop_comments(text: str) -> str:
+    """Return the text without comments, in as many lines. By hand: a pattern would look for each end anew."""
+    kept, end = [], 0
+    while (start := text.find("<!--", end)) >= 0 and (close := text.find("-->", start)) >= 0:
+        kept += [text[end:start], "\n" * text.count("\n", start, close)]
+        end = close + len("-->")
+    return "".join([*kept, text[end:]])

@@ -151,9 +151,6 @@ def _change_gate(gate: Gate1, change: PhaseOverlay, key: str, vocabulary: Vocabu
     elif change.condition is not None:
         check_condition(change.condition, vocabulary.types, place=place, faults=vocabulary.faults)
         gate = replace(gate, condition=conjoin(gate.condition, change.condition, place=place, faults=vocabulary.faults))
-    elif change.replace:
-        problem = f"{overlay.place(f'phases.{key}.replace')}: there is no condition to replace the workflow's"
-        raise ConfigurationError(problem, "add a condition, or take replace out")
     for name in change.guards:
         vocabulary.knows_guard(name, overlay.place(f"phases.{key}.guards"))
     return replace(gate, guards=tuple(dict.fromkeys((*gate.guards, *change.guards))))

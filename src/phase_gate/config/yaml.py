@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from phase_gate.config.faults import Faults, Place
 from phase_gate.errors import DocumentError, PhaseGateError
@@ -64,8 +64,7 @@ def read_document(text: str | bytes, *, name: str, limit: int) -> YamlNode:
     """Return the one document in the text."""
     documents = read_documents(text, name=name, limit=limit)
     if len(documents) > 1:
-        second = documents[1]
-        place = Place.of(name, second.line, second.column)
+        place = Place.of(name, documents[1].line, documents[1].column)
         Faults(DocumentError).stop(place, "a second document begins here", "keep one document in this file")
     return documents[0]
 
@@ -78,26 +77,22 @@ def read_documents(text: str | bytes, *, name: str, limit: int, faults: Faults |
     :param faults: how the fault is raised at which reading stops.
     """
     faults = faults or Faults(DocumentError)
-
-    def refuse(place: YamlNode | tuple[int, int], problem: str, remedy: str) -> NoReturn:
-        line, column = place if isinstance(place, tuple) else (place.line, place.column)
-        faults.stop(Place.of(name, line, column), problem, remedy)
-
     source = decode_text(text, name=name, limit=limit, faults=faults)
     import yaml  # here, not above: it costs 12 ms, and most starts read no YAML at all
 
+    builder = _Builder(name, faults)
     try:
         # A generator, though its types say less: it holds the parser until it is closed.
         parsed = cast("Generator[yaml.Event]", yaml.parse(source, Loader=choose_loader()))
         with closing(parsed) as events:
-            documents = _Builder(events, refuse).documents()
+            documents = builder.read(events)
     except yaml.YAMLError as error:
-        refuse(*_translate(error, source=source))
+        builder.refuse(*_translate(error, source=source))
     except (ValueError, OverflowError):
         # The pure loader converts escapes and version numbers without looking at their size.
-        refuse((1, 1), "a number is out of range", "take out the odd escape or directive")
+        builder.refuse((1, 1), "a number is out of range", "take out the odd escape or directive")
     if not documents:
-        refuse((1, 1), "the file is empty", "fill it, or delete it")
+        builder.refuse((1, 1), "the file is empty", "fill it, or delete it")
     return documents
 
 
@@ -106,6 +101,109 @@ def choose_loader() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
     import yaml
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Builder:
+    """Folds the parser's events into nodes."""
+
+    def __init__(self, file: str, faults: Faults) -> None:
+        self._file, self._faults = file, faults
+
+    def refuse(self, place: tuple[int, int], problem: str, remedy: str) -> NoReturn:
+        self._faults.stop(Place.of(self._file, *place), problem, remedy)
+
+    def read(self, events: Iterator[yaml.Event]) -> list[YamlNode]:
+        import yaml
+
+        self._yaml, self._events = yaml, events
+        documents: list[YamlNode] = []
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if event.version or event.tags:
+                    self.refuse(_place_of(event), "directives are not read", "take the line with % out")
+                node = self._node(next(events))
+                if isinstance(node, YamlScalar) and node.is_plain and not node.text:
+                    self.refuse((node.line, node.column), "the document is empty", "fill it, or take its --- line out")
+                documents.append(node)
+        return documents
+
+    def _node(self, event: yaml.Event, depth: int = 0, key: YamlScalar | None = None) -> YamlNode:
+        """Return the node that begins with an event.
+
+        :param key: of the mapping whose value it is.
+        """
+        line, column = place = self._check(event)
+        if isinstance(event, self._yaml.ScalarEvent):
+            return self._scalar(event, place, key)
+        if depth == MAX_DEPTH:
+            self.refuse(place, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
+        if isinstance(event, self._yaml.SequenceStartEvent):
+            items = [self._node(each, depth + 1) for each in self._until(self._yaml.SequenceEndEvent)]
+            return YamlSequence(items=tuple(items), line=line, column=column)
+        entries: dict[str, tuple[YamlScalar, YamlNode]] = {}
+        for each in self._until(self._yaml.MappingEndEvent):
+            place = self._check(each)
+            if not isinstance(each, self._yaml.ScalarEvent):
+                self.refuse(place, "a key has to be a text", "write a plain word before the colon")
+            name = self._scalar(each, place, None)
+            if name.text == "<<" and name.is_plain:
+                self.refuse(place, "merge key <<", "write the merged keys out")
+            if name.text in entries:
+                first = entries[name.text][0].line
+                self.refuse(place, f"key {name.text[:60]!r} again, first in line {first}", "keep one of the two")
+            entries[name.text] = name, self._node(next(self._events), depth + 1, name)
+        return YamlMapping(entries=tuple(entries.values()), line=line, column=column)
+
+    def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:
+        while not isinstance(event := next(self._events), end):
+            yield event
+
+    def _scalar(self, event: yaml.ScalarEvent, place: tuple[int, int], key: YamlScalar | None) -> YamlScalar:
+        if not event.style and not event.value and key is not None:
+            # Where a value is left out the two loaders disagree on its place; the key's is the one to look at.
+            place = key.line, key.column
+        if odd := find_odd_character(event.value):
+            self.refuse(place, f"the escape makes the character {odd}", "write printable text only")
+        return YamlScalar(text=event.value, is_plain=not event.style, line=place[0], column=place[1])
+
+    def _check(self, event: yaml.Event) -> tuple[int, int]:
+        """Return where an event stands; refuse what lets a value mean something else than it seems to."""
+        place = _place_of(event)
+        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
+        if isinstance(event, self._yaml.AliasEvent):
+            self.refuse(place, f"alias *{anchor}", "write the value out in full")
+        if anchor is not None:
+            self.refuse(place, f"anchor &{anchor}", "write the value out wherever it is needed")
+        if tag is not None:
+            self.refuse(place, f"tag {tag}", "take the tag out; quotes make a text of anything")
+        return place
+
+
+def _place_of(event: yaml.Event) -> tuple[int, int]:
+    mark = event.start_mark
+    assert mark is not None  # only events that were made by hand have none
+    return mark.line + 1, mark.column + 1
+
+
+def _translate(error: yaml.YAMLError, *, source: str) -> tuple[tuple[int, int], str, str]:
+    """Return place, problem and remedy."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
+    if mark is None:
+        return (1, 1), f"not YAML: {problem}", "mend the syntax"
+    # libyaml's "end of file" lies one line behind the text.
+    lines = source.splitlines() or [""]
+    row = min(mark.line, len(lines) - 1)
+    column = mark.column if row == mark.line else len(lines[row])
+    remedy = "mend the syntax at this place, or shortly before it"
+    if "\t" in lines[row][: column + 1]:
+        remedy = "indent with spaces: YAML allows no tab there"
+    elif "mapping values" in problem:
+        remedy = "put the text in quotes if it has a colon in it, else check the indentation"
+    return (row + 1, column + 1), f"not YAML: {problem}", remedy
+
+
+# --- from a file to its text
 
 
 def read_bytes(
@@ -168,110 +266,3 @@ def _place(before: str) -> tuple[int, int]:
     """Return line and column of what follows the text."""
     lines = (before.removeprefix("\ufeff") + "|").splitlines()
     return len(lines), len(lines[-1])
-
-
-class _Refuse(Protocol):
-    def __call__(self, place: YamlNode | tuple[int, int], problem: str, remedy: str) -> NoReturn: ...
-
-
-class _Builder:
-    """Folds the parser's events into nodes."""
-
-    def __init__(self, events: Iterator[yaml.Event], refuse: _Refuse) -> None:
-        import yaml
-
-        self._yaml, self._events, self._refuse = yaml, events, refuse
-
-    def documents(self) -> list[YamlNode]:
-        documents: list[YamlNode] = []
-        for event in self._events:
-            if isinstance(event, self._yaml.DocumentStartEvent):
-                if event.version or event.tags:
-                    self._refuse(_place_of(event), "directives are not read", "take the line with % out")
-                node = self._node(next(self._events))
-                if isinstance(node, YamlScalar) and node.is_plain and not node.text:
-                    self._refuse(node, "the document is empty", "fill it, or take its --- line out")
-                documents.append(node)
-        return documents
-
-    def _node(self, event: yaml.Event, depth: int = 0, key: YamlScalar | None = None) -> YamlNode:
-        """Return the node that begins with an event.
-
-        :param key: of the mapping whose value it is.
-        """
-        line, column = place = self._check(event)
-        if isinstance(event, self._yaml.ScalarEvent):
-            return self._scalar(event, key)
-        if depth == MAX_DEPTH:
-            self._refuse(place, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
-        if isinstance(event, self._yaml.SequenceStartEvent):
-            items = [self._node(each, depth + 1) for each in self._until(self._yaml.SequenceEndEvent)]
-            return YamlSequence(items=tuple(items), line=line, column=column)
-        entries: dict[str, tuple[YamlScalar, YamlNode]] = {}
-        for each in self._until(self._yaml.MappingEndEvent):
-            key = self._key(each, entries)
-            entries[key.text] = key, self._node(next(self._events), depth + 1, key)
-        return YamlMapping(entries=tuple(entries.values()), line=line, column=column)
-
-    def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:
-        while not isinstance(event := next(self._events), end):
-            yield event
-
-    def _key(self, event: yaml.Event, entries: Mapping[str, tuple[YamlScalar, YamlNode]]) -> YamlScalar:
-        place = self._check(event)
-        if not isinstance(event, self._yaml.ScalarEvent):
-            self._refuse(place, "a key has to be a text", "write a plain word before the colon")
-        key = self._scalar(event, None)
-        if key.text == "<<" and key.is_plain:
-            self._refuse(key, "merge key <<", "write the merged keys out")
-        if key.text in entries:
-            first = entries[key.text][0].line
-            self._refuse(key, f"key {key.text[:60]!r} again, first in line {first}", "keep one of the two")
-        return key
-
-    def _scalar(self, event: yaml.ScalarEvent, key: YamlScalar | None) -> YamlScalar:
-        line, column = _place_of(event)
-        is_plain = not event.style
-        if is_plain and not event.value and key is not None:
-            # Where a value is left out the two loaders disagree on its place; the key's is the one to look at.
-            line, column = key.line, key.column
-        if odd := _ODD_CHARACTER.search(event.value):
-            problem = f"the escape makes the character U+{ord(odd.group()):04X}"
-            self._refuse((line, column), problem, "write printable text only")
-        return YamlScalar(text=event.value, is_plain=is_plain, line=line, column=column)
-
-    def _check(self, event: yaml.Event) -> tuple[int, int]:
-        """Return where an event stands; refuse what lets a value mean something else than it seems to."""
-        place = _place_of(event)
-        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
-        if isinstance(event, self._yaml.AliasEvent):
-            self._refuse(place, f"alias *{anchor}", "write the value out in full")
-        if anchor is not None:
-            self._refuse(place, f"anchor &{anchor}", "write the value out wherever it is needed")
-        if tag is not None:
-            self._refuse(place, f"tag {tag}", "take the tag out; quotes make a text of anything")
-        return place
-
-
-def _place_of(event: yaml.Event) -> tuple[int, int]:
-    mark = event.start_mark
-    assert mark is not None  # only events that were made by hand have none
-    return mark.line + 1, mark.column + 1
-
-
-def _translate(error: yaml.YAMLError, *, source: str) -> tuple[tuple[int, int], str, str]:
-    """Return place, problem and remedy."""
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
-    if mark is None:
-        return (1, 1), f"not YAML: {problem}", "mend the syntax"
-    # libyaml's "end of file" lies one line behind the text.
-    lines = source.splitlines() or [""]
-    row = min(mark.line, len(lines) - 1)
-    column = mark.column if row == mark.line else len(lines[row])
-    remedy = "mend the syntax at this place, or shortly before it"
-    if "\t" in lines[row][: column + 1]:
-        remedy = "indent with spaces: YAML allows no tab there"
-    elif "mapping values" in problem:
-        remedy = "put the text in quotes if it has a colon in it, else check the indentation"
-    return (row + 1, column + 1), f"not YAML: {problem}", remedy
