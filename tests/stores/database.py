@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phase_gate.stores.address import parse_address
-from phase_gate.stores.postgresql import init_store
-from phase_gate.stores.postgresql_tables import Initialised
+from phase_gate.stores.postgresql import PostgresqlStore
 
 #: Where Debian and its like put them: not on the path.
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -164,10 +163,10 @@ class Database:
         file.chmod(0o600)
         return file
 
-    def init(self, *, user: str = "boss", database: str = "postgres") -> Initialised:
+    def init(self, *, user: str = "boss", database: str = "postgres") -> tuple[bool, bool]:
         """Make the tables, with `dev` as a writer. PGPASSFILE is set."""
         address = parse_address(f"{self.place(user, database=database)}#any")
-        return init_store(address, self.folder, os.environ, writers=("dev",))
+        return PostgresqlStore(address).make_tables(("dev",))
 
     def query(self, statement: str, *, user: str = "boss", database: str = "postgres") -> list[tuple[object, ...]]:
         """Ask by psycopg itself."""

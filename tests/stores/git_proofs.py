@@ -21,8 +21,8 @@ from typing import Any
 
 from phase_gate.errors import StorageError, StoreBusyError, StoreUnreachableError
 from phase_gate.storage.files import FileSystem
-from phase_gate.stores import choosing, git_objects
-from phase_gate.stores.own_repository import Answer
+from phase_gate.stores import choosing
+from phase_gate.stores.git_repository import Answer, Repository
 from phase_gate.stores.shared import Head
 from tests.conftest import ROOT
 from tests.stores.http_git import serve
@@ -55,7 +55,7 @@ class Steps:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        real = vars(git_objects)["call_git"]
+        real = Repository.call
 
         def call(*words: Any, **more: Any) -> Answer:
             try:
@@ -67,13 +67,13 @@ class Steps:
             return answer
 
         operations = {name: getattr(FileSystem, name) for name in (_OPERATIONS if self._files else ())}
-        vars(git_objects)["call_git"] = call
+        Repository.call = call  # type: ignore[method-assign]
         for name, operation in operations.items():
             setattr(FileSystem, name, self._before(operation))
         try:
             yield
         finally:
-            vars(git_objects)["call_git"] = real
+            Repository.call = real  # type: ignore[method-assign]
             for name, operation in operations.items():
                 setattr(FileSystem, name, operation)
 

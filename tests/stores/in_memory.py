@@ -100,10 +100,6 @@ class InMemoryStore:
         self._ask()
         return tuple(sorted(self.server.rows))
 
-    def wait(self, task: str, after: Head, seconds: float) -> bool:
-        self._ask()
-        return self._head(task) != after
-
     def notes(self) -> tuple[str, ...]:
         return ()
 

@@ -127,7 +127,7 @@ def test_another_ledger_in_its_place_is_accepted_by_a_person(
 def test_another_machine_is_first_while_it_is_accepted(
     here: SharedTaskStore, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phase_gate.storage.again.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("phase_gate.stores.shared.time.sleep", lambda seconds: None)
     server.cut_back("default", 1)
     again = machine(server, tmp_path / "a")
     shared = again.shared

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.cli import main
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore
+from phase_gate.stores.shared import again_if_moved
 from tests.storage.stores import begin, contents, declare, fact, facts
 from tests.stores.in_memory import Server, install, machine
 from tests.stores.kinds import make_bare
@@ -30,7 +30,7 @@ def declare_one(store: TaskStore) -> None:
 def test_what_a_caller_opened_is_opened_again_where_another_machine_was_first(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phase_gate.storage.again.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("phase_gate.stores.shared.time.sleep", lambda seconds: None)
     one = begin(machine(server, tmp_path / "a"))
     opened = one.look()
     declare(machine(server, tmp_path / "b"), "faster")
@@ -112,7 +112,7 @@ def test_a_baseline_can_not_be_taken_where_the_store_is_away(shop: tuple[Sample,
 def test_a_run_that_begins_once_more_says_all_once(
     shop: tuple[Sample, Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phase_gate.storage.again.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("phase_gate.stores.shared.time.sleep", lambda seconds: None)
     sample, server = shop
     sample.write({"phase-gate.yaml": "proof: off\n"})
     assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0

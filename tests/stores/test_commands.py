@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.cli import doctor, main
-from phase_gate.cli._watch import PAUSE, store_clock
 from phase_gate.storage.store import TaskStore
-from tests.storage.stores import begin, declare, open_store, share_task
+from tests.storage.stores import begin, open_store, share_task
 from tests.stores.in_memory import SERVERS, STORE, InMemoryStore, Server, install
 from tests.support import Ran
 
@@ -114,21 +113,6 @@ def test_the_doctor_names_a_store_that_a_file_chose(gate: Gate, monkeypatch: pyt
     name_in_file()
     ran = gate("doctor")
     assert (ran.code, ran.has("and you have not agreed to that yet; try: ", "store trust")) == (1, True)
-
-
-def test_a_watch_wakes_up_when_the_store_has_more(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("phase_gate.cli._watch.time.sleep", lambda seconds: None)
-    here = begin(machine(server, tmp_path / "a"))
-    clock = store_clock(here)
-    assert clock is not None
-    assert clock.sleep(PAUSE) is False
-    declare(machine(server, tmp_path / "b"), "it")
-    assert clock.sleep(PAUSE) is True
-    server.is_down = True
-    assert clock.sleep(PAUSE) is True
-    assert store_clock(here.alone()) is None
 
 
 # --- trust

@@ -177,14 +177,6 @@ def test_all_tasks_are_read_at_once_and_a_bad_one_hides_no_other(
     assert gone["first"] == Tail(head=heads["first"])
 
 
-def test_waiting_ends_with_another_line(one: SharedStore, other: SharedStore) -> None:
-    head = add(one, Head(), "first")
-    other.read("default", Head())
-    assert not other.wait("default", head, 0.0)
-    add(one, head, "second")
-    assert other.wait("default", head, 5.0)
-
-
 # --- time
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from phase_gate.errors import MovedError, RollbackError, StorageError, StoreUnreachableError, TamperedError, UsageError
 from phase_gate.storage.files import FileSystem
-from phase_gate.stores import git_objects
+from phase_gate.stores import git_repository
 from phase_gate.stores.address import make_address, parse_address
-from phase_gate.stores.git import GitStore, open_store
-from phase_gate.stores.remotes import find_remote
+from phase_gate.stores.git import GitStore, find_remote, open_store
+from phase_gate.stores.git_repository import Answer
 from phase_gate.stores.shared import Head, Tail
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 from tests.stores.kinds import GitServer, make_bare
@@ -105,7 +105,7 @@ def test_a_copy_packs_its_objects_by_itself(
     head = add(one, Head(), "first")
     objects = repository(tmp_path / "one") / "objects"
     write(objects / "17" / "tmp_obj_one", "")
-    monkeypatch.setattr(git_objects, "_MAX_LOOSE", 0)
+    monkeypatch.setattr(git_repository, "_MAX_LOOSE", 0)
     second = add(one, head, "second")
     assert list((objects / "pack").glob("*.pack"))
     assert add(one, second, "third") == server.open(tmp_path / "one").read("default", head).head
@@ -183,15 +183,15 @@ def test_an_answer_that_is_lost_is_asked_for(
 def test_an_answer_that_is_lost_is_asked_for_where_another_has_followed(server: GitServer, tmp_path: Path) -> None:
     store, other = server.open(tmp_path / "one"), server.open(tmp_path / "other")
     head = add(store, Head(), "first")
-    push = store._server.push
+    push = store._push
 
-    def lose(changes: object) -> object:
-        answer = push(changes)  # type: ignore[arg-type]
+    def lose(*words: str) -> Answer:
+        push(*words)
         second = other.read("default", Head()).head
         add(other, second, "third")
-        return type(answer)(status=128, said=b"", complaint="gone")
+        return Answer(128, b"", "gone")
 
-    store._server.push = lose  # type: ignore[method-assign,assignment]
+    store._push = lose  # type: ignore[method-assign,assignment]
     last, rows = line(head, "second")
     store.append("default", head, last, rows, {})
     assert store.read("default", last).head.serial == 3
@@ -311,7 +311,7 @@ def test_a_merge_is_not_read(one: GitStore, server: GitServer) -> None:
 
 def test_no_more_is_read_than_a_ledger_has(one: GitStore, other: GitStore, monkeypatch: pytest.MonkeyPatch) -> None:
     add(one, Head(), "first")
-    monkeypatch.setattr(git_objects, "_MAX_ALL", 100)
+    monkeypatch.setattr(git_repository, "_MAX_ALL", 100)
     with pytest.raises(TamperedError, match="more in it"):
         other.read("default", Head())
 
@@ -496,7 +496,7 @@ def test_a_server_that_hangs_is_left(
     """With all that it has started."""
     ids = tmp_path / "ids"
     fake_git(f"sleep 1000 & echo $! > {ids}; wait")
-    monkeypatch.setattr("phase_gate.stores.git_server.SERVER_LIMIT", 1.0)
+    monkeypatch.setattr("phase_gate.stores.git_repository.LIMIT", 1.0)
     with pytest.raises(StoreUnreachableError, match="within 1 s"):
         server.open(tmp_path / "one").read("default", Head())
     child = Path(f"/proc/{int(ids.read_text())}/stat")
@@ -521,9 +521,9 @@ def test_a_server_that_is_away_is_left_early(
             one = waiting.enter_context(socket.socket())
             one.setblocking(False)
             one.connect_ex(("127.0.0.1", port))
-        monkeypatch.setattr("phase_gate.stores.git_server.SERVER_LIMIT", 0.5)
+        monkeypatch.setattr("phase_gate.stores.git_repository.LIMIT", 0.5)
         address = parse_address(f"git:{scheme}://127.0.0.1:{port}/x.git#shop")
-        with pytest.raises(StoreUnreachableError, match="does not answer within 0 s"):
+        with pytest.raises(StoreUnreachableError, match="does not answer: nothing within"):
             open_store(address, tmp_path / "store", os.environ).read("default", Head())
 
 

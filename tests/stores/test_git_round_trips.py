@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from phase_gate.errors import RollbackError
-from phase_gate.stores import choosing, git_objects
-from phase_gate.stores.git_server import GitServer as AskedServer
+from phase_gate.stores import choosing
+from phase_gate.stores.git import GitStore
+from phase_gate.stores.git_repository import Repository
 from phase_gate.stores.shared import UNKNOWN, Head, SharedStore
 from phase_gate.tasks.board import TaskStatus
 from phase_gate.tasks.next_task import NextOptions, hand_out
@@ -34,13 +35,13 @@ def server(tmp_path: Path) -> GitServer:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What git was asked for, by its own words."""
     found: list[str] = []
-    real: Callable[..., Any] = vars(git_objects)["call_git"]
+    real: Callable[..., Any] = Repository.call
 
     def call(*words: Any, **more: Any) -> Any:
         found.append(words[1])
         return real(*words, **more)
 
-    monkeypatch.setattr(git_objects, "call_git", call)
+    monkeypatch.setattr(Repository, "call", call)
     return found
 
 
@@ -97,17 +98,17 @@ def test_a_process_that_has_sent_more_is_no_rollback(
     """Two processes of one machine: the server's answer is older than what the machine knows by now."""
     one, same_machine = server.open(tmp_path / "one"), server.open(tmp_path / "one")
     head = add(one, "default", Head(), "first")
-    real = AskedServer.list_refs
+    real = GitStore._list_refs
 
-    def list_refs(self: AskedServer, *patterns: str) -> dict[str, str]:
+    def list_refs(self: GitStore, *patterns: str) -> dict[str, str]:
         found = real(self, *patterns)
-        monkeypatch.setattr(AskedServer, "list_refs", real)
+        monkeypatch.setattr(GitStore, "_list_refs", real)
         add(same_machine, "default", head, "second")
         return found
 
-    monkeypatch.setattr(AskedServer, "list_refs", list_refs)
+    monkeypatch.setattr(GitStore, "_list_refs", list_refs)
     assert one.read("default", head).rows == b""
-    monkeypatch.setattr(AskedServer, "list_refs", real)
+    monkeypatch.setattr(GitStore, "_list_refs", real)
     assert one.read("default", head).head.serial == 2
 
 

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.cli.store import _say
 from phase_gate.stores import choosing
-from phase_gate.stores.postgresql_tables import Initialised, StoreRights
-from phase_gate.values import replace
 from tests.stores.kinds import make_bare
 from tests.stores.test_commands import Gate, at_terminal, gate
 
@@ -51,9 +48,6 @@ def test_init_of_a_remote_that_is_not_there(gate: Gate, remote: Path) -> None:
     assert (ran.code, ran.has("[store-unreachable]", f"git init --bare {remote}")) == (11, True)
 
 
-RIGHTS = StoreRights(user="me", has_tables=True, may_write=True)
-
-
 def test_a_name_that_means_another_remote_needs_another_agreement(
     gate: Gate, remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,24 +61,3 @@ def test_a_name_that_means_another_remote_needs_another_agreement(
     subprocess.run(["git", "remote", "set-url", "origin", str(make_bare(tmp_path / "other.git"))], check=True)
     ran = gate("store", "status")
     assert (ran.code, ran.has("[store-untrusted]")) == (11, True)
-
-
-@pytest.mark.parametrize(
-    ("done", "said"),
-    [
-        pytest.param(
-            Initialised(made_tables=True, role="w", writers=("ada",), rights=replace(RIGHTS, may_rewrite=True)),
-            ("tables: made", "role w: may read and add, never change or remove, and now also ada", "me may rewrite"),
-            id="all-is-made",
-        ),
-        pytest.param(
-            Initialised(made_tables=False, role="", writers=(), rights=replace(RIGHTS, is_durable=False)),
-            ("tables: there already", "no role: ", "me may read and add", "its server does not wait for its disk"),
-            id="nothing-is-made",
-        ),
-    ],
-)
-def test_what_was_made_in_a_database_is_said(done: Initialised, said: tuple[str, ...]) -> None:
-    rows = list(_say(done))
-    assert len(rows) == len(said)
-    assert all(row.startswith(begins) for row, begins in zip(rows, said, strict=True))

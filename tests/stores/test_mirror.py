@@ -19,9 +19,9 @@ from phase_gate.errors import (
     TamperedError,
 )
 from phase_gate.gate.state import Event
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.store import TaskStore
+from phase_gate.stores.shared import again_if_moved
 from tests.storage.stores import begin, declare, fact, facts, open_store
 from tests.stores.in_memory import InMemoryStore, Server, machine
 
@@ -71,7 +71,7 @@ def test_the_one_that_comes_second_writes_nothing(server: Server, tmp_path: Path
 def test_it_is_called_again_and_judges_on_what_is_true_by_then(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phase_gate.storage.again.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("phase_gate.stores.shared.time.sleep", lambda seconds: None)
     one, other = machine(server, tmp_path / "a"), machine(server, tmp_path / "b")
     begin(one)
     server.before_append = lambda: declare_one(other)
@@ -90,7 +90,7 @@ def test_it_is_called_again_and_judges_on_what_is_true_by_then(
 
 def test_it_gives_up_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("phase_gate.storage.again.time.sleep", waits.append)
+    monkeypatch.setattr("phase_gate.stores.shared.time.sleep", waits.append)
 
     @again_if_moved
     def write() -> None:
@@ -106,8 +106,8 @@ def test_a_slow_store_is_asked_less_often(monkeypatch: pytest.MonkeyPatch) -> No
     """Else a crowd asks in vain most of the time."""
     waits: list[float] = []
     clock = itertools.count(step=2.0)  # a try takes two seconds
-    monkeypatch.setattr("phase_gate.storage.again.time.sleep", waits.append)
-    monkeypatch.setattr("phase_gate.storage.again.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("phase_gate.stores.shared.time.sleep", waits.append)
+    monkeypatch.setattr("phase_gate.stores.shared.time.monotonic", lambda: next(clock))
     monkeypatch.setattr("random.uniform", lambda least, most: most)
 
     @again_if_moved

@@ -20,11 +20,10 @@ from typing import Any
 from phase_gate.errors import StorageError, StoreBusyError, StoreUnreachableError
 from phase_gate.gate.state import Event
 from phase_gate.storage import store as task_stores
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.address import parse_address
 from phase_gate.stores.choosing import open_address
-from phase_gate.stores.shared import SharedStore
+from phase_gate.stores.shared import SharedStore, again_if_moved
 from phase_gate.stores.task_store import SharedTaskStore
 
 #: What the machines count.

@@ -14,9 +14,7 @@ from typing import TextIO
 
 from phase_gate.cli._answer import Done
 from phase_gate.cli._streams import draw
-from phase_gate.errors import PhaseGateError, StateError
-from phase_gate.storage.store import TaskStore
-from phase_gate.stores.shared import Head
+from phase_gate.errors import PhaseGateError
 from phase_gate.values import Value
 from phase_gate.visible import show_text
 
@@ -33,26 +31,7 @@ class Clock(Value):
     """What passes the time; a test has its own."""
 
     now: Callable[[], float] = time.monotonic
-    #: May tell that there is something new to see.
-    sleep: Callable[[float], bool | None] = time.sleep
-
-
-def store_clock(store: TaskStore) -> Clock | None:
-    """Return a clock that wakes up when a task's shared store has more; None where there is no such store."""
-    shared = store.shared
-    if shared is None:
-        return None
-
-    def sleep(seconds: float) -> bool:
-        time.sleep(seconds)
-        try:
-            opened = store.opener.open()
-            return shared.wait(store.task, Head(opened.serial, opened.head), LOOK_AGAIN - seconds)
-        except StateError:
-            time.sleep(LOOK_AGAIN - seconds)  # the next look says what is wrong
-            return True
-
-    return Clock(sleep=sleep)
+    sleep: Callable[[float], object] = time.sleep
 
 
 def watch(
@@ -74,9 +53,9 @@ def watch(
             if text != shown and not _draw(text, out, is_terminal=is_terminal):
                 return answer  # the terminal or the reader is gone
             shown = text
-            is_new = clock.sleep(PAUSE)
+            clock.sleep(PAUSE)
             stamps = _stamps(files)
-            if is_new or stamps != seen or clock.now() - looked >= LOOK_AGAIN:
+            if stamps != seen or clock.now() - looked >= LOOK_AGAIN:
                 answer = _ask(look)
                 seen, looked = stamps, clock.now()
     except KeyboardInterrupt:

@@ -12,9 +12,9 @@ from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError,
 from phase_gate.gate.overrides import Person, refuse_excuse
 from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.project import Project
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore, Transaction
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import Value
 
 # --- `phase-gate audit`: verify every line of the ledger; repair a damaged one, keeping what was there

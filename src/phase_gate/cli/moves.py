@@ -13,8 +13,8 @@ from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import way_to, way_to_begin
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.pipeline import files_in, find_pipeline
 from phase_gate.values import Value

@@ -20,8 +20,8 @@ from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
 from phase_gate.gate.verdict import way_back
 from phase_gate.report.stuck import render_stuck
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore, now
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, show_line, show_rows

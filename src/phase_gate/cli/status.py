@@ -35,11 +35,11 @@ def run(call: Call) -> Done:
         raise UsageError(
             "--watch is for people: it has no JSON", remedy="phase-gate status --json, as often as you like"
         )
-    from phase_gate.cli._watch import store_clock, watch
+    from phase_gate.cli._watch import watch
 
     store = call.store(call.project())
     files = (store.state_file, store.ledger_file, store.signal_file)
-    return watch(lambda: _look(call), files, clock=store_clock(store))
+    return watch(lambda: _look(call), files)
 
 
 def _look(call: Call) -> Done:

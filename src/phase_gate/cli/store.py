@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
@@ -17,10 +17,6 @@ from phase_gate.stores.shared import Head
 from phase_gate.values import Value
 from phase_gate.visible import count, show_rows
 
-if TYPE_CHECKING:
-    from phase_gate.stores.postgresql_tables import Initialised
-
-
 # --- what the commands of a shared store have in common: which one is meant, and what others read there
 
 #: What is in ledgers and their objects.
@@ -30,6 +26,7 @@ READABLE = (
     "names of tasks and files, command lines of runs, the path of the project's folder on each machine",
 )
 _REWRITES = "a forced push can rewrite a git store: every machine that knew it refuses it then, a new one can't"
+_NO_ROLE = "no role: this user may not make one; ask the database's owner for users that may only SELECT and INSERT"
 _OWNER = "a writer can't rewrite what is in the tables; the owner of the database can"
 
 
@@ -155,9 +152,14 @@ def _make(
     if writers and address.kind != POSTGRESQL:
         raise UsageError("only a database has users that are writers", remedy="leave --writer out")
     if address.kind == POSTGRESQL:
-        from phase_gate.stores import postgresql
+        from phase_gate.stores.postgresql import WRITER, PostgresqlStore
 
-        return tuple(_say(postgresql.init_store(address, cache / "store", environment, writers=writers)))
+        store = PostgresqlStore(address)
+        is_new, has_role = store.make_tables(writers)
+        tables = "tables: made" if is_new else "tables: there already"
+        members = f", and now also {', '.join(writers)}" if writers else ""
+        role = f"role {WRITER}: may read and add, never change or remove{members}"
+        return (tables, role if has_role else _NO_ROLE, *store.notes())
     from phase_gate.stores import git
 
     found = git.init_store(address, cache / "store", environment)
@@ -165,16 +167,6 @@ def _make(
         "the remote takes refs/phase-gate",
         f"it has {count(found, 'task')} of {address.project}",
     )
-
-
-def _say(done: Initialised) -> Iterator[str]:
-    yield "tables: made" if done.made_tables else "tables: there already"
-    if done.role:
-        members = f", and now also {', '.join(done.writers)}" if done.writers else ""
-        yield f"role {done.role}: may read and add, never change or remove{members}"
-    else:
-        yield "no role: this user may not make one; ask the database's owner for users that may only SELECT and INSERT"
-    yield from done.rights.said
 
 
 # --- `phase-gate store trust`: a person agrees to the store that the project's file names, on this machine

@@ -19,7 +19,6 @@ from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.verdict import show_next, way_to, way_to_begin
 from phase_gate.project import Project
 from phase_gate.proof.task import prove_before_exit
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.signal_file import (
     SignalFile,
     read_signal_file,
@@ -27,6 +26,7 @@ from phase_gate.storage.signal_file import (
     write_signal_file,
 )
 from phase_gate.storage.store import now
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.visible import name_first

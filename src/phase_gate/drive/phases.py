@@ -22,9 +22,9 @@ from phase_gate.drive.session import OWNER, Session, Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.evidence.process.tree import end_marked
 from phase_gate.gate.state import Event
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.store import DRIVE_NAME, TaskStore
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow

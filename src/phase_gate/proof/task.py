@@ -19,7 +19,7 @@ from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.making import make_proof
 from phase_gate.proof.model import MEANINGS, UNPROVEN, Proof, TargetProof, say_broken
 from phase_gate.proof.trial import trial_of
-from phase_gate.storage.again import again_if_moved
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue

@@ -14,7 +14,7 @@ from phase_gate.report.panel import Line
 from phase_gate.runs.hello import Wanted, take_surroundings
 from phase_gate.runs.inventory import take_inventory
 from phase_gate.runs.sessions import RecordedSession, Screen
-from phase_gate.storage.again import again_if_moved
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.visible import count
 

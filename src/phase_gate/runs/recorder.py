@@ -29,11 +29,11 @@ from phase_gate.runs.ending import Ended, write_end
 from phase_gate.runs.hello import Hello, choose_reports, refuse_outside_verify, take_surroundings, written_below
 from phase_gate.runs.meaning import AtStart, look_at_frozen
 from phase_gate.runs.record import make_record
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.lock import RunLock, host_name
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json

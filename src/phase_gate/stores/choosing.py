@@ -122,9 +122,6 @@ class WithheldStore(RefusedStore):
     def list_tasks(self) -> tuple[str, ...]:
         return ()
 
-    def wait(self, task: str, after: Head, seconds: float) -> bool:
-        return False
-
 
 def is_trusted(root: Path, address: StoreAddress, environment: Mapping[str, str]) -> bool:
     file = _trust_file(root, environment)
@@ -145,7 +142,7 @@ def find_place(root: Path, address: StoreAddress) -> str:
     """Return where data goes: the address of a git remote where only its name is given."""
     if address.kind != GIT:
         return address.place
-    from phase_gate.stores.remotes import find_remote
+    from phase_gate.stores.git import find_remote
 
     return find_remote(address, root)
 

@@ -10,36 +10,42 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from phase_gate.errors import MovedError
+from phase_gate.errors import MovedError, RollbackError, StateError, StoreUnreachableError, UsageError
 from phase_gate.hashing import sha256
 from phase_gate.storage import cache
-from phase_gate.stores.address import StoreAddress
-from phase_gate.stores.git_objects import OwnRepository, Sent
-from phase_gate.stores.git_reading import Reader, head_of
-from phase_gate.stores.git_server import GitServer
-from phase_gate.stores.remotes import find_remote, project_of
-from phase_gate.stores.shared import Head, Tail
+from phase_gate.storage.tree.git import NoGitError, try_git
+from phase_gate.stores.address import StoreAddress, hide_secret, make_address
+from phase_gate.stores.git_repository import ROLLBACK, Answer, Repository, Sent
+from phase_gate.stores.shared import UNKNOWN, Head, Tail
+from phase_gate.visible import show_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from phase_gate.stores.own_repository import Answer
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 _TASKS = "refs/phase-gate"
 #: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.
 _PUSHES = 5
 _FIRST_PAUSE = 0.05
+#: Refs that are fetched by one call: a command line has an end.
+_FETCHED = 200
 #: Lines of a task of which it is kept when they were first seen: more than runs are ever open at once.
 _KEPT_SEEN = 100
-#: Seconds between two looks while waiting: at first, and at most.
-_FIRST_LOOK, _LAST_LOOK = 0.5, 5.0
+_LONGEST_COMPLAINT = 200
 
 
 def open_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> GitStore:
     """Return the store of an address. Raises UsageError for a remote that can't be one."""
-    return GitStore(address, folder, environment, remote=find_remote(address, project_of(folder)))
+    state_folder = folder.parent
+    # A state folder elsewhere says nothing of the project: then it is where the user stands.
+    project = state_folder.parent if state_folder.name == ".phase-gate" else Path.cwd()
+    return GitStore(address, folder, environment, remote=find_remote(address, project))
 
 
 def init_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> int:
@@ -65,160 +71,219 @@ class GitStore:
         :param folder: for what is kept on this machine.
         """
         self.shown = str(address)
-        self._project, self._clock = address.project, clock
+        self._prefix, self._remote, self._clock = f"{_TASKS}/{address.project}", remote, clock
         self._folder = folder / f"git-{sha256(f'{remote}#{address.project}'.encode()).hexdigest()[:16]}"
-        # A copy: a test that changes the environment changes no connection.
-        self._own = OwnRepository(self._folder / "repository.git", self.shown, dict(environment))
-        #: The last answer of each task: a look and the lock behind it ask the same.
-        self._read: dict[str, tuple[tuple[Head, str], Tail]] = {}
-        self._server = GitServer(self._own, remote, self.shown)
-        self._reader = Reader(self._own, self._server, self._ref, self.shown)
+        self._repository = Repository(self._folder / "repository.git", self.shown, environment)
 
     # --- the protocol ---------------------------------------------------------------------------------------------
 
     def read(self, task: str, after: Head) -> Tail:
-        before = self._reader.find_known(task)
-        tip = self._ask(task)
-        if tip is None:
-            if before is not None:
-                raise self._reader.rollback(f"no longer has task {task}, which it had")
-            return Tail()
-        known = self._reader.follow(task, tip, before)
-        if known.head == after:
-            return Tail(head=after)
-        question = (after, tip)
-        if self._read.get(task, (None, None))[0] != question:
-            self._read[task] = (question, self._reader.load(task, known, after, before))
-        return self._read[task][1]
+        known, tip = self._look(task)
+        return Tail() if tip is None else self._tail(task, tip, known, after)
 
     def read_all(self, known: Mapping[str, Head]) -> dict[str, Tail]:
         """Return what each task has after the line that is known of it: one question, and one fetch for all of them."""
-        prefix = f"{_TASKS}/{self._project}/"
-        tips = {_unescape(ref.removeprefix(prefix)): tip for ref, tip in self._server.list_refs(f"{prefix}*").items()}
-        found: dict[str, Tail] = {}
-        news: dict[str, tuple[str, Sent | None, Head]] = {}
+        tips = self._list_tips()
+        seen = {task: self._repository.read_known(self._ref(task)) for task in tips}
+        new = [self._ref(task) for task, tip in tips.items() if _commit_of(seen[task]) != tip]
+        for first in range(0, len(new), _FETCHED):
+            self._fetch(*new[first : first + _FETCHED])
+        found = {}
         for task, tip in tips.items():
-            seen, after = self._reader.find_known(task), known.get(task, Head())
-            if seen is not None and seen.commit == tip and seen.head == after:
-                found[task] = Tail(head=after)
-            else:
-                news[task] = tip, seen, after
-        return found | self._reader.read_many(news)
+            try:
+                found[task] = self._tail(task, tip, seen[task], known.get(task, Head()), is_fetched=True)
+            except StoreUnreachableError:
+                raise
+            except StateError:
+                found[task] = UNKNOWN
+        return found
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
-        known = self._reader.find_known(task)
-        if head_of(known) != after:
-            tip = self._ask(task)
-            known = None if tip is None else self._reader.follow(task, tip, known)
+        known = self._repository.read_known(self._ref(task))
+        if _head_of(known) != after:
+            known, tip = self._look(task)
+            known = [known, *(() if tip is None else self._follow(task, tip, known))][-1]
         if known is not None and known.head == last:
             return
-        if head_of(known) != after:
+        if _head_of(known) != after:
             raise self._moved(task)
-        sent = self._own.write_transaction(None if known is None else known.commit, last, rows, objects)
+        sent = self._repository.write_transaction(_commit_of(known), last, rows, objects)
         self._send(task, known, sent)
-        self._own.keep_known(self._ref(task), sent)
+        self._repository.keep_known(self._ref(task), sent)
 
     def age(self, task: str, serial: int) -> float:
         """Return for how many seconds this machine has known of a line: the first question is the first sight."""
         file, now = self._folder / "seen" / f"{_escape(task)}.json", self._clock()
-        seen = _read_seen(file)
+        document = cache.load(file)
+        seen = document if isinstance(document, dict) else {}
+        first = seen.get(str(serial))
         # A clock that was put back must not make a run live longer than it may.
-        first = min(seen.get(str(serial), now), now)
-        if seen.get(str(serial)) != first:
+        if not isinstance(first, int | float) or first > now:
+            first = now
             cache.save(file, {**dict(list(seen.items())[-_KEPT_SEEN:]), str(serial): first})
         return now - first
 
     def list_tasks(self) -> tuple[str, ...]:
-        prefix = f"{_TASKS}/{self._project}/"
-        return tuple(sorted(_unescape(ref.removeprefix(prefix)) for ref in self._server.list_refs(f"{prefix}*")))
-
-    def wait(self, task: str, after: Head, seconds: float) -> bool:
-        end = time.monotonic() + seconds
-        pause = _FIRST_LOOK
-        while True:
-            tip = self._ask(task)
-            known = self._reader.find_known(task)
-            if tip is not None and (known is None or known.commit != tip or known.head != after):
-                return True
-            left = end - time.monotonic()
-            if left <= 0:
-                return False
-            time.sleep(min(pause, left))
-            pause = min(pause * 1.5, _LAST_LOOK)
+        return tuple(sorted(self._list_tips()))
 
     def notes(self) -> tuple[str, ...]:
         return ()
 
     def forget(self, task: str) -> None:
-        self._own.forget_known(self._ref(task))
-        self._read.pop(task, None)
+        self._repository.forget_known(self._ref(task))
 
     def try_refs(self) -> None:
         """Find out whether the server takes refs of ours: one is made and removed again.
 
         Raises StoreUnreachableError where it does not.
         """
-        ref = f"{_TASKS}/{self._project}.try/{os.urandom(8).hex()}"
-        value = self._own.write_mark("phase-gate: a try")
-        answer = self._server.push({ref: ("", value)})
+        ref = f"{self._prefix}.try/{os.urandom(8).hex()}"
+        value = self._repository.write_commit("phase-gate: a try", {})
+        answer = self._push(ref, "", value)
         if answer.status != 0:
-            raise self._server.refused(ref, answer)
-        self._server.push({ref: (value, "")})  # where it lets no ref go, it stays: below another name than any task's
+            raise self._refused(ref, answer)
+        self._push(ref, value, "")  # where it lets no ref go, it stays: below another name than any task's
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def _ask(self, task: str) -> str | None:
-        """Return the last commit that the server has of a task: one question."""
+    def _look(self, task: str) -> tuple[Sent | None, str | None]:
+        """Return the last transaction that this machine has seen, and the last commit that the server has."""
         ref = self._ref(task)
-        return self._server.list_refs(ref).get(ref)
+        # In this order: what another process of this machine adds meanwhile is news, and no rollback.
+        known, tip = self._repository.read_known(ref), self._list_refs(ref).get(ref)
+        if known is not None and tip is None:
+            raise self._rollback(f"no longer has task {task}, which it had")
+        return known, tip
+
+    def _tail(self, task: str, tip: str, known: Sent | None, after: Head, *, is_fetched: bool = False) -> Tail:
+        news = self._follow(task, tip, known, is_fetched=is_fetched)
+        head = news[-1].head if news else _head_of(known)
+        if head.serial < after.serial or head == after:
+            return Tail(head=head)
+        if _head_of(known) != after:
+            whole = self._local(lambda: self._repository.list_sent(tip))
+            before = [each for each in whole if each.head.serial <= after.serial]
+            if after.serial and (not before or before[-1].head != after):
+                raise self._rollback(f"does not have line {after.serial} of task {task} any more")
+            news = whole[len(before) :]
+        rows, objects = self._local(lambda: self._repository.load(news))
+        return Tail(head=head, rows=rows, objects=objects)
+
+    def _follow(self, task: str, tip: str, known: Sent | None, *, is_fetched: bool = False) -> list[Sent]:
+        """Return the transactions after the known one, and fetch them. Raises RollbackError for a rewritten ref."""
+        if _commit_of(known) == tip:
+            return []
+        if not is_fetched:
+            self._fetch(self._ref(task))
+        sent = self._local(lambda: self._repository.list_sent(tip, _commit_of(known)))
+        self._repository.keep_known(self._ref(task), sent[-1])
+        return sent
 
     # --- writing --------------------------------------------------------------------------------------------------
 
-    def _send(self, task: str, before: Sent | None, sent: Sent) -> None:
-        """Push a transaction."""
-        ref, parent = self._ref(task), "" if before is None else before.commit
-        answer: Answer | None = None
+    def _send(self, task: str, known: Sent | None, sent: Sent) -> None:
+        """Push a transaction. Raises MovedError if another was first."""
+        ref = self._ref(task)
         for number in range(_PUSHES):
-            answer = self._server.push({ref: (parent, sent.commit)})
+            answer = self._push(ref, _commit_of(known), sent.commit)
             if answer.status == 0:
                 return
-            if self._server.is_overtaken(ref, answer):
-                raise self._moved(task)  # mostly: the next look says by whom
-            tip = self._ask(task)
-            if tip == sent.commit or self._is_in(task, before, sent, tip):
-                return
+            tip = self._list_refs(ref).get(ref, "")
+            if tip == sent.commit:
+                return  # only the answer was lost
+            if tip != _commit_of(known):
+                if tip and sent in self._follow(task, tip, known):
+                    return  # and others have followed since
+                raise self._moved(task)
             _pause(number)
-        assert answer is not None, "it was tried"
-        raise self._server.refused(ref, answer)
+        raise self._refused(ref, answer)
 
-    def _is_in(self, task: str, before: Sent | None, sent: Sent, tip: str | None) -> bool:
-        """Tell whether a transaction arrived and only the answer was lost. Raises MovedError if another was first."""
-        if tip == (None if before is None else before.commit):
-            return False
-        if tip is not None:
-            self._reader.follow(task, tip, before)
-            if self._server.local(lambda: self._own.is_ancestor(sent.commit, tip)):
-                return True
-        raise self._moved(task)
+    # --- asking the server ----------------------------------------------------------------------------------------
 
-    # --- helpers --------------------------------------------------------------------------------------------------
+    def _list_tips(self) -> dict[str, str]:
+        """Return the last commit of each task: one question."""
+        found = self._list_refs(f"{self._prefix}/*")
+        return {_unescape(ref.removeprefix(f"{self._prefix}/")): tip for ref, tip in found.items()}
+
+    def _list_refs(self, pattern: str) -> dict[str, str]:
+        answer = self._call("ls-remote", "--refs", "-q", "--", self._remote, pattern)
+        if answer.status != 0:
+            raise self._unreachable(answer)
+        rows = (row.partition("\t") for row in answer.said.decode("utf-8", "replace").splitlines())
+        # For git a pattern is the end of a name: others may have it, too.
+        return {ref: value for value, _, ref in rows if ref == pattern or ref.startswith(f"{self._prefix}/")}
+
+    def _fetch(self, *refs: str) -> None:
+        answer = self._call("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--refmap=", "--", self._remote, *refs)
+        if answer.status != 0:
+            raise self._unreachable(answer)
+
+    def _push(self, ref: str, expected: str, value: str) -> Answer:
+        """Push a ref from the value that it is expected to have to a new one; empty: none."""
+        words = ("--no-verify", "--no-signed", f"--force-with-lease={ref}:{expected}")
+        return self._call("push", "-q", *words, "--", self._remote, f"{value}:{ref}")
+
+    def _call(self, *words: str) -> Answer:
+        return self._local(lambda: self._repository.call(*words, protocols=":".join(protocols_for(self._remote))))
+
+    def _local(self, look: Callable[[], T]) -> T:
+        """Return what a look at our own repository finds. Raises StoreUnreachableError where git can't look."""
+        try:
+            return look()
+        except NoGitError as error:
+            raise StoreUnreachableError(
+                f"{self.shown} needs git, which fails: {_first_line(str(error)) or 'no answer'}",
+                remedy=f"install git 2.30 or newer; if it is there, remove {self._folder}, which is a copy",
+            ) from error
+
+    # --- names and errors -----------------------------------------------------------------------------------------
 
     def _ref(self, task: str) -> str:
-        return f"{_TASKS}/{self._project}/{_escape(task)}"
+        return f"{self._prefix}/{_escape(task)}"
 
     def _moved(self, task: str) -> MovedError:
         return MovedError(f"another machine has added to task {task} in {self.shown}", remedy="try again")
 
+    def _rollback(self, problem: str) -> RollbackError:
+        return RollbackError(f"{self.shown} {problem}", remedy=ROLLBACK)
+
+    def _refused(self, ref: str, answer: Answer) -> StoreUnreachableError:
+        """Return what to say when a push is refused though no other was first."""
+        return StoreUnreachableError(
+            f"{self.shown} does not accept {ref}{_complaint(answer)}",
+            remedy="let it accept pushes to refs/phase-gate/*, or use another remote",
+        )
+
+    def _unreachable(self, answer: Answer) -> StoreUnreachableError:
+        is_missing = os.path.isabs(self._remote) and not os.path.lexists(self._remote)
+        asks = f"see what this says: git ls-remote {hide_secret(self._remote)}"
+        return StoreUnreachableError(
+            f"{self.shown} does not answer{_complaint(answer)}",
+            remedy=f"git init --bare {self._remote}" if is_missing else asks,
+        )
+
+
+def _complaint(answer: Answer) -> str:
+    said = _first_line(answer.complaint)
+    return f": {said}" if said else ""
+
+
+def _first_line(text: str) -> str:
+    """Return the line in which git says what is wrong, as it may be shown."""
+    said = next((row.strip() for row in text.splitlines() if row.strip()), "")
+    return show_line(hide_secret(said))[:_LONGEST_COMPLAINT]
+
+
+def _head_of(known: Sent | None) -> Head:
+    return Head() if known is None else known.head
+
+
+def _commit_of(known: Sent | None) -> str:
+    return "" if known is None else known.commit
+
 
 def _pause(number: int) -> None:
     time.sleep(_FIRST_PAUSE * 2**number * random.uniform(0.5, 1.5))
-
-
-def _read_seen(file: Path) -> dict[str, float]:
-    try:
-        return {str(serial): float(at) for serial, at in cache.load(file).items()}
-    except (ValueError, TypeError, AttributeError):
-        return {}
 
 
 def _escape(name: str) -> str:
@@ -229,3 +294,55 @@ def _escape(name: str) -> str:
 
 def _unescape(part: str) -> str:
     return part.replace("%2E", ".")
+
+
+# --- which git remote an address means: as it is written, a folder, or a remote of the user's repository
+
+
+def find_remote(address: StoreAddress, folder: Path) -> str:
+    """Return what git is to ask. Raises UsageError for what can't be a remote.
+
+    :param folder: of the project.
+    """
+    place = address.place
+    if _is_path(place):
+        return os.path.normpath(os.path.join(folder, place))
+    if any(mark in place for mark in (":", "/", "\\")):
+        return _require_safe(place)
+    said = try_git(folder, "config", "--get", f"remote.{place}.url")
+    found = "" if said is None else os.fsdecode(said).rstrip("\n")
+    if not found:
+        raise UsageError(
+            f"{place!r} is no remote of this repository",
+            remedy=f"git remote -v shows those that there are; a folder is written as ./{place}",
+        )
+    remote = make_address(kind="git", place=found, project=address.project).place
+    if not _is_path(remote):
+        return _require_safe(remote)
+    path = os.path.normpath(os.path.join(folder, remote))
+    if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        # Hooks of a folder's repository run as this user: an unpacked archive must not bring both along.
+        raise UsageError(
+            f"the remote {place!r} is a folder of this very project", remedy="name a remote outside of the project"
+        )
+    return path
+
+
+def _is_path(place: str) -> bool:
+    if "://" in place:
+        return False
+    before = place.partition("/")[0]
+    return os.path.isabs(place) or place.startswith(".") or ("/" in place and ":" not in before)
+
+
+def _require_safe(remote: str) -> str:
+    if remote.startswith("http://") and "http" not in protocols_for(remote):
+        raise UsageError("http:// sends all in the clear", remedy="use https:// or ssh://")
+    return remote
+
+
+def protocols_for(remote: str) -> Iterator[str]:
+    """Yield by which protocols a remote may be asked: http only on this machine, where no line can be tapped."""
+    yield from ("file", "ssh", "https")
+    if remote.startswith("http://") and urlsplit(remote).hostname in ("localhost", "127.0.0.1", "::1"):
+        yield "http"

@@ -1,22 +1,23 @@
 """A shared store in a PostgreSQL database: `postgresql://HOST/DATABASE#PROJECT`. Needs the extra `postgresql`.
 
-Reading is one question, and a transaction one statement, which the database's own keys refuse where another machine was
-first. How old a line is, the server's clock says.
+Reading is one question, and a transaction one statement. The database itself keeps the order: a line's number is a
+primary key, and a foreign key asks that the line before it is there with the hash that this one follows. So no writer
+can leave a gap, fork a ledger or put a line in between, and the second of two is refused. How old a line is, the
+server's clock says.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
-from phase_gate.stores import postgresql_statements as statements
+from phase_gate.storage.ledger import GENESIS
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.postgresql_session import Lost, Refused, Row, Session
-from phase_gate.stores.postgresql_tables import Initialised, StoreRights, make_tables, read_rights
 from phase_gate.stores.shared import Head, Tail
+from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,22 +25,128 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+#: A role that others are made members of: it may read and add, and nothing else.
+WRITER = "phase_gate_writer"
+
+_SCHEMA = f"""
+CREATE SCHEMA IF NOT EXISTS phase_gate;
+
+CREATE TABLE IF NOT EXISTS phase_gate.lines (
+  project text NOT NULL,
+  task text NOT NULL,
+  seq bigint NOT NULL CHECK (seq > 0),
+  prev text NOT NULL,
+  hash text NOT NULL CHECK (length(hash) = 64),
+  content bytea NOT NULL,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  before bigint GENERATED ALWAYS AS (nullif(seq - 1, 0)) STORED,
+  PRIMARY KEY (project, task, seq),
+  UNIQUE (project, task, seq, hash),
+  CHECK (seq > 1 OR prev = '{GENESIS}'),
+  FOREIGN KEY (project, task, before, prev) REFERENCES phase_gate.lines (project, task, seq, hash)
+);
+CREATE INDEX IF NOT EXISTS lines_first ON phase_gate.lines (project, task) WHERE seq = 1;
+
+CREATE TABLE IF NOT EXISTS phase_gate.objects (
+  project text NOT NULL,
+  task text NOT NULL,
+  digest text NOT NULL CHECK (length(digest) = 64),
+  seq bigint NOT NULL,
+  content bytea NOT NULL,
+  PRIMARY KEY (project, task, digest),
+  FOREIGN KEY (project, task, seq) REFERENCES phase_gate.lines (project, task, seq)
+);
+CREATE INDEX IF NOT EXISTS objects_brought ON phase_gate.objects (project, task, seq);
+
+CREATE OR REPLACE FUNCTION phase_gate.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'phase_gate.% is append-only', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
+END $$;
+CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON phase_gate.lines
+  FOR EACH STATEMENT EXECUTE FUNCTION phase_gate.refuse_change();
+CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON phase_gate.objects
+  FOR EACH STATEMENT EXECUTE FUNCTION phase_gate.refuse_change();
+
+REVOKE ALL ON SCHEMA phase_gate FROM PUBLIC;
+REVOKE ALL ON phase_gate.lines, phase_gate.objects FROM PUBLIC;
+"""
+#: By columns: the server's clock says when, not the writer's.
+_GRANTS = f"""
+GRANT USAGE ON SCHEMA phase_gate TO {WRITER};
+GRANT SELECT ON phase_gate.lines, phase_gate.objects TO {WRITER};
+GRANT INSERT (project, task, seq, prev, hash, content) ON phase_gate.lines TO {WRITER};
+GRANT INSERT (project, task, digest, seq, content) ON phase_gate.objects TO {WRITER};
+"""
+#: An order for those who run it at once: CREATE ... IF NOT EXISTS may still clash.
+_IN_TURN = "SELECT pg_advisory_xact_lock(8100411650013);"
+_MAKE_ROLE = f"""
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{WRITER}') THEN CREATE ROLE {WRITER} NOLOGIN; END IF;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+END $$;
+"""
+
+#: Whether there are tables; whether what is acknowledged survives the death of the server's machine; what the user may.
+_RIGHTS = """
+SELECT current_user, count(*) = 2, current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on',
+  bool_and(has_any_column_privilege(pg_class.oid, 'INSERT') AND has_table_privilege(pg_class.oid, 'SELECT')),
+  bool_or(has_table_privilege(pg_class.oid, 'UPDATE, DELETE, TRUNCATE, TRIGGER') OR pg_has_role(relowner, 'MEMBER'))
+FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE nspname = 'phase_gate' AND relname IN ('lines', 'objects')
+"""
+
+#: In one statement, so that they fit together: the line that is known and those after it, the objects that came with
+#: them, and the last line, for a ledger that is shorter than what is known.
+_PARTS = """
+SELECT 'line', task, seq, hash, content FROM asked CROSS JOIN LATERAL (
+  SELECT seq, hash, content FROM phase_gate.lines
+  WHERE project = $1 AND lines.task = asked.task AND seq >= asked.known) AS found
+UNION ALL SELECT 'object', task, seq, digest, content FROM asked CROSS JOIN LATERAL (
+  SELECT seq, digest, content FROM phase_gate.objects
+  WHERE project = $1 AND objects.task = asked.task AND seq > asked.known) AS found
+UNION ALL SELECT 'head', task, seq, hash, ''::bytea FROM asked CROSS JOIN LATERAL (
+  SELECT seq, hash FROM phase_gate.lines
+  WHERE project = $1 AND lines.task = asked.task ORDER BY seq DESC LIMIT 1) AS found
+"""
+_READ = f"WITH asked AS (SELECT $2::text AS task, $3::bigint AS known) {_PARTS}"
+_READ_ALL = f"""
+WITH asked AS (
+  SELECT task, coalesce(value::bigint, 0) AS known
+  FROM phase_gate.lines LEFT JOIN jsonb_each_text($2::jsonb) ON key = task WHERE project = $1 AND seq = 1)
+{_PARTS}"""
+#: The lines first: two writers meet there, and the second one waits before it has touched anything else. And whatever
+#: was set for the user, the database or another's session in a pooler: the answer comes when the disk has it.
+_APPEND = """
+WITH added AS (
+  INSERT INTO phase_gate.lines (project, task, seq, prev, hash, content)
+  SELECT $1, $2, * FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bytea[]) RETURNING 1),
+kept AS (
+  INSERT INTO phase_gate.objects (project, task, seq, digest, content)
+  SELECT $1, $2, $7, * FROM unnest($8::text[], $9::bytea[])
+  WHERE (SELECT count(*) FROM added) > 0 ON CONFLICT DO NOTHING)
+SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+  THEN 'on' ELSE current_setting('synchronous_commit') END, true)
+"""
+_FIND_LINE = "SELECT 1 FROM phase_gate.lines WHERE project = $1 AND task = $2 AND seq = $3 AND hash = $4"
+_TASKS = 'SELECT task FROM phase_gate.lines WHERE project = $1 AND seq = 1 ORDER BY task COLLATE "C"'
+_AGE = """
+SELECT extract(epoch FROM clock_timestamp() - at)::float8 FROM phase_gate.lines
+WHERE project = $1 AND task = $2 AND seq = $3
+"""
+
 #: Another line has that number; the line before is not the one that was read; the server chose one of two writers.
 _MOVED = frozenset({"23505", "23503", "40001", "40P01"})
 
-#: What a server says, by the classes of its codes, and what helps.
+#: What helps, by the server's codes.
 _REMEDIES = {
     "42P01": "phase-gate store init",
     "3F000": "phase-gate store init",
-    "42501": "ask the owner of the database: GRANT phase_gate_writer TO your user",
-    "25006": "connect to the primary: add target_session_attrs=read-write to the address",
+    "42501": f"ask the owner of the database: GRANT {WRITER} TO your user",
+    "25006": "connect to the primary, as a user whose transactions may write",
     "53100": "make room on the server's disk, then run again",
     "53300": "allow the server more connections, then run again",
 }
 _CONNECT = "psql with the same address; passwords belong into PGPASSFILE or a service file"
-
-#: Seconds after which a waiting command looks by itself: a connection may be cut without a word.
-_LOOK_AGAIN = 5.0
 
 
 def open_store(address: StoreAddress, cache: Path, environment: Mapping[str, str]) -> PostgresqlStore:
@@ -47,14 +154,30 @@ def open_store(address: StoreAddress, cache: Path, environment: Mapping[str, str
     return PostgresqlStore(address)
 
 
-def init_store(
-    address: StoreAddress, cache: Path, environment: Mapping[str, str], *, writers: Iterable[str] = ()
-) -> Initialised:
-    """Make the tables, and the role that may only read and add.
+class StoreRights(Value):
+    """What the user that connects may do in a store."""
 
-    :param writers: users of the database that are given that role.
-    """
-    return PostgresqlStore(address).make_tables(writers)
+    user: str
+    has_tables: bool
+    may_write: bool
+    #: It owns the tables, or is a superuser, or was given more than it needs: history is not safe from it.
+    may_rewrite: bool
+    #: What is acknowledged survives the death of the server's machine.
+    is_durable: bool
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Return what a user should know, a line each."""
+        if not self.has_tables:
+            return ("it has no tables yet: phase-gate store init",)
+        if not self.may_write:
+            first = f"{self.user} may not add to it: GRANT {WRITER} TO {quote_name(self.user)}"
+        elif self.may_rewrite:
+            first = f"{self.user} may rewrite its history: write as a user that is only a member of {WRITER}"
+        else:
+            first = f"{self.user} may read and add, and change nothing that is there"
+        slack = "its server does not wait for its disk (fsync, full_page_writes): a crash may lose lines"
+        return (first,) if self.is_durable else (first, slack)
 
 
 class PostgresqlStore:
@@ -66,8 +189,8 @@ class PostgresqlStore:
     # --- the protocol --------------------------------------------------------------------------------------------
 
     def read(self, task: str, after: Head) -> Tail:
-        found = statements.Answer(after)
-        for kind, _, *rest in self._ask(statements.READ, self._project, task, after.serial):
+        found = _Answer(after)
+        for kind, _, *rest in self._ask(_READ, self._project, task, after.serial):
             found.add(kind, *rest)
         if found.is_other:
             raise RollbackError(
@@ -79,47 +202,37 @@ class PostgresqlStore:
     def read_all(self, known: Mapping[str, Head]) -> dict[str, Tail]:
         """Return what each task has after the line that is known of it; of one whose line is another, only the last."""
         serials = json.dumps({task: head.serial for task, head in known.items()})
-        answers: dict[str, statements.Answer] = {}
-        for kind, task, *rest in self._ask(statements.READ_ALL, self._project, serials):
-            answers.setdefault(task, statements.Answer(known.get(task, Head()))).add(kind, *rest)
+        answers: dict[str, _Answer] = {}
+        for kind, task, *rest in self._ask(_READ_ALL, self._project, serials):
+            answers.setdefault(task, _Answer(known.get(task, Head()))).add(kind, *rest)
         return {task: answer.tail() for task, answer in answers.items()}
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
-        statement, values = statements.append_statement(self._project, task, after, rows, objects)
+        lines = rows.splitlines(keepends=True)
+        hashes = [json.loads(content)["hash"] for content in lines]
+        values = (
+            *(self._project, task),
+            *([*range(after.serial + 1, last.serial + 1)], [after.hash, *hashes[:-1]], hashes, lines),
+            *(last.serial, sorted(objects), [objects[name] for name in sorted(objects)]),
+        )
         try:
             # Asked twice where the connection breaks: the same lines are not added again.
-            self._exchange(lambda session: session.ask(statement, *values))
+            self._exchange(lambda session: session.ask(_APPEND, *values))
         except Refused as error:
             if error.code not in _MOVED:
                 raise self._translate(error) from None
-            if self._ask(statements.FIND_LINE, self._project, task, last.serial, last.hash):
+            if self._ask(_FIND_LINE, self._project, task, last.serial, last.hash):
                 return  # it was us: only the answer was lost
             raise MovedError(
                 f"another machine added to task {task} first", remedy="try again: it judges on what is there by now"
             ) from None
 
     def age(self, task: str, serial: int) -> float:
-        found = self._ask(statements.AGE, self._project, task, serial)
-        return found[0][0] / 1000 if found else 0.0
+        found = self._ask(_AGE, self._project, task, serial)
+        return float(found[0][0]) if found else 0.0
 
     def list_tasks(self) -> tuple[str, ...]:
-        return tuple(task for (task,) in self._ask(statements.TASKS, self._project))
-
-    def wait(self, task: str, after: Head, seconds: float) -> bool:
-        end = time.monotonic() + seconds
-        channel = statements.channel_of(self._project, task)
-
-        def look_and_wait(session: Session) -> bool:
-            # First the ear, then the look: what comes between is heard.
-            session.run(f"LISTEN {channel}")
-            while (found := statements.head_of(session.ask(statements.LAST, self._project, task))) == after:
-                left = end - time.monotonic()
-                if left <= 0:
-                    break
-                session.wait(min(left, _LOOK_AGAIN))
-            return found != after
-
-        return self._talk(look_and_wait)
+        return tuple(task for (task,) in self._ask(_TASKS, self._project))
 
     def notes(self) -> tuple[str, ...]:
         return self.read_rights().said
@@ -131,11 +244,30 @@ class PostgresqlStore:
 
     def read_rights(self) -> StoreRights:
         """Return what the user that connects may do."""
-        return self._talk(read_rights)
+        user, has_tables, is_durable, may_write, may_rewrite = self._ask(_RIGHTS)[0]
+        return StoreRights(
+            user=user,
+            has_tables=has_tables,
+            may_write=bool(may_write),
+            may_rewrite=bool(may_rewrite),
+            is_durable=is_durable,
+        )
 
-    def make_tables(self, writers: Iterable[str]) -> Initialised:
-        named = tuple(writers)
-        return self._talk(lambda session: make_tables(session, named))
+    def make_tables(self, writers: Iterable[str]) -> tuple[bool, bool]:
+        """Make what is missing, in one transaction; tell whether there were no tables, and whether there is the role.
+
+        :param writers: users of the database that are given the role, which may only read and add.
+        """
+        is_new, has_role = not self.read_rights().has_tables, True
+        try:
+            self._exchange(lambda session: session.run(_IN_TURN + _MAKE_ROLE))
+        except Refused as error:
+            if error.code != "42501":
+                raise self._translate(error) from None
+            has_role = False  # may not make roles: tables without it are a store, too
+        grants = "".join(f"GRANT {WRITER} TO {quote_name(name)};\n" for name in writers)
+        self._talk(lambda session: session.run(_IN_TURN + _SCHEMA + (_GRANTS + grants) * has_role))
+        return is_new, has_role
 
     def close(self) -> None:
         """End its connection; it may be asked again."""
@@ -143,7 +275,7 @@ class PostgresqlStore:
             self._session.close()
         self._session = None
 
-    # --- connections ---------------------------------------------------------------------------------------------
+    # --- connections and errors ----------------------------------------------------------------------------------
 
     def _ask(self, statement: str, *values: object) -> list[Row]:
         return self._talk(lambda session: session.ask(statement, *values))
@@ -164,32 +296,44 @@ class PostgresqlStore:
                     raise
             return talk(self._connected())
         except Lost as error:
-            raise self._unreachable(error) from None
+            raise StoreUnreachableError(f"{self.shown} does not answer: {error}", remedy=_CONNECT) from None
 
     def _connected(self) -> Session:
         if self._session is None or not self._session.is_usable:
             self.close()
-            self._session = self._connect()
+            self._session = Session(self._place)
         return self._session
-
-    def _connect(self) -> Session:
-        session = Session(self._place)
-        try:
-            if session.is_standby:
-                raise StoreUnreachableError(
-                    f"{self.shown} is a standby: it can't be written", remedy=_REMEDIES["25006"]
-                )
-            session.refuse_pooler(self._place, self.shown)
-        except BaseException:
-            session.close()
-            raise
-        return session
-
-    # --- errors --------------------------------------------------------------------------------------------------
-
-    def _unreachable(self, error: Lost) -> StoreUnreachableError:
-        return StoreUnreachableError(f"{self.shown} does not answer: {error}", remedy=_CONNECT)
 
     def _translate(self, error: Refused) -> StoreUnreachableError:
         remedy = _REMEDIES.get(error.code, "mend what the server says, then run again")
         return StoreUnreachableError(f"{self.shown}: {error} ({error.code})", remedy=remedy)
+
+
+class _Answer:
+    """What a task has, as it comes row by row."""
+
+    def __init__(self, known: Head) -> None:
+        self._known, self._head, self.is_other = known, Head(), False
+        self._rows: list[tuple[int, bytes]] = []
+        self._objects: dict[str, bytes] = {}
+
+    def add(self, kind: str, serial: int, name: str, content: bytes) -> None:
+        if kind == "object":
+            self._objects[name] = content
+        elif kind == "head":
+            self._head = Head(serial, name)
+        elif serial > self._known.serial:
+            self._rows.append((serial, content))
+        else:
+            self.is_other = name != self._known.hash
+
+    def tail(self) -> Tail:
+        if self.is_other:
+            return Tail(head=self._head)
+        rows = b"".join(content for _, content in sorted(self._rows))
+        return Tail(head=self._head, rows=rows, objects=self._objects)
+
+
+def quote_name(name: str) -> str:
+    """Return a name as SQL writes one that may hold anything."""
+    return '"' + name.replace('"', '""') + '"'

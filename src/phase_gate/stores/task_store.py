@@ -81,10 +81,13 @@ class SharedTaskStore(TaskStore):
     def look(self) -> Opened:
         """Return the task as the shared store has it; what is new is written to the folder, under its lock."""
         opened = super().look()
-        if self._read_beyond(opened) is None:
+        tail = self._read_beyond(opened)
+        if tail is None:
             return opened
         with self.lock():
-            return self._take_over(self.opener.open())
+            # Another process of this machine may have taken it over meanwhile.
+            is_same = self.opener.is_as_opened(opened)
+            return self._write(opened, tail) if is_same else self._take_over(self.opener.open())
 
     def open_locked(self, known: Opened | None = None, *, accept_rollback: bool = False) -> Opened:
         opened = super().open_locked(None if self._is_behind else known, accept_rollback=accept_rollback)
@@ -95,8 +98,9 @@ class SharedTaskStore(TaskStore):
     def _take_over(self, opened: Opened) -> Opened:
         """Write what other machines have added to the task since. The caller holds the lock."""
         tail = self._read_beyond(opened)
-        if tail is None:
-            return opened
+        return opened if tail is None else self._write(opened, tail)
+
+    def _write(self, opened: Opened, tail: Tail) -> Opened:
         after, last = self._follow(opened, tail)
         for name, packed in tail.objects.items():
             self.objects.take_over(name, packed)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.state import Event
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.contents import name_blob
 from phase_gate.storage.tree.fingerprint import list_matcher
 from phase_gate.storage.tree.git import NoGitError, act_with_git, head_of, try_git
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.tasks.judging import TaskChanges, advise_task, holds_back, waived_files
 from phase_gate.tasks.model import Status, Verification

@@ -9,8 +9,8 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json, with_advice
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import Event
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import Transaction
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.tasks.judging import advise_task
 from phase_gate.tasks.model import FINISHED, IN_PROGRESS, PHASE, FailureType, Status

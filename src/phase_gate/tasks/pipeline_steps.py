@@ -13,12 +13,12 @@ from phase_gate.gate.order import Entry, How, entry_events, shorten
 from phase_gate.gate.overrides import Kind, Person, override_record, refuse_excuse
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import Event, State
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.root import place_below
 from phase_gate.storage.store import Transaction, now
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import head_of
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.looking import tree_of
 from phase_gate.tasks.pipeline import Failure, Pipeline, Request, files_in, pipeline_of

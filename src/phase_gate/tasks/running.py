@@ -12,11 +12,11 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.gate.state import Event
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import TaskSession, TaskStatus, check_event, require_verification
 from phase_gate.tasks.judging import TaskChanges, is_unlisted
 from phase_gate.tasks.lint import steps_of

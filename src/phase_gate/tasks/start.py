@@ -16,10 +16,10 @@ from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Person, override_record
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.storage.tree.git import head_of
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.tasks.changes import remember_files

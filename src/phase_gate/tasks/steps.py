@@ -9,9 +9,9 @@ from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.names import same_name
-from phase_gate.storage.again import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import LONGEST, Attachment, TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.tasks.handins import (
     ExecutorResult,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event, State
-from phase_gate.storage.again import again_if_moved
+from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import fault_of, fingerprint, look_at
 from phase_gate.tasks.asking import vote_file
