@@ -126,11 +126,6 @@ def are_alike(first: str, second: str | None = None) -> bool:
             id="under-two-ids",
         ),
         pytest.param(
-            f'ONE = pytest.mark.criterion("AC-1")\n@ONE\ndef test_a():\n    {CHECK}',
-            f'TWO = "AC-2"\n@pytest.mark.criterion(TWO)\ndef test_b():\n    {CHECK}',
-            id="under-two-ids-in-names",
-        ),
-        pytest.param(
             f"class TestA:\n    def test_a(self):\n        {CHECK}",
             f"class TestB:\n    def test_b(self):\n        {CHECK}",
             id="in-two-classes",
@@ -145,9 +140,6 @@ def are_alike(first: str, second: str | None = None) -> bool:
             f'pytestmark = pytest.mark.criterion("AC-1")\ndef test_a():\n    {CHECK}',
             f'pytestmark = [pytest.mark.criterion("AC-2")]\ndef test_b():\n    {CHECK}',
             id="in-two-modules-with-marks",
-        ),
-        pytest.param(
-            f"import os\n{IMPORT}def test_a():\n    {CHECK}", f"{IMPORT}def test_b():\n    {CHECK}", id="an-import-more"
         ),
     ],
 )

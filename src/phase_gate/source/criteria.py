@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.names import (
     Definition,
     FunctionNode,
     NamedFunction,
-    bound_names,
     flat,
     last_name,
     named_functions,
-    provided_name,
-    requested_names,
-    split_import,
 )
 
 #: The mark of a test that guards what works already.
@@ -72,21 +68,15 @@ def _marks_of(test: NamedFunction, tree: ast.Module) -> list[ast.expr]:
 def likeness_in_source(tree: ast.Module) -> dict[str, str]:
     """Return a hash of what each function checks, by bare name.
 
-    Its own name and its criteria are left out. What its global names stand for is part of it, and what those use in
-    turn: the same words about another import are another test.
+    Its own name and its criteria are left out. The code around it is part of it: the same words about another import,
+    or with another fixture, are another test.
     """
-    bindings = _bindings(tree.body)
     constants = _constants(tree)
-    # What the module does to all of its tests.
-    common: list[ast.AST] = [mark for mark in _assigned_marks(tree.body) if not _is_criterion(mark, constants)]
-    common += [each for each in flat(tree.body) if provided_name(each) and _is_automatic(each)]
+    around = [hash_body(part) for part in _without_tests(tree.body, constants)]
     found = {}
     for test in named_functions(tree.body):
-        parts = [*common, *_without_criteria(test.node, constants)]
-        for each in test.classes:
-            parts += _without_criteria(each, constants)
-        meanings = [f"{name}={hash_body(each)}" for name in _used_names(parts, bindings) for each in bindings[name]]
-        text = " ".join((*map(hash_body, parts), *meanings))
+        parts = [part for each in (test.node, *test.classes) for part in _without_criteria(each, constants)]
+        text = " ".join((*map(hash_body, parts), *around))
         found[test.name] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return found
 
@@ -105,19 +95,20 @@ def _without_criteria(node: FunctionNode | ast.ClassDef, constants: Mapping[str,
     yield from (mark for mark in node.decorator_list if not _is_criterion(mark, constants))
     if isinstance(node, ast.ClassDef):
         yield from node.bases
-        for statement in node.body:
-            if "pytestmark" in _assigned_names(statement):
-                yield from (mark for mark in _assigned_marks([statement]) if not _is_criterion(mark, constants))
-            elif not _is_test(statement):
-                yield statement
+        yield from _without_tests(node.body, constants)
     else:
         # As a module, so that its docstring is left out.
         yield ast.Lambda(node.args, ast.Constant(None))
         yield ast.Module(node.body, [])
 
 
-def _is_automatic(fixture: ast.stmt) -> bool:
-    return any(isinstance(node, ast.keyword) and node.arg == "autouse" for node in ast.walk(fixture))
+def _without_tests(body: list[ast.stmt], constants: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
+    """Yield the statements of a module or class, without tests and criteria."""
+    for statement in body:
+        if "pytestmark" in _assigned_names(statement):
+            yield from (mark for mark in _assigned_marks([statement]) if not _is_criterion(mark, constants))
+        elif not _is_test(statement):
+            yield statement
 
 
 def _assigned_names(statement: ast.stmt) -> list[str]:
@@ -158,39 +149,3 @@ def _ids(mark: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
 
 def _is_test(statement: ast.stmt) -> bool:
     return isinstance(statement, Definition) and statement.name.lower().startswith("test")
-
-
-def _bindings(body: list[ast.stmt]) -> Mapping[str, list[ast.AST]]:
-    """Return what gives the names of a module their meaning: imports and definitions."""
-    found: dict[str, list[ast.AST]] = {}
-    for statement in flat(body):
-        for name, meaning in _bound_by(statement):
-            found.setdefault(name, []).append(meaning)
-    return found
-
-
-def _bound_by(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
-    if isinstance(statement, Definition):
-        yield provided_name(statement) or statement.name, statement
-    elif isinstance(statement, ast.Import | ast.ImportFrom):
-        yield from ((name, part) for part in split_import(statement) for name in bound_names(part))
-    else:
-        yield from ((name, statement) for name in _assigned_names(statement))
-
-
-def _used_names(nodes: Iterable[ast.AST], bindings: Mapping[str, list[ast.AST]]) -> list[str]:
-    """Return the names of the module that these nodes use, and those that their definitions use; sorted."""
-    used = {"*"} & bindings.keys()  # from there any name may come
-    pending = list(nodes)
-    while pending:
-        node = pending.pop()
-        # An argument of a test or a fixture is the name of a fixture.
-        named = {
-            each.arg if isinstance(each, ast.arg) else each.id
-            for each in ast.walk(node)
-            if isinstance(each, ast.arg | ast.Name)
-        }
-        for name in (named | requested_names(node)) & bindings.keys() - used:
-            used.add(name)
-            pending += bindings[name]
-    return sorted(used)
