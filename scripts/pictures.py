@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.config.compiled import load_compiled
-from phase_gate.drive.session import Happening, Kind, Working
-from phase_gate.drive.view import Board, render_lines, render_screen
+from phase_gate.drive.view import Board, Happening, Kind, Working, render_lines, render_screen
 from phase_gate.workflow.model import Phase
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"

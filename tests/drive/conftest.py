@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from phase_gate.drive.session import Session, Working
+from phase_gate.drive.step import Session
+from phase_gate.drive.view import Working
 from phase_gate.evidence.process.run import Ended
 from phase_gate.workflow.model import Phase
 from tests.cli.conftest import Begin, Desk, begin, stories
@@ -71,7 +72,7 @@ class Track:
         if real:
             return self.sample.gate(*words, **environment)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("phase_gate.drive.judging.run_suite", self._run_in_process)
+            patch.setattr("phase_gate.drive.iteration.run_suite", self._run_in_process)
             for name, value in environment.items():
                 patch.setenv(name, value)
             return self.desk.gate(*words)

@@ -119,7 +119,7 @@ class Team:
             self._later += timedelta(seconds=30)
 
         self._patch.setattr("phase_gate.storage.store.now", later)
-        self._patch.setattr("phase_gate.drive.session.pause", pause)
+        self._patch.setattr("phase_gate.drive.step.pause", pause)
 
     # --- looking
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.drive.session import Happening, Kind, Working
-from phase_gate.drive.view import Board, render_lines, render_screen
+from phase_gate.drive.view import Board, Happening, Kind, Working, render_lines, render_screen
 from phase_gate.values import replace
 from tests.drive.conftest import RIGHT, Track
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from phase_gate.drive.clients import read_said
-from phase_gate.drive.session import Tail
+from phase_gate.drive.iteration import read_said
+from phase_gate.drive.view import Tail
 
 RUNS = {"type": "item.started", "item": {"type": "command_execution", "command": "pytest -q"}}
 SAYS = {"type": "item.completed", "item": {"type": "agent_message", "text": "All done."}}

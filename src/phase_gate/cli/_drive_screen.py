@@ -12,8 +12,8 @@ from typing import NoReturn
 
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import draw, render_json, say, screen_width
-from phase_gate.drive.session import Happening, Question, Working
-from phase_gate.drive.view import Board, render_lines, render_screen
+from phase_gate.drive.step import Question
+from phase_gate.drive.view import Board, Happening, Working, render_lines, render_screen
 from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.process.tree import ending_signals
 from phase_gate.storage.store import now

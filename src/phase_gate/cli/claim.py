@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from phase_gate import exit_codes
-from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.decision import Decision, Outcome, Threshold, decision_to_json, own_threshold
-from phase_gate.claims.text import read_claim_text, read_transcript, sentences
+from phase_gate.claims.text import read_transcript
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import read_input, say_aside, say_progress
-from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, Claim, DecidedClaim, decide_claim
+from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, DecidedClaim, decide_claim, read_claim
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.verdict import show_next
@@ -28,7 +27,8 @@ _MAX_BYTES = 64 * 1024 * 1024
 def run(call: Call) -> Done:
     project = call.project()
     gate = project.configuration.exit_gate
-    threshold, own = _threshold(call, gate), _own_threshold(call, gate)
+    own = _own_threshold(call, gate)
+    threshold = _given_threshold(call) or own
     if call.arguments.as_signal and not gate.as_signal:
         raise NotAllowedError(
             "a claim is not taken for a signal here", remedy="phase-gate signal, or set exit_gate: {as_signal: true}"
@@ -36,17 +36,13 @@ def run(call: Call) -> Done:
     task = call.task(project)
     task.require_begun()
     texts, note = _read(call)
-    text = read_claim_text(texts)
-    said = read_blocks(text)
-    claim = Claim(
-        said=replace(said, notes=(*said.notes, *note)),
-        prose=sentences(text, said.reasons),
-        file=(call.start / call.arguments.file).resolve(),
+    file = (call.start / call.arguments.file).resolve()
+    claim = read_claim(texts, gate, kind=call.arguments.kind, file=file, by=call.by())
+    claim = replace(
+        claim,
+        said=replace(claim.said, notes=(*claim.said.notes, *note)),
         handed=call.handed(project.root, call.arguments.file),
         threshold=threshold,
-        own_threshold=own,
-        kind=call.arguments.kind,
-        by=call.by(),
         person=call.person(),
         as_signal=call.arguments.as_signal,
     )
@@ -81,22 +77,18 @@ def _read_bytes(call: Call) -> bytes:
     return raw
 
 
-def _threshold(call: Call, gate: ExitGate) -> Threshold:
-    """Return what counts: the call, then the environment, then the kind of task, then the file."""
-    given = call.arguments.threshold
-    own = _own_threshold(call, gate)
+def _given_threshold(call: Call) -> Threshold | None:
+    """Return what the call asks for, or else the environment; None: what the project asks for counts."""
+    given, variable = call.arguments.threshold, call.environment.get(THRESHOLD_VARIABLE)
     if given is not None:
         if given < 1:
             raise UsageError(f"--threshold can't be {given}", remedy="give 1 or more")
         return Threshold(value=given, source="--threshold")
-    variable = call.environment.get(THRESHOLD_VARIABLE)
-    if variable is not None:
-        if not variable.isascii() or not variable.isdigit() or not int(variable[:9]) >= 1:
-            raise UsageError(
-                f"{THRESHOLD_VARIABLE} can't be {variable[:40]!r}", remedy="set it to 1 or more, or unset it"
-            )
-        return Threshold(value=int(variable[:9]), source=THRESHOLD_VARIABLE)
-    return own
+    if variable is None:
+        return None
+    if not variable.isascii() or not variable.isdigit() or not int(variable[:9]) >= 1:
+        raise UsageError(f"{THRESHOLD_VARIABLE} can't be {variable[:40]!r}", remedy="set it to 1 or more, or unset it")
+    return Threshold(value=int(variable[:9]), source=THRESHOLD_VARIABLE)
 
 
 def _own_threshold(call: Call, gate: ExitGate) -> Threshold:
@@ -130,7 +122,7 @@ def _what_next(project: Project, decision: Decision, gate_1: Evaluation | None) 
 
 
 def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:
-    state, decision, gate_1, verdict = done.state, done.decision, done.gate_1, done.verdict
+    state, decision, gate_1, verdict = done.task.state, done.decision, done.gate_1, done.verdict
     phase = state.phase if verdict is None else verdict.subject.phase
     if verdict is not None:
         following, hint = verdict.next_command, verdict.next_hint

@@ -10,12 +10,12 @@ import sys
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plugin import require_plugin
 from phase_gate.cli._verify_steps import open_board
-from phase_gate.drive.clients import Client, Team, find_client, find_roles, make_team, with_mark
+from phase_gate.drive.clients import find_roles, find_team, with_mark
 from phase_gate.drive.loop import drive
 from phase_gate.drive.model import find_drive
-from phase_gate.drive.phases import Order, PhaseSource, read_goal
-from phase_gate.drive.session import Session, Watchers
-from phase_gate.drive.task_list import TaskSource
+from phase_gate.drive.phases import PhaseSource
+from phase_gate.drive.step import Session, Watchers
+from phase_gate.drive.tasks import TaskSource
 from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard
@@ -38,7 +38,7 @@ def _run(call: Call) -> Done:
     source = _choose_source(call)
     end = drive(source.session, source)
     text = f"  next: {end.next_command}" if end.next_command else ""
-    return Done(text=text, code=end.decision.exit_code, is_printed=True)
+    return Done(text=text, code=end.exit_code, is_printed=True)
 
 
 def _choose_source(call: Call) -> PhaseSource | TaskSource:
@@ -48,11 +48,9 @@ def _choose_source(call: Call) -> PhaseSource | TaskSource:
         _refuse_options(call)
         settings = _with_options(call, board.project.configuration.drive)
         session = Session(with_mark(board.project), settings, _choose_watchers(call))
-        return TaskSource(session, _find_team(call, settings), board.named())
+        return TaskSource(session, find_team(settings, call.environment), board.named())
     require_plugin()
-    task = call.task()
-    order = _read_order(call, task)
-    return PhaseSource(Session(task.project, order.settings, _choose_watchers(call), goal=order.goal), order)
+    return _choose_phases(call, call.task())
 
 
 def _refuse_options(call: Call) -> None:
@@ -82,38 +80,21 @@ def _drives_list(call: Call, board: TaskBoard) -> bool:
     return state.phase is None or state.is_done
 
 
-def _find_team(call: Call, settings: DriveSettings) -> Team:
-    return make_team(_find(call, settings.executor, "executor"), _find(call, settings.reviewer, "reviewer"))
-
-
-def _find(call: Call, words: tuple[str, ...], role: str) -> Client:
-    if not words:
-        raise UsageError(
-            f"no {role} is named",
-            remedy=f'phase-gate drive --{role} "...", or write drive: {{{role}: ...}} in phase-gate.yaml',
-        )
-    return find_client(words, call.environment)
-
-
-def _read_order(call: Call, task: Task) -> Order:
-    given, project = call.arguments, task.project
+def _choose_phases(call: Call, task: Task) -> PhaseSource:
+    project, resumes = task.project, call.arguments.resume
     settings, goal = project.configuration.drive, _read_goal(call, task)
-    past = find_drive(task.state) if given.resume else None
-    if given.resume and past is None:
+    past = find_drive(task.state) if resumes else None
+    if resumes and past is None:
         raise NotAllowedError("this task was never driven", remedy="phase-gate drive -- COMMAND")
     if past is not None:
-        settings, goal = past.settings, goal or read_goal(task, past)
-    settings = _with_options(call, settings)
-    workflow = project.workflow()
+        settings = past.settings
+        goal = goal or ("" if past.goal is None else str(task.store.objects.load(past.goal)))
+    settings, workflow = _with_options(call, settings), project.workflow()
     if settings.until and workflow.phase(settings.until) is None:
         names = ", ".join(each.name.lower() for each in workflow.phases)
         raise UsageError(f"workflow {workflow.name} has no phase {settings.until!r}", remedy=f"use one of: {names}")
-    return Order(
-        roles=find_roles(settings, workflow, call.environment),
-        settings=settings,
-        goal=goal,
-        resumes=past is not None,
-    )
+    roles = find_roles(settings, workflow, call.environment)
+    return PhaseSource(Session(project, settings, _choose_watchers(call), goal=goal), roles, resumes=resumes)
 
 
 def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:

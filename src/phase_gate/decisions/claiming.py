@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from phase_gate.claims.blocks import StatusBlocks
-from phase_gate.claims.decision import Decision, Threshold, claim_event, decide
+from phase_gate.claims.blocks import StatusBlocks, read_blocks
+from phase_gate.claims.decision import Decision, Threshold, claim_event, decide, own_threshold
 from phase_gate.claims.measured import MeasuredClaim, measure_claim
+from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.evaluation import Evaluation
@@ -20,6 +21,7 @@ from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
+from phase_gate.workflow.settings import ExitGate
 
 #: Of the environment: how many indicators it takes.
 THRESHOLD_VARIABLE = "PHASE_GATE_EXIT_THRESHOLD"
@@ -33,13 +35,13 @@ class Claim(Value):
     #: Where it was read from.
     file: Path
     #: That file from the root, if it lies there: what an agent printed is no work of its.
-    handed: tuple[str, ...]
+    handed: tuple[str, ...] = ()
     threshold: Threshold
     #: What the project asks for.
     own_threshold: Threshold
-    kind: str | None
+    kind: str | None = None
     by: str
-    as_signal: bool
+    as_signal: bool = False
     #: Who may lower the threshold for this claim; None: an agent, who may not.
     person: Person | None = None
 
@@ -50,8 +52,16 @@ class DecidedClaim(Value):
     gate_1: Evaluation | None
     #: On the signal that was given, if one was.
     verdict: Evaluation | None
-    #: The task after it.
-    state: State
+    #: After it.
+    task: Task
+
+
+def read_claim(texts: Iterable[str], gate: ExitGate, *, kind: str | None = None, file: Path, by: str) -> Claim:
+    """Return what an agent said in these messages, to be weighed by what the project asks for."""
+    text, threshold = read_claim_text(texts), own_threshold(gate, kind)
+    said = read_blocks(text)
+    prose = sentences(text, said.reasons)
+    return Claim(said=said, prose=prose, file=file, threshold=threshold, own_threshold=threshold, kind=kind, by=by)
 
 
 def decide_claim(
@@ -71,7 +81,7 @@ def decide_claim(
     verdict = None
     if claim.as_signal:
         verdict, task = _signal(task, claim, decision, show=show, show_progress=show_progress)
-    return DecidedClaim(decision=decision, gate_1=gate_1, verdict=verdict, state=task.state)
+    return DecidedClaim(decision=decision, gate_1=gate_1, verdict=verdict, task=task)
 
 
 def _lower_threshold(state: State, claim: Claim) -> Threshold:

@@ -6,35 +6,19 @@ What is driven is a source of steps: the phases of a cycle or of a pipeline, or 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
-from phase_gate.drive.agent import Played, Step, hand_in
-from phase_gate.drive.chain import Decision, Outcome
 from phase_gate.drive.clients import choose_environment
-from phase_gate.drive.session import Session
+from phase_gate.drive.model import Decision, Outcome
+from phase_gate.drive.people import call_person
+from phase_gate.drive.step import Played, Session, Step, play
 from phase_gate.errors import ForeignRootError, PhaseGateError
-from phase_gate.evidence.process.run import run_process
 from phase_gate.evidence.process.tree import hide_environment
 from phase_gate.project import Project
-from phase_gate.storage.files import REAL, make_folder
-from phase_gate.values import Value, field, replace
 
 #: Ends that a person is told of by the command of the project.
 _CALLS_PERSON = frozenset({Outcome.PERSON, Outcome.HALTED, Outcome.STUCK})
-#: Seconds that the call may take, and bytes of its output that are kept.
-_CALL_TIMEOUT, _CALL_KEPT = 60.0, 16 * 1024
-
-
-class End(Value):
-    """How a drive ended."""
-
-    decision: Decision
-    #: What to type next.
-    next_command: str = ""
-    #: What the last line tells beside it.
-    told: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Source(Protocol):
@@ -46,7 +30,7 @@ class Source(Protocol):
     def begin(self) -> None:
         """Record and tell that the drive begins, or goes on."""
 
-    def next(self) -> Step | End:
+    def next(self) -> Step | Decision:
         """Return the next agent's turn, or how the drive ends."""
 
     def take(self, step: Step, played: Played) -> None:
@@ -56,7 +40,7 @@ class Source(Protocol):
         """Record, as far as that is possible, that the drive ends by an error."""
 
 
-def drive(session: Session, source: Source) -> End:
+def drive(session: Session, source: Source) -> Decision:
     """Drive to the end.
 
     Raises PhaseGateError where it may not begin, or where the state can't be trusted any more.
@@ -71,57 +55,18 @@ def drive(session: Session, source: Source) -> End:
         except BaseException as error:
             source.fail(error.problem if isinstance(error, PhaseGateError) else type(error).__name__)
             raise
-        return _tell_end(session, step)
-
-
-def play(session: Session, step: Step) -> Played:
-    """Let an agent take its turn; where its client is busy, wait: who asked decides what follows."""
-    played = hand_in(session, step)
-    if not played.is_busy:
-        session.waits = 0
-        return played
-    return replace(played, waited=session.wait_for_client(step.working, step.left - played.seconds))
-
-
-def _tell_end(session: Session, end: End) -> End:
-    decision = end.decision
-    if decision.outcome in _CALLS_PERSON:
-        session.tell("person-needed", reason=decision.reason)
-        call_person(session, decision.reason)
-    session.tell(
-        "drive-ended",
-        outcome=str(decision.outcome),
-        reason=decision.reason,
-        exit_code=decision.exit_code,
-        next_command=end.next_command,
-        **end.told,
-    )
-    return end
-
-
-def call_person(session: Session, reason: str) -> None:
-    """Run the project's command for calling a person; tell where that goes wrong."""
-    words = session.settings.on_person_needed
-    if not words:
-        return
-    project = session.project
-    folder = project.store("phase-gate drive").drive_folder
-    make_folder(REAL, folder)
-    ended = run_process(
-        [word.replace("{reason}", reason) for word in words],
-        shell=False,
-        cwd=project.root,
-        environment=choose_environment(project),
-        timeout=_CALL_TIMEOUT,
-        log=folder / "person.log",
-        limit=_CALL_KEPT,
-        secrets=project.environment,
-        interrupts=session.interrupts,
-        is_apart=False,
-    )
-    if ended.how != "ended" or ended.code != 0:
-        why = ended.problem or ended.how if ended.code is None else ended.code
-        session.note(f"{words[0]} could not call a person: {why}")
+        if step.outcome in _CALLS_PERSON:
+            session.tell("person-needed", reason=step.reason)
+            call_person(session, step.reason)
+        session.tell(
+            "drive-ended",
+            outcome=str(step.outcome),
+            reason=step.reason,
+            exit_code=step.exit_code,
+            next_command=step.next_command,
+            **step.told,
+        )
+        return step
 
 
 def hide_keys(project: Project) -> None:

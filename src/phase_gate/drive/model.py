@@ -1,4 +1,4 @@
-"""What a drive keeps of itself in the state of its task, and what a report tells of it. Pure.
+"""What a drive keeps of itself in the state of its task, how one ends, and what a report tells of it. Pure.
 
 Everything that `--resume` needs is here: settings, goal, iterations, seconds spent, and what was open when it died.
 """
@@ -6,11 +6,13 @@ Everything that `--resume` needs is here: settings, goal, iterations, seconds sp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from phase_gate import exit_codes
 from phase_gate.codec import from_json
-from phase_gate.gate.measured import Section, Table
+from phase_gate.gate.measured import Section
 from phase_gate.gate.parts import DRIVE, Part
 from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, field, replace
@@ -18,8 +20,45 @@ from phase_gate.visible import count
 from phase_gate.workflow.names import show_duration
 from phase_gate.workflow.settings import DriveSettings
 
-#: Iterations that the state lists; the ledger has all of them.
-_LISTED = 200
+
+class Outcome(StrEnum):
+    """How a drive ends, or that it goes on: the first that fits wins."""
+
+    INTERRUPTED = "interrupted"
+    HALTED = "halted"
+    DONE = "done"
+    PERSON = "person"
+    STUCK = "stuck"
+    BUDGET = "budget"
+    GO_ON = "go-on"
+
+
+EXIT_CODES: Mapping[Outcome, int] = {
+    Outcome.INTERRUPTED: exit_codes.INTERRUPTED,
+    Outcome.HALTED: exit_codes.CIRCUIT_OPEN,
+    Outcome.DONE: exit_codes.OPEN,
+    Outcome.PERSON: exit_codes.NOT_ALLOWED,
+    Outcome.STUCK: exit_codes.CIRCUIT_OPEN,
+    Outcome.BUDGET: exit_codes.GATE_CLOSED,
+}
+
+
+class Decision(Value):
+    """What follows from a turn, or how the drive ends."""
+
+    outcome: Outcome
+    reason: str
+    #: What to type next, and what the last line tells beside it.
+    next_command: str = ""
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ends(self) -> bool:
+        return self.outcome is not Outcome.GO_ON
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.outcome]
 
 
 class OpenIteration(Value):
@@ -35,7 +74,7 @@ class OpenIteration(Value):
 
 
 class Iteration(Value):
-    """One iteration that has ended."""
+    """One iteration that has ended, as the ledger has it."""
 
     drive: str
     number: int
@@ -48,15 +87,11 @@ class Iteration(Value):
     agent_seconds: float = 0.0
     suite_seconds: float = 0.0
     waited_seconds: float = 0.0
-    #: What was decided: a value of `chain.Outcome`; and why.
+    #: What was decided: a value of `Outcome`; and why.
     outcome: str = ""
     reason: str = ""
     #: Whether it counts for the budget of iterations.
     counts: bool = True
-
-    @property
-    def seconds(self) -> float:
-        return self.agent_seconds + self.suite_seconds + self.waited_seconds
 
 
 class DriveState(Value):
@@ -65,21 +100,22 @@ class DriveState(Value):
     settings: DriveSettings
     #: Object with what is to be built; None if that was not told.
     goal: str | None = None
-    #: The number of the last iteration, how many count, and the seconds of all.
+    #: The number of the last iteration, how many count, and the seconds of all: of agents, of tests, and in all.
     number: int = 0
     counted: int = 0
+    agent_seconds: float = 0.0
+    suite_seconds: float = 0.0
     seconds: float = 0.0
     #: Iterations in a row in which nothing changed.
     idle: int = 0
     open: OpenIteration | None = None
-    #: How it ended, a value of `chain.Outcome`; empty while it goes on, or if it was killed.
+    #: How it ended, a value of `Outcome`; empty while it goes on, or if it was killed.
     outcome: str = ""
     reason: str = ""
-    iterations: tuple[Iteration, ...] = field(default_factory=tuple)
 
     @property
     def is_resumable(self) -> bool:
-        return self.outcome != "done"
+        return self.outcome != Outcome.DONE
 
 
 def find_drive(state: State) -> DriveState | None:
@@ -95,46 +131,28 @@ def require_drive(state: State) -> DriveState:
     return drive
 
 
-def change(value: DriveState | None, event: Event) -> DriveState | None:
-    """Return what is kept after one more event."""
-    data = event.data
-    if event.kind == "drive-started":
-        return _started(value, data, event.at)
-    if value is None:
-        return None
-    if event.kind == "iteration-started":
-        row = from_json(OpenIteration, {**data["iteration"], "at": event.at})
-        return replace(value, number=row.number, counted=value.counted + 1, open=row)
-    if event.kind == "agent-ended" and value.open is not None:
-        return replace(value, open=replace(value.open, agent_seconds=data["seconds"]))
-    if event.kind == "iteration-ended":
-        ended = from_json(Iteration, data["iteration"])
-        return replace(
-            value,
-            open=None,
-            counted=value.counted - (not ended.counts),
-            seconds=round(value.seconds + ended.seconds, 3),
-            idle=data["idle"],
-            iterations=(*value.iterations, ended)[-_LISTED:],
-        )
-    if event.kind == "drive-ended":
-        return replace(value, open=None, outcome=data["outcome"], reason=data["reason"])
-    return value
-
-
-def _started(value: DriveState | None, data: Mapping[str, Any], at: str) -> DriveState:
-    settings = from_json(DriveSettings, data["settings"])
-    if data["resumed"] and value is not None:
-        return replace(value, settings=settings, goal=data["goal"], outcome="", reason="", idle=0)
-    past = () if value is None else value.iterations
-    return DriveState(id=data["id"], at=at, settings=settings, goal=data["goal"], iterations=past)
-
-
 class DrivePart(Part):
     kind = DriveState
 
     def reduce(self, value: DriveState | None, event: Event) -> DriveState | None:
-        return change(value, event)
+        data = event.data
+        if event.kind == "drive-started":
+            settings = from_json(DriveSettings, data["settings"])
+            if data["resumed"] and value is not None:
+                return replace(value, settings=settings, goal=data["goal"], outcome="", reason="", idle=0)
+            return DriveState(id=data["id"], at=event.at, settings=settings, goal=data["goal"])
+        if value is None:
+            return None
+        if event.kind == "iteration-started":
+            row = from_json(OpenIteration, {**data["iteration"], "at": event.at})
+            return replace(value, number=row.number, counted=value.counted + 1, open=row)
+        if event.kind == "agent-ended" and value.open is not None:
+            return replace(value, open=replace(value.open, agent_seconds=data["seconds"]))
+        if event.kind == "iteration-ended":
+            return _after(value, from_json(Iteration, data["iteration"]), idle=data["idle"])
+        if event.kind == "drive-ended":
+            return replace(value, open=None, outcome=data["outcome"], reason=data["reason"])
+        return value
 
     def holds_signal(self, value: DriveState) -> str:
         if value.open is None or value.open.agent_seconds is not None:
@@ -149,43 +167,25 @@ class DrivePart(Part):
     def sections(
         self, value: DriveState | None, *, folder: Path, look: Callable[[str], State | None]
     ) -> tuple[Section, ...]:
-        return () if value is None else (section_of(value),)
+        if value is None:
+            return ()
+        spent = f"the agent took {show_duration(value.agent_seconds)}, the tests {show_duration(value.suite_seconds)}"
+        ended = f"{value.outcome}: {value.reason}" if value.outcome else "not ended"
+        lines = (f"{count(value.number, 'iteration')}; {spent}", f"the last drive: {ended}")
+        return (Section(title="Drive", lines=lines),)
+
+
+def _after(value: DriveState, ended: Iteration, *, idle: int) -> DriveState:
+    seconds = ended.agent_seconds + ended.suite_seconds + ended.waited_seconds
+    return replace(
+        value,
+        open=None,
+        counted=value.counted - (not ended.counts),
+        agent_seconds=round(value.agent_seconds + ended.agent_seconds, 3),
+        suite_seconds=round(value.suite_seconds + ended.suite_seconds, 3),
+        seconds=round(value.seconds + seconds, 3),
+        idle=idle,
+    )
 
 
 PART = DrivePart()
-
-
-# --- for the report: the agent's time against that of the tests
-
-
-def section_of(drive: DriveState) -> Section:
-    """Return what a report tells of the drives of a task."""
-    rows = drive.iterations
-    agent, suite = sum(row.agent_seconds for row in rows), sum(row.suite_seconds for row in rows)
-    spent = f"the agent took {show_duration(agent)}, the tests {show_duration(suite)}"
-    ended = f"{drive.outcome}: {drive.reason}" if drive.outcome else "not ended"
-    return Section(
-        title="Drive",
-        lines=(f"{count(len(rows), 'iteration')}; {spent}", f"the last drive: {ended}"),
-        tables=(
-            Table(
-                title="Iterations of the drive",
-                columns=("iteration", "phase", "began", "agent", "agent's time", "tests' time", "waited", "decision"),
-                rows=tuple(map(_row, rows)),
-            ),
-        ),
-    )
-
-
-def _row(row: Iteration) -> tuple[str, ...]:
-    how = row.how if row.code in (0, None) else f"failed with {row.code}"
-    return (
-        str(row.number),
-        row.phase,
-        row.at,
-        how,
-        show_duration(row.agent_seconds),
-        show_duration(row.suite_seconds),
-        show_duration(row.waited_seconds) if row.waited_seconds else "",
-        f"{row.outcome}: {row.reason}" if row.reason else row.outcome,
-    )

@@ -6,12 +6,102 @@ What an agent prints is made visible first: it can neither move the cursor nor p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
-from phase_gate.drive.session import Happening, Working
+from phase_gate.agents.endings import describe_event
 from phase_gate.values import Value, field, replace
 from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.names import show_duration
+
+Kind = Literal[
+    "drive-started",
+    "iteration-started",
+    "step-started",
+    "agent-ended",
+    "tests-ended",
+    "claim-weighed",
+    "answer",
+    "waits",
+    "iteration-ended",
+    "step-ended",
+    "task-ended",
+    "committed",
+    "person-needed",
+    "decided",
+    "note",
+    "drive-ended",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+#: Bytes of a command's output that a view may show: an event takes some thousands.
+_TAIL = 1 << 16
+
+
+class Happening(Value):
+    """What a drive tells while it goes on: a view shows it, and `--json` prints it."""
+
+    kind: Kind
+    at: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """One line of `phase-gate drive --json`."""
+        return {"event": self.kind, "at": self.at, **self.data}
+
+
+class Working(Value):
+    """Who is at work right now, several times a second."""
+
+    #: `agent`, `tests`, `executor`, `verify`, `reviewer`, a voter's name, or `waits`.
+    role: str
+    #: The phase, or the task.
+    where: str
+    #: Of the iteration, or the attempt.
+    number: int
+    limit: float = 0.0
+    seconds: float = 0.0
+    #: Seconds that the drive has taken before.
+    spent: float = 0.0
+    lines: tuple[str, ...] = ()
+    is_ending: bool = False
+
+
+class Tail:
+    """The end of what a command prints, for a view: written to like a file."""
+
+    def __init__(self) -> None:
+        self._data = b""
+
+    def write(self, data: bytes) -> int:
+        self._data += data
+        if len(self._data) > _TAIL:
+            # From the beginning of a line: half an event is no line that anyone could read.
+            self._data = self._data[-_TAIL:].partition(b"\n")[2] or self._data[-_TAIL:]
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def clear(self) -> None:
+        """Forget it: another command begins."""
+        self._data = b""
+
+    def lines(self, most: int) -> list[str]:
+        """Return the last lines that say something; of events, what they tell."""
+        rows = self._data.decode("utf-8", "replace").replace("\r", "\n").splitlines()
+        shown: list[str] = []
+        for row in reversed(rows):
+            told = describe_event(row)
+            text = row.rstrip() if told is None else told
+            shown += [text] if text.strip() else []
+            if len(shown) == most:
+                break
+        return shown[::-1]
+
+
+# --- lines that stay
+
 
 _Data = Mapping[str, Any]
 

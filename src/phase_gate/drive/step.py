@@ -1,0 +1,308 @@
+"""An agent's turn: start it, keep what it prints, and take what it hands in; and our own run of the tests.
+
+What it prints decides nothing. What it hands in is a file whose name is made for this one turn, and no other; and what
+was recorded while it worked is told, for that was not the drive.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from phase_gate.agents.endings import Ending, classify
+from phase_gate.drive.clients import Client, choose_environment
+from phase_gate.drive.view import Happening, Kind, Tail, Working
+from phase_gate.evidence.process.output import blot, hidden_in
+from phase_gate.evidence.process.run import Ended, How, run_process
+from phase_gate.evidence.process.tree import PatientInterrupts
+from phase_gate.project import STATE_FOLDER, Project
+from phase_gate.storage import store
+from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
+from phase_gate.storage.places import DEFAULT_TASK
+from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
+from phase_gate.tasks.handins import MAX_SIZE
+from phase_gate.tasks.rules import seconds_between
+from phase_gate.values import Value, field, replace
+from phase_gate.workflow.model import Phase
+from phase_gate.workflow.names import ANSWER_VARIABLE
+from phase_gate.workflow.settings import DriveSettings
+
+OWNER = "phase-gate drive"
+
+#: Lines of an agent's output that a view is given.
+_SHOWN = 8
+#: Bytes of a transcript that are kept: the beginning, and the end, where an agent says what it did; and of tests.
+_KEPT, _KEPT_OF_TESTS = 1 << 20, 256 * 1024
+#: Seconds: no client is busy for longer than it is worth to ask again.
+_LONGEST_WAIT = 600.0
+_PAUSE = 0.1
+
+
+class Question(Value):
+    """What a person is asked at a terminal."""
+
+    text: str
+    #: What may be typed, in rows.
+    ways: tuple[str, ...]
+    #: What stands in front of the answer.
+    prompt: str
+
+
+class Watchers(Value):
+    """Those who are told, and the one who is asked."""
+
+    tell: Callable[[Happening], None]
+    progress: Callable[[Working], None] = lambda working: None
+    #: Returns what a person types; empty: no answer. Without it no person is there.
+    ask: Callable[[Question], str] | None = None
+
+
+class Session:
+    """A drive while it goes on. What came of it stands in the ledger; this has what dies with the process."""
+
+    def __init__(self, project: Project, settings: DriveSettings, watchers: Watchers, *, goal: str = "") -> None:
+        self.project, self.settings, self.watchers, self.goal = project, settings, watchers, goal
+        self.interrupts = PatientInterrupts()
+        self.tail = Tail()
+        #: Turns in a row for which the client was not free.
+        self.waits = 0
+        self._has_told_end = False
+
+    @property
+    def is_asked_to_end(self) -> bool:
+        """The user wants it to end when that does no harm."""
+        return self.interrupts.is_asked_to_end
+
+    def is_cut_off(self) -> bool:
+        """The user wants it to end at once."""
+        return bool(self.interrupts.number)
+
+    def task(self) -> Task:
+        return Task.open(self.project, command=OWNER)
+
+    def relative(self, path: Path) -> str:
+        root = self.project.root
+        return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+    def tell(self, kind: Kind, **data: Any) -> None:
+        self.watchers.tell(Happening(kind=kind, at=store.now(), data=data))
+
+    def note(self, text: str) -> None:
+        self.tell("note", text=text)
+
+    def ask(self, question: Question) -> str:
+        """Return what a person types; empty: no person is there, none answers, or the user ends it."""
+        return "" if self.watchers.ask is None or self.is_asked_to_end else self.watchers.ask(question)
+
+    def show(self, working: Working, seconds: float) -> None:
+        """Show who is at work; tell the user once that the first Ctrl-C was heard."""
+        if self.is_asked_to_end and not self._has_told_end:
+            self._has_told_end = True
+            self.note("ends when this is done; Ctrl-C again ends it at once")
+        lines = () if working.role == "waits" else tuple(self.tail.lines(_SHOWN))
+        spent = working.spent + seconds
+        self.watchers.progress(
+            replace(working, seconds=seconds, spent=spent, lines=lines, is_ending=self.is_asked_to_end)
+        )
+
+    def wait(self, working: Working, seconds: float, why: str) -> float:
+        """Wait by the clock of the ledger, as long as the user allows; return the seconds that it took."""
+        self.tell("waits", where=working.where, number=working.number, seconds=round(seconds, 1), reason=why)
+        began, waits = store.now(), replace(working, role="waits", limit=seconds)
+        # A little longer: the rules must not see the last millisecond of it.
+        while (left := seconds + 0.01 - seconds_between(began, store.now())) > 0 and not self.is_asked_to_end:
+            self.show(waits, max(0.0, seconds - left))
+            pause(min(_PAUSE, left))
+        return round(seconds_between(began, store.now()), 3)
+
+    def run(self, words: list[str], working: Working, log: Path, limit: int, **more: Any) -> Ended:
+        """Run a command to its end, its time limit, or an interrupt, and show what it prints meanwhile."""
+        self.tail.clear()
+        return run_process(
+            words,
+            shell=False,
+            cwd=self.project.root,
+            timeout=working.limit,
+            log=log,
+            limit=limit,
+            stream=cast(BinaryIO, self.tail),
+            tick=lambda seconds: self.show(working, seconds),
+            interrupts=self.interrupts,
+            leaves_none=True,
+            **more,
+        )
+
+
+def pause(seconds: float) -> None:
+    """Wait a moment; a test lets its own clock go on instead."""
+    time.sleep(seconds)
+
+
+# --- an agent's turn
+
+
+class Step(Value):
+    """An agent's turn: who works, on what, for how long, and where it hands something in."""
+
+    client: Client
+    store: TaskStore
+    #: What it is told, and the file for that.
+    text: str
+    prompt: Path
+    #: Where what it hands in is expected.
+    answer: Path
+    #: What every process of the agent is known by.
+    mark: str
+    #: As it is shown; `limit` is its time.
+    working: Working
+    #: Beside what every agent gets.
+    environment: Mapping[str, str] = field(default_factory=dict)
+    #: Seconds of the budget.
+    left: float = float("inf")
+
+
+class Played(Value):
+    """How an agent's turn ended, and what it left behind."""
+
+    how: How
+    code: int | None
+    seconds: float
+    #: All that it printed, and what stands on its standard output: its claim.
+    transcript: Path
+    said: str
+    #: What its end means, by what the client tells of it.
+    ending: Ending
+    problem: str = ""
+    #: What it handed in, and no more than may be read of it; None: nothing.
+    data: bytes | None = None
+    #: The kinds of events that were recorded about the task meanwhile, and not by the drive.
+    recorded: tuple[str, ...] = ()
+    #: Seconds of waiting for the client to be free.
+    waited: float = 0.0
+
+    @property
+    def shown(self) -> str:
+        if self.how == "ended":
+            return "ended" if self.code == 0 else f"failed with {self.code}"
+        return {"timed-out": "ran out of time", "interrupted": "was interrupted"}.get(
+            self.how, f"did not start: {self.problem}"
+        )
+
+    @property
+    def is_busy(self) -> bool:
+        """The client was refused for now: the same call works later."""
+        return self.ending.kind == "busy"
+
+    @property
+    def trouble(self) -> str:
+        """Why the client itself needs a person; empty if it does not."""
+        if self.how == "not-started":
+            return self.problem or "it did not start"
+        return self.ending.said if self.ending.is_for_people else ""
+
+
+def make_answer(session: Session, folder: Path, role: str) -> Path:
+    """Return where an agent hands something in: below the root, for many may write nowhere else."""
+    make_folder(REAL, folder)
+    if not folder.is_relative_to(session.project.root):
+        own = session.project.root / ".phase-gate"
+        folder = own / "drive"
+        make_folder(REAL, own)
+        make_folder(REAL, folder)
+        write_atomically(REAL, own / ".gitignore", b"*\n", durable=False)
+    return folder / f"{role}-{secrets.token_hex(8)}.yaml"
+
+
+def play(session: Session, step: Step) -> Played:
+    """Let an agent take its turn. Where its client is busy, wait, longer each time: who asked decides what follows."""
+    played = _let_work(session, step)
+    if not played.is_busy:
+        session.waits = 0
+        return played
+    seconds = session.settings.retry_wait * (1 << min(session.waits, 10))
+    session.waits += 1
+    longest = max(0.0, min(seconds, _LONGEST_WAIT, step.left - played.seconds))
+    return replace(played, waited=session.wait(step.working, longest, "the client is busy"))
+
+
+def _let_work(session: Session, step: Step) -> Played:
+    project, client, working = session.project, step.client, step.working
+    write_atomically(REAL, step.prompt, blot(step.text, hidden_in(project.environment)).encode(), durable=False)
+    serial = step.store.look().serial
+    given = choose_environment(project, session.settings.env)
+    ended = session.run(
+        client.fill(step.prompt),
+        working,
+        step.prompt.with_suffix(".log"),
+        _KEPT,
+        environment={**given, **step.environment, ANSWER_VARIABLE: str(step.answer)},
+        stdin=step.prompt if client.reads_stdin else None,
+        secrets=project.environment,
+        mark=step.mark,
+    )
+    output = _read_text(ended.output)
+    played = Played(
+        how=ended.how,
+        code=ended.code,
+        seconds=round(ended.seconds, 3),
+        transcript=ended.output,
+        said=_read_text(ended.stdout),
+        problem=ended.problem,
+        ending=classify(client.signs, ended.code, output) if ended.how == "ended" else Ending(kind="failed"),
+        data=_take_file(step.answer),
+        recorded=tuple(line.event.kind for line in step.store.lines() if line.seq > serial),
+    )
+    session.tell(
+        "agent-ended",
+        role=working.role,
+        where=working.where,
+        number=working.number,
+        how=played.how,
+        code=played.code,
+        seconds=played.seconds,
+        text=f"{client.name} {played.shown}",
+        transcript=session.relative(played.transcript),
+    )
+    return played
+
+
+def _take_file(path: Path) -> bytes | None:
+    try:
+        if path.is_symlink() or not path.is_file():
+            return None
+        with path.open("rb") as stream:
+            return stream.read(MAX_SIZE + 1)
+    except OSError:
+        return None
+    finally:
+        remove_file(path)
+
+
+def _read_text(path: Path | None) -> str:
+    try:
+        return "" if path is None else path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+# --- our own run of the tests
+
+
+def run_suite(session: Session, phase: Phase, log: Path, working: Working) -> Ended:
+    """Run the phase by its name, as a process of its own; again where a streak is asked for."""
+    project = session.project
+    words = [sys.executable, "-m", "pytest", f"--phase={phase.name.lower()}"]
+    if phase.tests == "passing":
+        words.append("--phase-confirm")
+    if project.task != DEFAULT_TASK:
+        words.append(f"--phase-task={project.task}")
+    if project.state_folder != project.root / (project.configuration.run.dir or STATE_FOLDER):
+        words.append(f"--phase-dir={project.state_folder}")
+    environment = {name: value for name, value in project.environment.items() if name != ANSWER_VARIABLE}
+    words += session.settings.pytest
+    return session.run(words, working, log, _KEPT_OF_TESTS, environment=environment, is_apart=False)
