@@ -6,7 +6,7 @@ What an agent prints is made visible first: it can neither move the cursor nor p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from phase_gate.agents.endings import describe_event
 from phase_gate.values import Value, field, replace
@@ -31,7 +31,6 @@ Kind = Literal[
     "note",
     "drive-ended",
 ]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: Bytes of a command's output that a view may show: an event takes some thousands.
 _TAIL = 1 << 16
