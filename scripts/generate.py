@@ -26,7 +26,6 @@ from phase_gate.gate.breaker import TRANSITIONS
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.report.mermaid import render_mermaid
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
-from phase_gate.tasks.lint import RULES
 from phase_gate.tasks.model import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.values import fields
 from phase_gate.workflow.metrics import METRICS, SPELLINGS
@@ -291,14 +290,6 @@ def transitions() -> str:
     return table(("circuit", "what happens", "then"), rows)
 
 
-def verify_rules() -> str:
-    rows = (
-        (f"`{slug}`", rule.kind, rule.meaning, ", ".join(f"`{each.strip()}`" for each in rule.examples))
-        for slug, rule in RULES.items()
-    )
-    return table(("opinion", "the task is", "because", "as in"), rows)
-
-
 def verification() -> str:
     rows = (
         (f"{status}", ", ".join(each for each in STATUS_TRANSITIONS if each in following) or "nothing")
@@ -324,7 +315,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "schemas": schemas,
     "tdd": tdd,
     "transitions": transitions,
-    "verify-rules": verify_rules,
     "verification": verification,
     "workflow-diagrams": workflow_diagrams,
     "workflows": workflow_names,

@@ -62,9 +62,6 @@ def test_a_failure_goes_back_with_feedback(team: Team) -> None:
     worked = [(row["data"]["role"], row["data"]["how"]) for row in team.ledger(1, "agent-worked")]
     assert worked == [("executor", "ended"), ("executor", "ended"), ("reviewer", "ended")]
     assert all(row["data"]["seconds"] > 0 for row in team.ledger(1, "agent-worked"))
-    story = team.desk.gate("report").out
-    assert "Who was at work" in story
-    assert [row.split("|")[1].strip() for row in story.splitlines() if row.startswith("| Task 1")], "in the report, too"
 
 
 def test_a_rejection_goes_back_with_feedback(team: Team) -> None:

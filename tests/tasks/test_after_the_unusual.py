@@ -209,3 +209,13 @@ def test_a_commit_made_here_is_the_executors(gate: Gate) -> None:
     commit(gate, "other.py")
     gate.executor()
     assert gate.verify().has("files-listed", "other.py")
+
+
+@pytest.mark.criterion("VG-28")
+def test_better_words_for_the_last_commit_are_no_work(gate: Gate) -> None:
+    gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n"})
+    gate.sample.commit_all()
+    gate.start()
+    gate.sample.git("commit", "-q", "--amend", "-m", "in better words")
+    assert gate.executor().code == 0
+    assert gate.status()["weak_because"] == []

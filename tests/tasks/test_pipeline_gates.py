@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from phase_gate.config.files import load_shipped_workflow
-from phase_gate.tasks.pipeline_show import gate_result, merge_gate_results
+from phase_gate.tasks.result import merge_gate_results, phase_result
 from phase_gate.tasks.routing import main_line
 from tests.conformance.stories import SCHEMAS
 from tests.support import Sample
@@ -288,7 +288,7 @@ def test_merging_keeps_the_scores_and_takes_the_rest_from_the_engine(pipe: Pipe)
     handler = {"phase": "consensus_master_plan", "pass": True, **scores, "blockers": [], "timestamp": "then"}
     pipe.sample.write({"handler.json": json.dumps(handler)})
     merged = pipe.gate("explain", "--gate-result", "--merge", "handler.json").document
-    engine = gate_result(pipe.state["evaluation"])
+    engine = phase_result(pipe.state["evaluation"])
     assert merged == {**engine, "score": 0.97, "consensusScore": 0.96}
     assert merged["pass"] is False
     assert merged["blockers"]

@@ -9,7 +9,8 @@ import pytest
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.state import Event
 from phase_gate.tasks.model import FailureType, Status, TaskSpec, Verification
-from phase_gate.tasks.overview import Overview, failures_to_json, stats_to_json
+from phase_gate.tasks.overview import Overview
+from phase_gate.tasks.result import failures_to_json, stats_to_json
 from phase_gate.tasks.rules import (
     RETRIES,
     escalate,

@@ -62,9 +62,9 @@ def run(call: Call) -> Done:
 
 
 def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) -> Done:
-    from phase_gate.tasks.pipeline_show import gate_result, merge_gate_results
+    from phase_gate.tasks.result import merge_gate_results, phase_result
 
-    result = gate_result(evaluation)
+    result = phase_result(evaluation)
     if call.arguments.merge is not None:
         from phase_gate.tasks.artifacts import read_json
 

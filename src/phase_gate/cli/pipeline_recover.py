@@ -13,9 +13,9 @@ from phase_gate.task import Task
 from phase_gate.tasks.asking import needs_in, root_cause_record
 from phase_gate.tasks.evidence import record_name
 from phase_gate.tasks.pipeline import Pipeline, pipeline_of
-from phase_gate.tasks.pipeline_show import describe_pipeline_stuck, failure_to_json, stuck_sections, stuck_to_json
 from phase_gate.tasks.pipeline_steps import require_pipeline, restart_cycle, resume_with_guidance, start_recovery
 from phase_gate.tasks.routing import budget, main_line, problem_of_rewind, rules_of
+from phase_gate.tasks.show import failure_to_json, stuck_sections, stuck_to_json
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command
@@ -40,10 +40,9 @@ def run(call: Call) -> Done:
 
 
 def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
-    report = describe_pipeline_stuck(state.stuck, pipeline, workflow)
-    title = f"Stuck: {report.reason}"
-    text = render_sections(title, stuck_sections(report), markdown=call.arguments.markdown)
-    return Done(text=text, document={"stuck": stuck_to_json(report)}, code=exit_codes.CIRCUIT_OPEN)
+    report = stuck_to_json(state.stuck, pipeline, workflow)
+    text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report), markdown=call.arguments.markdown)
+    return Done(text=text, document={"stuck": report}, code=exit_codes.CIRCUIT_OPEN)
 
 
 def _none_going_on(state: State, pipeline: Pipeline, workflow: Workflow) -> Done:

@@ -8,8 +8,9 @@ from phase_gate.cli._streams import read_input
 from phase_gate.config.yaml import read_bytes
 from phase_gate.errors import VoteError
 from phase_gate.tasks.handins import MAX_SIZE, Ballot, parse_vote
-from phase_gate.tasks.pipeline_show import vote_rows, votes_to_json
 from phase_gate.tasks.pipeline_steps import require_pipeline
+from phase_gate.tasks.result import votes_to_json
+from phase_gate.tasks.show import vote_rows
 from phase_gate.tasks.voting import cast_vote, show_votes
 from phase_gate.visible import show_rows
 

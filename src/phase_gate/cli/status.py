@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from phase_gate.tasks.overview import Overview
 
 
+#: With more phases than this, the name of the present one no longer says how far it is.
+_FEW = 4
+
+
 def run(call: Call) -> Done:
     if not call.arguments.watch:
         return _look(call)
@@ -85,7 +89,7 @@ def _look(call: Call) -> Done:
         if state.last_run is None
         else {"id": state.last_run.id, "kind": state.last_run.kind, "phase": state.last_run.phase},
         "evaluation": state.evaluation,
-        "verification": None if overview is None else overview.document,
+        "verification": _verification(overview),
     }
     rows = [("root", str(project.root)), ("task", project.task)]
     if state.phase is not None:
@@ -121,7 +125,7 @@ def _look(call: Call) -> Done:
     rows += [("verdict", verdict), *([("next", following)] if following else ())]
     text = show_rows(f"{name:9}{value}" for name, value in rows)
     if PIPELINE in state.parts:
-        from phase_gate.tasks.pipeline_show import pipeline_to_json
+        from phase_gate.tasks.result import pipeline_to_json
 
         document["pipeline"] = pipeline_to_json(state.parts[PIPELINE])
     route = _draw(task, standing)
@@ -153,22 +157,30 @@ def _overview(call: Call, project: Project) -> Overview | None:
     return found if found.total else None
 
 
+def _verification(overview: Overview | None) -> dict[str, Any] | None:
+    if overview is None:
+        return None
+    from phase_gate.tasks.result import stats_to_json
+
+    return stats_to_json(overview)
+
+
 def _draw(task: Task, standing: Standing) -> tuple[list[str], dict[str, Any]] | None:
     """Return the way through the workflow, in rows and as a document; None where the present phase says it all."""
     state = task.state
     if state.phase is None or (state.workflow == DEFAULT_WORKFLOW and not _has_turned(state)):
         return None
-    from phase_gate.tasks.route import FEW, find_route, render_route, route_to_json
+    from phase_gate.tasks.show import route_rows, route_to_json
 
     workflow = task.rules
     verdict = state.evaluation
     is_closed = verdict is not None and verdict["phase"] == state.phase and not verdict["gate_1"]["open"]
-    route = find_route(state, workflow, blocked=standing.is_halted or is_closed)
-    if len(workflow.phases) <= FEW and route.is_straight:
+    route = route_to_json(state, workflow, blocked=standing.is_halted or is_closed)
+    is_straight = not route["turns"] and all(row["mark"] not in ("again", "aside") for row in route["phases"])
+    if len(workflow.phases) <= _FEW and is_straight:
         return None
     recoveries = workflow.parameters.get("max_recoveries") if any(each.recovers for each in workflow.phases) else None
-    rows = render_route(route, recoveries=recoveries if isinstance(recoveries, int) else None)
-    return rows, route_to_json(route)
+    return route_rows(route, recoveries if isinstance(recoveries, int) else None), route
 
 
 def _has_turned(state: State) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from phase_gate.codec import spell_out
-from phase_gate.errors import MalformedResultError, NotAllowedError, TaskNameError, UsageError
+from phase_gate.errors import MalformedResultError, NotAllowedError, StorageError, TaskNameError, UsageError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.judging import judgement_events
@@ -15,12 +17,13 @@ from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.names import author_of, same_name
 from phase_gate.project import Look, Project
-from phase_gate.storage.places import place_name
-from phase_gate.storage.root import refuse_links
+from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.places import make_state_folder, place_name
+from phase_gate.storage.root import place_below, refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.task import Task, take_listed_tree
-from phase_gate.tasks.changes import TextChange, find_changes, read_changes
+from phase_gate.tasks.changes import Diff, find_changes, read_diff, read_texts
 from phase_gate.tasks.handins import ExecutorResult, Verdict
 from phase_gate.tasks.judging import TaskChanges, judge
 from phase_gate.tasks.model import (
@@ -37,7 +40,7 @@ from phase_gate.tasks.model import (
 from phase_gate.tasks.overview import Overview, load_overview
 from phase_gate.tasks.result import status_to_json
 from phase_gate.tasks.rules import MARGIN, Escalation, escalate, resume_command
-from phase_gate.tasks.state_file import state_file, write_state_file
+from phase_gate.tasks.show import render_state
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow
 
@@ -207,10 +210,11 @@ class TaskBoard:
     def refresh(self) -> None:
         """Look at all tasks anew, and write STATE.md for people. No code reads it back."""
         self.forget()
-        # As the folder has it: the shared store was asked about all of them.
-        write_state_file(
-            self.project, self.overview, lambda task: find_verification(self.store(task).alone().look().state)
-        )
+        with contextlib.suppress(StorageError):  # the ledger has everything anyway
+            make_state_folder(self.project.state_folder)
+            path = state_file(self.project)
+            make_folder(REAL, path.parent)
+            write_atomically(REAL, path, render_state(self.overview).encode("utf-8", "replace"), durable=False)
 
 
 class TaskSession:
@@ -237,11 +241,15 @@ class TaskSession:
         """Return what changed since the task was taken."""
         context = context_of(Task(self.project, self.store, state), frozenset(), phase=PHASE)
         before = self.store.objects.load(verification.memory)
-        return find_changes(context, verification, tree, before, others=lambda: self.board.overview)
+        return find_changes(context, verification, tree, before, others=lambda: self.board.overview.rows)
 
-    def text_changes(self, verification: Verification, paths: Iterable[str]) -> list[TextChange]:
-        """Return what these files were when the task was taken, and what they are."""
-        return read_changes(self.project.root, self.store.objects.load(verification.memory), paths)
+    def texts(self, verification: Verification, paths: Iterable[str]) -> dict[str, tuple[str, str | None]]:
+        """Return what files were in the commit that the task was taken on, and what they are."""
+        return read_texts(self.project.root, self.store.objects.load(verification.memory), paths)
+
+    def diff(self, verification: Verification, paths: Iterable[str], first: Collection[str]) -> Diff:
+        """Return what the task changed, as text."""
+        return read_diff(self.project.root, self.store.objects.load(verification.memory), paths, first)
 
     def changed_since_failure(self, verification: Verification) -> list[str]:
         """Return the files that are not what they were when the last attempt failed."""
@@ -350,6 +358,14 @@ class TaskSession:
         """Return where the task stands after a step, and write what people read between two steps."""
         self.board.refresh()
         return self.status(require_verification(change.state, self.task), evaluation)
+
+
+def state_file(project: Project) -> Path:
+    """Return where STATE.md is, or will be. Raises ConfigurationError if that is outside of the project."""
+    named = project.configuration.verification.state_file
+    if named is None:
+        return project.state_folder / "STATE.md"
+    return place_below(project.root, named, setting="verification.state_file")
 
 
 def require_verification(state: State, task: str) -> Verification:

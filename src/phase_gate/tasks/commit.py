@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.state import Event
 from phase_gate.storage.store import Transaction
-from phase_gate.storage.tree.contents import name_blob
 from phase_gate.storage.tree.fingerprint import list_matcher
 from phase_gate.storage.tree.git import NoGitError, act_with_git, head_of, try_git
 from phase_gate.stores.shared import again_if_moved
@@ -123,9 +122,8 @@ def _commit(session: TaskSession, change: Transaction, current: Verification, me
     if not paths:
         stands = f"the approval stands: {session.board.overview.next_command or 'phase-gate verify status'}"
         raise NotAllowedError(f"git sees no change in the files of {session.task}", remedy=stands)
-    approved = _hash_files(root, [path for path in paths if os.path.lexists(root / path)])
     tracked = os.fsdecode(try_git(root, "ls-files", "-z", "--", *paths) or b"").split("\0")
-    new = [path for path in paths if path in approved and path not in tracked]
+    new = [path for path in paths if path not in tracked]
     try:
         if new:
             _git(root, "add", "--intent-to-add", "--", *new)
@@ -137,7 +135,8 @@ def _commit(session: TaskSession, change: Transaction, current: Verification, me
                 _git(root, "reset", "--quiet", "--", *new)
         raise
     commit = head_of(root)
-    changed = _not_as_approved(root, commit, paths, approved)
+    # What a hook of git did: files, or what was committed of them, are not what was approved.
+    changed = sorted({*_changed(root, paths.__contains__), *(set(_files_of(root, commit)) - set(paths))})
     if changed or session.tree(current.spec).digest != current.verified_tree:
         _git(root, *(("reset", "--quiet", "--soft", before) if before else ("update-ref", "-d", "HEAD")))
         raise StaleSignalError(
@@ -158,18 +157,6 @@ def _changed(root: Path, is_work: Callable[[str], bool]) -> list[str]:
     prefix = _git(root, "rev-parse", "--show-prefix").rstrip("\n")
     paths = [record[3:].removeprefix(prefix) for record in said.split("\0") if record]
     return sorted({path for path in paths if is_work(path)})
-
-
-def _not_as_approved(root: Path, commit: str, paths: Sequence[str], approved: dict[str, str]) -> list[str]:
-    """Return the files that the commit has in another form than they were approved in."""
-    said = _git(root, "ls-tree", "-r", "-z", commit, "--", *paths)
-    there = {}
-    for record in said.split("\0"):
-        meta, _, path = record.partition("\t")
-        if path:
-            there[path] = meta.split()[2]
-    touched = set(_files_of(root, commit))
-    return sorted({path for path in paths if there.get(path) != approved.get(path)} | (touched - set(paths)))
 
 
 def _message(task: str, current: Verification, given: str | None) -> str:
@@ -209,12 +196,3 @@ def _git(root: Path, *arguments: str) -> str:
             f"git {arguments[0]}: {said[-1]}", remedy="mend what git says, then phase-gate verify commit again"
         )
     return os.fsdecode(done.stdout)
-
-
-def _hash_files(root: Path, paths: Sequence[str]) -> dict[str, str]:
-    """Return path -> blob, as the commit will have it: with the repository's own filters."""
-    links = {path: name_blob(os.fsencode(os.readlink(root / path))) for path in paths if (root / path).is_symlink()}
-    files = [path for path in paths if path not in links and (root / path).is_file()]
-    # As arguments, since the names that --stdin-paths reads are relative to the repository, not to the folder.
-    hashed = _git(root, "hash-object", "--", *files).split() if files else []
-    return {**links, **dict(zip(files, hashed, strict=True))}

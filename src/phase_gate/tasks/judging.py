@@ -40,9 +40,8 @@ class TaskChanges(Value):
     untracked: tuple[str, ...] = ()
     #: Changes that belong to other tasks, with those.
     theirs: tuple[tuple[str, str], ...] = ()
-    #: Commits of this task's files that the gate did not make; and what takes them back, where something does.
+    #: Commits of this task's files that the gate did not make.
     commits: tuple[str, ...] = ()
-    undo: str = ""
     #: Commits that came from elsewhere meanwhile: what they changed is no work of this task's.
     foreign_commits: tuple[str, ...] = ()
 
@@ -143,8 +142,7 @@ def _unlisted(changes: TaskChanges) -> list[Finding]:
 def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
     notes = [f"changed by another task: {path} ({task})" for path, task in changes.theirs[:5]]
     if changes.commits and verification.review is None:
-        undo = f": `{changes.undo}` takes that back and keeps the files" if changes.undo else ""
-        notes.append(f"committed before it was approved, which makes the pass weak: {changes.commits_shown}{undo}")
+        notes.append(f"committed before it was approved, which makes the pass weak: {changes.commits_shown}")
     if changes.foreign_commits:
         shown = ", ".join(commit[:10] for commit in changes.foreign_commits[:3])
         more = f" and {len(changes.foreign_commits) - 3} more" if len(changes.foreign_commits) > 3 else ""

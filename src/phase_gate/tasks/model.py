@@ -210,6 +210,10 @@ class Failure(Value):
     recovered: bool = False
     resolution: str = ""
 
+    @property
+    def first_line(self) -> str:
+        return self.error.strip().partition("\n")[0]
+
 
 class Turn(Value):
     """How long one of the three was at work in an attempt."""

@@ -5,17 +5,13 @@ Pure, but for the one function that reads them.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from phase_gate.errors import StateError, StorageError, TaskNameError
+from phase_gate.errors import StateError, TaskNameError
 from phase_gate.gate.state import State
-from phase_gate.storage.files import REAL, make_folder, write_atomically
-from phase_gate.storage.places import DEFAULT_TASK, make_state_folder
+from phase_gate.storage import cache
+from phase_gate.storage.places import DEFAULT_TASK
 from phase_gate.tasks.model import FINISHED, IN_PROGRESS, NOT_PASSED, Failure, Status, Verification, find_verification
 from phase_gate.tasks.rules import WAVE, asks_person, resume_command
 from phase_gate.values import Value
@@ -62,8 +58,12 @@ class Overview(Value):
     rows: tuple[Verification, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
 
-    def count(self, *statuses: Status) -> int:
-        return sum(row.status in statuses for row in self.rows)
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many tasks are where, by the document's names."""
+        groups = {"passed": {Status.APPROVED}, "failed": NOT_PASSED, "in_progress": IN_PROGRESS}
+        groups |= {name: {Status(name.upper())} for name in ("pending", "blocked", "skipped")}
+        return {name: sum(row.status in statuses for row in self.rows) for name, statuses in groups.items()}
 
     @property
     def total(self) -> int:
@@ -71,27 +71,7 @@ class Overview(Value):
 
     @property
     def passed(self) -> int:
-        return self.count(Status.APPROVED)
-
-    @property
-    def failed(self) -> int:
-        return self.count(*NOT_PASSED)
-
-    @property
-    def in_progress(self) -> int:
-        return self.count(*IN_PROGRESS)
-
-    @property
-    def pending(self) -> int:
-        return self.count(Status.PENDING)
-
-    @property
-    def blocked(self) -> int:
-        return self.count(Status.BLOCKED)
-
-    @property
-    def skipped(self) -> int:
-        return self.count(Status.SKIPPED)
+        return self.counts["passed"]
 
     @property
     def weak(self) -> int:
@@ -100,7 +80,7 @@ class Overview(Value):
     @property
     def pass_rate(self) -> str | None:
         """Passed of those that passed, failed or can't be trusted, in per cent; None while there are none."""
-        decided = self.passed + self.failed + len(self.untrusted)
+        decided = self.passed + self.counts["failed"] + len(self.untrusted)
         return f"{100 * self.passed / decided:.0f}%" if decided else None
 
     @property
@@ -122,25 +102,10 @@ class Overview(Value):
     @property
     def summary(self) -> str:
         """All in one line."""
-        told = [
-            f"{number} {word}"
-            for number, word in (
-                (self.passed, "passed"),
-                (self.failed, "failed"),
-                (self.in_progress, "in progress"),
-                (self.pending, "pending"),
-                (self.blocked, "blocked"),
-                (self.skipped, "skipped"),
-                (len(self.untrusted), "not trusted"),
-            )
-            if number
-        ]
+        numbers = {**self.counts, "not_trusted": len(self.untrusted)}
+        told = [f"{number} {name.replace('_', ' ')}" for name, number in numbers.items() if number]
         halted = "".join(f"; {wave.why}" for wave in self.waves if wave.is_halted)
         return f"{self.total} of the verification gate: {', '.join(told)}{halted}"
-
-    @property
-    def document(self) -> dict[str, Any]:
-        return stats_to_json(self)
 
     @property
     def waves(self) -> tuple[Wave, ...]:
@@ -217,69 +182,6 @@ def _by_time(row: Verification) -> tuple[str, str]:
     return row.last_step_at, row.task
 
 
-def row_to_json(row: Verification) -> dict[str, Any]:
-    """Return one task as a row of a list."""
-    return {
-        "task": row.task,
-        "name": row.name,
-        "status": str(row.status),
-        "word": row.word,
-        "attempt": row.attempt,
-        "step": row.step,
-        "wave": row.wave,
-        "files": list(row.spec.files),
-        "depends_on": list(row.spec.depends_on),
-        "weak_because": list(row.weak_because),
-        "commit": row.commit,
-        "by": row.by,
-        "began_at": row.began_at,
-        "last_step_at": row.last_step_at,
-        "asks_person": asks_person(row),
-    }
-
-
-def stats_to_json(overview: Overview) -> dict[str, Any]:
-    """Return the statistics with the document's names, and ours behind them."""
-    current = overview.current
-    return {
-        "total_tasks": overview.total,
-        "passed": overview.passed,
-        "failed": overview.failed,
-        "in_progress": overview.in_progress,
-        "pending": overview.pending,
-        "blocked": overview.blocked,
-        "skipped": overview.skipped,
-        "weak_passes": overview.weak,
-        "not_trusted": [each.task for each in overview.untrusted],
-        "pass_rate": overview.pass_rate,
-        "avg_attempts": overview.average_attempts,
-        "current_gate": None
-        if current is None
-        else {"task": current.name, "status": str(current.status), "attempt": current.attempt},
-        "waves": [
-            {"name": wave.name, "tasks": wave.tasks, "failing": list(wave.failing), "halted": wave.is_halted}
-            for wave in overview.waves
-        ],
-    }
-
-
-def failures_to_json(pairs: Iterable[tuple[Verification, Failure]]) -> list[dict[str, Any]]:
-    """Return the failure log with the document's names."""
-    return [
-        {
-            "task": row.name,
-            "attempt": failure.attempt,
-            "failure_type": str(failure.type),
-            "step": failure.step,
-            "error": failure.error,
-            "recovered": failure.recovered,
-            "resolution": failure.resolution or None,
-            "at": failure.at,
-        }
-        for row, failure in pairs
-    ]
-
-
 #: Which tasks there were, each with its wave; None for one that is no verify task.
 _KNOWN = "verify-tasks.json"
 
@@ -290,11 +192,15 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None]) -> Ov
     :param look: returns the state of a task; None for one that never began. Best one of `Project.look_at_tasks`, which
         knows those that a shared store has and that can't be taken over.
     """
-    known = _read_known(state_folder / "cache" / _KNOWN)
+    file = state_folder / "cache" / _KNOWN
+    found = cache.load(file)
+    known: dict[str, str | None] = found if isinstance(found, dict) else {}
     seen = dict(known)
     rows: list[Verification] = []
     untrusted: list[Untrusted] = []
-    for name in sorted({*_folders(state_folder / "tasks"), *getattr(look, "refused", ()), *known} - {DEFAULT_TASK}):
+    folder = state_folder / "tasks"
+    folders = [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    for name in sorted({*folders, *getattr(look, "refused", ()), *known} - {DEFAULT_TASK}):
         try:
             state = look(name)
         except StateError as error:
@@ -304,36 +210,13 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None]) -> Ov
             continue
         except TaskNameError:
             continue  # not a folder of a task
-        verification = None if state is None else find_verification(state)
         seen.pop(name, None)
-        if verification is not None:
-            rows.append(verification)
-        if state is not None:
-            seen[name] = None if verification is None else verification.wave
-    if seen != known:
-        _write_known(state_folder, seen)
+        if state is None:
+            continue
+        verification = find_verification(state)
+        seen[name] = None if verification is None else verification.wave
+        rows += [] if verification is None else [verification]
+    if seen != known and state_folder.is_dir():
+        # Where it can't be kept, a task whose whole folder is removed is not missed.
+        cache.save(file, seen)
     return Overview(rows=tuple(sorted(rows, key=lambda row: (row.taken_at, row.task))), untrusted=tuple(untrusted))
-
-
-def _folders(folder: Path) -> list[str]:
-    try:
-        return [entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
-
-
-def _read_known(path: Path) -> dict[str, str | None]:
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    rows = found.items() if isinstance(found, dict) else ()
-    return {name: wave for name, wave in rows if isinstance(wave, str | None)}
-
-
-def _write_known(state_folder: Path, known: Mapping[str, str | None]) -> None:
-    # Where it can't be kept, a task whose whole folder is removed is not missed.
-    with contextlib.suppress(StorageError):
-        make_state_folder(state_folder)
-        make_folder(REAL, state_folder / "cache")
-        write_atomically(REAL, state_folder / "cache" / _KNOWN, json.dumps(known).encode(), durable=False)

@@ -12,7 +12,6 @@ from typing import Any
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.tasks.board import TaskSession, require_verification
-from phase_gate.tasks.changes import render_diff
 from phase_gate.tasks.model import FINISHED, STEPS, Check, Failure, FailureType, Status, Verification
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.result import evidence_chain
@@ -281,9 +280,7 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
     tree = session.tree(verification.spec)
     changes = session.changes(state, verification, tree)
     # Files with tests come first: no flood of other lines may hide what became of them.
-    diff = render_diff(
-        session.text_changes(verification, changes.own), first={test.partition("::")[0] for test, _ in check.altered}
-    )
+    diff = session.diff(verification, changes.own, first={test.partition("::")[0] for test, _ in check.altered})
     return {
         "task": to_json(verification.spec),
         "guidance": list(verification.guidance),

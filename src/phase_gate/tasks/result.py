@@ -1,15 +1,25 @@
-"""A verify task as documents: its status, its evidence chain, and the result of the gate.
+"""Tasks and pipelines as documents: status, evidence, statistics, failures, votes, and the result of a gate.
 
-Pure. The names are the source document's; ours come behind them.
+Pure. The names are the source documents'; ours come behind them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from phase_gate.codec import spell_out_each
-from phase_gate.tasks.model import FINISHED, MAX_ATTEMPTS, NOT_PASSED, Check, Status, Verification
-from phase_gate.tasks.rules import Escalation, needs_manual_review, seconds_between
+from phase_gate.tasks.model import FINISHED, MAX_ATTEMPTS, NOT_PASSED, Failure, Status, Verification
+from phase_gate.tasks.rules import Escalation, asks_person, needs_manual_review, seconds_between
+from phase_gate.values import as_dict
+
+if TYPE_CHECKING:
+    from phase_gate.tasks.overview import Overview
+    from phase_gate.tasks.pipeline import Pipeline
+    from phase_gate.tasks.voting import VoteStanding
+
+
+# --- a verify task
 
 
 def executor_status(verification: Verification) -> str:
@@ -37,14 +47,13 @@ def verify_status(verification: Verification) -> str:
 
 def architect_status(verification: Verification) -> str:
     """Return pending, reviewing, approved or rejected."""
-    if verification.status is Status.REVIEWING:
-        return "reviewing"
-    return {Status.APPROVED: "approved", Status.REJECTED: "rejected"}.get(verification.status, "pending")
+    words = {Status.REVIEWING: "reviewing", Status.APPROVED: "approved", Status.REJECTED: "rejected"}
+    return words.get(verification.status, "pending")
 
 
 def status_to_json(task: str, verification: Verification, escalation: Escalation) -> dict[str, Any]:
     """Return the status of a task with the document's fields."""
-    spec, skip = verification.spec, verification.skip
+    spec = verification.spec
     document: dict[str, Any] = {
         "name": spec.name,
         "task": task,
@@ -66,16 +75,10 @@ def status_to_json(task: str, verification: Verification, escalation: Escalation
         "weak_because": list(verification.weak_because),
         "flags": list(verification.flags),
         "needs_manual_review": needs_manual_review(verification),
-        "escalation": {
-            "level": escalation.level,
-            "reason": escalation.reason,
-            "actions": list(escalation.actions),
-        },
+        "escalation": {**as_dict(escalation), "actions": list(escalation.actions)},
         "commit_sha": verification.commit or None,
     }
-    if skip is not None:
-        document |= skip_to_json(verification)
-    return document
+    return document | (skip_to_json(verification) if verification.skip is not None else {})
 
 
 def skip_to_json(verification: Verification) -> dict[str, Any]:
@@ -94,81 +97,175 @@ def skip_to_json(verification: Verification) -> dict[str, Any]:
     }
 
 
+#: What each step says that the evidence chain shows, with what stands there where nothing was said.
+_EXECUTOR: Mapping[str, Any] = {"status": "", "files_modified": [], "evidence": "", "done_criteria_met": False}
+_ARCHITECT: Mapping[str, Any] = {
+    "verdict": "",
+    "confidence": "",
+    "findings": [],
+    "concerns": [],
+    "recommendation": "",
+    "feedback": "",
+}
+_VERIFY = ("command", "exit_code", "summary", "how", "tests")
+
+
 def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
-    """Return what each step left as evidence.
+    """Return what each step left as evidence; None for one that has not come yet.
 
     :param output: what the verify command printed, as far as it is kept.
     """
+    chain: dict[str, Any] = {"executor": None, "verify": None, "architect": None}
     report, check, review = verification.report, verification.check, verification.review
-    return {
-        "executor": None
-        if report is None
-        else {
-            "status": report.result["status"],
-            "files_modified": list(report.result.get("files_modified", ())),
-            "evidence": report.result.get("evidence", ""),
-            "done_criteria_met": report.result["done_criteria_met"],
-            "claimed": report.result.get("verification"),
-            "by": report.by,
-            "timestamp": report.at,
-        },
-        "verify": None if check is None else _check(check, output),
-        "architect": None
-        if review is None
-        else {
-            "verdict": review.verdict["verdict"],
-            "confidence": review.verdict["confidence"],
-            "findings": list(review.verdict["findings"]),
-            "concerns": list(review.verdict.get("concerns", ())),
-            "recommendation": review.verdict["recommendation"],
-            "feedback": review.verdict.get("feedback", ""),
-            "by": review.by,
-            "timestamp": review.at,
-        },
-    }
-
-
-def _check(check: Check, output: str) -> dict[str, Any]:
-    return {
-        "command": check.command,
-        "exit_code": check.exit_code,
-        "output": output or check.summary,
-        "summary": check.summary,
-        "how": check.how,
-        "timestamp": check.at,
-        "duration_ms": round(check.seconds * 1000),
-        "tests": check.tests,
-        "runs": list(check.runs),
-        "tree": check.after,
-        "evidence": check.id,
-        "problems": [{"slug": slug, "text": text} for slug, text in check.problems],
-        "flags": list(check.flags),
-    }
+    if report is not None:
+        said = {name: report.result.get(name, nothing) for name, nothing in _EXECUTOR.items()}
+        claimed = report.result.get("verification")
+        chain["executor"] = {**said, "claimed": claimed, "by": report.by, "timestamp": report.at}
+    if check is not None:
+        chain["verify"] = {
+            **{name: getattr(check, name) for name in _VERIFY},
+            "output": output or check.summary,
+            "timestamp": check.at,
+            "duration_ms": round(check.seconds * 1000),
+            "runs": list(check.runs),
+            "tree": check.after,
+            "evidence": check.id,
+            "problems": [{"slug": slug, "text": text} for slug, text in check.problems],
+            "flags": list(check.flags),
+        }
+    if review is not None:
+        said = {name: review.verdict.get(name, nothing) for name, nothing in _ARCHITECT.items()}
+        chain["architect"] = {**said, "by": review.by, "timestamp": review.at}
+    return chain
 
 
 def gate_result(verification: Verification, output: str, *, state_updated: bool) -> dict[str, Any]:
     """Return the gate's result with the document's fields. The outcome is None as long as there is none."""
-    outcome = None
-    if verification.status is Status.APPROVED:
-        outcome = "PASSED"
-    elif verification.status in NOT_PASSED:
-        outcome = "FAILED"
-    ended = verification.last_step_at if verification.status in FINISHED | NOT_PASSED else ""
+    status = verification.status
+    ended = verification.last_step_at if status in FINISHED | NOT_PASSED else ""
     if verification.review is not None:
         ended = verification.review.at
+    took = seconds_between(verification.began_at, ended) if ended and verification.began_at else None
     return {
         "gate_result": {
             "task": verification.spec.name,
             **evidence_chain(verification, output),
-            "outcome": outcome,
+            "outcome": "PASSED" if status is Status.APPROVED else "FAILED" if status in NOT_PASSED else None,
             "status": verification.word,
             "attempt": verification.attempt,
             "weak_because": list(verification.weak_because),
-            "duration_ms": round(1000 * seconds_between(verification.began_at, ended))
-            if ended and verification.began_at
-            else None,
+            "duration_ms": None if took is None else round(1000 * took),
             "timestamp": ended or None,
             "commit_sha": verification.commit or None,
             "state_updated": state_updated,
         }
     }
+
+
+# --- all verify tasks
+
+
+def row_to_json(row: Verification) -> dict[str, Any]:
+    """Return one task as a row of a list."""
+    return {
+        **{name: getattr(row, name) for name in ("task", "name", "word", "attempt", "step", "wave", "commit", "by")},
+        "status": str(row.status),
+        "files": list(row.spec.files),
+        "depends_on": list(row.spec.depends_on),
+        "weak_because": list(row.weak_because),
+        "began_at": row.began_at,
+        "last_step_at": row.last_step_at,
+        "asks_person": asks_person(row),
+    }
+
+
+def stats_to_json(overview: Overview) -> dict[str, Any]:
+    """Return the statistics with the document's names, and ours behind them."""
+    current = overview.current
+    return {
+        "total_tasks": overview.total,
+        **overview.counts,
+        "weak_passes": overview.weak,
+        "not_trusted": [each.task for each in overview.untrusted],
+        "pass_rate": overview.pass_rate,
+        "avg_attempts": overview.average_attempts,
+        "current_gate": None
+        if current is None
+        else {"task": current.name, "status": str(current.status), "attempt": current.attempt},
+        "waves": [
+            {"name": wave.name, "tasks": wave.tasks, "failing": list(wave.failing), "halted": wave.is_halted}
+            for wave in overview.waves
+        ],
+    }
+
+
+def failures_to_json(pairs: Iterable[tuple[Verification, Failure]]) -> list[dict[str, Any]]:
+    """Return the failure log with the document's names."""
+    return [
+        {
+            "task": row.name,
+            "failure_type": str(failure.type),
+            **{name: getattr(failure, name) for name in ("attempt", "step", "error", "recovered", "at")},
+            "resolution": failure.resolution or None,
+        }
+        for row, failure in pairs
+    ]
+
+
+# --- a pipeline
+
+
+def pipeline_to_json(pipeline: Pipeline) -> dict[str, Any]:
+    """Return where the pipeline stands."""
+    return {
+        "pendingChangeRequests": [
+            {"cr_id": each.id, "change_type": each.type, "target_phase": each.target, "status": each.status}
+            for each in pipeline.pending
+        ],
+        "failedPhase": pipeline.failed_phase or None,
+    }
+
+
+def votes_to_json(votes: VoteStanding) -> dict[str, Any]:
+    return {
+        "phase": votes.phase,
+        "on": dict(votes.on),
+        "version": votes.version,
+        "score": votes.tally.score,
+        "threshold": votes.threshold,
+        "voters": len(votes.tally.counted),
+        "required_voters": votes.required_voters,
+        "reached": votes.is_reached,
+        "votes": [as_dict(each) for each in votes.tally.counted],
+        "outdated": [as_dict(each) for each in votes.tally.outdated],
+    }
+
+
+def phase_result(evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an evaluation's document as a gate result. A score that was not measured is left out."""
+    gate = evaluation["gate_1"]
+    closed = [guard for guard in gate["guards"] if guard["met"] is not True and not guard["waived"]]
+    unmet = [clause for clause in gate["clauses"] if clause["met"] is not True and clause["group"] is None]
+    blockers = [f"{guard['name']}: {guard['detail']}" for guard in closed]
+    blockers += [f"{clause['text']} ({clause['shown'] or 'not measured'})" for clause in unmet]
+    if not gate["open"] and not blockers:
+        blockers = [evaluation["reason"]]
+    found: dict[str, list[str]] = {"artifacts-made": [], "checks-passed": []}
+    for row in evaluation["findings"]:
+        found.setdefault(row["slug"], []).append(row["id"])
+    result: dict[str, Any] = {
+        "phase": evaluation["phase"],
+        "pass": gate["open"],
+        "blockers": blockers,
+        "missingArtifacts": found["artifacts-made"],
+        "failedChecks": found["checks-passed"],
+        "timestamp": evaluation["timestamp"],
+    }
+    score = evaluation["metrics"].get("consensus_score")
+    return result if score is None else {**result, "score": score, "consensusScore": score}
+
+
+def merge_gate_results(handler: Mapping[str, Any], engine: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one result of two: scores are the handler's where it gave them, all that decides is the engine's."""
+    kept = ("score", "consensusScore")
+    return {**engine, **{name: handler[name] for name in kept if handler.get(name) is not None}}

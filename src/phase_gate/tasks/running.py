@@ -22,7 +22,7 @@ from phase_gate.tasks.judging import TaskChanges, is_unlisted
 from phase_gate.tasks.lint import steps_of
 from phase_gate.tasks.model import PHASE, Check, FailureType, Status, Verification
 from phase_gate.tasks.rules import check_limit, time_left
-from phase_gate.tasks.weighing import DOUBTFUL, WORDS, find_altered_tests, first_failures, weigh
+from phase_gate.tasks.weighing import find_altered_tests, first_failures, weigh
 from phase_gate.values import Value, replace
 from phase_gate.visible import cut
 
@@ -222,7 +222,7 @@ class _VerifyRun:
                     f"{session.task} moved on while its verify command ran", remedy="phase-gate verify status"
                 )
             changes = session.changes(change.state, current, after)
-            self._compare_tests(current, changes)
+            self._compare_tests(changes)
             change.record(check_event(self.check))
             self._fail(after, change)
             evaluation = session.judge(change, changes)
@@ -244,15 +244,14 @@ class _VerifyRun:
             flags=(*self.flags, *weighed.flags),
         )
 
-    def _compare_tests(self, current: Verification, changes: TaskChanges) -> None:
+    def _compare_tests(self, changes: TaskChanges) -> None:
         """Keep what became of the tests that were there; one that checks nothing any more makes the pass weak."""
-        paths = [path for path in changes.own if path.endswith(".py")]
-        found = find_altered_tests(self.session.text_changes(current, paths))
-        doubtful = [each.text for each in found if each.kind in DOUBTFUL]
+        found = find_altered_tests(self.session.texts(self.verification, changes.own))
+        doubtful = [f"{name}: {what}" for name, what in found.items()]
         more = [f"{len(doubtful) - SHOWN} more tests were emptied or are gone"] if len(doubtful) > SHOWN else []
         self.check = replace(
             self.check,
-            altered=tuple((each.id, WORDS[each.kind]) for each in found[:KEPT_TESTS]),
+            altered=tuple(found.items())[:KEPT_TESTS],
             flags=(*self.check.flags, *doubtful[:SHOWN], *more),
         )
 

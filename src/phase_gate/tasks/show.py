@@ -1,27 +1,45 @@
-"""Verify tasks for people: the progress bar, the step list, and tables of many tasks.
+"""Tasks and pipelines for people: progress, steps, lists of tasks, votes, the way of a pipeline, where it is stuck.
 
 Draws values; decides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
 
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.measured import Section, Table
+from phase_gate.gate.state import State
+from phase_gate.tasks.asking import vote_command
 from phase_gate.tasks.judging import advise_task, weak_notes
 from phase_gate.tasks.model import NOT_PASSED, Failure, Status, Verification
 from phase_gate.tasks.overview import RECENT, Overview
-from phase_gate.tasks.result import architect_status, executor_status, verify_status
-from phase_gate.tasks.rules import Escalation, resume_command
+from phase_gate.tasks.pipeline import WEIGHTS, Pipeline, find_pipeline
+from phase_gate.tasks.pipeline import Failure as GateFailure
+from phase_gate.tasks.result import (
+    architect_status,
+    executor_status,
+    failures_to_json,
+    skip_to_json,
+    stats_to_json,
+    status_to_json,
+    verify_status,
+)
+from phase_gate.tasks.routing import budget, furthest_failure, main_line
+from phase_gate.tasks.rules import Escalation, escalate, resume_command
+from phase_gate.tasks.voting import VoteStanding
 from phase_gate.visible import count
-from phase_gate.workflow.names import show_duration
+from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.names import DONE, STUCK, look_command
+
+# --- one verify task
 
 _CELLS = 8
 #: The words of a step that is over, well or not, and of one that goes on.
 _PASSED = frozenset({"success", "passed", "approved"})
 _GOES_ON = frozenset({"running", "reviewing", "interrupted"})
-_NOT_YET = frozenset({"pending"})
 
 
 def progress_bar(verification: Verification) -> str:
@@ -40,37 +58,45 @@ def step_list(verification: Verification) -> list[str]:
         "" if check is None else check.ended_at or check.at,
         "" if review is None else review.at,
     )
-    names = ("Executor", "Verify", "Architect")
-    return [
-        f"{_mark(word)} Step {number}: {name:11} - {word.upper()}{_clock(at) if word not in _NOT_YET else ''}"
-        for number, (name, word, at) in enumerate(zip(names, _words(verification), times, strict=True), start=1)
-    ]
+    rows = []
+    for number, (name, word, at) in enumerate(
+        zip(("Executor", "Verify", "Architect"), _words(verification), times, strict=True), start=1
+    ):
+        mark = "x" if word in _PASSED else "~" if word in _GOES_ON else " " if word == "pending" else "!"
+        clock = f" ({at[11:19]})" if at and word != "pending" else ""
+        rows.append(f"[{mark}] Step {number}: {name:11} - {word.upper()}{clock}")
+    return rows
 
 
-def task_block(verification: Verification) -> list[str]:
-    """Return a task as the document draws it."""
-    return [f"## Current Task: {verification.spec.name}", *_drawn(verification)]
-
-
-def _drawn(verification: Verification) -> list[str]:
-    steps = step_list(verification)
-    return ["", progress_bar(verification), "", *steps, "", f"Status: {verification.status}"]
+def draw_task(verification: Verification) -> list[str]:
+    """Return a task as the document draws it, below its name."""
+    return ["", progress_bar(verification), "", *step_list(verification), "", f"Status: {verification.status}"]
 
 
 def _words(verification: Verification) -> tuple[str, str, str]:
     return executor_status(verification), verify_status(verification), architect_status(verification)
 
 
-def _mark(word: str) -> str:
-    if word in _PASSED:
-        return "[x]"
-    if word in _GOES_ON:
-        return "[~]"
-    return "[ ]" if word in _NOT_YET else "[!]"
+def step_rows(
+    task: str, verification: Verification, evaluation: Evaluation | None, escalation: Escalation
+) -> list[str]:
+    """Return what a step prints: where the task stands, why, and what to type next."""
+    attempt = f", attempt {verification.attempt}" if verification.attempt else ""
+    rows = [f"{verification.spec.name} ({task}){attempt}", *draw_task(verification)]
+    if verification.skip is not None:
+        rows[-1] = f"Status: {verification.status}, {verification.word}"
+    rows += [f"Flagged  {flag}" for flag in verification.flags]
+    rows += [f"Weak     {why}" for why in verification.weak_because]
+    said = weak_notes(verification)
+    rows += [f"Note     {note}" for note in (() if evaluation is None else evaluation.notes) if note not in said]
+    if escalation.level > 1 or (escalation.level and verification.status in NOT_PASSED):
+        rows.append(f"Level    {escalation.level}: {escalation.reason} ({'; '.join(escalation.actions)})")
+    advice = advise_task(verification) if evaluation is None else evaluation
+    following = resume_command(verification.spec.wave) if escalation.level > 2 else advice.next_step
+    return [*rows, f"Verdict  {advice.verdict}", f"Next     {following}"]
 
 
-def _clock(at: str) -> str:
-    return f" ({at[11:19]})" if at else ""
+# --- all of them
 
 
 #: Where the worker that has a task is shown.
@@ -92,27 +118,16 @@ def task_rows(rows: Iterable[Verification]) -> list[str]:
     ]
 
 
-def stats_rows(overview: Overview) -> list[str]:
-    """Return the statistics, a line each."""
-    return [f"{name:12} {value}" for name, value in stats_pairs(overview)]
-
-
 def stats_pairs(overview: Overview) -> list[tuple[str, str]]:
     """Return the statistics in words."""
-    current = overview.current
-    weak = f" ({overview.weak} weak)" if overview.weak else ""
-    rows = [
-        ("tasks", str(overview.total)),
-        ("passed", f"{overview.passed}{weak}"),
-        ("failed", str(overview.failed)),
-        ("in progress", str(overview.in_progress)),
-        ("pending", str(overview.pending)),
-        ("blocked", str(overview.blocked)),
-        ("skipped", str(overview.skipped)),
-        *(("not trusted", f"{each.task}: {each.problem}") for each in overview.untrusted),
-        ("pass rate", overview.pass_rate or "nothing has passed or failed yet"),
-        ("attempts", "none yet" if overview.average_attempts is None else f"{overview.average_attempts} on average"),
-    ]
+    current, average = overview.current, overview.average_attempts
+    rows = [("tasks", str(overview.total))]
+    rows += [(name.replace("_", " "), str(number)) for name, number in overview.counts.items()]
+    if overview.weak:
+        rows[1] = ("passed", f"{overview.passed} ({overview.weak} weak)")
+    rows += [("not trusted", f"{each.task}: {each.problem}") for each in overview.untrusted]
+    rows.append(("pass rate", overview.pass_rate or "nothing has passed or failed yet"))
+    rows.append(("attempts", "none yet" if average is None else f"{average} on average"))
     if current is not None:
         rows.append(("now", f"{current.name}: {current.status}, attempt {current.attempt}"))
     rows += [
@@ -121,94 +136,226 @@ def stats_pairs(overview: Overview) -> list[tuple[str, str]]:
     return rows
 
 
+def stats_rows(overview: Overview) -> list[str]:
+    return [f"{name:12} {value}" for name, value in stats_pairs(overview)]
+
+
 def failure_rows(pairs: Iterable[tuple[Verification, Failure]]) -> list[str]:
     """Return the failure log, the latest first."""
     rows: list[str] = []
     for row, failure in pairs:
-        first = failure.error.strip().splitlines()[0] if failure.error.strip() else ""
         rows.append(f"{failure.at[:19]}Z  {row.task}, attempt {failure.attempt}: {failure.type}")
-        rows.append(f"  {first}")
+        rows.append(f"  {failure.first_line}")
         if failure.recovered:
             rows.append(f"  recovered: {failure.resolution or 'by a later attempt'}")
     return rows
 
 
-def step_rows(
-    task: str, verification: Verification, evaluation: Evaluation | None, escalation: Escalation
-) -> list[str]:
-    """Return what a step prints: where the task stands, why, and what to type next."""
-    attempt = f", attempt {verification.attempt}" if verification.attempt else ""
-    rows = [f"{verification.spec.name} ({task}){attempt}", *_drawn(verification)]
-    if verification.skip is not None:
-        rows[-1] = f"Status: {verification.status}, {verification.word}"
-    rows += [f"Flagged  {flag}" for flag in verification.flags]
-    rows += [f"Weak     {why}" for why in verification.weak_because]
-    if evaluation is not None:
-        said = weak_notes(verification)
-        rows += [f"Note     {note}" for note in evaluation.notes if note not in said]
-    if escalation.level > 1 or (escalation.level and verification.status in NOT_PASSED):
-        rows.append(f"Level    {escalation.level}: {escalation.reason} ({'; '.join(escalation.actions)})")
-    advice = advise_task(verification) if evaluation is None else evaluation
-    following = advice.next_step
-    if escalation.level > 2:
-        following = resume_command(verification.spec.wave)
-    return [*rows, f"Verdict  {advice.verdict}", f"Next     {following}"]
-
-
-# --- verify tasks in a task's story: the same numbers as everywhere, as sections of a report
-
-
 def sections_of(overview: Overview, verification: Verification | None) -> tuple[Section, ...]:
-    """Return the parts: this task, if it is one of them, and all of them, if there are any."""
+    """Return the parts of a report: this task, if it is one of them, and all of them, if there are any."""
     found: list[Section] = []
     if verification is not None:
         lines = (progress_bar(verification), *step_list(verification), f"Status: {verification.status}")
         weak = (f"Weak: {why}" for why in verification.weak_because)
-        tables = _turns_of(verification)
-        found.append(Section(title="Executor, verify command, reviewer", lines=(*lines, *weak), tables=tables))
+        found.append(Section(title="Executor, verify command, reviewer", lines=(*lines, *weak)))
     if overview.total:
-        found.append(Section(title="Tasks", tables=_tables(overview)))
+        found.append(Section(title="Tasks", tables=tuple(_tables(overview))))
     return tuple(found)
 
 
-#: Who is at work in a task, in the order of an attempt.
-_ROLES = ("executor", "verify", "reviewer")
-
-
-def _turns_of(verification: Verification) -> tuple[Table, ...]:
-    """Return who was at work for how long, where agents were driven."""
-    if not verification.is_driven:
-        return ()
-    rows = tuple((str(turn.attempt), turn.role, turn.how, show_duration(turn.seconds)) for turn in verification.turns)
-    return (Table(title="Who was at work", columns=("attempt", "role", "how it ended", "time"), rows=rows),)
-
-
-def _tables(overview: Overview) -> tuple[Table, ...]:
-    tasks = tuple(
+def _tables(overview: Overview) -> Iterator[Table]:
+    yield Table(title="Statistics", columns=("what", "number"), rows=tuple(stats_pairs(overview)))
+    tasks = (
         (row.name, row.word, f"{row.step}/3", str(row.attempt), row.wave, row.commit[:10]) for row in overview.rows
     )
-    tables = [
-        Table(title="Statistics", columns=("what", "number"), rows=tuple(stats_pairs(overview))),
-        Table(title="Tasks", columns=("task", "status", "step", "attempts", "wave", "commit"), rows=tasks),
-    ]
-    driven = tuple(
-        (row.name, *(show_duration(row.seconds.get(role, 0.0)) for role in _ROLES))
-        for row in overview.rows
-        if row.seconds
-    )
-    if driven:
-        tables.append(Table(title="Who was at work", columns=("task", *_ROLES), rows=driven))
+    yield Table(title="Tasks", columns=("task", "status", "step", "attempts", "wave", "commit"), rows=tuple(tasks))
     failures = tuple(
         (
             row.name,
-            str(failure.attempt),
-            str(failure.type),
-            failure.error.strip().partition("\n")[0],
-            (failure.resolution or "yes") if failure.recovered else "no",
+            str(each.attempt),
+            str(each.type),
+            each.first_line,
+            (each.resolution or "yes") * each.recovered or "no",
         )
-        for row, failure in overview.failures[:RECENT]
+        for row, each in overview.failures[:RECENT]
     )
     if failures:
         columns = ("task", "attempt", "failure", "error", "recovered")
-        tables.append(Table(title="Recent failures", columns=columns, rows=failures))
-    return tuple(tables)
+        yield Table(title="Recent failures", columns=columns, rows=failures)
+
+
+def render_state(overview: Overview) -> str:
+    """Return STATE.md: the verify tasks for people."""
+    parts = ["# State of the verification gate", "Written by `phase-gate verify`; changes made here are lost."]
+    current = overview.current
+    if current is not None:
+        escalation = escalate(current, overview.halted(current.wave))
+        parts.append("\n".join((f"## Current Task: {current.name}", *draw_task(current))))
+        parts.append(_yaml({"current_task": status_to_json(current.task, current, escalation)}))
+    parts += ["## Statistics", _yaml({"gate_stats": stats_to_json(overview)})]
+    if overview.rows:
+        parts += ["## Tasks", "```text\n" + "\n".join(task_rows(overview.rows)) + "\n```"]
+    rows = [skip_to_json(row) for row in overview.rows if row.skip is not None]
+    if rows:
+        forced = sum(row["skip_kind"] is None for row in rows)
+        warning = f"Warning: {len(rows)} of {overview.total} tasks did not pass the gate; {forced} of them were forced."
+        parts += ["## Not verified", warning, _yaml({"tasks": rows})]
+    weak = [row for row in overview.rows if row.weak_because]
+    concerns = [{"task": row.name, "status": row.word, "because": list(row.weak_because)} for row in weak]
+    if concerns:
+        parts += ["## Concerns", _yaml({"concerns": concerns})]
+    if overview.failures:
+        parts += ["## Failure log", _yaml({"recent_failures": failures_to_json(overview.failures[:RECENT])})]
+    return "\n\n".join(parts) + "\n"
+
+
+def _yaml(document: Mapping[str, Any]) -> str:
+    import yaml  # here: only the file for people is written in it
+
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
+    # What a user wrote must not end the block.
+    return "```yaml\n" + text.replace("```", "'''") + "```"
+
+
+# --- a pipeline
+
+
+def vote_rows(votes: VoteStanding) -> list[str]:
+    """Return how the votes of a phase stand."""
+    names, tally = ", ".join(votes.on), votes.tally
+    rows = [f"{votes.phase}: {names}, version {votes.version}"]
+    for each in tally.counted:
+        said = f": {each.reason}" if each.reason else ""
+        weight = WEIGHTS[each.vote] * each.confidence
+        rows.append(f"  {each.by:12} {each.vote}, {each.confidence:g} sure, weighs {weight:g}{said}")
+    rows += [f"  {each.by:12} voted on another version: it does not count" for each in tally.outdated]
+    score = "none yet" if tally.score is None else f"{tally.score:.2f}"
+    rows.append(
+        f"  score        {score} of {votes.threshold:g}; {len(tally.counted)} of {votes.required_voters} voters"
+    )
+    step = f"change {names}, and let all reviewers vote again; or another reviewer votes"
+    if votes.is_reached:
+        step = look_command(votes.task)
+    elif votes.misses_voters:
+        step = f"{vote_command(votes.file, votes.task)}, for the next reviewer"
+    return [*rows, f"  next: {step}"]
+
+
+def route_to_json(state: State, workflow: Workflow, *, blocked: bool) -> dict[str, Any]:
+    """Return the way of the present cycle: each phase with a mark, and the turns that did not lead on.
+
+    Marks: done; here or blocked; again, for what was done once and is to be done anew; ahead; left-out, for the cycle
+    began later; aside, for where a gate that fails leads to.
+
+    :param blocked: whether the present phase needs a person before it can go on.
+    """
+    pipeline = find_pipeline(state) or Pipeline()
+    line, here, present = main_line(workflow), state.phase or "", "blocked" if blocked else "here"
+    # In a recovery, and stuck, the task stands before the gate that failed.
+    place = here if here in line else pipeline.failed_phase
+    index = line.index(place) if place in line else -1
+    marks: dict[str, str] = {}
+    for number, name in enumerate(line):
+        if here == DONE or number < index:
+            marks[name] = "done" if name in state.visited else "left-out"
+        elif number == index:
+            marks[name] = "blocked" if here != name else "done" if state.exited else present
+        else:
+            marks[name] = "again" if name in state.visited else "ahead"
+    marks[DONE] = "done" if here == DONE else "ahead"
+    if here == STUCK:
+        marks[STUCK] = "blocked"
+    marks |= {each.name: present if each.name == here else "aside" for each in workflow.phases if each.name not in line}
+    return {
+        "phases": [
+            {"phase": name, "mark": mark, "entered": pipeline.attempts.get(name, 0)} for name, mark in marks.items()
+        ],
+        "turns": [
+            {"source": before.phase, "target": step.phase, "how": step.how}
+            for before, step in pairwise(pipeline.steps)
+            if step.how not in ("begin", "new-cycle", "next")
+        ],
+        "recoveries": pipeline.recoveries,
+    }
+
+
+#: Turns that are drawn, the last ones: a long history is for `history`.
+_TURNS = 5
+_SIGNS = {"done": "x", "here": ">", "blocked": "!", "again": "~", "left-out": "-"}
+_WORDS = {
+    "here": "here",
+    "blocked": "here, blocked",
+    "again": "to be done again",
+    "left-out": "left out: the cycle began later",
+    "aside": "where a gate that fails leads to",
+}
+
+
+def route_rows(route: Mapping[str, Any], recoveries: int | None) -> list[str]:
+    """Return the way as rows.
+
+    :param recoveries: how many recoveries a cycle has; None if failures lead nowhere.
+    """
+    width = max(len(row["phase"]) for row in route["phases"])
+    rows = []
+    for row in route["phases"]:
+        notes = [_WORDS.get(row["mark"], ""), f"{row['entered']} times" if row["entered"] > 1 else ""]
+        rows.append(
+            f"  [{_SIGNS.get(row['mark'], ' ')}] {row['phase']:{width}}  {', '.join(filter(None, notes))}".rstrip()
+        )
+    rows += [f"  {turn['source']} -> {turn['target']}: {turn['how']}" for turn in route["turns"][-_TURNS:]]
+    return rows if recoveries is None else [*rows, f"recoveries  {route['recoveries']} of {recoveries} used"]
+
+
+# --- where a pipeline is stuck: what failed, why, how often, and what a person has to give
+
+
+def failure_to_json(failure: GateFailure) -> dict[str, Any]:
+    names = ("phase", "reason", "failing", "root_cause", "at")
+    return {**{name: getattr(failure, name) for name in names}, "unmet": list(failure.unmet)}
+
+
+def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow) -> dict[str, Any]:
+    """Return the report on a pipeline that has ended in STUCK."""
+    last = pipeline.failures[-1]
+    causes = [each.root_cause for each in reversed(pipeline.failures) if each.root_cause]
+    return {
+        "reason": reason,
+        "current_failure": failure_to_json(last),
+        "root_cause_summary": causes[0] if causes else "not recorded",
+        "failed_iterations": len(pipeline.failures),
+        "recoveries": pipeline.recoveries,
+        "max_recoveries": budget(workflow),
+        "best_attempt": failure_to_json(furthest_failure(pipeline, workflow) or last),
+        "failures": [failure_to_json(each) for each in pipeline.failures],
+        "required_human_input": list(_needed(pipeline, workflow)),
+    }
+
+
+def _needed(pipeline: Pipeline, workflow: Workflow) -> Iterator[str]:
+    asked = [each.human_input for each in reversed(pipeline.failures) if each.human_input]
+    yield from asked[:1]
+    failed = pipeline.failed_phase or pipeline.failures[-1].phase
+    last = next((each for each in reversed(pipeline.failures) if each.phase == failed), pipeline.failures[-1])
+    # Guards have names that one can ask about; a clause without one stands as it is.
+    guards = [name for name in last.unmet if name in workflow.guards] or list(last.unmet)
+    yield f"Decide how the gate of {failed} can open: {', '.join(guards) or last.reason}"
+    yield f'Say how to go on in {failed}: phase-gate pipeline recover resume --reason "..." --by NAME'
+    yield 'Or begin anew, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
+
+
+def stuck_sections(report: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Return the report as headings with rows."""
+    last, best, failures = report["current_failure"], report["best_attempt"], report["failures"]
+    counted = "" if best["failing"] is None else f", {best['failing']} tests and checks failing"
+    used = f"{report['recoveries']} of {report['max_recoveries']} recoveries are used up"
+    told = [f"{each['at']} {each['phase']}: {each['reason']}" for each in failures]
+    return [
+        ("Current failure", [f"{last['phase']}: {last['reason']}", *(f"unmet: {name}" for name in last["unmet"])]),
+        ("Root cause", [report["root_cause_summary"]]),
+        (
+            "Failed iterations",
+            [f"{len(failures)} gates failed, {used}", *told, f"best attempt: {best['phase']}{counted}"],
+        ),
+        ("Required human input", report["required_human_input"]),
+    ]

@@ -134,7 +134,7 @@ def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
 def _lint(spec: TaskSpec, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return what is flagged about a task. Raises NotAllowedError for a verify command that proves nothing."""
     opinions = (*lint_command(spec), *lint_done(spec))
-    refused = [each for each in opinions if each.kind == "refused"]
+    refused = [each for each in opinions if each.is_refused]
     if refused:
         raise NotAllowedError(
             f"{spec.name}: {refused[0].text} ({refused[0].slug})",
@@ -185,7 +185,7 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
     tree = session.tree(spec)
     state = session.state()
     context = context_of(Task(session.project, session.store, state), frozenset(), phase=PHASE)
-    memory = remember_files(context, tree, spec.files)
+    memory = remember_files(context, tree)
     known = collect_known(session.project, session.store, spec, limit=limits["verify"], show=options.show)
     workflow = verification_workflow(session.project)
     phase = workflow.first
@@ -272,7 +272,7 @@ def remember_here(session: TaskSession, state: State, tree: Tree) -> str:
     if not session.board.place or verification.place == session.board.place:
         return ""
     context = context_of(Task(session.project, session.store, state), frozenset(), phase=PHASE)
-    return session.store.keep("evidence", remember_files(context, tree, verification.spec.files))
+    return session.store.keep("evidence", remember_files(context, tree))
 
 
 @again_if_moved

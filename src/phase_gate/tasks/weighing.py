@@ -1,8 +1,8 @@
-"""What the output of a verify command says: how many tests ran, and which failed.
+"""What a run of the verify command is worth: how many tests ran, which failed, and what became of those known before.
 
-Pure. A count of 0 is what we look for: a runner that ends with 0 and ran nothing has shown nothing. Tests that were
-skipped did not run. pytest and unittest are known by their summaries; of any other runner a line is believed that says
-in plain words that no test ran. What says neither is judged by its exit code.
+A count of 0 is what we look for: a runner that ends with 0 and ran nothing has shown nothing. pytest and unittest are
+known by their summaries; of any other runner a line is believed that says in plain words that no test ran. What says
+neither is judged by its exit code.
 """
 
 from __future__ import annotations
@@ -10,97 +10,60 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 from phase_gate.gate.inventory import join_id
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.runs import Kind
 from phase_gate.source.checks import find_function, has_check
-from phase_gate.source.module_code import find_changes, module_code
-from phase_gate.source.tests import SourceTest, find_tests, parse_source
+from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore
-from phase_gate.tasks.changes import TextChange
 from phase_gate.values import Value
 from phase_gate.visible import count
 
 #: Colours and other orders to a terminal.
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r(?=\n)")
-#: More than any summary; what is longer is cut to its end, where they stand.
-_MAX_LENGTH = 1_000_000
-#: Characters of a line that are looked at.
-_WIDTH = 300
+#: More than any summary, which stands at the end; and characters of a line.
+_LENGTH, _WIDTH = 1_000_000, 300
 
-_PYTEST = re.compile(r"^=* ?(?P<counts>\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))? ?=*$", re.MULTILINE)
-_PYTEST_NONE = re.compile(r"^=* ?no tests (?:ran|collected)\b.* in \d[\d.]*s ?=*$", re.MULTILINE)
-_RAN = frozenset({"passed", "failed", "xfailed", "xpassed"})
-#: Its skipped tests are in the number.
-_UNITTEST = re.compile(
-    r"^Ran (?P<ran>\d+) tests? in \d[\d.]*s\n+"
-    r"(?:OK|FAILED|NO TESTS RAN)?(?: \((?:[a-z ]+=\d+, )*?skipped=(?P<skipped>\d+))?",
-    re.MULTILINE,
+_PYTEST = re.compile(
+    r"^=* ?(\d+ [a-z]+(?:, \d+ [a-z]+)*|no tests \w+.*) in \d[\d.]*s(?: \([\d:]+\))? ?=*$", re.MULTILINE
 )
+_RAN = re.compile(r"(\d{1,9})\d* (?:passed|failed|xfailed|xpassed)")
+#: Its skipped tests are in the number.
+_UNITTEST = re.compile(r"^Ran (\d{1,9}) tests? in \d[\d.]*s\n+(?:.*\(.*skipped=(\d{1,9}))?", re.MULTILINE)
 
 _NOUN = r"(?:tests?|specs?|examples?|scenarios?|items?)(?: (?:cases?|files?|suites?))?"
 _END = r"(?=\W*$|[,.;:!(|/]| [(/|]| (?:in|for|matching) )"
 #: No tests found in src; 0 tests passed; Ran 0 tests; Total tests: 0; Tests: 0 total
 _SAYS_NONE = re.compile(
-    r"\W*(?:\[\w+\] |[\w@/: ]{1,40}: )?(?:"
-    rf"(?:there (?:are|were) |all )?(?:no|zero|0) {_NOUN}"
+    rf"(?i)\W*(?:\[\w+\] |[\w@/: ]{{1,40}}: )?(?:(?:there (?:are|were) |all )?(?:no|zero|0) {_NOUN}"
     rf"(?: (?:were )?(?:found|ran|run|executed|collected|selected|passed|available)| to run)?{_END}"
     rf"|(?:ran|running|executed|found|collected|collecting) 0 {_NOUN}{_END}"
-    rf"|(?:total )?{_NOUN}(?: run)?[:=] *0(?: total\b|{_END}| \w+=)"
-    rf"|0 (?:passed|passing){_END}"
-    r")",
-    re.IGNORECASE,
+    rf"|(?:total )?{_NOUN}(?: run)?[:=] *0(?: total\b|{_END}| \w+=)|0 (?:passed|passing){_END})"
 )
 _SAYS_SOME = re.compile(
-    rf"(?<![\d.])[1-9]\d{{0,8}} (?:{_NOUN}\b(?! (?:were )?(?:skipped|ignored|deselected))|(?:passed|passing|failed)\b)"
-    rf"|\b(?:{_NOUN}(?: run)?|passed)[:=] *[1-9]|^(?:not )?ok\b|^PASS\b|\.\.\. ?ok$",
-    re.IGNORECASE,
+    rf"(?i)(?<![\d.])[1-9]\d{{0,8}} (?:{_NOUN}\b(?! (?:were )?(?:skipped|ignored|deselected))|pass|failed\b)"
+    rf"|\b(?:{_NOUN}(?: run)?|passed)[:=] *[1-9]|^(?:not )?ok\b|^PASS\b|\.\.\. ?ok$"
 )
 
 
 def count_tests_said(output: str) -> int | None:
     """Return how many tests an output says that ran; None where it says nothing."""
-    text = _plain(output)
-    counts = [*_read_pytest(text), *_read_unittest(text)]
+    text = _CONTROL.sub("", output[-_LENGTH:])
+    counts = [sum(map(int, _RAN.findall(said))) for said in _PYTEST.findall(text)]
+    counts += [max(0, int(ran) - int(skipped or 0)) for ran, skipped in _UNITTEST.findall(text)]
     if counts:
         return sum(counts)
-    return 0 if _line_saying_none(text) else None
+    return 0 if quote_none(output) else None
 
 
 def quote_none(output: str) -> str:
-    """Return the line by which an output says that no test ran, where one says it in plain words."""
-    return _line_saying_none(_plain(output))
-
-
-def _plain(output: str) -> str:
-    return _CONTROL.sub("", output[-_MAX_LENGTH:])
-
-
-def _read_pytest(text: str) -> Iterator[int]:
-    for found in _PYTEST.finditer(text):
-        pairs = (part.split() for part in found["counts"].split(","))
-        yield sum(_number(many) for many, word in pairs if word in _RAN)
-    yield from (0 for _ in _PYTEST_NONE.finditer(text))
-
-
-def _read_unittest(text: str) -> Iterator[int]:
-    for found in _UNITTEST.finditer(text):
-        yield max(0, _number(found["ran"]) - _number(found["skipped"] or "0"))
-
-
-def _number(digits: str) -> int:
-    # More digits than Python converts are no count, but not 0, either.
-    return int(digits[:9])
-
-
-def _line_saying_none(text: str) -> str:
-    """Return the line that says that no test ran; empty where none does, or another one speaks of tests that ran."""
+    """Return the line that says in plain words that no test ran; empty where another one speaks of tests that ran."""
     said = ""
-    for line in text.splitlines():
+    for line in _CONTROL.sub("", output[-_LENGTH:]).splitlines():
         if _SAYS_NONE.match(line[:_WIDTH]):
             said = said or line.strip()[:_WIDTH]
         elif _SAYS_SOME.search(line[:_WIDTH]):
@@ -247,83 +210,37 @@ def _faults(run: Mapping[str, Any]) -> list[tuple[str, str]]:
 # --- what became of the tests that were there; one is told by its body, so that a moved or renamed one is still there
 
 
-#: emptied: it checked something, and checks nothing now. gone: neither it nor its body is there. changed: it has
-#: another body, which may be right. around: helpers, fixtures or constants of its file are not what they were.
-Alteration = Literal["emptied", "gone", "changed", "around"]
+def find_altered_tests(texts: Mapping[str, tuple[str, str | None]]) -> dict[str, str]:
+    """Return the tests that checked something and do not any more, each with what became of it.
 
-WORDS: Mapping[Alteration, str] = {
-    "emptied": "it checks nothing any more",
-    "gone": "it is gone",
-    "changed": "it has another body",
-    "around": "the code around its tests changed",
-}
-
-#: Those that make a pass a weak one. What is only changed is the reviewer's to judge.
-DOUBTFUL: frozenset[Alteration] = frozenset({"emptied", "gone"})
-
-
-class AlteredTest(Value):
-    kind: Alteration
-    #: Of the test; for what is around several, the file.
-    id: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.id}: {WORDS[self.kind]}"
-
-
-def find_altered_tests(changes: Iterable[TextChange]) -> tuple[AlteredTest, ...]:
-    """Return what became of the tests in files that changed, the worst first."""
-    files = [each for each in changes if each.path.endswith(".py") and not each.problem]
-    then = {each.path: _Module(each.before) for each in files}
-    there = {each.path: _Module(each.now) for each in files}
-    new = {
-        test.body
-        for path, module in there.items()
-        for name, test in module.tests.items()
-        if name not in then[path].tests
+    :param texts: files that changed, each as it was and as it is.
+    """
+    then = {path: _Module(was) for path, (was, _) in texts.items() if path.endswith(".py")}
+    there = {path: _Module(texts[path][1]) for path in then}
+    bodies = {
+        body for path, module in there.items() for name, body in module.tests.items() if name not in then[path].tests
     }
-    found = []
+    found = {}
     for path, before in then.items():
-        now = there[path]
-        for name, test in before.tests.items():
-            kind = _kind(test, before, now, new)
-            if kind is not None:
-                found.append(AlteredTest(kind=kind, id=join_id(path, name)))
-        if _is_changed_around(path, before, now):
-            found.append(AlteredTest(kind="around", id=path))
-    return tuple(sorted(found, key=lambda each: (list(WORDS).index(each.kind), each.id)))
+        for name, body in before.tests.items():
+            if name not in there[path].tests:
+                if body not in bodies:
+                    found[join_id(path, name)] = "it is gone"
+            elif before.checks(name) and not there[path].checks(name):
+                found[join_id(path, name)] = "it checks nothing any more"
+    return found
 
 
 class _Module:
-    """The tests of one text; none of what is no Python."""
+    """The tests of one text, with hashes of their bodies; none of what is no Python."""
 
     def __init__(self, text: str | None) -> None:
         self.tree = ast.Module([], [])
-        if text is not None:
-            with contextlib.suppress(SyntaxError):
-                self.tree = parse_source(text)
+        with contextlib.suppress(SyntaxError):
+            self.tree = parse_source(text or "")
         # Any class: which names are tests is the project's to say.
-        self.tests: dict[str, SourceTest] = {test.name: test for test in find_tests(self.tree, classes=("*",))}
+        self.tests = {test.name: test.body for test in find_tests(self.tree, classes=("*",))}
 
     def checks(self, name: str) -> bool:
         function = find_function(self.tree, name)
         return function is None or has_check(function, self.tree)
-
-
-def _is_changed_around(path: str, before: _Module, now: _Module) -> bool:
-    if not now.tree.body or not (before.tests or path.endswith("conftest.py")):
-        return False
-    names = {*before.tests, *now.tests}
-    then = [statement.hash for statement in module_code(before.tree, tests=names)]
-    return bool(find_changes(then, module_code(now.tree, tests=names)))
-
-
-def _kind(test: SourceTest, before: _Module, now: _Module, new: set[str]) -> Alteration | None:
-    found = now.tests.get(test.name)
-    if found is None:
-        return None if test.body in new else "gone"
-    if not before.checks(test.name) or now.checks(test.name):
-        return None if found.body == test.body else "changed"
-    # Its own body, or that of a helper in the file which it leaves the checking to.
-    return "emptied"

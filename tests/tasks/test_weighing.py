@@ -1,10 +1,10 @@
-"""What the output of a verify command says: how many tests ran, and what failed."""
+"""What a run of the verify command is worth: how many tests ran, what failed, what became of older tests."""
 
 from __future__ import annotations
 
 import pytest
 
-from phase_gate.tasks.weighing import count_tests_said, first_failures
+from phase_gate.tasks.weighing import count_tests_said, find_altered_tests, first_failures
 
 
 @pytest.mark.parametrize(
@@ -46,108 +46,35 @@ def test_a_long_output_is_read_at_its_end() -> None:
 NONE = [
     "Tests:       0 total",
     "No tests found, exiting with code 0",
-    "No test files found, exiting with code 0",
+    "No test files found in src/",
     "  0 passing (1ms)",
     "0 examples, 0 failures",
-    "No tests were found!!!",
     "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 7 filtered out",
-    "No tests found",
-    "No tests found.",
-    "No tests were found",
-    "no tests ran",
-    "0 tests passed",
     "0 tests passed, 0 failed",
-    "Zero tests ran",
-    "collected 0 items",
-    "collecting 0 items",
     "collected 0 items / 3 deselected",
     "Total tests: 0",
-    "Tests run: 0",
     "Tests run: 0, failures 0",
-    "Ran 0 tests",
-    "Ran 0 tests in 3 ms",
-    "no test files",
-    "No test files found",
-    "No test files found in src/",
-    "No test suites found",
     "There are no tests to run",
-    "No tests to run",
-    "No tests executed",
     "[INFO] No tests were executed",
-    "Test run summary: Zero tests ran",
-    "web:test: No tests found",
     "@scope/web: no tests found",
-    "No specs found",
-    "0 specs, 0 failures",
-    "0 scenarios",
-    "Executed 0 tests",
-    "Found 0 tests in 3 files",
-    "0 passed, 0 failed",
-    "0 passed",
     "tests=0 failures=0 errors=0",
-    "All 0 tests passed",
-    '⚠ No tests found matching "planner"',
-    "No test cases found",
-    "No tests found for given includes: [a.B]",
     "3 tests skipped\n0 tests passed",
-    "✓ built in 3.2s\nNo tests found",
-    "running tests...\nNo tests available",
-    "No tests selected",
 ]
 #: Honest outputs that come near.
 SOME = [
     "0 tests failed",
-    "0 failed",
     "10 tests, 0 failures",
-    "All tests passed, 0 tests failed",
-    "0 tests skipped",
     "no tests were skipped",
     "No test failures",
-    "0 test failures",
-    "Found 0 test failures",
     "Found 0 errors in 12 files",
-    "Failed tests: 0",
-    "Skipped tests: 0",
     "Tests: 0 failed, 5 passed",
-    "Tests: 0 failed",
-    "no test file uses sleep()",
-    "No tests run twice: ok",
     "we have 0 tests",
-    "all 5 tests passed, I promise",
-    "5 tests passed",
-    "Total tests: 10",
-    "Total tests: 10\nPassed: 10\nFailed: 0",
     "web:test: No tests found\napi:test: 12 tests passed",
-    "No tests found in docs/\n12 passed",
-    "collected 10 items",
-    "Ran 10 tests",
-    "Passed: 12, Failed: 0",
-    "no tests deselected",
-    "There are no test failures",
-    "0 of 12 tests failed",
     "1..12\nok 1 - adds",
-    "0 problems",
-    "0 warnings",
     "PASS src/a.test.js\nNo tests found in src/b",
-    "checked: no tests are marked slow",
     "no tests depend on the network",
-    "0 passwords found",
-    "Passed: 0 warnings",
-    "# TOTAL: 3\n# PASS:  3\n# SKIP:  0",
-    "0 tests have failed",
-    "no more tests are failing",
-    "0 tests left to port",
     "test a ... ok\nNo tests found in b",
-    "Tests: 0 of 12 failed",
-    "No tests needed changes",
-    "0 tests were slow",
-    "no tests with sleep() are left",
-    "Chrome 120 (Linux): Executed 0 of 5 SUCCESS (0 secs / 0 secs)\nChrome 120 (Linux): Executed 5 of 5 SUCCESS",
-    "Executed 0 of 3 migrations",
-    "All tests passed (6 assertions in 2 test cases)",
     "All tests passed (0 failures)",
-    "0 total failures",
-    "Test count: 10",
 ]
 
 
@@ -208,3 +135,42 @@ def test_failures_are_named(output: str, named: tuple[str, ...]) -> None:
 
 def test_not_more_than_ten_are_named() -> None:
     assert len(first_failures("".join(f"--- FAIL: Test{number} (0.00s)\n" for number in range(50)))) == 10
+
+
+BEFORE = """\
+import pytest
+
+
+def test_add():
+    assert add(1, 2) == 3
+
+
+class Cases:
+    def test_deep(self):
+        assert add(0, 0) == 0
+
+
+def test_smoke():
+    add(1, 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        pytest.param("assert add(1, 2) == 3", "assert True", {"test_add": "it checks nothing any more"}, id="emptied"),
+        pytest.param("assert add(0, 0) == 0", "pass", {"Cases::test_deep": "it checks nothing any more"}, id="method"),
+        pytest.param("def test_add", "def no_add", {"test_add": "it is gone"}, id="no-test-any-more"),
+        pytest.param("    add(1, 1)", "    pass", {}, id="nothing-was-checked-before"),
+        pytest.param("def test_add", "def test_sum", {}, id="renamed"),
+        pytest.param("assert add(1, 2) == 3", "assert add(1, 2)", {}, id="loosened-is-the-reviewers-to-see"),
+    ],
+)
+def test_what_became_of_older_tests(old: str, new: str, found: dict[str, str]) -> None:
+    texts = {"test_it.py": (BEFORE, BEFORE.replace(old, new)), "c.js": ("test('c')", None)}
+    assert find_altered_tests(texts) == {f"test_it.py::{name}": what for name, what in found.items()}
+
+
+def test_a_test_that_moved_is_still_there() -> None:
+    test = "def test_add():\n    assert add(1, 2) == 3\n"
+    assert find_altered_tests({"test_a.py": (test, None), "test_b.py": ("", test)}) == {}
