@@ -27,7 +27,6 @@ from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Workflow
 
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
-GREEN_WITHOUT_CHANGE = "green-without-change"
 
 
 #: Seconds that a suite has to have taken, and how many times faster it has to have become, to look odd.
@@ -120,8 +119,7 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
 
     :param unseen: the note about a first phase that was left out, if it was: the finding says it in the same words.
     """
-    record, judged, past, why = run.record, run.outcomes, run.past, run.classified.why
-    unmoved = judged.passing & past.red.keys() if record.sources.is_as_in_red else frozenset()
+    record, judged, why = run.record, run.outcomes, run.classified.why
     unfinished = () if not why else (Finding(slug="complete-run", tier="hard", detail=why),)
     return (
         *unfinished,
@@ -138,13 +136,7 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
         *name_tests("hidden-test", "advisory", _hidden(record), "defined twice: the first definition never runs"),
         *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
-        *name_tests(GREEN_WITHOUT_CHANGE, "advisory", unmoved, "was red, is green, and no file has changed in between"),
-        *name_tests(
-            "two-outcomes",
-            "advisory",
-            {*_two_outcomes(run)} - unmoved,
-            "another outcome on the same tree",
-        ),
+        *name_tests("two-outcomes", "advisory", {*_two_outcomes(run)}, "another outcome on the same tree"),
         *_too_fast(record, run.state),
         *_streak_starts_over(run),
         *proof_findings(run.state, record.sources.tree),

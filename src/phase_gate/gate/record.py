@@ -75,8 +75,7 @@ class Sources(Value):
     tree: str
     #: The ids of their contents.
     files: Mapping[str, str] = field(default_factory=dict)
-    #: The digest of what git or a walk shows, and the contents of imported files beside it: the tree is both.
-    shown: str = ""
+    #: Contents of imported files that git does not show: they are part of the tree.
     beside: Mapping[str, str] = field(default_factory=dict)
     #: Files that changed while the run went on.
     changed: tuple[str, ...] = ()
@@ -84,8 +83,6 @@ class Sources(Value):
     changed_since: tuple[str, ...] | None = None
     #: Files that changed between the green runs before and this one.
     changed_since_green: tuple[str, ...] = ()
-    #: The run began on the very files that RED left.
-    is_as_in_red: bool = False
 
 
 class RunRecord(Value):

@@ -217,7 +217,7 @@ def objects_of(judged: JudgedRun, *, inventory: str, texts: Mapping[str, str]) -
 
 
 def _red(judged: JudgedRun) -> dict[str, Any]:
-    """Return what has been red in this cycle, and on which files."""
+    """Return what has been red in this cycle."""
     record = judged.record
     accepted = {
         test_id: failure
@@ -228,6 +228,4 @@ def _red(judged: JudgedRun) -> dict[str, Any]:
         "bodies": {**judged.past.red, **{test_id: record.inventory.body(test_id) for test_id in accepted}},
         "modules": sorted({failure.missing for failure in accepted.values() if failure.missing}),
         "structural": sorted(test_id for test_id, failure in accepted.items() if failure.reason is Reason.STRUCTURAL),
-        "tree": record.sources.shown,
-        "beside": dict(record.sources.beside),
     }

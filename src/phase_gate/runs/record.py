@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterable
-from datetime import datetime
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,16 +12,12 @@ from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.inventory import merge_inventories
 from phase_gate.gate.measured import BEGINNING
-from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
 from phase_gate.gate.record import Document, RunRecord, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
-from phase_gate.gate.state import State
-from phase_gate.project import Project
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.inventory import doctests_in_source, names_in_source, take_inventory
 from phase_gate.runs.meaning import take_meaning
 from phase_gate.storage import last_files
-from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.tree.contents import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
 from phase_gate.task import Task
@@ -96,13 +90,10 @@ def make_record(
         sources=Sources(
             tree=after.digest,
             files=after.files,
-            shown=after.shown,
             beside=after.beside,
             changed=changed_sources(run.tree, after),
             changed_since=last_files.changed_since(run.store.folder, run.tree.files),
             changed_since_green=_changed_since_green(run, run.tree),
-            is_as_in_red=not in_first_phase
-            and is_as_in_red(project, run.store.objects, looked, run.tree, began=began, imported=tuple(after.beside)),
         ),
         inventory=inventory,
         audit=audit,
@@ -151,55 +142,9 @@ def missing_modules(run: Recorder) -> list[str]:
     return modules
 
 
-# --- has anything changed since RED that a run could have read? If not, something else made the tests green
-
-
 def _changed_since_green(run: Recorder, tree: Tree) -> tuple[str, ...]:
     """Return the files whose change ends a streak of green runs."""
     streak = run.state.streak
     if not streak.count or streak.tree is None or streak.tree == tree.digest:
         return ()
     return last_files.changed_since_left(run.store.folder, streak.tree, {**tree.files, **tree.beside})
-
-
-def is_as_in_red(
-    project: Project,
-    objects: ObjectStore,
-    state: State,
-    tree: Tree,
-    *,
-    began: float,
-    imported: tuple[str, ...] = (),
-) -> bool:
-    """Tell whether a run began on the very files that RED left: those of the tree, and all others that are not ignored.
-
-    :param tree: as the run found it.
-    :param imported: files that the run imported although they are ignored.
-    """
-    if state.freeze.red_bodies is None or not state.freeze.red_exited:
-        return False
-    red = objects.load(state.freeze.red_bodies)
-    if red.get("tree") != tree.shown or any(
-        tree.beside.get(path) != content for path, content in red["beside"].items()
-    ):
-        return False
-    since = objects.kept_at(state.freeze.red_bodies)
-    if state.measurement is not None:
-        # What the run before has written is no change. Whatever it saw, nothing may have changed since.
-        saw = any(row["slug"] == GREEN_WITHOUT_CHANGE for row in state.measurement.findings)
-        since = datetime.fromisoformat(state.last_run.at).timestamp() if saw and state.last_run is not None else None
-    if since is None:
-        return False
-    others = project.list_files(lambda path: path not in tree.files)
-    return not _are_written(project.root, (*others, *imported), since, began)
-
-
-def _are_written(root: Path, paths: Iterable[str], since: float, before: float) -> bool:
-    for path in paths:
-        try:
-            changed = os.stat(root / path).st_ctime
-        except OSError:
-            continue
-        if since < changed < before:
-            return True
-    return False

@@ -36,11 +36,6 @@ class Tree(Value, kw_only=False):
     #: The same of files that neither git nor a walk shows, and that runs have imported.
     beside: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def shown(self) -> str:
-        """The digest of what git or a walk shows, without what was imported beside it."""
-        return f"{self.digest.partition(':')[0]}:{_digest(self.files)}" if self.beside else self.digest
-
 
 class Difference(Value):
     """Names of files, sorted."""
