@@ -14,10 +14,12 @@ from phase_gate.agents.hook import (
     limit_blocks,
     progress_of,
 )
+from phase_gate.gate.findings import Finding
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import OpenRun, RunSummary, State, Streak
 from phase_gate.values import replace
 from phase_gate.workflow.settings import Until
+from tests.gate.verdicts import verdict
 
 CLOSED = Standing(
     is_open=False,
@@ -94,12 +96,12 @@ def test_stop(state: State, standing: Standing, stop: Stop, until: Until, may_en
     ],
 )
 def test_what_red_did_to_older_tests_is_said(cycle: int, standing: Standing, expected: tuple[str, bool]) -> None:
-    rows = [
-        {"slug": "tests-gone", "tier": "advisory", "detail": "", "id": "test_a.py::test_old"},
-        {"slug": "support-changed", "tier": "advisory", "detail": "", "file": "conftest.py", "line": 5},
-        {"slug": "flaky", "tier": "advisory", "detail": "", "id": "test_a.py::test_other"},
-    ]
-    state = replace(GREEN, cycle=cycle, evaluation={"cycle": 1, "findings": rows})
+    findings = (
+        Finding(slug="tests-gone", tier="advisory", detail="", id="test_a.py::test_old"),
+        Finding(slug="support-changed", tier="advisory", detail="", file="conftest.py", line=5),
+        Finding(slug="flaky", tier="advisory", detail="", id="test_a.py::test_other"),
+    )
+    state = replace(GREEN, cycle=cycle, evaluation=verdict(cycle=1, findings=findings))
     answer = decide_stop(state, standing, Stop(), until="cycle", may_end_cycle=True)
     said = "RED removed older tests, or changed what they use: test_a.py::test_old, conftest.py:5"
     assert (answer.verdict, said in answer.text) == expected
@@ -160,7 +162,7 @@ RUN = RunSummary(id="r1", kind="complete", phase="GREEN", at="")
     [
         pytest.param(GREEN, "t1", False, id="nothing"),
         pytest.param(replace(GREEN, signals_premature=1, spent_signal="f"), "t1", False, id="a-signal-is-words"),
-        pytest.param(replace(GREEN, evaluation={}, evaluation_is_stale=True), "t1", False, id="another-verdict"),
+        pytest.param(replace(GREEN, evaluation=verdict(), evaluation_is_stale=True), "t1", False, id="another-verdict"),
         pytest.param(replace(GREEN, streak=Streak(count=1)), "t1", False, id="a-number"),
         pytest.param(GREEN, "t2", True, id="files"),
         pytest.param(replace(GREEN, last_run=RUN), "t1", True, id="a-run"),

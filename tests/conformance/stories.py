@@ -11,7 +11,8 @@ from typing import Any
 import jsonschema
 from referencing import Registry, Resource
 
-from phase_gate.gate.verdict import show_verdict
+from phase_gate.gate.events import verdict_of
+from phase_gate.gate.verdict import evaluation_to_json, show_verdict
 from tests.conftest import ROOT
 from tests.plugin.looking import store_of
 from tests.support import Ran, Sample
@@ -74,7 +75,9 @@ def ledger(sample: Sample) -> list[dict[str, Any]]:
 
 
 def logged_evaluations(sample: Sample) -> list[dict[str, Any]]:
-    return [line["data"]["evaluation"] for line in ledger(sample) if line["kind"] == "evaluated"]
+    """Return every verdict of the ledger as it is published."""
+    lines = store_of(sample).lines()
+    return [evaluation_to_json(verdict_of(line.event)) for line in lines if line.event.kind == "evaluated"]
 
 
 def unmet_clauses(verdict: Any) -> list[str]:

@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from phase_gate.codec import to_json
 from phase_gate.errors import TamperedError
 from phase_gate.gate.state import Event
 from phase_gate.storage.files import REAL
@@ -18,6 +19,7 @@ from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.contents import Contents
 from tests.fuzz.parsers import parser, temporary, text_of, write
+from tests.gate.verdicts import verdict
 
 
 def forge(events: list[tuple[str, Any]]) -> bytes:
@@ -40,13 +42,12 @@ _RUN: dict[str, Any] = {
     "pytest": "9",
 }
 _ENDED = {"run": "r", "kind": "complete", "green": "green", "tree": "t", "iteration": 1, "metrics": {"a": 1}}
-_VERDICT = {"phase": "GREEN", "iteration": 1, "run": "r", "can_exit": True, "reason": "so", "status": "closed"}
 EVENTS: list[tuple[str, dict[str, Any]]] = [
     ("cycle-began", {"workflow": "tdd", "cycle": 1, "baseline": None, "run": "r"}),
     ("phase-entered", {"phase": "GREEN", "how": "begin", "run": "r"}),
     ("run-started", _RUN),
     ("run-ended", {**_ENDED, "inventory": None, "outcomes": None, "known": None, "findings": [], "exit_status": 0}),
-    ("evaluated", {"evaluation": {**_VERDICT, "gate_1": {"open": True}, "gate_2": {"open": True}, "metrics": {}}}),
+    ("evaluated", {"evaluation": to_json(verdict(iteration=1, run="r", status="closed"))}),
     ("signal-spent", {"premature": False}),
     ("phase-exited", {"phase": "GREEN", "next": "REFACTOR", "freezes": True, "forced": False}),
     ("fact-declared", {"name": "f", "value": True, "reason": "r", "by": "b"}),

@@ -9,11 +9,11 @@ import pytest
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.gate import verdict
 from phase_gate.gate.breaker import Breaker, Status
-from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, with_breaker
+from phase_gate.gate.evaluation import evaluate, with_breaker
 from phase_gate.gate.findings import ALREADY_PASSING, cap_findings, name_tests
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Answer, Reading
-from phase_gate.gate.verdict import Verdict, show_next, show_verdict
+from phase_gate.gate.verdict import Evaluation, Subject, Verdict, show_next, show_verdict
 from phase_gate.tasks.judging import advise_task
 from phase_gate.tasks.model import FailureType
 from phase_gate.values import replace
@@ -31,7 +31,7 @@ PHASES = [
 
 
 def judge(workflow: Workflow, phase: Phase, answer: Answer, *, task: str = "default", **fields: Any) -> Evaluation:
-    subject = Subject(task=task, cycle=1, phase=phase.name, run="r1", at=AT, **{"iteration": 1, **fields})
+    subject = Subject(task=task, cycle=1, phase=phase.name, run="r1", timestamp=AT, **{"iteration": 1, **fields})
     return evaluate(workflow, phase, subject, Measured(), Reading(answer=answer, reason="why"))
 
 
@@ -110,6 +110,6 @@ def test_names_and_the_number_of_the_others_add_up(guards: tuple[str, ...], slug
         metrics={"tests_total": 29, "tests_passing": 29, "tests_failing": 0, "criteria_count": 1},
         findings=cap_findings(name_tests(slug, "hard", ids, "passes already")),
     )
-    subject = Subject(task="default", cycle=1, phase=phase.name, run="r1", at=AT, iteration=1)
+    subject = Subject(task="default", cycle=1, phase=phase.name, run="r1", timestamp=AT, iteration=1)
     reason = evaluate(workflow, phase, subject, measured, Reading(answer="absent")).reason
     assert "t.py::test_00, t.py::test_01, t.py::test_02 and 26 more" in reason

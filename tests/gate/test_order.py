@@ -11,9 +11,11 @@ from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.events import apply
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events, what_is_missing, what_to_do
 from phase_gate.gate.state import NEW_STATE, Aim, Event, Overrides, Snapshot, Snapshots, State, Streak
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE
+from tests.gate import verdicts
 
 TDD = load_shipped_workflow("tdd")
 #: A workflow that allows neither to begin anywhere nor to go back by option.
@@ -24,8 +26,8 @@ def at(phase: str, *, exited: bool = False, **fields: Any) -> State:
     return replace(NEW_STATE, phase=phase, exited=exited, cycle=1, workflow="tdd", visited=(phase,), **fields)
 
 
-def verdict(phase: str, reason: str = "1 of 2 tests fails", following: str = "pytest --phase=x") -> Any:
-    return {"phase": phase, "reason": reason, "next_command": following, "next_hint": ""}
+def verdict(phase: str, reason: str = "1 of 2 tests fails", following: str = "pytest --phase=x") -> Evaluation:
+    return verdicts.verdict(phase=phase, reason=reason, next_command=following)
 
 
 def phase(name: str) -> Phase:

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from phase_gate.gate.standing import WayOn, assess
 from phase_gate.gate.state import NEW_STATE, Fact, OpenRun, Overrides, RunSummary, State, Trees
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.gate.waivers import Waiver
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE
+from tests.gate.verdicts import AT, verdict
 
-AT = "2026-01-01T00:00:00.000Z"
 TREE = "tree-1"
-
-
-def verdict(*, can_exit: bool = True, gate_1: bool = True, **fields: Any) -> dict[str, Any]:
-    return {
-        "phase": "GREEN",
-        "run": "r1",
-        "can_exit": can_exit,
-        "gate_1": {"open": gate_1},
-        "status": "open",
-        "reason": "both gates are open: GREEN has exited",
-        "next_command": "pytest --phase=refactor",
-        "next_hint": "",
-        "metrics": {},
-        "timestamp": AT,
-        **fields,
-    }
 
 
 EXITED = replace(NEW_STATE, phase="GREEN", iteration=2, exited=True, trees=Trees(last=TREE), evaluation=verdict())
@@ -240,7 +223,7 @@ def test_a_lost_nested_run_does_no_harm() -> None:
         pytest.param(verdict(gate_1=False), True, True, id="forced"),
     ],
 )
-def test_gate_1_only_leaves_gate_2_out(evaluation: dict[str, Any], with_both: bool, gate_1_only: bool) -> None:
+def test_gate_1_only_leaves_gate_2_out(evaluation: Evaluation, with_both: bool, gate_1_only: bool) -> None:
     state = replace(EXITED, evaluation=evaluation)
     assert assess(state, tree=TREE, at=AT).is_open is with_both
     assert assess(state, tree=TREE, at=AT, gate_1_only=True).is_open is gate_1_only

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 import pytest
 
 from phase_gate.config.files import load_shipped_workflow
-from phase_gate.gate.evaluation import GuardResult, Subject, evaluate, evaluate_gate_1, evaluation_to_json
+from phase_gate.gate.evaluation import evaluate, evaluate_gate_1
 from phase_gate.gate.findings import NAMED_AT_MOST, Finding, cap_findings, name_tests
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.judged_run import excuse_skips
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.gate.signals import ABSENT
+from phase_gate.gate.verdict import GuardResult, Subject, evaluation_to_json
 from phase_gate.gate.waivers import Waiver, waiver_to_json
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
@@ -119,7 +120,7 @@ def test_a_waiver_changes_no_number() -> None:
 @pytest.mark.parametrize(("at", "is_listed"), [(NOW, True), (LATER, False)], ids=["in-force", "expired"])
 def test_a_verdict_lists_what_is_in_force(at: str, is_listed: bool) -> None:
     given = waive(ONE, expires=LATER)
-    subject = Subject(task="default", cycle=1, phase="GREEN", iteration=1, run="r", at=at)
+    subject = Subject(task="default", cycle=1, phase="GREEN", iteration=1, run="r", timestamp=at)
     measured = Measured(metrics={**METRICS, "tests_altered": 1}, findings=(ONE,))
     verdict = evaluate(TDD, GREEN, subject, measured, ABSENT, waivers=[given])
     document = evaluation_to_json(verdict)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from phase_gate.config.files import load_shipped_workflow, load_workflow
-from phase_gate.gate.evaluation import Evaluation, Subject, evaluate
+from phase_gate.gate.evaluation import evaluate
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import ABSENT, Reading
-from phase_gate.gate.verdict import way_back, way_to, way_to_begin
+from phase_gate.gate.verdict import Evaluation, Subject, way_back, way_to, way_to_begin
 from phase_gate.workflow.model import Phase, Workflow
 from tests.conftest import ROOT
 from tests.typable import is_typable
@@ -47,7 +47,7 @@ def judge(
     name: str, phase: str, *findings: Finding, task: str = "default", reading: Reading = ABSENT, **metrics: Any
 ) -> Evaluation:
     workflow = WORKFLOWS[name]
-    subject = Subject(task=task, cycle=1, phase=phase, iteration=1, run="r1", at=AT)
+    subject = Subject(task=task, cycle=1, phase=phase, iteration=1, run="r1", timestamp=AT)
     seen = Measured(metrics={**GREEN, **metrics}, findings=findings)
     return evaluate(workflow, phase_of(workflow, phase), subject, seen, reading)
 
@@ -191,9 +191,9 @@ def test_a_run_of_nothing_says_what_is_missing(phase: str, hint: str) -> None:
         phase=phase,
         iteration=None,
         run="r1",
-        at=AT,
-        kind="empty",
-        why="every test was skipped",
+        timestamp=AT,
+        run_kind="empty",
+        run_note="every test was skipped",
     )
     verdict = evaluate(workflow, phase_of(workflow, phase), subject, Measured(metrics=GREEN), ABSENT)
     assert (verdict.status, verdict.next_command) == ("void", f"pytest --phase={phase.lower()}")

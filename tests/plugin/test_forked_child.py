@@ -222,8 +222,8 @@ def pytest_runtest_protocol(item):
 def _is_quiet(sample: Sample, tests: int) -> None:
     evaluation = state_of(sample).evaluation
     assert evaluation is not None
-    assert [row["slug"] for row in evaluation["findings"]] == ["red-was-seen"]
-    assert evaluation["warnings"] == []
+    assert [finding.slug for finding in evaluation.findings] == ["red-was-seen"]
+    assert evaluation.warnings == ()
     assert last_run(sample)["counts"] == {"passed": tests}
     assert state_of(sample).streak.count == 1
     assert list((sample.root / ".phase-gate" / "runs").iterdir()) == []

@@ -143,7 +143,7 @@ def test_the_signal_goes_with_the_last_confirming_run(passing: Sample) -> None:
     state = state_of(passing)
     assert (state.exited, state.iteration, state.streak.count, state.signals_premature) == (True, 3, 3, 0)
     assert state.evaluation is not None
-    assert state.evaluation["gate_2"]["reason"] == "three times green"
+    assert state.evaluation.gate_2.reason == "three times green"
 
 
 @pytest.mark.sweep

@@ -12,7 +12,6 @@ from phase_gate.codec import spell_out, to_json
 from phase_gate.config.compiled import load_compiled
 from phase_gate.gate.breaker import reset
 from phase_gate.gate.criteria import Criteria, Links
-from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
@@ -30,6 +29,7 @@ from phase_gate.gate.selection import Audit
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.standing import assess
 from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.proof.model import Proof
 from phase_gate.report.story.builder import StoryBuilder
 from phase_gate.report.story.model import LedgerCheck, Story

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from phase_gate.gate.events import apply
+from phase_gate.gate.events import apply, verdict_of
 from phase_gate.gate.shown_state import show_state
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.storage.store import TaskStore
@@ -319,16 +319,16 @@ def assert_consistent(store: TaskStore) -> None:
             assert data["iteration"] == highest.get(here, 0) + 1, "iterations go up by one"
             highest[here] = data["iteration"]
         elif event.kind == "evaluated":
-            verdict = data["evaluation"]
-            highest[here] = max(highest.get(here, 0), verdict["iteration"] or 0)
-            if verdict["can_exit"] and not verdict["forced_exit"]:
-                assert verdict["gate_1"]["satisfied"], "no exit without Gate 1"
-                assert verdict["gate_2"]["satisfied"], "no exit without Gate 2"
-                assert verdict["breaker"]["state"] != "open", "no exit while the circuit is open"
+            verdict = verdict_of(event)
+            highest[here] = max(highest.get(here, 0), verdict.subject.iteration or 0)
+            if verdict.can_exit and not verdict.forced_exit:
+                assert verdict.gate_1.is_open, "no exit without Gate 1"
+                assert verdict.gate_2.is_done, "no exit without Gate 2"
+                assert not verdict.breaker.is_open, "no exit while the circuit is open"
         elif event.kind == "phase-exited" and not data.get("forced"):
             assert before.evaluation is not None
-            assert before.evaluation["can_exit"], "no exit without a verdict that allows it"
-            assert before.evaluation["iteration"] == data["iteration"], "the verdict is that of this iteration"
+            assert before.evaluation.can_exit, "no exit without a verdict that allows it"
+            assert before.evaluation.subject.iteration == data["iteration"], "the verdict is that of this iteration"
     if store.state_file.exists():
         stored = json.loads(store.state_file.read_bytes())
         assert stored["serial"] < len(list(store.lines())) or stored.items() >= show_state(state).items()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.errors import PhaseGateError
-from phase_gate.gate.findings import WEAKENED, place_of
+from phase_gate.gate.findings import WEAKENED
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Status, show_next, show_verdict
@@ -118,9 +118,9 @@ def decide_stop(state: State, standing: Standing, stop: Stop, *, until: Until, m
 
 def _name_weakened(state: State) -> str:
     """Say what RED did to older tests, in a clause; empty: nothing."""
-    last = state.evaluation or {}
-    rows = last.get("findings", ()) if last.get("cycle") == state.cycle else ()
-    places = [place_of(row) for row in rows if row["slug"] in WEAKENED]
+    last = state.evaluation
+    findings = last.findings if last is not None and last.subject.cycle == state.cycle else ()
+    places = [finding.place for finding in findings if finding.slug in WEAKENED]
     return f"RED removed older tests, or changed what they use: {name_first(places)}" if places else ""
 
 

@@ -12,7 +12,8 @@ from phase_gate.evidence.gathering import context_of, gather_evidence
 from phase_gate.evidence.git import look_since_commit
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import Kind
-from phase_gate.gate.state import Json, State
+from phase_gate.gate.state import State
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project
 from phase_gate.task import Task
 from phase_gate.values import Value
@@ -63,7 +64,7 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
                 tests_pass=tests[0],
                 tests_reason=tests[1],
             ),
-            metrics={} if state.measurement is None else state.measurement.metrics,
+            metrics={} if state.measurement is None else state.measurement.measured.metrics,
             phase=phase.name,
             iteration=state.iteration,
             asked=phase.gate_1.condition.names & CLAIM_METRICS,
@@ -85,24 +86,23 @@ def _tests_pass(task: Task) -> _Known:
     if behind is not None:
         return None, behind.reason
     assert verdict is not None, "where there is none, that was said"
-    if verdict["gate_1"]["open"]:
-        return True, f"Gate 1 is open in iteration {verdict['iteration']}"
+    if verdict.gate_1.is_open:
+        return True, f"Gate 1 is open in iteration {verdict.subject.iteration}"
     if _is_open_but_for_claims(verdict):
-        return True, f"Gate 1 waits for nothing but a claim in iteration {verdict['iteration']}"
-    return False, f"Gate 1 is closed: {verdict['reason']}"
+        return True, f"Gate 1 waits for nothing but a claim in iteration {verdict.subject.iteration}"
+    return False, f"Gate 1 is closed: {verdict.reason}"
 
 
-def _is_open_but_for_claims(verdict: Json) -> bool:
-    clauses = verdict["gate_1"]["clauses"]
-    about_claims = [not CLAIM_METRICS.isdisjoint({*each["values"], *each["unknown"]}) for each in clauses]
-    others = (each["met"] is True for each, is_one in zip(clauses, about_claims, strict=True) if not is_one)
-    guards = (each["met"] is True or each["waived"] for each in verdict["gate_1"]["guards"])
-    return any(about_claims) and not all(about_claims) and all(others) and all(guards)
+def _is_open_but_for_claims(verdict: Evaluation) -> bool:
+    clauses = verdict.gate_1.clauses
+    others = [each for each in clauses if CLAIM_METRICS.isdisjoint({*each.values, *each.unknown})]
+    is_asked = 0 < len(others) < len(clauses)
+    return is_asked and all(each.met is True for each in others) and all(each.passes for each in verdict.gate_1.guards)
 
 
 def _measured_failure(state: State, phase: Phase, tests: _Known) -> str:
     measured = state.measurement
-    failing = 0 if measured is None else measured.metrics.get("suite_failing", 0)
+    failing = 0 if measured is None else measured.measured.metrics.get("suite_failing", 0)
     if measured is not None and phase.tests != "failing" and isinstance(failing, int) and failing:
         # Whatever was changed since: until a run shows otherwise they fail.
         return f"{count(failing, 'test')} failed in the last complete run (iteration {measured.iteration})"
@@ -145,7 +145,7 @@ def _criteria(state: State, tree: str) -> _Known:
         return None, "no criteria are listed"
     if measured.tree != tree:
         return None, "files have changed since the last run"
-    left = measured.metrics.get("criteria_open")
+    left = measured.measured.metrics.get("criteria_open")
     if not isinstance(left, int):
         return None, "not measured"
     return left == 0, "each has a test that shows it" if left == 0 else f"{count(left, 'criterion')} open"

@@ -12,7 +12,7 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import draw, raw_output, read_input, say_aside
 from phase_gate.errors import UsageError
-from phase_gate.gate.evaluation import evaluation_to_json
+from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.names import find_name_fault
 from phase_gate.project import Project, who_am_i
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskStatus

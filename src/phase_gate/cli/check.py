@@ -39,8 +39,8 @@ def _note_proof(task: Task) -> list[str]:
 
         phase = task.rules.phase(state.phase or "")
         return [OFF] if phase is not None and GUARD in phase.gate_1.guards else []
-    findings = () if state.evaluation is None else state.evaluation["findings"]
-    unseen = [str(row["detail"]) for row in findings if row["slug"] == "red-was-seen"]
+    findings = () if state.evaluation is None else state.evaluation.findings
+    unseen = [finding.detail for finding in findings if finding.slug == "red-was-seen"]
     if unseen or state.proof is None or not state.proof.problem:
         return unseen
     from phase_gate.gate.proofs import say_no_proof

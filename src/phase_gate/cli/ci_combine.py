@@ -6,7 +6,7 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plugin import require_pytest
 from phase_gate.errors import UsageError
-from phase_gate.gate.evaluation import evaluation_to_json
+from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.shards.records import FOLDER, read_shards
 from phase_gate.storage.root import relative_id
 

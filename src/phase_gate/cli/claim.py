@@ -12,8 +12,7 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import read_input, say_aside, say_progress
 from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, DecidedClaim, decide_claim, read_claim
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
-from phase_gate.gate.verdict import show_next
+from phase_gate.gate.verdict import Evaluation, evaluation_to_json, show_next
 from phase_gate.project import Project
 from phase_gate.values import replace
 from phase_gate.visible import count, show_line, show_rows

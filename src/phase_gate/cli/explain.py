@@ -11,11 +11,11 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import render_json
 from phase_gate.codec import each_from_json, spell_out
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
-from phase_gate.gate.evaluation import FactSource, who_of
 from phase_gate.gate.findings import is_said_by, place_of
 from phase_gate.gate.measured import PROVIDED, Table, wanted_names
 from phase_gate.gate.order import shorten
 from phase_gate.gate.standing import Standing
+from phase_gate.gate.verdict import FactSource, evaluation_to_json, who_of
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.tables import table_lines
 from phase_gate.visible import show_rows
@@ -29,8 +29,9 @@ _WIDTH = 80
 def run(call: Call) -> Done:
     task = call.task()
     state, workflow, standing = task.state, task.rules, task.standing()
+    judged = None if state.evaluation is None else evaluation_to_json(state.evaluation)
     if call.arguments.name is not None:
-        found = explain_name(workflow, call.arguments.name, state.evaluation)
+        found = explain_name(workflow, call.arguments.name, judged)
         if call.arguments.name == "tests-unchanged" and state.freeze.red_sources is not None:
             frozen = task.store.objects.load(state.freeze.red_sources)
             found["diff"] = show_changes(frozen, task.project.root, found.get("findings", ()))
@@ -44,18 +45,18 @@ def run(call: Call) -> Done:
             found["proof"] = spell_out(proof)
             found["text"] = "\n".join((found["text"], runs_text(proof)))
         return Done(text=found["text"], document=found, code=standing.exit_code)
-    if call.arguments.gate_result and state.evaluation is not None:
-        return _gate_result(call, state.evaluation, standing)
-    if state.evaluation is None:
+    if call.arguments.gate_result and judged is not None:
+        return _gate_result(call, judged, standing)
+    if judged is None:
         text = show_rows((standing.verdict, f"  next: {standing.next_step}"))
         return Done(text=text, document={"evaluation": None, **standing.document}, code=standing.exit_code)
     verdict: dict[str, Any] = {
-        "evaluation": state.evaluation,
+        "evaluation": judged,
         "open": standing.is_open,
         **standing.document,
     }
     return Done(
-        text=_verdict_text(state.evaluation, standing.verdict, standing.next_step),
+        text=_verdict_text(judged, standing.verdict, standing.next_step),
         document=verdict,
         code=standing.exit_code,
     )

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from phase_gate.cli._answer import Call, Done
+from phase_gate.gate.events import verdict_of
 from phase_gate.gate.state import Event
+from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.gate.waivers import describe_override
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.opening import read_event
@@ -203,8 +205,8 @@ def _event_rows(lines: Iterable[Line]) -> Iterator[str]:
 def _brief(event: Event) -> dict[str, Any]:
     data = event.data
     if event.kind == "evaluated":
-        evaluation = data["evaluation"]
-        return {name: evaluation[name] for name in ("phase", "iteration", "can_exit", "reason")}
+        verdict = evaluation_to_json(verdict_of(event))
+        return {name: verdict[name] for name in ("phase", "iteration", "can_exit", "reason")}
     if event.kind == "claimed":
         claim = data["claim"]
         return {name: claim[name] for name in ("phase", "iteration", "decision", "indicators", "confidence", "reason")}

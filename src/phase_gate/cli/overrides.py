@@ -9,16 +9,15 @@ from typing import Any
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import say
-from phase_gate.codec import each_from_json, spell_out
+from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.breaker import Breaker, Status, at_time, reset
-from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
-from phase_gate.gate.findings import Finding
+from phase_gate.gate.events import verdict_of
 from phase_gate.gate.overrides import WORD, Kind, Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
-from phase_gate.gate.verdict import way_back
+from phase_gate.gate.verdict import Evaluation, evaluation_to_json, way_back
 from phase_gate.report.stuck import render_stuck
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.stores.shared import again_if_moved
@@ -84,15 +83,14 @@ def _following(task: Task) -> str:
 def _present_findings(state: State, guard: str) -> list[str]:
     """Return the keys of what the guard found in the last verdict. Raises NotAllowedError if it found nothing."""
     evaluation = state.evaluation
-    unmet = [] if evaluation is None else [row for row in evaluation["gate_1"]["guards"] if not row["met"]]
-    names = [row["name"] for row in unmet]
+    unmet = [] if evaluation is None else [guard for guard in evaluation.gate_1.guards if not guard.met]
+    names = [each.name for each in unmet]
     if guard not in names:
         raise NotAllowedError(
             f"{guard} is not what closes the gate", remedy=f"unmet guards: {', '.join(names) or 'none'}"
         )
     assert evaluation is not None
-    findings = each_from_json(Finding, evaluation["findings"])
-    keys = [finding.key for finding in findings if finding.belongs_to(guard) and finding.tier == "hard"]
+    keys = [finding.key for finding in evaluation.findings if finding.belongs_to(guard) and finding.tier == "hard"]
     if not keys:
         raise NotAllowedError(f"{guard} names no finding that a waiver could cover", remedy="phase-gate explain")
     return keys
@@ -283,10 +281,9 @@ def stuck_report(task: Task) -> StuckReport:
             tried, guards = [], {}
         elif kind == "run-ended" and data.get("iteration") is not None:
             tried.append(_tried(store, data, line.event.at))
-        elif kind == "evaluated" and data["evaluation"]["run"] is not None:
-            rows = data["evaluation"]["gate_1"]["guards"]
-            unmet = tuple(row["name"] for row in rows if not row["met"] and not row["waived"])
-            guards[data["evaluation"]["run"]] = unmet
+        elif kind == "evaluated":
+            verdict = verdict_of(line.event)
+            guards[verdict.subject.run or ""] = tuple(each.name for each in verdict.gate_1.guards if not each.passes)
     complete = [_with_guards(each, guards.get(each.run, ())) for each in tried]
     phase = task.rules.phase(state.phase)
     back = "" if phase is None else way_back(task.rules, phase, state.task)

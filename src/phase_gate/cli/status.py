@@ -13,6 +13,7 @@ from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
+from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.gate.waivers import describe_override, waiver_to_json
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.visible import show_rows
@@ -55,8 +56,8 @@ def _look(call: Call) -> Done:
         from phase_gate.report.status_block import render_status_block
 
         return Done(
-            text=render_status_block(_as_it_stands(state.evaluation, standing)),
-            document=_as_it_stands(state.evaluation, standing),
+            text=render_status_block(_as_it_stands(evaluation_to_json(state.evaluation), standing)),
+            document=_as_it_stands(evaluation_to_json(state.evaluation), standing),
             code=standing.exit_code,
         )
     if call.arguments.criteria:
@@ -88,7 +89,7 @@ def _look(call: Call) -> Done:
         "last_run": None
         if state.last_run is None
         else {"id": state.last_run.id, "kind": state.last_run.kind, "phase": state.last_run.phase},
-        "evaluation": state.evaluation,
+        "evaluation": None if state.evaluation is None else evaluation_to_json(state.evaluation),
         "verification": _verification(overview),
     }
     rows = [("root", str(project.root)), ("task", project.task)]
@@ -102,7 +103,7 @@ def _look(call: Call) -> Done:
     breaker = at_time(state.breaker, now())
     if breaker.status is not Status.CLOSED:
         rows.append(("breaker", f"{breaker.status}: {breaker.reason}"))
-    judged = "" if state.evaluation is None else str(state.evaluation["timestamp"])
+    judged = "" if state.evaluation is None else state.evaluation.subject.timestamp
     for fact in state.facts:
         from phase_gate.workflow.metrics import show_value
 
@@ -174,7 +175,7 @@ def _draw(task: Task, standing: Standing) -> tuple[list[str], dict[str, Any]] | 
 
     workflow = task.rules
     verdict = state.evaluation
-    is_closed = verdict is not None and verdict["phase"] == state.phase and not verdict["gate_1"]["open"]
+    is_closed = verdict is not None and verdict.subject.phase == state.phase and not verdict.gate_1.is_open
     route = route_to_json(state, workflow, blocked=standing.is_halted or is_closed)
     is_straight = not route["turns"] and all(row["mark"] not in ("again", "aside") for row in route["phases"])
     if len(workflow.phases) <= _FEW and is_straight:

@@ -10,9 +10,8 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import say_aside, say_progress, screen_width
 from phase_gate.decisions.advancing import EnteredPhase, JudgedPhase, advance
 from phase_gate.decisions.signalling import give_signal, leave_answer, leave_signal
-from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.signals import Given, Signal
-from phase_gate.gate.verdict import way_to
+from phase_gate.gate.verdict import Evaluation, evaluation_to_json, way_to
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.signal_file import check_signal
 from phase_gate.tasks.pipeline import find_pipeline

@@ -8,9 +8,9 @@ from phase_gate.decisions.fresh_evidence import look_for, measure_now, remember_
 from phase_gate.decisions.signalling import read_waiting
 from phase_gate.errors import NotAllowedError, PhaseOrderError
 from phase_gate.evidence.gathering import remember
-from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.judging import evaluate_without_run, judgement_events
 from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task

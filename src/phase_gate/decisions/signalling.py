@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from phase_gate.decisions.fresh_evidence import look_for, measure_now, remember_next
 from phase_gate.errors import NotAllowedError, StaleSignalError
-from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_without_run, judgement_events
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
@@ -16,7 +15,7 @@ from phase_gate.gate.parts import PIPELINE, parts_of
 from phase_gate.gate.signals import ABSENT, Reading, Signal, read_signal, strictest
 from phase_gate.gate.standing import hint_at_outputs
 from phase_gate.gate.state import Measurement, State
-from phase_gate.gate.verdict import show_next, way_to, way_to_begin
+from phase_gate.gate.verdict import Evaluation, show_next, way_to, way_to_begin
 from phase_gate.project import Project
 from phase_gate.proof.task import prove_before_exit
 from phase_gate.storage.signal_file import (
@@ -217,4 +216,4 @@ def _what_follows(state: State, workflow: Workflow, phase: Phase) -> str:
     verdict, following = state.evaluation, workflow.phase(phase.next)
     if verdict is None:
         return way_to_begin(workflow, state.task) if following is None else way_to(following, state.task)
-    return show_next(verdict["next_command"], verdict["next_hint"])
+    return verdict.next_step

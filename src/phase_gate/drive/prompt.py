@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate.drive.step import Session
-from phase_gate.gate.state import Json
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.report.prompt import render_prompt
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import find_files
@@ -112,22 +112,22 @@ def _tell_standing(
     yield ""
 
 
-def _tell_verdict(evaluation: Json) -> Iterator[str]:
-    gate_1 = evaluation["gate_1"]
-    yield f"- Gate 1 is {'open' if gate_1['open'] else 'closed'}; Gate 2: {evaluation['gate_2']['answer']}"
-    for clause in gate_1["clauses"]:
-        if clause["met"] is not True:
-            yield f"- {'not measured' if clause['met'] is None else 'unmet'}: `{show_line(clause['text'])}`"
-    for guard in gate_1["guards"]:
-        if guard["met"] is not True and not guard["waived"]:
-            remedy = f"; {guard['remedy']}" if guard["remedy"] else ""
-            yield f"- unmet: {show_line(guard['name'])}: {show_line(guard['detail'])}{show_line(remedy)}"
-    hard = [row for row in evaluation["findings"] if row["tier"] == "hard"]
-    for row in hard[:_FINDINGS]:
-        yield f"- {show_line(row['slug'])}: {show_line(str(row['id']))}: {show_line(row['detail'])}"
+def _tell_verdict(evaluation: Evaluation) -> Iterator[str]:
+    gate_1 = evaluation.gate_1
+    yield f"- Gate 1 is {'open' if gate_1.is_open else 'closed'}; Gate 2: {evaluation.gate_2.answer}"
+    for clause in gate_1.clauses:
+        if clause.met is not True:
+            yield f"- {'not measured' if clause.met is None else 'unmet'}: `{show_line(clause.text)}`"
+    for guard in gate_1.guards:
+        if not guard.passes:
+            remedy = f"; {guard.remedy}" if guard.remedy else ""
+            yield f"- unmet: {show_line(guard.name)}: {show_line(guard.detail)}{show_line(remedy)}"
+    hard = [each for each in evaluation.findings if each.tier == "hard"]
+    for each in hard[:_FINDINGS]:
+        yield f"- {show_line(each.slug)}: {show_line(each.id)}: {show_line(each.detail)}"
     if len(hard) > _FINDINGS:
         yield f"- and {len(hard) - _FINDINGS} more findings: phase-gate explain"
-    yield from (f"- {show_line(warning)}" for warning in evaluation["warnings"])
+    yield from (f"- {show_line(warning)}" for warning in evaluation.warnings)
 
 
 def _tell_gate_2(session: Session, answer: str) -> Iterator[str]:

@@ -13,14 +13,22 @@ from phase_gate.gate.breaker import Breaker, describe_open
 from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import Reading
-from phase_gate.gate.verdict import Verdict, describe_decisions, way_back, way_to, way_to_begin
+from phase_gate.gate.verdict import (
+    Gate1Result,
+    Subject,
+    Verdict,
+    describe_decisions,
+    way_back,
+    way_out_command,
+    way_to,
+    way_to_begin,
+)
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import of_task, signal_command
 
 if TYPE_CHECKING:
-    from phase_gate.gate.evaluation import Gate1Result, Subject
     from phase_gate.gate.findings import Finding
     from phase_gate.workflow.conditions import Clause
 
@@ -49,11 +57,11 @@ def advise(
         reason = f"needs a person ({reading.answer}): {reading.reason}"
         return Verdict("needs-person", reason, *_way_out(workflow, reading, phase, subject))
     if subject.iteration is None:
-        reason = f"this run does not count ({subject.kind}): {subject.why}"
-        hint = _HOW_TO_FILL[phase.tests == "failing"] if subject.kind == Kind.EMPTY else ""
+        reason = f"this run does not count ({subject.run_kind}): {subject.run_note}"
+        hint = _HOW_TO_FILL[phase.tests == "failing"] if subject.run_kind == Kind.EMPTY else ""
         return Verdict("void", _after_broken(findings, reason), again, hint)
     if not gate_1.is_open:
-        missing = what_gate_1_misses(phase, gate_1, metrics, again, findings, subject.task)
+        missing = what_gate_1_misses(workflow, phase, gate_1, metrics, again, findings, subject.task)
         return Verdict("early" if reading.is_done else "closed", *missing)
     if reading.is_done:
         return Verdict("open", *_both_open(workflow, phase, subject))
@@ -77,7 +85,7 @@ def advise_halt(breaker: Breaker, subject: Subject, otherwise: Verdict) -> Verdi
 
     :param otherwise: what would be said if it was closed.
     """
-    reason = describe_open(breaker, subject.at)
+    reason = describe_open(breaker, subject.timestamp)
     if otherwise.status == "open":
         # Nothing has exited: an open circuit is never success.
         more = f"Both gates would be open, but {subject.phase} does not exit: signal again once the circuit is closed"
@@ -106,10 +114,16 @@ def _way_out(workflow: Workflow, reading: Reading, phase: Phase, subject: Subjec
 
 
 def what_gate_1_misses(
-    phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...], task: str
+    workflow: Workflow,
+    phase: Phase,
+    gate_1: Gate1Result,
+    metrics: Metrics,
+    again: str,
+    findings: tuple[Finding, ...],
+    task: str,
 ) -> tuple[str, str, str]:
     """Return what keeps Gate 1 closed, the first of it, what to type, and a hint."""
-    reason, command, hint = _find_missing(phase, gate_1, metrics, again, findings, task)
+    reason, command, hint = _find_missing(workflow, phase, gate_1, metrics, again, findings, task)
     hint = hint or _what_makes_red(phase, gate_1, metrics)
     named = _after_broken(findings, reason)
     # Until a module can be imported, nothing else can be mended.
@@ -139,12 +153,18 @@ def _after_broken(findings: tuple[Finding, ...], reason: str) -> str:
 
 
 def _find_missing(
-    phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...], task: str
+    workflow: Workflow,
+    phase: Phase,
+    gate_1: Gate1Result,
+    metrics: Metrics,
+    again: str,
+    findings: tuple[Finding, ...],
+    task: str,
 ) -> tuple[str, str, str]:
     for guard in gate_1.guards:
         if not guard.passes:
             reason = f"{guard.name}: {guard.detail}{_names(guard.name, findings)}"
-            return reason, guard.command, guard.remedy
+            return reason, way_out_command(guard.name, workflow, phase, task), guard.remedy
     for clause in gate_1.clauses:
         if clause.met is not True and clause.group is None:
             return _explain_clause(phase, clause, metrics, findings), *_declare_or_run([clause], again, task)

@@ -12,7 +12,6 @@ from phase_gate.codec import from_json
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.parts import PART_KINDS, change_parts
 from phase_gate.gate.run_events import RUN_CHANGES, remember, snapshot_of
-from phase_gate.gate.shown_state import show_verdict
 from phase_gate.gate.state import (
     Aim,
     Claims,
@@ -27,6 +26,7 @@ from phase_gate.gate.state import (
     Streak,
     Trees,
 )
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.gate.waivers import Waiver
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE, STUCK
@@ -127,18 +127,25 @@ def _proved(state: State, event: Event) -> State:
 
 
 def _evaluated(state: State, event: Event) -> State:
-    evaluation = _check_verdict(event.data["evaluation"])
+    evaluation = verdict_of(event)
+    iteration, run = evaluation.subject.iteration, evaluation.subject.run
     # Neither a run nor an iteration: a person was called, and that takes no exit back.
-    is_call = evaluation["run"] is None and evaluation["iteration"] is None
+    is_call = run is None and iteration is None
     return replace(
         state,
         evaluation=evaluation,
         evaluation_is_stale=False,
-        iteration=max(state.iteration, evaluation["iteration"] or 0),
+        iteration=max(state.iteration, iteration or 0),
         breaker=_breaker(state, event),
         exited=state.exited and is_call,
         forced=state.forced and is_call,
     )
+
+
+def verdict_of(event: Event) -> Evaluation:
+    """Return the verdict that an event tells of."""
+    breaker = from_json(Breaker, event.data.get("breaker", {}))
+    return replace(from_json(Evaluation, event.data["evaluation"]), breaker=breaker)
 
 
 def _breaker(state: State, event: Event) -> Breaker:
@@ -177,15 +184,6 @@ def _overridden(state: State, event: Event) -> State:
 
 def _override(state: State, record: Json) -> State:
     return replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
-
-
-def _check_verdict(evaluation: Json) -> Json:
-    """Raise KeyError or TypeError for a verdict without the fields that all readers use."""
-    for name in ("phase", "run", "can_exit", "status", "reason", "next_command", "next_hint"):
-        evaluation[name]
-    show_verdict(evaluation)
-    evaluation["metrics"].get("")
-    return evaluation
 
 
 def _check_claim(data: Json) -> Json:

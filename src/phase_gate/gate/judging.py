@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from phase_gate.codec import each_from_json, spell_out
-from phase_gate.gate.breaker import at_time
-from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
-from phase_gate.gate.findings import Finding, cap_findings
-from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, Table
+from phase_gate.codec import to_json
+from phase_gate.gate.breaker import Breaker, at_time
+from phase_gate.gate.evaluation import evaluate, with_breaker
+from phase_gate.gate.findings import cap_findings
+from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered
 from phase_gate.gate.measuring import code_as_tested
 from phase_gate.gate.order import way_on
 from phase_gate.gate.parts import parts_of
@@ -24,6 +24,7 @@ from phase_gate.gate.proofs import (
 )
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.verdict import Evaluation, Subject
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
@@ -55,10 +56,10 @@ def judge_iteration(
         phase=phase.name,
         iteration=iteration,
         run=run,
-        at=at,
+        timestamp=at,
         root=root,
-        kind=kind,
-        why=why,
+        run_kind=kind,
+        run_note=why,
     )
     return evaluate(
         workflow,
@@ -77,6 +78,15 @@ def judge_iteration(
 T = TypeVar("T")
 
 
+def judged_event(evaluation: Evaluation, *, at: str, by_person: bool = False) -> Event:
+    """Return the event of a verdict.
+
+    :param by_person: the breaker is not asked, and stays as it is.
+    """
+    data = {"evaluation": to_json(replace(evaluation, breaker=Breaker()))}
+    return Event(kind="evaluated", data=data if by_person else {**data, "breaker": to_json(evaluation.breaker)}, at=at)
+
+
 def judgement_events(
     evaluation: Evaluation,
     phase: Phase,
@@ -92,8 +102,7 @@ def judgement_events(
     :param remember_next: called where the phase exits; returns how things are, for the phase that follows.
     :param look: called in a pipeline where a phase is entered, or artifacts are agreed on.
     """
-    judged = {"evaluation": evaluation_to_json(evaluation), "breaker": spell_out(evaluation.breaker)}
-    events = [Event(kind="evaluated", data=judged, at=at)]
+    events = [judged_event(evaluation, at=at)]
     reading, subject = evaluation.gate_2, evaluation.subject
     if reading.answer not in ("absent", "held", "malformed"):
         spent = {
@@ -147,16 +156,16 @@ def evaluate_again(
     :param replaces: the names that this look could measure: what the run has measured of them is past.
     :param drops: what the look could find: what the run has found of it is past.
     """
-    measured = state.measurement
-    assert measured is not None, "only a measured iteration can be judged again"
-    findings, notes = each_from_json(Finding, measured.findings), tuple(measured.notes)
+    run = state.measurement
+    assert run is not None, "only a measured iteration can be judged again"
+    measured = run.measured
     findings = (
-        *(finding for finding in findings if finding.slug not in PROOF_SLUGS),
-        *proof_findings(state, measured.tree),
+        *(finding for finding in measured.findings if finding.slug not in PROOF_SLUGS),
+        *proof_findings(state, run.tree),
     )
-    notes = tuple(dict.fromkeys((*notes, *proof_notes(state, measured.tree))))
+    notes = tuple(dict.fromkeys((*measured.notes, *proof_notes(state, run.tree))))
     if evidence is None:
-        evidence = Measured(tables=each_from_json(Table, measured.tables))
+        evidence = Measured(tables=measured.tables)
     else:
         findings = tuple(finding for finding in findings if finding.slug not in drops)
     seen = replace(
@@ -164,7 +173,7 @@ def evaluate_again(
         metrics={
             **_left(measured.metrics, replaces),
             **evidence.metrics,
-            **proof_values(state, measured.tree, measured.iteration),
+            **proof_values(state, run.tree, run.iteration),
             "signals_premature": state.signals_premature,
             **claim_values(state),
         },
@@ -173,7 +182,7 @@ def evaluate_again(
         told={**_left(measured.told, replaces), **evidence.told},
     )
     evaluation = judge_iteration(
-        state, workflow, phase, seen, reading, iteration=measured.iteration, run=measured.run, at=at, root=root
+        state, workflow, phase, seen, reading, iteration=run.iteration, run=run.run, at=at, root=root
     )
     return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
 

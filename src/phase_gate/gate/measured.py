@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from phase_gate.gate.findings import Finding
 from phase_gate.values import Literal, Value, field
 from phase_gate.workflow.metrics import NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS
 
@@ -11,7 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from phase_gate.gate.findings import Finding
     from phase_gate.workflow.metrics import MetricValue
     from phase_gate.workflow.model import Phase, Workflow
     from phase_gate.workflow.settings import Configuration

@@ -173,7 +173,7 @@ def _describe_broken(error: str) -> str:
 
 def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:
     """Has a suite that took its time become instantaneous, with all of its tests?"""
-    before = {} if state.measurement is None else state.measurement.metrics
+    before = {} if state.measurement is None else state.measurement.measured.metrics
     took, tests = before.get("duration_s"), before.get("tests_total")
     if not isinstance(took, (int, float)) or not isinstance(tests, int) or took < _TIME_TAKEN:
         return ()

@@ -231,18 +231,18 @@ def entry_events(
 
 def what_is_missing(state: State) -> str:
     """Return why the present phase has not exited, in a clause."""
-    if state.evaluation is None or state.evaluation.get("phase") != state.phase:
+    if state.evaluation is None or state.evaluation.subject.phase != state.phase:
         return "no complete run in it yet"
     if state.evaluation_is_stale:
         if state.iteration == 0:
             return "no complete run in it yet"  # the verdict is of an earlier entry
         return "a run came after its last verdict"
-    return str(state.evaluation["reason"])
+    return state.evaluation.reason
 
 
 def what_to_do(state: State, current: Phase) -> str:
-    if state.evaluation is not None and state.evaluation.get("phase") == state.phase and not state.evaluation_is_stale:
-        return show_next(state.evaluation["next_command"], state.evaluation["next_hint"])
+    if state.evaluation is not None and state.evaluation.subject.phase == state.phase and not state.evaluation_is_stale:
+        return state.evaluation.next_step
     return way_to(current, state.task)
 
 

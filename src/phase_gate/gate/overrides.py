@@ -9,16 +9,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from phase_gate.codec import each_from_json
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
-from phase_gate.gate.findings import Finding
-from phase_gate.gate.judging import judge_iteration
-from phase_gate.gate.measured import Measured, Table
+from phase_gate.gate.judging import judge_iteration, judged_event
+from phase_gate.gate.measured import Measured
 from phase_gate.gate.order import way_on
 from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import way_to, way_to_begin
+from phase_gate.gate.verdict import Evaluation, way_to, way_to_begin
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow
 
@@ -100,21 +97,12 @@ def forced_events(
 ) -> tuple[Evaluation, list[Event]]:
     """Return the verdict of a phase that a person ends, and what is recorded about it."""
     at, measured = str(record["at"]), state.measurement
-    seen = Measured()
-    if measured is not None:
-        seen = Measured(
-            metrics=measured.metrics,
-            findings=each_from_json(Finding, measured.findings),
-            notes=tuple(measured.notes),
-            told=measured.told,
-            tables=each_from_json(Table, measured.tables),
-        )
     overridden = replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
     evaluation = judge_iteration(
         overridden,
         workflow,
         phase,
-        seen,
+        Measured() if measured is None else measured.measured,
         ABSENT,
         iteration=state.iteration,
         run=None if measured is None else measured.run,
@@ -142,7 +130,7 @@ def forced_events(
     }
     return evaluation, [
         Event(kind="overridden", data=dict(record), at=at),
-        Event(kind="evaluated", data={"evaluation": evaluation_to_json(evaluation)}, at=at),
+        judged_event(evaluation, at=at, by_person=True),
         Event(kind="phase-exited", data=data, at=at),
     ]
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from phase_gate.gate.evaluation import Evaluation
     from phase_gate.gate.measured import Remembered, Section
     from phase_gate.gate.order import Entry
     from phase_gate.gate.standing import Standing
     from phase_gate.gate.state import Event, State
+    from phase_gate.gate.verdict import Evaluation
     from phase_gate.workflow.model import Phase, Workflow
 
 PIPELINE = "pipeline"

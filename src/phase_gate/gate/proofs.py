@@ -5,10 +5,9 @@ Pure. The proof itself is in `proof`; the shells make it where a phase would exi
 
 from __future__ import annotations
 
-from phase_gate.codec import each_from_json
-from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.state import ProofRecord, State
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase
 
@@ -39,7 +38,7 @@ def proof_values(state: State, tree: str, iteration: int | None) -> dict[str, Me
 
 def proof_findings(state: State, tree: str) -> tuple[Finding, ...]:
     proof = current_proof(state, tree)
-    return () if proof is None else each_from_json(Finding, proof.findings)
+    return () if proof is None else proof.findings
 
 
 def proof_notes(state: State, tree: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from phase_gate.codec import spell_out_each
 from phase_gate.gate.advice import STASH
 from phase_gate.gate.breaker import RunSeen, at_time, observe_run
 from phase_gate.gate.criteria import table_to_json
-from phase_gate.gate.evaluation import Evaluation, with_breaker
+from phase_gate.gate.evaluation import with_breaker
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Reason, fingerprint
 from phase_gate.gate.findings import cap_findings
@@ -26,7 +26,7 @@ from phase_gate.gate.outcomes import Bucket, all_passed
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import SENDS_BACK, waive_command
+from phase_gate.gate.verdict import SENDS_BACK, Evaluation, waive_command
 from phase_gate.values import Value, replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Workflow
@@ -109,9 +109,9 @@ def _evaluate(judged: JudgedRun, shown: Measured, state: State, workflow: Workfl
 def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluation:
     """Say how to get on where a run was to go back to the first phase, and no test of the step fails there."""
     assert state.phase is not None, "it stays in some phase"
-    last = state.evaluation or {}
-    guards = last["gate_1"]["guards"] if last.get("phase") == state.phase else ()
-    closed = [row["name"] for row in guards if row["met"] is not True and not row["waived"]]
+    last = state.evaluation
+    guards = last.gate_1.guards if last is not None and last.subject.phase == state.phase else ()
+    closed = [guard.name for guard in guards if not guard.passes]
     sent_back = next((name for name in closed if name in SENDS_BACK), None)
     if sent_back is None:
         return replace(evaluation, next_command=run_command(state.phase, state.task), next_hint="")

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from phase_gate.codec import from_json
 from phase_gate.gate.breaker import observe_crash
+from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import Event, Freeze, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Streak, Undo
 from phase_gate.values import replace
+
+#: What the end of a run tells of what it measured.
+MEASURED = ("metrics", "findings", "notes", "told", "tables")
 
 
 def remember(state: State, event: Event) -> Undo | None:
@@ -97,11 +102,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
             run=run.id,
             iteration=data["iteration"],
             tree=data["tree"],
-            metrics=data["metrics"],
-            findings=tuple(data.get("findings", ())),
-            notes=tuple(data.get("notes", ())),
-            told=data.get("told", {}),
-            tables=tuple(data.get("tables", ())),
+            measured=from_json(Measured, {name: data[name] for name in MEASURED if name in data}),
             targets_s=data.get("targets_s"),
         ),
         snapshots=replace(

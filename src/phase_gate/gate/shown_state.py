@@ -5,7 +5,8 @@ Pure. What only we need is in the checkpoint, which is made from the same state.
 
 from __future__ import annotations
 
-from phase_gate.gate.state import Json, State
+from phase_gate.gate.state import State
+from phase_gate.gate.verdict import Evaluation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def show_state(state: State) -> dict[str, Any]:
     if state.last_run is not None:
         shown["last_run"] = _show_last_run(state)
     if state.evaluation is not None:
-        shown["verdict"] = {**show_verdict(state.evaluation), "stale": state.evaluation_is_stale}
+        shown["verdict"] = {**_show_verdict(state.evaluation), "stale": state.evaluation_is_stale}
     if state.breaker.status != "closed":
         shown["circuit"] = {"status": str(state.breaker.status), "reason": state.breaker.reason}
     if state.facts:
@@ -56,21 +57,22 @@ def _show_last_run(state: State) -> dict[str, Any]:
     if run.why:
         shown["why"] = run.why
     if measured is not None and measured.run == run.id:
-        shown |= {name: measured.metrics[name] for name in _TOTALS if name in measured.metrics}
+        metrics = measured.measured.metrics
+        shown |= {name: metrics[name] for name in _TOTALS if name in metrics}
     return shown
 
 
-def show_verdict(evaluation: Json) -> dict[str, Any]:
+def _show_verdict(evaluation: Evaluation) -> dict[str, Any]:
     """Return what a verdict says, and what keeps Gate 1 closed."""
-    gate_1, gate_2 = evaluation["gate_1"], evaluation.get("gate_2") or {}
-    unmet = [row["text"] for row in gate_1.get("clauses", ()) if not row["met"]]
-    unmet += [row["name"] for row in gate_1.get("guards", ()) if not row["met"]]
+    gate_1 = evaluation.gate_1
+    unmet = [] if gate_1.is_open else [clause.text for clause in gate_1.clauses if not clause.met]
+    unmet += [guard.name for guard in gate_1.guards if not guard.met]
     return {
-        "status": evaluation["status"],
-        "reason": evaluation["reason"],
-        "next": evaluation["next_command"] or evaluation["next_hint"],
-        "can_exit": evaluation["can_exit"],
-        "gate_1": "open" if gate_1["open"] else "closed",
-        "gate_2": gate_2.get("answer"),
+        "status": evaluation.status,
+        "reason": evaluation.reason,
+        "next": evaluation.next_command or evaluation.next_hint,
+        "can_exit": evaluation.can_exit,
+        "gate_1": "open" if gate_1.is_open else "closed",
+        "gate_2": evaluation.gate_2.answer,
         **({"unmet": unmet} if unmet else {}),
     }

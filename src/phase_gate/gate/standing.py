@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
 from phase_gate.gate.parts import PIPELINE, parts_of
-from phase_gate.gate.state import Json, State
-from phase_gate.gate.verdict import Status, Verdict, describe_decisions
-from phase_gate.values import Value, replace
+from phase_gate.gate.state import State
+from phase_gate.gate.verdict import Evaluation, Status, Verdict, describe_decisions
+from phase_gate.values import Value, fields, replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.names import of_task, run_command
 
@@ -34,7 +34,7 @@ class Standing(Verdict):
     @property
     def document(self) -> dict[str, str]:
         """What every command says of it in JSON."""
-        return {name: getattr(self, name) for name in ("status", "reason", "next_command", "next_hint")}
+        return {name: getattr(self, name) for name in fields(Verdict)}
 
     @property
     def exit_code(self) -> int:
@@ -120,7 +120,7 @@ def outdated(
         return again("stale", f"run {gone[0][:8]} began and never ended")
     if any(not run.nested for run in state.open_runs):
         return Standing(is_open=False, status="running", reason="a run is going on", next_hint="wait for it to end")
-    if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done) or _was_left(state):
+    if evaluation is None or (evaluation.subject.phase != state.phase and not state.is_done) or _was_left(state):
         takes_run = way_on is None or way_on().takes_run
         missing = "no verdict on" if PIPELINE in state.parts or not takes_run else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
@@ -128,9 +128,9 @@ def outdated(
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
         return again("stale", f"a run came after the last verdict{last}: only a complete run makes a new one")
     left = state.trees.last
-    if evaluation["run"] is None:
+    if evaluation.subject.run is None:
         # It speaks of the code that the last green run tested, or of no code at all.
-        left = state.trees.green if evaluation["metrics"].get("code_as_tested") else tree
+        left = state.trees.green if evaluation.metrics.get("code_as_tested") else tree
     if tree != left:
         return replace(again("stale", say_changed(changed)), next_hint=hint_at_outputs(changed))
     return None
@@ -145,13 +145,13 @@ def _was_left(state: State) -> bool:
     return state.evaluation_is_stale and state.iteration == 0 and not state.is_done
 
 
-def _came_after(state: State, evaluation: Json) -> str:
+def _came_after(state: State, evaluation: Evaluation) -> str:
     """Say what a person or an agent said after a verdict that kept the gate closed, so that it is to be judged."""
-    if evaluation["status"] == "halted":  # and the circuit is not open any more
+    if evaluation.status == "halted":  # and the circuit is not open any more
         return "the circuit is half-open: the next complete run on changed files decides"
-    if evaluation["status"] not in ("closed", "early"):
+    if evaluation.status not in ("closed", "early"):
         return ""
-    at = evaluation["timestamp"]
+    at = evaluation.subject.timestamp
     said = [f"{fact.name} was declared" for fact in state.facts if fact.at > at]
     said += [f"{waiver.guard} was waived" for waiver in state.overrides.waivers if waiver.at > at]
     return f"{said[0]} after the last verdict, which does not know of it" if said else ""
@@ -160,9 +160,9 @@ def _came_after(state: State, evaluation: Json) -> str:
 def is_person_called(state: State) -> bool:
     """Tell whether the last verdict asks for a person, and nothing ran since."""
     evaluation = state.evaluation
-    if evaluation is None or state.evaluation_is_stale or evaluation["phase"] != state.phase:
+    if evaluation is None or state.evaluation_is_stale or evaluation.subject.phase != state.phase:
         return False
-    return bool(evaluation["status"] == "needs-person")
+    return evaluation.status == "needs-person"
 
 
 def say_changed(changed: Sequence[str]) -> str:
@@ -185,11 +185,11 @@ def _why_not_counted(state: State) -> str:
     return f": the last one was {last.kind}: {last.why}"
 
 
-def by_verdict(evaluation: Json, *, gate_1_only: bool) -> Standing:
+def by_verdict(evaluation: Evaluation, *, gate_1_only: bool) -> Standing:
     """Return what a verdict that still counts says."""
-    is_open = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["open"])
-    said = {name: evaluation[name] for name in ("status", "reason", "next_command", "next_hint")}
-    return Standing(is_open=bool(is_open), **said)
+    is_open = evaluation.can_exit or (gate_1_only and evaluation.gate_1.is_open)
+    said = {name: getattr(evaluation, name) for name in fields(Verdict)}
+    return Standing(is_open=is_open, **said)
 
 
 def closed(status: Status, reason: str, command: str, hint: str = "") -> Standing:

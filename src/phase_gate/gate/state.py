@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from phase_gate.gate.breaker import Breaker
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Measured
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.gate.waivers import Waiver
 from phase_gate.values import Value, field
 from phase_gate.workflow.names import DONE, STUCK
@@ -20,7 +23,7 @@ else:
     Json = dict
 
 #: Bump it whenever the fold gives another document for the same events, or `gate.brief` leaves out other things.
-SCHEMA = 17
+SCHEMA = 18
 
 
 class Event(Value):
@@ -63,11 +66,7 @@ class Measurement(Value):
     run: str
     iteration: int
     tree: str
-    metrics: Mapping[str, MetricValue]
-    findings: tuple[Json, ...] = ()
-    notes: tuple[str, ...] = ()
-    told: Mapping[str, str] = field(default_factory=dict)
-    tables: tuple[Json, ...] = ()
+    measured: Measured
     #: Seconds that the targets took; None where that was not recorded.
     targets_s: float | None = None
 
@@ -101,7 +100,7 @@ class ProofRecord(Value):
     object: str
     iteration: int
     metrics: Mapping[str, MetricValue]
-    findings: tuple[Json, ...] = ()
+    findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     #: Why nothing could be tried; empty if something was.
     problem: str = ""
@@ -228,7 +227,7 @@ class State(Value):
     open_runs: tuple[OpenRun, ...] = ()
     last_run: RunSummary | None = None
     measurement: Measurement | None = None
-    evaluation: Json | None = None
+    evaluation: Evaluation | None = None
     #: True once anything ran or was entered after the evaluation was made.
     evaluation_is_stale: bool = False
     facts: tuple[Fact, ...] = ()

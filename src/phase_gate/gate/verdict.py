@@ -1,4 +1,4 @@
-"""A verdict in one word and a sentence, what to type next, and the ways out of a closed gate.
+"""The verdict of one iteration as a value, kept as it is in state and ledger; and the ways out of a closed gate.
 
 Pure. Code asks the word; the sentences are for people only. Commands are for the task's own workflow: none of them
 names a phase that it does not have.
@@ -8,12 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from phase_gate.values import Literal, Value
+from phase_gate.codec import spell_out, spell_out_each
+from phase_gate.gate.breaker import Breaker
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Measured, Table
+from phase_gate.gate.signals import Reading
+from phase_gate.values import Literal, Value, as_dict, field, replace
 from phase_gate.workflow.names import of_task, rewind_command, run_command, step_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from phase_gate.workflow.conditions import Clause
+    from phase_gate.workflow.metrics import Metrics, MetricValue
     from phase_gate.workflow.model import Phase, Workflow
+
+    Json = Mapping[str, Any]
+else:
+    Json = dict
+
+#: Of the evaluation as JSON.
+SCHEMA = 1
+
+PREMATURE = "Exit signal set but Gate 1 not satisfied"
 
 Status = Literal[
     "unstarted",  # no run or verdict of the present phase yet
@@ -68,6 +86,169 @@ class Verdict(Value, kw_only=False):
     def next_step(self) -> str:
         """The next command, the hint, or both, in one line."""
         return show_next(self.next_command, self.next_hint)
+
+
+class Subject(Value):
+    """What an evaluation speaks of. `iteration` is None for a run that did not count."""
+
+    task: str
+    cycle: int
+    phase: str
+    iteration: int | None
+    run: str | None
+    timestamp: str
+    #: The project's root: every report names it.
+    root: str = ""
+    run_kind: str = "complete"
+    #: Why the run did not count, or how it was narrowed.
+    run_note: str = ""
+
+
+class GuardResult(Value):
+    name: str
+    met: bool | None = True
+    detail: str = ""
+    #: What to do, and what else there is.
+    remedy: str = ""
+    waived: bool = False
+
+    @property
+    def passes(self) -> bool:
+        return self.met is True or self.waived
+
+
+class Gate1Result(Value):
+    is_open: bool
+    name: str
+    condition: str
+    #: Of the names in the condition, as far as they are known.
+    values: Mapping[str, MetricValue]
+    guards: tuple[GuardResult, ...] = ()
+    replaced: bool = False
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """What each clause of the condition says: worked out where it is shown, and kept nowhere."""
+        # Here, not above: most that read a verdict ask for no clause.
+        from phase_gate.workflow.conditions import stored_condition
+
+        return stored_condition(self.condition).evaluate(self.values).clauses
+
+
+Source = Literal["declared", "measured"]
+
+
+class FactSource(Value):
+    """Where the value of a fact comes from: it was declared or measured."""
+
+    name: str
+    value: MetricValue
+    source: Source
+    by: str = ""
+    reason: str = ""
+    at: str = ""
+
+    @property
+    def who(self) -> str:
+        return f"declared by {self.by}" if self.source == "declared" else self.source
+
+
+class Evaluation(Verdict):
+    """The verdict of one iteration, with everything that a renderer needs."""
+
+    subject: Subject
+    gate_1: Gate1Result
+    gate_2: Reading = Reading()
+    #: What it was made from, with the facts that were declared.
+    measured: Measured = Measured()
+    #: What the verdict itself has to say beside that.
+    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    facts: tuple[FactSource, ...] = ()
+    overrides: tuple[Json, ...] = ()
+    forced_exit: bool = False
+    breaker: Breaker = field(default_factory=Breaker)
+
+    @property
+    def metrics(self) -> Metrics:
+        return self.measured.metrics
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.measured.findings
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return self.measured.tables
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self.measured.notes, *self.measured.told.values(), *self.remarks)
+
+    @property
+    def can_exit(self) -> bool:
+        return self.forced_exit or (
+            self.subject.iteration is not None
+            and self.gate_1.is_open
+            and self.gate_2.is_done
+            and not self.breaker.is_open
+        )
+
+    @property
+    def is_premature(self) -> bool:
+        return self.gate_2.is_done and not self.gate_1.is_open
+
+
+def with_advice(evaluation: Evaluation, advice: Verdict) -> Evaluation:
+    """Return the verdict with another status, reason and next step."""
+    return replace(evaluation, **as_dict(advice))
+
+
+def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the evaluation as the published schema describes it."""
+    gate_1, gate_2, breaker = evaluation.gate_1, evaluation.gate_2, evaluation.breaker
+    clauses = spell_out_each(gate_1.clauses)
+    measured = spell_out(evaluation.measured)
+    return {
+        "schema": SCHEMA,
+        **spell_out(evaluation.subject),
+        "gate_1": {**_opened(gate_1, gate_1.is_open), "clauses": clauses},
+        "gate_2": {**_opened(gate_2, gate_2.is_done), "source": "explicit_signal"},
+        "can_exit": evaluation.can_exit,
+        "forced_exit": evaluation.forced_exit,
+        "status": evaluation.status,
+        "reason": evaluation.reason,
+        "next_command": evaluation.next_command,
+        "next_hint": evaluation.next_hint,
+        "warnings": list(evaluation.warnings),
+        "notes": list(evaluation.notes),
+        **{name: measured[name] for name in ("metrics", "findings", "tables")},
+        "facts": spell_out_each(evaluation.facts),
+        "overrides": [dict(each) for each in evaluation.overrides],
+        "breaker": {
+            "state": str(breaker.status),
+            "since": breaker.opened_at,
+            **{name: getattr(breaker, name) for name in _COUNTED},
+        },
+    }
+
+
+#: What the breaker's document has under our own names.
+_COUNTED = ("no_progress", "same_error", "exit_blocked", "infrastructure", "reason")
+
+
+def _opened(gate: Gate1Result | Reading, is_open: bool) -> dict[str, Any]:
+    inner = ("is_open", "file")
+    return {
+        "satisfied": is_open,
+        "open": is_open,
+        **{name: each for name, each in spell_out(gate).items() if name not in inner},
+    }
+
+
+def who_of(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return who said each fact, from an evaluation's document."""
+    return {row["name"]: FactSource(**row).who for row in document.get("facts", ())}
 
 
 # --- ways out of a closed gate
@@ -126,25 +307,29 @@ def waive_command(guard: str, task: str) -> str:
     return of_task(f'phase-gate waive {guard} --reason "..." --by NAME', task)
 
 
-def way_out(
-    guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str, *, has_findings: bool
-) -> tuple[str, str]:
-    """Return what to type where a guard is not met; and what to do before, or instead.
+def way_out_command(guard: str, workflow: Workflow, phase: Phase, task: str) -> str:
+    """Return what to type where a guard is not met; empty where something else has to be done first."""
+    back = way_back(workflow, phase, task)
+    if guard == _HAS_TO_GO_BACK and back:
+        return back
+    if guard in _TAKES_RUN:
+        return run_command(phase.name, task)
+    # The same command alone would be refused once more: what changes something comes first.
+    return "" if guard in UNDONE else way_to(phase, task)
+
+
+def way_out(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str, *, has_findings: bool) -> str:
+    """Return what to do where a guard is not met, before its command or instead.
 
     :param has_findings: it names something that a person could let pass.
     """
-    command, back = way_to(phase, task), way_back(workflow, phase, task)
+    back = way_back(workflow, phase, task)
     ways = [remedy] if remedy else []
-    if guard == _HAS_TO_GO_BACK and back:
-        command = back
-    elif guard in _TAKES_RUN:
-        command = run_command(phase.name, task)
-    elif guard in UNDONE:
-        # The same command alone would be refused once more: what changes something comes first.
-        ways, command = [f"{remedy}, then run: {command}"], ""
+    if guard in UNDONE:
+        ways = [f"{remedy}, then run: {way_to(phase, task)}"]
     if guard in _MAY_GO_BACK and back:
         ways.append(f"or go back: {back}")
     # What a pipeline wants written is agreed on by its reviewers: no message offers to do without.
     if has_findings and guard != _NEVER_WAIVED and (workflow.pipeline is None or phase.tests != "none"):
         ways.append(f"a person may let it pass: {waive_command(guard, task)}")
-    return command, "; ".join(ways)
+    return "; ".join(ways)

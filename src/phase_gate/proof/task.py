@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from phase_gate.codec import from_json, spell_out, spell_out_each, to_json
+from phase_gate.codec import from_json, spell_out, to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding, cap_findings
@@ -76,7 +76,7 @@ def _make(
 def _took_outside(state: State, tree: str) -> float | None:
     """Return how long the targets took in the last run, if that passed on these files."""
     measured = state.measurement
-    if measured is None or measured.tree != tree or measured.metrics.get("tests_failing") != 0:
+    if measured is None or measured.tree != tree or measured.measured.metrics.get("tests_failing") != 0:
         return None
     return measured.targets_s
 
@@ -93,7 +93,7 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int, required: 
         object=task.store.keep("proof", spell_out(proof)),
         iteration=iteration,
         metrics=metrics,
-        findings=tuple(spell_out_each(cap_findings((*findings, *weakened)))),
+        findings=cap_findings((*findings, *weakened)),
         notes=(*proof.notes, *_note_problem(proof, task, required=required)),
         problem=proof.problem,
     )

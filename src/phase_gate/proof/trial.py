@@ -11,7 +11,7 @@ from functools import cached_property
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES
 from pathlib import Path
 
-from phase_gate.codec import each_from_json, from_json
+from phase_gate.codec import from_json
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import bare_id
@@ -254,7 +254,7 @@ def _waived_findings(state: State, at: str) -> Iterator[Finding]:
     if state.measurement is None:
         return
     keys = {key for waiver in state.overrides.waivers if waiver.is_in_force(at) for key in waiver.findings}
-    for finding in each_from_json(Finding, state.measurement.findings):
+    for finding in state.measurement.measured.findings:
         if finding.key in keys and (finding.belongs_to("tests-unchanged") or finding.belongs_to("tests-kept")):
             yield finding
 

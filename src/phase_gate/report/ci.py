@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.findings import place_of
 from phase_gate.gate.signals import SHOWN
-from phase_gate.gate.verdict import show_next, show_verdict
+from phase_gate.gate.verdict import Evaluation, evaluation_to_json, show_next, show_verdict
 from phase_gate.report.markdown import render_markdown
 from phase_gate.values import Value
 from phase_gate.visible import show_line, show_rows, show_text

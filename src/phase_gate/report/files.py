@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.errors import StorageError
-from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
+from phase_gate.gate.verdict import Evaluation, evaluation_to_json
 
 if TYPE_CHECKING:
     from phase_gate.report.story.model import Story

@@ -11,9 +11,9 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.breaker import Status
-from phase_gate.gate.evaluation import PREMATURE, Evaluation, GuardResult
 from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, WEAKENED, Finding
 from phase_gate.gate.signals import SHOWN
+from phase_gate.gate.verdict import PREMATURE, Evaluation, GuardResult
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.proof import describe_proof
 from phase_gate.values import Value, field
@@ -242,7 +242,7 @@ def _title(evaluation: Evaluation) -> str:
     parts = [subject.phase]
     if subject.task != "default":
         parts.append(f"task {subject.task}")
-    void = f"{subject.kind} run" if subject.run is not None else subject.kind
+    void = f"{subject.run_kind} run" if subject.run is not None else subject.run_kind
     parts.append(f"run {subject.iteration}" if subject.iteration is not None else void)
     total = evaluation.metrics.get("tests_total")
     if isinstance(total, int):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.evidence.gathering import prove, remember
-from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.events import apply
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.judged_run import JudgedRun, judge_run
@@ -21,6 +20,7 @@ from phase_gate.gate.run_end import RunEnd, end_run, known_tests, objects_of
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
 from phase_gate.gate.state import Event, Snapshot, State
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import who_am_i
 from phase_gate.storage import last_files
 from phase_gate.storage.objects import ObjectStore

@@ -32,8 +32,8 @@ from phase_gate.workflow.settings import (
 )
 
 if TYPE_CHECKING:
-    from phase_gate.gate.evaluation import Evaluation
     from phase_gate.gate.state import State
+    from phase_gate.gate.verdict import Evaluation
 
 
 class Hello(Value):
@@ -189,8 +189,8 @@ def recorded_for(task: str, evaluation: Evaluation) -> list[Line]:
     subject, metrics = evaluation.subject, evaluation.metrics
     total = metrics.get("tests_total")
     tests = f", {count(total, 'test')}" if isinstance(total, int) else ""
-    why = f": {subject.why}" if subject.why else ""
+    why = f": {subject.run_note}" if subject.run_note else ""
     return [
         Line(f"phase gate: recorded for task {task}", {"bold": True}, is_title=True),
-        Line(f"{subject.kind} run{tests}{why}"),
+        Line(f"{subject.run_kind} run{tests}{why}"),
     ]

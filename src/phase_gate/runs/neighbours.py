@@ -104,7 +104,7 @@ def _is_of(root: Path, state_folder: Path, state: State) -> bool:
     """Tell whether the task is about this root: a folder elsewhere may serve several."""
     if not relative_id(state_folder, root).startswith(".."):
         return True
-    return state.evaluation is not None and state.evaluation.get("root") == str(root)
+    return state.evaluation is not None and state.evaluation.subject.root == str(root)
 
 
 def _find_altered(

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, ClassVar
 from phase_gate import exit_codes
 from phase_gate.errors import PhaseGateError, StateError, as_fault
 from phase_gate.evidence.context import RunCoverage, say_nothing
-from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import Document
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project
 from phase_gate.report.files import prepare_reports, write_reports
 from phase_gate.report.panel import WIDTH, Line, render_panel, render_problem
@@ -187,7 +187,7 @@ class TestRun(RecordedSession):
         evaluation = self.evaluation()
         if evaluation is None:
             return {}
-        from phase_gate.gate.evaluation import evaluation_to_json
+        from phase_gate.gate.verdict import evaluation_to_json
         from phase_gate.report.ci import suite_properties
 
         return suite_properties(evaluation_to_json(evaluation))

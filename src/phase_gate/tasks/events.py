@@ -54,7 +54,7 @@ class VerificationPart(Part):
         if evaluation is None or state.evaluation_is_stale:
             status: GateStatus = "unstarted" if evaluation is None else "stale"
             return closed(status, f"it is {value.status}", look)
-        if value.verified_tree not in ("", tree) and not evaluation["forced_exit"]:
+        if value.verified_tree not in ("", tree) and not evaluation.forced_exit:
             reason = "files were changed after the verify run: its evidence is stale"
             return closed("stale", reason, look)
         return by_verdict(evaluation, gate_1_only=gate_1_only)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.evaluation import Evaluation, evaluation_to_json, with_advice
+from phase_gate.gate.judging import judged_event
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import Event
+from phase_gate.gate.verdict import Evaluation, with_advice
 from phase_gate.storage.store import Transaction
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
@@ -73,7 +74,7 @@ def _take_out(
         change.record(skipped)
         advice = advise_task(require_verification(change.state, task))
         evaluation = with_advice(evaluation, advice)
-        judged = Event(kind="evaluated", data={"evaluation": evaluation_to_json(evaluation)}, at=change.at)
+        judged = judged_event(evaluation, at=change.at, by_person=True)
         change.record(*(judged if event.kind == "evaluated" else event for event in events))
     return Overridden(status=session.end_step(change, evaluation), record=record)
 

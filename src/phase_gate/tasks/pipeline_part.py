@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.order import Entry, How
 from phase_gate.gate.parts import PIPELINE, Part
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.tasks.pipeline import Pipeline, change, files_in, find_pipeline
 from phase_gate.tasks.routing import decided, entry_data, following, pipeline_events, with_pipeline
 from phase_gate.workflow.model import Phase, Workflow

@@ -10,11 +10,10 @@ from typing import Any
 
 from phase_gate.codec import spell_out
 from phase_gate.gate.advice import what_gate_1_misses
-from phase_gate.gate.evaluation import Evaluation, with_advice
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import Event
-from phase_gate.gate.verdict import Verdict, way_to, way_to_begin
+from phase_gate.gate.verdict import Evaluation, Verdict, way_to, way_to_begin, with_advice
 from phase_gate.tasks.pipeline import Failure, Pipeline, PipelineFiles, Request, files_in
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import MAX_RECOVERIES, Artifact, Phase, PipelineRules, Workflow, requires_of
@@ -196,7 +195,7 @@ def decide(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase
             return Plan(requests=requests, way=Way(phase=target, how="recovered"))
         return Plan(requests=requests, way=following(seen, workflow, phase))
     if phase.on_failure and evaluation.is_premature:
-        failure = describe_failure(evaluation, phase)
+        failure = describe_failure(evaluation, workflow, phase)
         return Plan(requests=requests, failure=failure, stuck=why_stuck(pipeline, workflow, failure))
     return Plan(requests=requests)
 
@@ -221,13 +220,15 @@ def _raised(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow) -> t
     return tuple(raised)
 
 
-def describe_failure(evaluation: Evaluation, phase: Phase) -> Failure:
+def describe_failure(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Failure:
     gate = evaluation.gate_1
     unmet = [guard.name for guard in gate.guards if not guard.passes]
     unmet += [clause.text for clause in gate.clauses if clause.met is not True and clause.group is None]
     measured = [evaluation.metrics.get(name) for name in ("suite_failing", "checks_failed")]
     failing = sum(value for value in measured if isinstance(value, int))
-    reason = what_gate_1_misses(phase, gate, evaluation.metrics, "", evaluation.findings, evaluation.subject.task)[0]
+    reason = what_gate_1_misses(
+        workflow, phase, gate, evaluation.metrics, "", evaluation.findings, evaluation.subject.task
+    )[0]
     return Failure(phase=phase.name, reason=reason, unmet=tuple(unmet), failing=failing or None)
 
 
@@ -268,7 +269,7 @@ def with_pipeline(
     plan = decide(evaluation, pipeline, workflow, phase)
     notes = [f"{each.id} ({each.type}) asks for a change: {each.title}" for each in plan.requests]
     if notes:
-        evaluation = replace(evaluation, notes=(*evaluation.notes, *notes))
+        evaluation = replace(evaluation, remarks=(*evaluation.remarks, *notes))
     if plan.failure is not None:
         failed = f"the gate of {phase.name} failed: {plan.failure.reason}"
         recover = "phase-gate pipeline recover" + ("" if task == "default" else f" --task {task}")

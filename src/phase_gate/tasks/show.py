@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.measured import Section, Table
 from phase_gate.gate.state import State
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.tasks.asking import vote_command
 from phase_gate.tasks.judging import advise_task, weak_notes
 from phase_gate.tasks.model import NOT_PASSED, Failure, Status, Verification

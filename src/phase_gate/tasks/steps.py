@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError
-from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.names import same_name
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree

@@ -14,6 +14,7 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.measured import Section
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State
+from phase_gate.gate.verdict import Evaluation, evaluation_to_json
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.story.model import (
     Happening,
@@ -68,7 +69,7 @@ class StoryBuilder:
         elif event.kind in ("run-ended", "run-lost"):
             self._run_ended(event, before)
         elif event.kind == "evaluated":
-            self._judged(event.data["evaluation"])
+            self._judged(self.state.evaluation)
         elif event.kind == "proved":
             self._proofs[self.state.phase or ""] = event.data["proof"]["object"]
         if self.state.cycle != before.cycle:
@@ -122,14 +123,14 @@ class StoryBuilder:
             if isinstance(value := metrics.get(name), int | float):
                 points.append((run.number, value))
 
-    def _judged(self, evaluation: Mapping[str, Any]) -> None:
-        run = self._runs.get(evaluation["run"] or "")
-        if run is not None:
+    def _judged(self, evaluation: Evaluation | None) -> None:
+        run = None if evaluation is None else self._runs.get(evaluation.subject.run or "")
+        if evaluation is not None and run is not None:
             self._runs[run.id] = replace(
                 run,
-                says=evaluation["reason"],
-                gate_1=evaluation["gate_1"]["open"],
-                can_exit=evaluation["can_exit"],
+                says=evaluation.reason,
+                gate_1=evaluation.gate_1.is_open,
+                can_exit=evaluation.can_exit,
             )
 
     def build(
@@ -158,7 +159,7 @@ class StoryBuilder:
             iteration=state.iteration,
             streak=state.streak.count,
             steps=_steps(state, self._load),
-            evaluation=state.evaluation,
+            evaluation=None if state.evaluation is None else evaluation_to_json(state.evaluation),
             breaker=at_time(state.breaker, at),
             runs=runs,
             runs_left_out=self._begun - len(runs),
