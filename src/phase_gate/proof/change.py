@@ -11,8 +11,9 @@ from pathlib import Path, PurePosixPath
 
 from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.proof.experiment import COMPILED
+from phase_gate.source import PASSES_ALREADY
 from phase_gate.source.body_hash import hash_body
-from phase_gate.source.criteria import PASSES_ALREADY, guards_in_source
+from phase_gate.source.criteria import guards_in_source
 from phase_gate.source.functions import find_changed
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section, refuses_mark
 from phase_gate.source.tests import SourceTest, find_tests, parse_source

@@ -26,7 +26,7 @@ from phase_gate.recording.settings import (
 )
 from phase_gate.recording.witness import Seen, Witness, merge_seen
 from phase_gate.runs.inventory import names_in_source
-from phase_gate.source.criteria import PASSES_ALREADY
+from phase_gate.source import PASSES_ALREADY
 from phase_gate.storage.root import relative_id
 
 if TYPE_CHECKING:

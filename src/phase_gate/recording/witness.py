@@ -22,7 +22,7 @@ from phase_gate.codec import from_json, to_json
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import Parts, merge_parts
 from phase_gate.runs.hello import Wanted
-from phase_gate.source.criteria import PASSES_ALREADY
+from phase_gate.source import PASSES_ALREADY
 from phase_gate.storage.ownership import Ownership, files_of, is_in_environment
 from phase_gate.storage.root import relative_id
 from phase_gate.values import Value, field, fields

@@ -10,6 +10,7 @@ import ast
 import hashlib
 from collections.abc import Iterator, Mapping
 
+from phase_gate.source import PASSES_ALREADY
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.names import (
     Definition,
@@ -19,9 +20,6 @@ from phase_gate.source.names import (
     last_name,
     named_functions,
 )
-
-#: The mark of a test that guards what works already.
-PASSES_ALREADY = "passes_already"
 
 
 def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
