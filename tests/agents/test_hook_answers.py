@@ -31,9 +31,7 @@ CLOSED = Standing(
 HOLDS = Standing(
     is_open=True, status="open", reason="both gates are open: GREEN has exited", next_command="pytest --phase=refactor"
 )
-HALTED = Standing(
-    is_open=False, status="halted", reason="the circuit is open", next_command="phase-gate breaker status"
-)
+HALTED = Standing(is_open=False, status="halted", reason="the circuit is open", next_command="phase-gate status")
 STUCK = Standing(is_open=False, status="stuck", reason="stuck; a person is needed", next_command="phase-gate recover")
 
 

@@ -16,6 +16,7 @@ def test_a_fact_opens_gate_1(begin: Begin) -> None:
         "value": True,
         "reason": "tidy",
         "by": "ann",
+        "next_command": "pytest --phase=refactor",
     }
     assert desk.gate("signal", "--reason", "done").code == 0
 

@@ -60,7 +60,8 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "pipeline request": (13, ("pipeline", "request", "list")),
     "pipeline recover": (13, ("pipeline", "recover")),
     "pipeline snapshot": (13, ("pipeline", "snapshot")),
-    "breaker": (0, ("breaker", "status")),
+    "breaker reset": (13, ("breaker", "reset", "--reason", "so", "--by", "dev")),
+    "breaker skip": (13, ("breaker", "skip", "--reason", "so", "--by", "dev")),
     "force": (13, ("force", "--reason", "the vendor is down", "--by", "dev")),
     "hook": (0, ("hook", "stop", "--agent", "claude")),
     "agent uninstall": (0, ("agent", "uninstall")),
@@ -94,7 +95,7 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "rewind": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     "waive": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     **dict.fromkeys(
-        ("breaker", "force", "claim", "prove"),
+        ("breaker reset", "breaker skip", "force", "claim", "prove"),
         (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     ),
     **dict.fromkeys(
@@ -163,7 +164,7 @@ def test_without_a_command_it_says_where_the_task_stands(begin: Begin, options: 
         pytest.param("recover", "pipeline recover", id="it-stands-below-a-feature"),
         pytest.param("combine", "ci combine", id="another"),
         pytest.param("review", "verify review", id="an-action-of-a-command"),
-        pytest.param("skip", "verify skip", id="one-of-several"),
+        pytest.param("reset", "breaker reset", id="one-of-several"),
         pytest.param("check-workflow", "workflow check", id="the-words-in-another-order"),
         pytest.param("stauts", "status", id="misspelled"),
         pytest.param("snapshto", "pipeline snapshot", id="misspelled-below-a-feature"),
@@ -183,7 +184,7 @@ def test_a_name_that_is_no_command_leads_to_the_one_that_is_like_it(begin: Begin
     [
         (("verify", "strt"), "there is no command 'strt' in phase-gate verify: did you mean start?"),
         (("pipeline", "recvr"), "there is no command 'recvr' in phase-gate pipeline: did you mean recover?"),
-        (("breaker", "rest"), "there is no action 'rest' in phase-gate breaker: did you mean reset?"),
+        (("breaker", "rest"), "there is no command 'rest' in phase-gate breaker: did you mean reset?"),
         (("signal", "--reson", "x"), "unrecognized arguments: --reson x: did you mean --reason?"),
         (("verify", "--json", "start"), "--json has to stand behind verify start"),
     ],

@@ -36,7 +36,6 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "pipeline vote": ((),),
     "pipeline request": (("list",),),
     "pipeline recover": ((),),
-    "breaker": (("status",),),
     "hook": (("stop", "--agent", "claude"), ("pre-tool", "--agent", "claude")),
     "audit": ((),),
     "doctor": ((),),
@@ -49,6 +48,7 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 ACTS = frozenset(
     (
         *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "pipeline snapshot", "waive", "force"),
+        *("breaker reset", "breaker skip"),
         *("baseline", "prove", "ci combine", "drive"),
         *("store trust", "store init"),
         *(f"verify {name}" for name in ("start", "next", "executor", "run", "review", "commit", "abandon")),

@@ -27,7 +27,7 @@ from tests.cli.conftest import Begin
         pytest.param("green", ("explain",), 10, id="explain"),
         pytest.param("green", ("agent", "prompt"), 0, id="prompt"),
         pytest.param("green", ("hook", "stop"), 0, id="hook-stop"),
-        pytest.param("stuck-5", ("breaker", "status"), 12, id="breaker-status"),
+        pytest.param("stuck-5", ("status",), 12, id="status-of-an-open-circuit"),
         pytest.param("green", ("signal", "--reason", "both pass"), 0, id="signal"),
         pytest.param("green", ("signal", "--next"), 0, id="signal-for-the-next-run"),
         pytest.param("green-exited", ("advance",), 0, id="advance"),

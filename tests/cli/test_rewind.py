@@ -20,6 +20,7 @@ def test_back_in_an_earlier_phase(begin: Begin, story: str, wanted: str, expecte
     desk = begin(story)
     before = desk.json("status")["phase"]
     document = desk.json("rewind", wanted, "--reason", "a test is missing", "--by", "ann")
+    assert document.pop("next_command").startswith("pytest --phase=")
     assert document == {"from": before, "to": expected, "reason": "a test is missing", "by": "ann"}
     status = desk.json("status")
     assert (status["phase"], status["iteration"], status["streak"], status["exited"]) == (expected, 0, 0, False)

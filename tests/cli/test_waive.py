@@ -166,7 +166,7 @@ def test_it_expires(altered: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_open(altered)
     assert document["expires"] in altered.gate("status").out
     # Two days later, as far as anybody here looks at a clock.
-    for place in ("storage.store.now", "runs.ending.now", "cli.status.now"):
+    for place in ("storage.store.now", "runs.ending.now", "cli.look.now"):
         monkeypatch.setattr(f"phase_gate.{place}", lambda: document["expires"])
     assert not is_open(altered)
     assert altered.json("status")["overrides"] == []

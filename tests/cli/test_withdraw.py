@@ -13,7 +13,11 @@ from tests.cli.conftest import Begin
 def test_a_waiting_signal_is_taken_back(begin: Begin, story: str) -> None:
     desk = begin(story)
     desk.gate("signal", "--next", "--reason", "done")
-    assert desk.json("withdraw") == {"withdrawn": "signal", "answer": "done"}
+    assert desk.json("withdraw") == {
+        "withdrawn": "signal",
+        "answer": "done",
+        "next_command": "phase-gate status",
+    }
     assert desk.json("status")["signal_waiting"] is None
     last = desk.json("history", "--events")["events"][-1]
     assert (last["kind"], last["answer"], last["by"]) == ("signal-withdrawn", "done", "dev")

@@ -121,7 +121,7 @@ def test_a_stubborn_agent_ends_at_the_circuit(track: Begin) -> None:
     assert driven.turns() == 5, "five tries with the same failure open the circuit"
     assert driven.rows(code=12)[-1]["outcome"] == "halted", "and it stays open"
     assert driven.turns() == 5
-    assert rows[-1]["next_command"] == "phase-gate breaker status"
+    assert rows[-1]["next_command"] == "phase-gate status"
 
 
 def test_done_in_words_alone_asks_a_person_at_the_third_time(track: Begin) -> None:

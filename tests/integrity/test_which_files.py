@@ -167,7 +167,7 @@ def test_runs_that_write_are_no_attempts_of_their_own(red: Sample) -> None:
     red.write({"data.csv": "1 2\n"}, calc=CALC)
     for _ in range(6):
         assert red.pytest("--phase=green").code == 1
-    breaker = red.gate("breaker", "status", "--json").document
+    breaker = red.gate("status", "--json").document
     assert (breaker["breaker"]["status"], breaker["breaker"]["no_progress"]) == ("closed", 0), breaker
 
 

@@ -54,7 +54,7 @@ def test_the_same_error_opens_the_circuit(step: Sample) -> None:
         step.pytest("--phase=green", "--phase-report=verdict.json")
     breaker = step.report()["breaker"]
     assert (breaker["state"], breaker["reason"]) == ("open", "the same error 5 times")
-    assert step.gate("breaker", "status").has("test_calc.py::test_add ModuleNotFoundError")
+    assert step.gate("status").has("test_calc.py::test_add ModuleNotFoundError")
 
 
 def test_one_that_stops_at_it_is_not_complete(step: Sample) -> None:

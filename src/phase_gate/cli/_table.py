@@ -47,6 +47,7 @@ COMMON_CODES = {2: "the command line, a file or the rules are invalid", 11: "the
 #: Features whose commands stand below their name, each with its one line.
 FEATURES: dict[str, str] = {
     "agent": "Settings and prompts for coding agents",
+    "breaker": "Decide what becomes of an open circuit",
     "ci": "A suite that runs in shards",
     "pipeline": "Votes, change requests and recovery of a pipeline",
     "store": "Tasks in a shared store, for work on many machines",
@@ -78,7 +79,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--keep FOLDER  build the project here and leave it, instead of a temporary one",
         ),
         "status": command(
-            "status.run",
+            "look.status",
             "Say where the task stands and what to type next",
             "status --criteria",
             _LOOKS,
@@ -87,7 +88,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--watch  show it again whenever something changes, until Ctrl-C",
         ),
         "check": command(
-            "check.run",
+            "look.check",
             "Exit 0 if the phase may end, 10 if not (read-only)",
             "check --gate1",
             _LOOKS,
@@ -103,7 +104,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--merge FILE  keep the scores of this gate result, with --gate-result",
         ),
         "signal": command(
-            "steps.run_signal",
+            "steps.signal",
             "Give the explicit exit signal (Gate 2) for the last complete run",
             'signal --reason "both tests pass, twice"',
             {0: "the phase has ended", 10: _CLOSED, 13: "the signal is stale, contradictory or early"},
@@ -146,7 +147,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--calibration  how often claims of completion were true later",
         ),
         "declare": command(
-            "moves.run_declare",
+            "steps.declare",
             "Declare a fact that the workflow asks for",
             'declare refactoring_complete=true --reason "nothing is left to move"',
             _DONE_OR_NOT,
@@ -155,21 +156,21 @@ GROUPS: dict[str, dict[str, Command]] = {
             _BY,
         ),
         "withdraw": command(
-            "moves.run_withdraw",
+            "steps.withdraw",
             "Take back a waiting signal, or a declared fact",
             "withdraw refactoring_complete",
             _DONE_OR_NOT,
             "fact [FACT]  a declared fact; without it, the waiting signal",
         ),
         "advance": command(
-            "steps.run_advance",
+            "steps.advance",
             "Enter the next phase, or evaluate a phase that needs no tests",
             "advance",
             {0: "the next phase begins, or this one has ended", 10: _CLOSED, 13: _NOT_NOW},
             "--template  in a pipeline: begin each file that the phase asks for and that is missing",
         ),
         "rewind": command(
-            "moves.run_rewind",
+            "steps.rewind",
             "Go back to an earlier phase",
             'rewind red --reason "a case is missing"',
             _DONE_OR_NOT,
@@ -188,7 +189,7 @@ GROUPS: dict[str, dict[str, Command]] = {
     },
     "decide against the evidence (people only)": {
         "waive": command(
-            "overrides.run_waive",
+            "people.waive",
             "Let one guard's present findings pass: a person, with a reason",
             'waive tests-kept --reason "the vendor dropped the call" --by Ada --days 7',
             _DONE_OR_NOT,
@@ -197,18 +198,24 @@ GROUPS: dict[str, dict[str, Command]] = {
             _BY_PERSON,
             "--days N float  let it expire after so many days; without, with the cycle",
         ),
-        "breaker": command(
-            "overrides.run_breaker",
-            "Show the circuit breaker, let it try again, or give the phase up",
-            "breaker status --markdown",
+        "breaker reset": command(
+            "people.reset",
+            "Let an open circuit try once more: a person, with a reason",
+            'breaker reset --reason "the rounding was explained to me" --by Ada',
             _DONE_OR_NOT,
-            "action status|reset|skip  look; with an open circuit, let it try once more, or give the phase up",
-            "--markdown  print the report as Markdown",
+            _REASON,
+            _BY_PERSON,
+        ),
+        "breaker skip": command(
+            "people.skip",
+            "Give the phase up while its circuit is open: a person, with a reason",
+            'breaker skip --reason "the vendor is down until Monday" --by Ada',
+            _DONE_OR_NOT,
             _REASON,
             _BY_PERSON,
         ),
         "force": command(
-            "overrides.run_force",
+            "people.force",
             "End a phase against everything that was measured: a person, with a word",
             'force --reason "shown on the device" --by Ada',
             _DONE_OR_NOT,

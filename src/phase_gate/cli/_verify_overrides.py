@@ -5,7 +5,7 @@ from __future__ import annotations
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._verify_steps import answer_status, answer_step, open_board
-from phase_gate.cli.overrides import ask_for_word
+from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import UsageError
 from phase_gate.tasks.board import TaskSession
 from phase_gate.tasks.overrides import Overridden, force_task, resume_task, resume_wave, skip_task

@@ -108,7 +108,7 @@ def _what_next(project: Project, decision: Decision, gate_1: Evaluation | None) 
     """Return what to type, and a hint: never a signal that would be refused."""
     said = decision.said
     if decision.outcome is Outcome.HALTED:
-        return "phase-gate breaker status", ""
+        return "phase-gate status", ""
     if decision.outcome is Outcome.ASK:
         return "", _ASK_PERSON
     if said.uncounted and not said.blocks:

@@ -1,25 +1,77 @@
-"""`phase-gate signal`, `advance`: the exit signal, and the way into the next phase."""
+"""`phase-gate signal`, `advance`, `declare`, `withdraw`, `rewind`: how a task gets on, and back."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import say_aside, say_progress, screen_width
-from phase_gate.decisions.advancing import EnteredPhase, JudgedPhase, advance
+from phase_gate.decisions.advancing import EnteredPhase, JudgedPhase
+from phase_gate.decisions.advancing import advance as advance_task
 from phase_gate.decisions.signalling import give_signal, leave_answer, leave_signal
+from phase_gate.errors import NotAllowedError, PhaseOrderError, StorageError, UsageError
+from phase_gate.evidence.gathering import remember
+from phase_gate.gate.measured import wanted_names
+from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.signals import Given, Signal
-from phase_gate.gate.verdict import Evaluation, evaluation_to_json, way_to
+from phase_gate.gate.state import Event, State
+from phase_gate.gate.verdict import Evaluation, evaluation_to_json, way_to, way_to_begin
 from phase_gate.report.panel import panel_text, render_panel
-from phase_gate.storage.signal_file import check_signal
-from phase_gate.tasks.pipeline import find_pipeline
-from phase_gate.visible import show_rows
-from phase_gate.workflow.model import requires_of
-from phase_gate.workflow.names import ANSWER_VARIABLE, is_answer_name
+from phase_gate.storage.signal_file import check_signal, read_signal_file, remove_signal_file
+from phase_gate.stores.shared import again_if_moved
+from phase_gate.tasks.pipeline import files_in, find_pipeline
+from phase_gate.visible import show_line, show_rows
+from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
+from phase_gate.workflow.model import Phase, Workflow, requires_of
+from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, is_answer_name, of_task
 
-# --- the verdict of an evaluation, as a command answers with it
+# --- the explicit answer of Gate 2, for the last complete run
+
+
+def signal(call: Call) -> Done:
+    project, given = call.project(), _read_signal(call)
+    check_signal(given, remaining_work=call.arguments.remaining_work)
+    task = call.task(project)
+    answer = Path(call.environment.get(ANSWER_VARIABLE, ""))
+    if is_answer_name(answer.name) and answer.name.startswith("signal-") and task.store.is_driven():
+        leave_answer(task, given, answer)
+        return Done(
+            text=f"{given.answer} is left for phase-gate drive: it runs the tests when you stop, and then decides",
+            document={"answer": given.answer, "waits_for": "drive"},
+        )
+    if call.arguments.next:
+        leave_signal(task, given)
+        return Done(
+            text=f"signal {given.answer} waits for the next evaluation",
+            document={"answer": given.answer, "waits_for": "next"},
+        )
+    evaluation, after = give_signal(task, given, show=say_aside, show_progress=say_progress)
+    return answer_with(call, evaluation, is_stuck=after.state.is_stuck)
+
+
+def _read_signal(call: Call) -> Signal:
+    given = call.arguments
+    answer: Given = "done"
+    if given.not_done:
+        answer = "not-done"
+    elif given.blocked:
+        answer = "blocked"
+    elif given.test_wrong:
+        answer = "test-wrong"
+    return Signal(answer=answer, reason=given.reason, by=call.by())
+
+
+# --- enter the next phase, or evaluate one that needs no tests
+
+
+def advance(call: Call) -> Done:
+    done = advance_task(call.task(), template=call.arguments.template, show=say_aside)
+    if isinstance(done, JudgedPhase):
+        return answer_with(call, done.evaluation, is_stuck=done.is_stuck)
+    return answer_entry(done)
 
 
 def answer_with(call: Call, evaluation: Evaluation, *, is_stuck: bool = False) -> Done:
@@ -31,9 +83,6 @@ def answer_with(call: Call, evaluation: Evaluation, *, is_stuck: bool = False) -
         document=evaluation_to_json(evaluation),
         code=exit_codes.OPEN if evaluation.can_exit else closed,
     )
-
-
-# --- the beginning of a phase, as a command answers with it
 
 
 def answer_entry(entered: EnteredPhase) -> Done:
@@ -68,47 +117,179 @@ def answer_entry(entered: EnteredPhase) -> Done:
     )
 
 
-# --- `phase-gate signal`: the explicit answer of Gate 2, for the last complete run
+# --- a fact that the workflow asks a person for
 
 
-def run_signal(call: Call) -> Done:
-    project, signal = call.project(), _read(call)
-    check_signal(signal, remaining_work=call.arguments.remaining_work)
-    task = call.task(project)
-    answer = Path(call.environment.get(ANSWER_VARIABLE, ""))
-    if is_answer_name(answer.name) and answer.name.startswith("signal-") and task.store.is_driven():
-        leave_answer(task, signal, answer)
-        return Done(
-            text=f"{signal.answer} is left for phase-gate drive: it runs the tests when you stop, and then decides",
-            document={"answer": signal.answer, "waits_for": "drive"},
+@again_if_moved
+def declare(call: Call) -> Done:
+    task, reason = call.task(), call.arguments.reason
+    name, separator, text = call.arguments.fact.partition("=")
+    if not separator:
+        raise UsageError(f"{shorten(call.arguments.fact)} has no value", remedy="write NAME=VALUE")
+    if not reason.strip():
+        raise UsageError("a fact needs a reason", remedy='add --reason "..."')
+    name = ALIASES.get(name, name)
+    task.require_begun()
+    with task.transaction() as change:
+        if change.state.is_done:
+            raise NotAllowedError("the cycle is done: facts belong to a phase", remedy=task.project.begin_command)
+        task.store.refuse_while_running(change.opened.state)
+        workflow = task.after(change).rules
+        _refuse_unasked(workflow, change.state, name)
+        value = _read_value(workflow.facts[name], name, text)
+        record = {"name": name, "value": value, "reason": reason, "by": call.by()}
+        change.record(Event(kind="fact-declared", data=record))
+        phase = workflow.phase(str(change.state.phase))
+        assert phase is not None, "a fact is asked for by a phase of the workflow"
+    return Done(
+        text=show_line(f"{name} = {text} counts until {phase.name} ends"),
+        document={"phase": phase.name, **record},
+        next_command=way_to(phase, task.project.task),
+    )
+
+
+def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
+    """Refuse a name that decides nothing here: the user believes that it does."""
+    asking = {phase.name: wanted_names(workflow, phase) & workflow.facts.keys() for phase in workflow.phases}
+    here = asking.get(state.phase or "", frozenset())
+    if name in here:
+        return
+    known = f"declare one of: {', '.join(sorted(here))}" if here else f"go on: {state.phase} asks for no fact"
+    if name in METRIC_TYPES or name in workflow.metrics:
+        raise NotAllowedError(f"{name} is measured, not declared", remedy=known)
+    if name not in workflow.facts:
+        raise NotAllowedError(f"{shorten(name)} is not a fact of workflow {workflow.name}", remedy=known)
+    others = [phase for phase, names in asking.items() if name in names]
+    if not others:
+        raise NotAllowedError(f"no phase of workflow {workflow.name} asks for {name}", remedy=known)
+    current = workflow.phase(state.phase or "")
+    remedy = f"declare it once {others[0]} has begun"
+    if current is not None and state.exited and current.next in others:
+        following = workflow.phase(current.next)
+        assert following is not None, "it asks for the fact"
+        remedy = f"{way_to(following, state.task)} begins {current.next}, then declare it"
+    if here:
+        remedy += f"; here, {known}"
+    raise NotAllowedError(f"{state.phase} does not ask for {name}: {' and '.join(others)} does", remedy=remedy)
+
+
+def _read_value(kind: MetricType, name: str, text: str) -> MetricValue:
+    value = _convert(text, kind)
+    if value is None:
+        raise UsageError(f"{name}={shorten(text)}: not of type {kind}", remedy=f"give {_EXAMPLES[kind]}")
+    return value
+
+
+_EXAMPLES: dict[MetricType, str] = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "number": "a number",
+    "text": "some text",
+}
+
+
+def _convert(text: str, kind: MetricType) -> MetricValue:
+    if kind == "bool":
+        return {"true": True, "false": False}.get(text)
+    if kind == "int":
+        return int(text) if re.fullmatch(r"[-+]?[0-9]{1,18}", text) else None
+    if kind == "number":
+        return float(text) if re.fullmatch(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?", text) else None
+    return text
+
+
+# --- take back a waiting signal, or a declared fact
+
+
+@again_if_moved
+def withdraw(call: Call) -> Done:
+    task, name = call.task(), call.arguments.fact
+    if name is None:
+        return _withdraw_signal(call)
+    task.require_begun()
+    with task.transaction() as change:
+        if all(fact.name != name for fact in change.state.facts):
+            declared = ", ".join(fact.name for fact in change.state.facts) or "nothing"
+            raise NotAllowedError(f"{name} is not declared in this phase", remedy=f"declared: {declared}")
+        change.record(Event(kind="fact-withdrawn", data={"name": name, "by": call.by()}))
+    return Done(text=f"{name} is taken back", document={"withdrawn": name})
+
+
+def _withdraw_signal(call: Call) -> Done:
+    task = call.task()
+    store = task.store
+    waiting = read_signal_file(store.signal_file, spent=task.state.spent_signal)
+    if waiting is None:
+        raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows where the task stands")
+    if store.signal_file.is_dir() and not store.signal_file.is_symlink():
+        # Not ours to delete, with whatever is in it; and to say that it is taken back would be wrong.
+        raise StorageError(waiting.problem, remedy=f"move {store.signal_file} out of the way")
+    answer = waiting.signal.answer if waiting.signal is not None else "malformed"
+    with task.transaction() as change:
+        record = {"answer": answer, "by": call.by(), "file": waiting.identity}
+        change.record(Event(kind="signal-withdrawn", data=record))
+    remove_signal_file(store.signal_file)
+    return Done(
+        text=f"signal {answer} is taken back",
+        document={"withdrawn": "signal", "answer": answer},
+        next_command=of_task("phase-gate status", task.project.task),
+    )
+
+
+# --- go back to an earlier phase, on purpose and with a reason
+
+
+@again_if_moved
+def rewind(call: Call) -> Done:
+    task, reason = call.task(), call.arguments.reason
+    if not reason.strip():
+        raise UsageError("going back needs a reason", remedy='add --reason "..."')
+    task.require_begun()
+    with task.transaction() as change:
+        state = change.state
+        assert state.phase is not None, "a task that exists is in a phase"
+        task.store.refuse_while_running(change.opened.state)
+        workflow = task.after(change).rules
+        names = [phase.name for phase in workflow.phases]
+        wanted = workflow.phase(call.arguments.phase)
+        if wanted is None:
+            raise UsageError(f"unknown phase {shorten(call.arguments.phase)}", remedy=f"use one of: {', '.join(names)}")
+        if state.phase == DONE:
+            raise PhaseOrderError(
+                "the cycle is done: there is no way back into it", remedy=way_to_begin(workflow, state.task)
+            )
+        if state.is_stuck:
+            raise stuck_error(state)
+        pipeline = find_pipeline(state)
+        if pipeline is not None:
+            names = _main_names(state, workflow, wanted)
+        if names.index(wanted.name) > names.index(state.phase):
+            raise PhaseOrderError(
+                f"{wanted.name} lies ahead of {state.phase}: rewind only goes back", remedy="phase-gate status"
+            )
+        record = {"from": state.phase, "to": wanted.name, "reason": reason, "by": call.by()}
+        remembered = remember(task.after(change), workflow, wanted)
+        entered: dict[str, Any] = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
+        if pipeline is not None:
+            from phase_gate.tasks.routing import entry_data
+
+            current = workflow.phase(state.phase)
+            entered |= entry_data(pipeline, workflow, current, wanted, "rewind", files_in(remembered))
+        change.record(
+            Event(kind="rewound", data=record),
+            Event(kind="phase-entered", data={**entered, "remembered": dict(remembered.phase)}),
         )
-    if call.arguments.next:
-        leave_signal(task, signal)
-        return Done(
-            text=f"signal {signal.answer} waits for the next evaluation",
-            document={"answer": signal.answer, "waits_for": "next"},
+    return Done(text=f"back in {wanted.name}", document=record, next_command=way_to(wanted, state.task))
+
+
+def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
+    """Return the phases on a pipeline's way. Raises PhaseOrderError where a rewind would lead round a recovery."""
+    current = workflow.phase(state.phase or "")
+    if wanted.recovers or current is None or current.recovers:
+        raise PhaseOrderError(
+            f"{wanted.name} can't be entered from {state.phase} by a rewind: a recovery has its own ways",
+            remedy="phase-gate pipeline recover",
         )
-    evaluation, after = give_signal(task, signal, show=say_aside, show_progress=say_progress)
-    return answer_with(call, evaluation, is_stuck=after.state.is_stuck)
+    from phase_gate.tasks.routing import main_line
 
-
-def _read(call: Call) -> Signal:
-    given = call.arguments
-    answer: Given = "done"
-    if given.not_done:
-        answer = "not-done"
-    elif given.blocked:
-        answer = "blocked"
-    elif given.test_wrong:
-        answer = "test-wrong"
-    return Signal(answer=answer, reason=given.reason, by=call.by())
-
-
-# --- `phase-gate advance`: enter the next phase, or evaluate one that needs no tests
-
-
-def run_advance(call: Call) -> Done:
-    done = advance(call.task(), template=call.arguments.template, show=say_aside)
-    if isinstance(done, JudgedPhase):
-        return answer_with(call, done.evaluation, is_stuck=done.is_stuck)
-    return answer_entry(done)
+    return list(main_line(workflow))

@@ -91,7 +91,7 @@ def advise_halt(breaker: Breaker, subject: Subject, otherwise: Verdict) -> Verdi
         more = f"Both gates would be open, but {subject.phase} does not exit: signal again once the circuit is closed"
     else:
         more = f"Without it: {otherwise.verdict}"
-    command = of_task("phase-gate breaker status", subject.task)
+    command = of_task("phase-gate status", subject.task)
     return Verdict("halted", f"{reason}. {more}", command, describe_decisions(subject.task))
 
 

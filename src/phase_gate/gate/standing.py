@@ -81,7 +81,7 @@ def assess(
         return closed("stuck", f"stuck: {state.stuck}; a person is needed", f"phase-gate pipeline recover{task}")
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
-        command = of_task("phase-gate breaker status", state.task)
+        command = of_task("phase-gate status", state.task)
         reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {describe_wait(breaker, at)} left"
         return closed("halted", reason, command, describe_decisions(state.task))
     evaluation = state.evaluation

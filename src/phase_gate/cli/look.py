@@ -1,0 +1,290 @@
+"""`phase-gate check`, `status`: may the phase end, where the task stands, what to type next. They only look."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Call, Done
+from phase_gate.codec import spell_out
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.breaker import Breaker, Status, at_time
+from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.standing import Standing
+from phase_gate.gate.state import State
+from phase_gate.gate.verdict import evaluation_to_json
+from phase_gate.gate.waivers import describe_override, waiver_to_json
+from phase_gate.storage.store import TaskStore, now
+from phase_gate.values import Value
+from phase_gate.visible import show_rows
+from phase_gate.workflow.settings import DEFAULT_WORKFLOW
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from phase_gate.project import Project
+    from phase_gate.storage.signal_file import SignalFile
+    from phase_gate.task import Task
+    from phase_gate.tasks.overview import Overview
+
+
+#: With more phases than this, the name of the present one no longer says how far it is.
+_FEW = 4
+
+# --- may the phase end?
+
+
+def check(call: Call) -> Done:
+    task = call.task()
+    state, standing = task.state, task.standing(gate_1_only=call.arguments.gate1)
+    document: dict[str, object] = {
+        "task": task.project.task,
+        "root": str(task.project.root),
+        "phase": state.phase,
+        "open": standing.is_open,
+        **standing.document,
+        "forced_exit": state.forced,
+    }
+    phase = state.phase or "no phase"
+    forced = " (forced)" if state.forced else ""
+    word = "open" if standing.is_open else "closed"
+    rows = [f"{phase}: {word}{forced}: {standing.verdict}", f"  next: {standing.next_step}"]
+    if notes := _note_proof(task):
+        document["notes"] = notes
+        rows[1:1] = [f"  note: {note}" for note in notes]
+    return Done(text=show_rows(rows), document=document, code=standing.exit_code)
+
+
+def _note_proof(task: Task) -> list[str]:
+    """Say what is not shown where the phase wants a proof and has none: it is off, can't be made, or had no RED."""
+    state = task.state
+    if task.project.configuration.proof.mode == "off":
+        from phase_gate.gate.proofs import GUARD, OFF
+
+        phase = task.rules.phase(state.phase or "")
+        return [OFF] if phase is not None and GUARD in phase.gate_1.guards else []
+    findings = () if state.evaluation is None else state.evaluation.findings
+    unseen = [finding.detail for finding in findings if finding.slug == "red-was-seen"]
+    if unseen or state.proof is None or not state.proof.problem:
+        return unseen
+    from phase_gate.gate.proofs import say_no_proof
+
+    return [say_no_proof(state.proof.problem)]
+
+
+# --- where the task stands
+
+
+def status(call: Call) -> Done:
+    if not call.arguments.watch:
+        return _look(call)
+    if call.arguments.json:
+        raise UsageError(
+            "--watch is for people: it has no JSON", remedy="phase-gate status --json, as often as you like"
+        )
+    from phase_gate.cli._watch import watch
+
+    store = call.store(call.project())
+    files = (store.state_file, store.ledger_file, store.signal_file)
+    return watch(lambda: _look(call), files)
+
+
+def _look(call: Call) -> Done:
+    task = call.task()
+    state, standing = task.state, task.standing()
+    if call.arguments.block and state.evaluation is not None:
+        from phase_gate.report.status_block import render_status_block
+
+        verdict = _as_it_stands(evaluation_to_json(state.evaluation), standing)
+        return Done(text=render_status_block(verdict), document=verdict, code=standing.exit_code)
+    if call.arguments.criteria:
+        return _criteria(task.store, state, standing)
+    found = _Found(
+        breaker=at_time(state.breaker, now()),
+        overrides=[
+            *(waiver_to_json(waiver) for waiver in state.overrides.waivers if waiver.is_in_force(now())),
+            *state.overrides.others,
+        ],
+        waiting=_find_signal(task),
+        tasks=_overview(call, task.project),
+    )
+    document = _document(task, standing, found)
+    text = show_rows(f"{name:9}{value}" for name, value in _rows(task, standing, found, is_long=call.arguments.v))
+    if PIPELINE in state.parts:
+        from phase_gate.tasks.result import pipeline_to_json
+
+        document["pipeline"] = pipeline_to_json(state.parts[PIPELINE])
+    route = _draw(task, standing)
+    if route is not None:
+        drawn, document["route"] = route
+        text = f"{text}\n\n{show_rows(drawn)}"
+    if found.breaker.is_open:
+        from phase_gate.cli.people import stuck_report
+        from phase_gate.gate.stuck import stuck_to_json
+        from phase_gate.report.stuck import render_stuck
+
+        report = stuck_report(task)
+        document["stuck"] = stuck_to_json(report)
+        text = f"{text}\n\n{render_stuck(report)}"
+    # Where nothing has begun there is nothing to refuse: `check` is what asks whether a phase may end.
+    has_begun = state.phase is not None or standing.status != "unstarted"
+    return Done(text=text, document=document, code=standing.exit_code if has_begun else exit_codes.OPEN)
+
+
+class _Found(Value):
+    """What a status tells beside state and standing."""
+
+    breaker: Breaker
+    overrides: list[Mapping[str, Any]]
+    waiting: SignalFile | None
+    tasks: Overview | None
+
+    @property
+    def signal(self) -> str:
+        return "" if self.waiting is None else self.waiting.problem or "waiting for the next evaluation"
+
+
+def _document(task: Task, standing: Standing, found: _Found) -> dict[str, Any]:
+    project, state, run = task.project, task.state, task.state.last_run
+    return {
+        "task": project.task,
+        "root": str(project.root),
+        "workflow": state.workflow or project.configuration.workflow,
+        "cycle": state.cycle,
+        "phase": state.phase,
+        "iteration": state.iteration,
+        "exited": state.exited,
+        "forced_exit": state.forced,
+        "streak": state.streak.count,
+        "open": standing.is_open,
+        **standing.document,
+        "facts": [
+            {"name": fact.name, "value": fact.value, "reason": fact.reason, "by": fact.by, "at": fact.at}
+            for fact in state.facts
+        ],
+        "overrides": found.overrides,
+        "breaker": spell_out(found.breaker),
+        "signal_waiting": found.signal or None,
+        "open_runs": [run.id for run in state.open_runs if run.id not in task.lost_runs],
+        "lost_runs": list(task.lost_runs),
+        "last_run": None if run is None else {"id": run.id, "kind": run.kind, "phase": run.phase},
+        "evaluation": None if state.evaluation is None else evaluation_to_json(state.evaluation),
+        "verification": _verification(found.tasks),
+    }
+
+
+def _rows(task: Task, standing: Standing, found: _Found, *, is_long: bool) -> Iterator[tuple[str, str]]:
+    project, state, breaker = task.project, task.state, found.breaker
+    yield "root", str(project.root)
+    yield "task", project.task
+    if state.phase is not None:
+        exited = ", exited (forced)" if state.forced else ", exited" if state.exited else ""
+        yield "workflow", f"{state.workflow}, cycle {state.cycle}"
+        yield "phase", f"{state.phase}, iteration {state.iteration}{exited}"
+        yield "streak", f"{state.streak.count} green in a row"
+    if breaker.status is not Status.CLOSED:
+        yield "breaker", f"{breaker.status}: {breaker.reason}"
+    elif is_long:
+        counts = (
+            f"{seen} of {limit or 'any number of'} {what}"
+            for seen, limit, what in (
+                (breaker.no_progress, breaker.limits.no_progress, "runs without progress"),
+                (breaker.same_error, breaker.limits.same_error, "times the same error"),
+                (breaker.exit_blocked, breaker.limits.exit_blocked, "blocked claims"),
+            )
+        )
+        yield "breaker", f"closed: {', '.join(counts)}"
+    judged = "" if state.evaluation is None else state.evaluation.subject.timestamp
+    for fact in state.facts:
+        from phase_gate.workflow.metrics import show_value
+
+        said = f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}"
+        # The verdict below does not know of it.
+        yield "fact", said if fact.at < judged else f"{said} (not judged yet: run again, or signal)"
+    for override in found.overrides:
+        yield "waived" if override["kind"] == "waive" else "override", describe_override(override)
+    if found.signal:
+        yield "signal", found.signal
+    verdict, following = standing.verdict, standing.next_step
+    if found.tasks is not None:
+        from phase_gate.cli._verify_show import tell_list
+
+        told = tell_list(project, found.tasks)
+        yield "tasks", f"{found.tasks.summary}; {told}" if told else found.tasks.summary
+        if state.phase is None:  # the list is all that there is
+            verdict, following = told or "no cycle has begun, and verify tasks are left", found.tasks.next_command
+    yield "verdict", verdict
+    if following and not breaker.is_open:  # an open circuit leads here, and what people can decide stands below
+        yield "next", following
+
+
+def _find_signal(task: Task) -> SignalFile | None:
+    """Return the signal that waits; its reader is loaded only where there is something to read."""
+    if not os.path.lexists(task.store.signal_file):
+        return None
+    from phase_gate.storage.signal_file import read_signal_file
+
+    return read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
+
+
+def _overview(call: Call, project: Project) -> Overview | None:
+    """Return the verify tasks; None where there are none, which is told at a glance."""
+    look = project.look_at_tasks(f"phase-gate {call.arguments.command}")
+    if not os.path.isdir(project.state_folder / "tasks"):
+        return None
+    from phase_gate.tasks.overview import load_overview
+
+    found = load_overview(project.state_folder, look)
+    return found if found.total else None
+
+
+def _verification(overview: Overview | None) -> dict[str, Any] | None:
+    if overview is None:
+        return None
+    from phase_gate.tasks.result import stats_to_json
+
+    return stats_to_json(overview)
+
+
+def _draw(task: Task, standing: Standing) -> tuple[list[str], dict[str, Any]] | None:
+    """Return the way through the workflow, in rows and as a document; None where the present phase says it all."""
+    state = task.state
+    if state.phase is None or (state.workflow == DEFAULT_WORKFLOW and not _has_turned(state)):
+        return None
+    from phase_gate.tasks.show import route_rows, route_to_json
+
+    workflow = task.rules
+    verdict = state.evaluation
+    is_closed = verdict is not None and verdict.subject.phase == state.phase and not verdict.gate_1.is_open
+    route = route_to_json(state, workflow, blocked=standing.is_halted or is_closed)
+    is_straight = not route["turns"] and all(row["mark"] not in ("again", "aside") for row in route["phases"])
+    if len(workflow.phases) <= _FEW and is_straight:
+        return None
+    recoveries = workflow.parameters.get("max_recoveries") if any(each.recovers for each in workflow.phases) else None
+    return route_rows(route, recoveries if isinstance(recoveries, int) else None), route
+
+
+def _has_turned(state: State) -> bool:
+    """Tell whether the task has been farther than it is, without a look at the rules."""
+    return bool(state.visited) and not state.is_done and state.visited[-1] != state.phase
+
+
+def _criteria(store: TaskStore, state: State, standing: Standing) -> Done:
+    if state.aim.criteria is None:
+        raise NotAllowedError(
+            "no complete run of this cycle was given criteria with ids",
+            remedy="pytest --phase=auto --phase-criteria=FILE, with FILE a list in Markdown or YAML",
+        )
+    from phase_gate.report.tables import render_criteria
+
+    table = store.objects.load(state.aim.criteria)
+    return Done(text=render_criteria(table), document=table, code=standing.exit_code)
+
+
+def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str, Any]:
+    """Return the last verdict as it stands now: one that something came after opens nothing."""
+    if standing.is_open or not evaluation["can_exit"]:
+        return dict(evaluation)
+    return {**evaluation, "can_exit": False, **standing.document}
