@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.errors import TamperedError
-from phase_gate.gate.codec import state_to_json
 from phase_gate.gate.runs import Green, Kind
-from phase_gate.gate.state import State
+from phase_gate.gate.state import State, state_to_json
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore

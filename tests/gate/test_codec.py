@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from phase_gate.codec import to_json
 from phase_gate.gate.breaker import Breaker, Status
-from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import EVENT_KINDS, apply
+from phase_gate.gate.findings import Waiver
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.parts import DRIVE, PARTS, VERIFICATION
 from phase_gate.gate.runs import Green, Kind
@@ -37,8 +37,9 @@ from phase_gate.gate.state import (
     Streak,
     Trees,
     Undo,
+    state_from_json,
+    state_to_json,
 )
-from phase_gate.gate.waivers import Waiver
 from phase_gate.tasks.model import FailureType
 from phase_gate.tasks.pipeline import Pipeline, Step
 from phase_gate.values import as_dict, replace

@@ -17,9 +17,8 @@ from phase_gate.gate.criteria import (
     table_to_json,
     trace_criteria,
 )
-from phase_gate.gate.findings import cap_findings
+from phase_gate.gate.findings import Waiver, cap_findings
 from phase_gate.gate.outcomes import FAILING, SKIPPED, Bucket, Judgement
-from phase_gate.gate.waivers import Waiver
 from phase_gate.values import replace
 
 FAILED, PASSED, SKIP, XFAILED = Bucket.FAILED, Bucket.PASSED, Bucket.SKIPPED, Bucket.XFAILED

@@ -7,21 +7,20 @@ import sys
 
 import pytest
 
-from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import apply
 from phase_gate.gate.parts import PARTS, Part, load_part
-from phase_gate.gate.state import NEW_STATE, Event
+from phase_gate.gate.state import NEW_STATE, Event, state_from_json, state_to_json
 
 BEGAN = {"workflow": "any", "pipeline": {"constitution": {}, "rules": "r"}}
 
 ORDINARY = """
 import sys
-from phase_gate.gate import codec, events, judging, order, standing
-from phase_gate.gate.state import NEW_STATE, Event
+from phase_gate.gate import events, judging, order, standing
+from phase_gate.gate.state import NEW_STATE, Event, state_from_json, state_to_json
 
 state = events.apply(NEW_STATE, Event(kind="cycle-began", data={"workflow": "tdd"}))
 state = events.apply(state, Event(kind="phase-entered", data={"phase": "RED", "how": "begin"}))
-state = codec.state_from_json(codec.state_to_json(state))
+state = state_from_json(state_to_json(state))
 standing.assess(state, tree="t", at="now")
 print(*(name for name in sys.modules if name.startswith("phase_gate.tasks")))
 """

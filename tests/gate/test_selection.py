@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name
 from phase_gate.gate.outcomes import Bucket
-from phase_gate.gate.selection import Audit, NamesIn, Selection, audit_selection
+from phase_gate.gate.record import Audit, NamesIn, Selection, audit_selection
 
 A = "test_a.py"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from phase_gate.gate.findings import Waiver
 from phase_gate.gate.standing import WayOn, assess
 from phase_gate.gate.state import NEW_STATE, Fact, OpenRun, Overrides, RunSummary, State, Trees
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.gate.waivers import Waiver
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE
 from tests.gate.verdicts import AT, verdict

@@ -8,14 +8,13 @@ import pytest
 
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.gate.evaluation import evaluate, evaluate_gate_1
-from phase_gate.gate.findings import NAMED_AT_MOST, Finding, cap_findings, name_tests
+from phase_gate.gate.findings import NAMED_AT_MOST, Finding, Waiver, cap_findings, name_tests, waiver_to_json
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.judged_run import excuse_skips
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.verdict import GuardResult, Subject, evaluation_to_json
-from phase_gate.gate.waivers import Waiver, waiver_to_json
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 

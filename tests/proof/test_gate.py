@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.proofs import OFF, UNSHOWN
+from phase_gate.gate.measuring import OFF, UNSHOWN
 from phase_gate.storage.store import TaskStore
 from tests.support import CALC, FAILING_TESTS, Ran, Sample
 

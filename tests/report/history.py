@@ -23,9 +23,8 @@ from phase_gate.gate.measured import Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.overrides import override_record
-from phase_gate.gate.record import Document, RunRecord, Sources
+from phase_gate.gate.record import Audit, Document, RunRecord, Sources
 from phase_gate.gate.run_end import end_run
-from phase_gate.gate.selection import Audit
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.standing import assess
 from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State

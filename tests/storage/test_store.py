@@ -20,8 +20,7 @@ from phase_gate.errors import (
     StorageError,
     TamperedError,
 )
-from phase_gate.gate.codec import state_to_json
-from phase_gate.gate.state import SCHEMA, Event
+from phase_gate.gate.state import SCHEMA, Event, state_to_json
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.ledger import canonical, digest
 from phase_gate.storage.store import TaskStore

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.gate.codec import state_to_json
+from phase_gate.gate.state import state_to_json
 from phase_gate.storage.store import TaskStore
 from tests.conformance.stories import command, ledger
 from tests.storage.stores import contents

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from phase_gate.codec import to_json
-from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import apply
 from phase_gate.gate.parts import PARTS, VERIFICATION
-from phase_gate.gate.state import NEW_STATE, Event, State
+from phase_gate.gate.state import NEW_STATE, Event, State, state_from_json, state_to_json
 from phase_gate.tasks.events import advance, move
 from phase_gate.tasks.model import (
     TRANSITIONS,

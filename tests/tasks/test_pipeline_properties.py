@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from phase_gate.config.files import load_shipped_guards
 from phase_gate.config.workflow import parse_workflow
 from phase_gate.errors import PhaseGateError
-from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import apply
 from phase_gate.gate.judging import evaluate_without_run, judgement_events
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
 from phase_gate.gate.signals import ABSENT, Reading
-from phase_gate.gate.state import NEW_STATE, Event, State
+from phase_gate.gate.state import NEW_STATE, Event, State, state_from_json, state_to_json
 from phase_gate.tasks.artifacts import SeenArtifact, SeenProject
 from phase_gate.tasks.evidence import measure
 from phase_gate.tasks.handins import RootCause

@@ -14,7 +14,7 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plugin import require_plugin
 from phase_gate.errors import NotAllowedError, StorageError
-from phase_gate.gate.baseline import refuse_baseline
+from phase_gate.gate.order import refuse_baseline
 from phase_gate.project import Project
 from phase_gate.storage.tree.git import NoGitError, act_with_git
 from phase_gate.visible import show_rows

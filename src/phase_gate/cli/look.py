@@ -10,11 +10,11 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.breaker import Breaker, Status, at_time
+from phase_gate.gate.findings import describe_override, waiver_to_json
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import evaluation_to_json
-from phase_gate.gate.waivers import describe_override, waiver_to_json
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.values import Value
 from phase_gate.visible import show_rows
@@ -61,7 +61,7 @@ def _note_proof(task: Task) -> list[str]:
     """Say what is not shown where the phase wants a proof and has none: it is off, can't be made, or had no RED."""
     state = task.state
     if task.project.configuration.proof.mode == "off":
-        from phase_gate.gate.proofs import GUARD, OFF
+        from phase_gate.gate.measuring import GUARD, OFF
 
         phase = task.rules.phase(state.phase or "")
         return [OFF] if phase is not None and GUARD in phase.gate_1.guards else []
@@ -69,7 +69,7 @@ def _note_proof(task: Task) -> list[str]:
     unseen = [finding.detail for finding in findings if finding.slug == "red-was-seen"]
     if unseen or state.proof is None or not state.proof.problem:
         return unseen
-    from phase_gate.gate.proofs import say_no_proof
+    from phase_gate.gate.measuring import say_no_proof
 
     return [say_no_proof(state.proof.problem)]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from phase_gate.gate.advice import advise, advise_halt
 from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.findings import KEEP_IDS, Finding
+from phase_gate.gate.findings import KEEP_IDS, Finding, Waiver, waiver_to_json
 from phase_gate.gate.measured import Measured, wanted_names
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Fact
@@ -25,7 +25,6 @@ from phase_gate.gate.verdict import (
     way_out,
     with_advice,
 )
-from phase_gate.gate.waivers import Waiver, waiver_to_json
 from phase_gate.values import as_dict, replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import Metrics, show_value

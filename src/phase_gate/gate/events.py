@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from phase_gate.codec import from_json
 from phase_gate.gate.breaker import Breaker
+from phase_gate.gate.findings import Waiver
 from phase_gate.gate.parts import PART_KINDS, change_parts
 from phase_gate.gate.run_events import RUN_CHANGES, remember, snapshot_of
 from phase_gate.gate.state import (
@@ -27,7 +28,6 @@ from phase_gate.gate.state import (
     Trees,
 )
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.gate.waivers import Waiver
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE, STUCK
 

@@ -9,17 +9,15 @@ from collections.abc import Iterable
 
 from phase_gate.gate.criteria import Traced, trace_criteria
 from phase_gate.gate.events import apply
-from phase_gate.gate.findings import Finding, cap_findings, name_tests
+from phase_gate.gate.findings import Finding, Waiver, cap_findings, covered_by, name_tests
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.moves import Moves, follow_moves
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes, odd_buckets
-from phase_gate.gate.record import RunRecord
+from phase_gate.gate.record import Audit, RunRecord
 from phase_gate.gate.run_events import streak_after
 from phase_gate.gate.runs import Classified, Green, Kind, RunFacts, classify_run
-from phase_gate.gate.selection import Audit
 from phase_gate.gate.state import Event, OpenRun, State
-from phase_gate.gate.waivers import Waiver, covered_by
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow
 

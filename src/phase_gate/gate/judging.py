@@ -13,15 +13,9 @@ from phase_gate.gate.breaker import Breaker, at_time
 from phase_gate.gate.evaluation import evaluate, with_breaker
 from phase_gate.gate.findings import cap_findings
 from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered
-from phase_gate.gate.measuring import code_as_tested
+from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_findings, proof_notes, proof_values
 from phase_gate.gate.order import way_on
 from phase_gate.gate.parts import parts_of
-from phase_gate.gate.proofs import (
-    PROOF_SLUGS,
-    proof_findings,
-    proof_notes,
-    proof_values,
-)
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Evaluation, Subject

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
-from phase_gate.errors import PhaseOrderError, UsageError
+from phase_gate.errors import NotAllowedError, PhaseOrderError, UsageError
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.parts import parts_of, parts_of_workflow
 from phase_gate.gate.state import Event, State
@@ -296,3 +296,16 @@ def _leaving(phase: Phase, workflow: Workflow) -> Iterator[Transition]:
         yield from to((phase.on_failure,), "failure")
     if phase.routes and workflow.pipeline is not None:
         yield from to(workflow.pipeline.routes.values(), "request")
+
+
+# --- the baseline: what was so before a cycle began
+
+
+def refuse_baseline(state: State, workflow: Workflow) -> None:
+    """Raise NotAllowedError in the middle of a cycle: there a baseline would excuse what the cycle broke."""
+    if state.phase is None or may_end_here(state, workflow):
+        return
+    raise NotAllowedError(
+        f"cycle {state.cycle} has begun: its baseline is what was so before it",
+        remedy="finish the cycle first; the next one takes its baseline from the last complete run by itself",
+    )

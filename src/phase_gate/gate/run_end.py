@@ -5,10 +5,11 @@ Pure: it takes values and returns values. The shell has gathered and stored befo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.codec import spell_out_each
+from phase_gate.errors import NotAllowedError
 from phase_gate.gate.advice import STASH
 from phase_gate.gate.breaker import RunSeen, at_time, observe_run
 from phase_gate.gate.criteria import table_to_json
@@ -22,7 +23,7 @@ from phase_gate.gate.judged_run import JudgedRun
 from phase_gate.gate.judging import judge_iteration, with_consequences
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.measuring import find_findings, find_weakened, measure, note_unseen, take_notes
-from phase_gate.gate.outcomes import Bucket, all_passed
+from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes, all_passed
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
@@ -229,3 +230,33 @@ def _red(judged: JudgedRun) -> dict[str, Any]:
         "modules": sorted({failure.missing for failure in accepted.values() if failure.missing}),
         "structural": sorted(test_id for test_id, failure in accepted.items() if failure.reason is Reason.STRUCTURAL),
     }
+
+
+def baseline_event(
+    outcomes: Outcomes,
+    inventory: Inventory,
+    *,
+    interrupted: str,
+    keep: Callable[[str, Any], str],
+    revision: str,
+    narrowed_by: tuple[str, ...],
+    surroundings: str = "",
+) -> Event:
+    """Return the event that records a baseline. Raises NotAllowedError for a session that proves nothing."""
+    not_run = sum(bucket is Bucket.NOT_RUN for bucket in outcomes.values())
+    if interrupted or not_run or not outcomes:
+        why = interrupted or (f"{not_run} tests did not run" if not_run else "no test was collected")
+        raise NotAllowedError(f"this is no baseline: {why}", remedy="run the whole suite to its end")
+    odd = {test_id: bucket for test_id, bucket in sorted(outcomes.items()) if bucket is not Bucket.PASSED}
+    return Event(
+        kind="baseline-taken",
+        data={
+            "inventory": keep("inventory", inventory),
+            "outcomes": keep("outcomes", odd),
+            "total": len(outcomes),
+            "failing": sum(bucket in FAILING for bucket in odd.values()),
+            "revision": revision,
+            "narrowed_by": list(narrowed_by),
+            "surroundings": surroundings,
+        },
+    )

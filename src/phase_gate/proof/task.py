@@ -11,7 +11,7 @@ from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding, cap_findings
 from phase_gate.gate.inventory import split_id
 from phase_gate.gate.judging import evaluate_again
-from phase_gate.gate.proofs import GUARD, say_no_proof, wants_proof
+from phase_gate.gate.measuring import GUARD, say_no_proof, wants_proof
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from phase_gate.gate.findings import is_said_by, place_of
+from phase_gate.gate.findings import describe_override, is_said_by, place_of
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import show_verdict, who_of
-from phase_gate.gate.waivers import describe_override
 from phase_gate.report.html.markup import show
 from phase_gate.report.proof import describe_proof
 from phase_gate.workflow.names import REPORT_TITLE

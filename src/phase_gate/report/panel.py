@@ -11,10 +11,9 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.breaker import Status
-from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, WEAKENED, Finding
+from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, WEAKENED, Finding, describe_override
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import PREMATURE, Evaluation, GuardResult
-from phase_gate.gate.waivers import describe_override
 from phase_gate.report.proof import describe_proof
 from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line, wrap

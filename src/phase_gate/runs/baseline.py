@@ -6,8 +6,9 @@ from pathlib import Path
 
 from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.context import RunCoverage
-from phase_gate.gate.baseline import baseline_event, refuse_baseline
+from phase_gate.gate.order import refuse_baseline
 from phase_gate.gate.record import Document
+from phase_gate.gate.run_end import baseline_event
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.report.panel import Line

@@ -13,8 +13,8 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.judged_run import JudgedRun, judge_run
 from phase_gate.gate.judging import judgement_events
+from phase_gate.gate.measuring import wants_proof
 from phase_gate.gate.outcomes import Bucket, KnownIds, Past, References
-from phase_gate.gate.proofs import wants_proof
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.run_end import RunEnd, end_run, known_tests, objects_of
 from phase_gate.gate.runs import Kind

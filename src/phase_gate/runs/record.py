@@ -12,8 +12,7 @@ from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.inventory import merge_inventories
 from phase_gate.gate.measured import BEGINNING
-from phase_gate.gate.record import Document, RunRecord, Sources
-from phase_gate.gate.selection import Audit, Selection, audit_selection
+from phase_gate.gate.record import Audit, Document, RunRecord, Selection, Sources, audit_selection
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.inventory import doctests_in_source, names_in_source, take_inventory
 from phase_gate.runs.meaning import take_meaning

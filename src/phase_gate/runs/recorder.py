@@ -19,9 +19,9 @@ from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED
+from phase_gate.gate.measuring import GUARD, OFF
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
 from phase_gate.gate.parts import PIPELINE, VERIFICATION
-from phase_gate.gate.proofs import GUARD, OFF
 from phase_gate.gate.record import Document
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project

@@ -18,9 +18,7 @@ from phase_gate.errors import (
     RollbackError,
     TamperedError,
 )
-from phase_gate.gate.codec import state_from_json
-from phase_gate.gate.shown_state import show_state
-from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State
+from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State, show_state, state_from_json
 from phase_gate.storage import cache
 from phase_gate.storage.files import FileSystem, exists, open_file, read_bytes, refuse
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain

@@ -298,7 +298,7 @@ class TaskStore(TaskPlaces):
         :param instead_of: what the ledger begins with from now on, in one step.
         :param is_expected: the memory knows the lineage, and no line that will be gone.
         """
-        from phase_gate.gate.codec import state_to_json
+        from phase_gate.gate.state import state_to_json
 
         opened, document = change.opened, state_to_json(change.state)
         data, last = encode_transaction(

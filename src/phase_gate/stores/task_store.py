@@ -20,7 +20,7 @@ from phase_gate.errors import (
     StoreUnreachableError,
     TamperedError,
 )
-from phase_gate.gate.codec import state_to_json
+from phase_gate.gate.state import state_to_json
 from phase_gate.storage.files import exists, read_bytes, set_aside, write_atomically
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.objects import unpack

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from phase_gate.gate.findings import Finding, cap_findings
+from phase_gate.gate.findings import Finding, cap_findings, covered_by
 from phase_gate.gate.judging import judge_iteration
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation, Verdict, with_advice
-from phase_gate.gate.waivers import covered_by
 from phase_gate.tasks.model import FailureType, Status, Verification, find_verification
 from phase_gate.tasks.rules import escalate, retries_left
 from phase_gate.values import Value, replace

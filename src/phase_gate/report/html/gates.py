@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.gate.findings import place_of
+from phase_gate.gate.findings import describe_override, place_of
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import who_of
-from phase_gate.gate.waivers import describe_override
 from phase_gate.report.html.markup import Html, join, tag
 from phase_gate.report.labels import headline, phase_class, tone
 from phase_gate.report.proof import describe_proof

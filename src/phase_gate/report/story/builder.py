@@ -11,11 +11,11 @@ from typing import Any
 
 from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.events import apply
+from phase_gate.gate.findings import describe_override
 from phase_gate.gate.measured import Section
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
-from phase_gate.gate.waivers import describe_override
 from phase_gate.report.story.model import (
     Happening,
     HappeningKind,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from phase_gate.gate.findings import place_of
+from phase_gate.gate.findings import describe_override, place_of
 from phase_gate.gate.measured import Section, Table
 from phase_gate.gate.signals import SHOWN
-from phase_gate.gate.waivers import describe_override
 from phase_gate.report.labels import describe_cells, describe_counts, headline, outcome_of, short_time
 from phase_gate.report.markdown import as_code, as_marked_table, as_table, as_text, next_line
 from phase_gate.report.proof import describe_proof, proof_section
