@@ -115,7 +115,6 @@ def test_no_file_means_the_defaults(tmp_path: Path) -> None:
     assert loaded.documents == DocumentRules(
         include=None, exclude=DEFAULT_NO_DOCUMENTS, minimum_words=20, decisions=DEFAULT_DECISIONS, timeout=120
     )
-    assert loaded.documents.rules == {}
     assert (loaded.agents.until, loaded.agents.stop_blocks) == ("cycle", 3)
     assert loaded.drive == DriveSettings()
     assert (loaded.drive.signal, loaded.drive.time_limit, loaded.drive.budget.seconds) == ("ask", 1200, 14400)
@@ -176,12 +175,6 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
     assert loaded.documents == DocumentRules(
         include=("manual/**",), exclude=(), minimum_words=50, decisions=("records/**",), timeout=2.5
     )
-    assert loaded.documents.rules == {
-        "include": "manual/**",
-        "exclude": "",
-        "minimum_words": "50",
-        "decisions": "records/**",
-    }
     assert loaded.allow_non_interactive
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.evidence.documents.decisions import find_missing, is_numbered, is_record_like
-from phase_gate.evidence.documents.pages import read_markdown
+from phase_gate.evidence.documents.decisions import find_missing, is_numbered
+from phase_gate.evidence.documents.library import read_markdown
 
 ADR_TOOLS = """\
 # 2. Keep state in a file
@@ -82,24 +82,6 @@ Several processes have to agree on what happened.
 
 Chosen option: "A file", because nothing has to be installed.
 """
-GERMAN = """\
----
-status: angenommen
----
-# Zustand in einer Datei
-
-## Kontext und Problemstellung
-
-Mehrere Prozesse müssen sich einig sein.
-
-## Entscheidung
-
-Eine Datei neben den Quellen.
-
-## Konsequenzen
-
-Ein gemeinsamer Ordner braucht Sperren.
-"""
 
 
 def missing(text: str) -> tuple[str, ...]:
@@ -112,14 +94,11 @@ def missing(text: str) -> tuple[str, ...]:
         pytest.param(ADR_TOOLS, id="adr-tools"),
         pytest.param(MADR_2, id="madr-2"),
         pytest.param(MADR_4, id="madr-4-where-consequences-are-optional"),
-        pytest.param(GERMAN, id="german"),
-        pytest.param(ADR_TOOLS.replace("Accepted", "Superseded by [ADR 5](0005-x.md)"), id="superseded"),
         pytest.param(ADR_TOOLS.replace("## Status\n\nAccepted", "**Status:** Accepted"), id="status-in-bold"),
         pytest.param(
             ADR_TOOLS.replace("## Status\n\nAccepted", "| Status | Accepted |\n| --- | --- |\n| Date | today |"),
             id="status-in-a-table",
         ),
-        pytest.param(ADR_TOOLS.replace("## ", "## 1. "), id="numbered-headings"),
         pytest.param(
             ADR_TOOLS.replace("We keep an append-only file beside the sources.", "```\nappend only, beside it\n```"),
             id="a-decision-that-is-code",
@@ -128,7 +107,6 @@ def missing(text: str) -> tuple[str, ...]:
 )
 def test_a_whole_record(text: str) -> None:
     assert missing(text) == ()
-    assert is_record_like(read_markdown(text))
 
 
 @pytest.mark.parametrize(
@@ -138,23 +116,10 @@ def test_a_whole_record(text: str) -> None:
         pytest.param(ADR_TOOLS.replace("Accepted", ""), ("a real status (it is empty)",), id="empty-status"),
         pytest.param(ADR_TOOLS.replace("Accepted", "STATUS"), ("a real status (STATUS)",), id="template-status"),
         pytest.param(
-            ADR_TOOLS.replace("Accepted", "proposed | accepted"),
-            ("a real status (proposed | accepted)",),
-            id="a-choice-without-brackets",
-        ),
-        pytest.param(ADR_TOOLS.replace("Accepted", "TBD"), ("a real status (TBD)",), id="open-status"),
-        pytest.param(
             MADR_4.replace('"accepted"', '"{proposed | rejected | accepted}"'),
             ("a real status ({proposed | rejected | accepted})",),
             id="madr-offers-a-choice",
         ),
-        pytest.param(
-            MADR_2.replace("accepted", "[proposed | rejected | accepted]"),
-            ("a real status ([proposed | rejected | accepted])",),
-            id="madr-2-offers-a-choice",
-        ),
-        pytest.param(MADR_4.replace('status: "accepted"', "status:"), ("a real status (it is empty)",), id="bare-madr"),
-        pytest.param(ADR_TOOLS.replace("## Context", "## Why not"), ('a section "Context"',), id="no-context"),
         pytest.param(
             ADR_TOOLS.replace("## Decision", "## Decision Drivers"),
             ('a section "Decision"',),
@@ -167,11 +132,6 @@ def test_a_whole_record(text: str) -> None:
             ADR_TOOLS.replace("We keep an append-only file beside the sources.", "Decision here..."),
             ('text under "Decision"',),
             id="the-templates-words",
-        ),
-        pytest.param(
-            ADR_TOOLS.replace("Several processes have to agree on what happened.", ""),
-            ('text under "Context"',),
-            id="an-empty-section",
         ),
         pytest.param(
             MADR_4.replace(
@@ -210,7 +170,3 @@ def test_what_is_missing(text: str, expected: tuple[str, ...]) -> None:
 )
 def test_numbers(path: str, expected: bool) -> None:
     assert is_numbered(path) is expected
-
-
-def test_an_index_is_not_like_a_record() -> None:
-    assert not is_record_like(read_markdown("# Decisions\n\n## Status of all\n\n- [one](0001-x.md)\n"))

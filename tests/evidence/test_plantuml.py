@@ -12,18 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.evidence.documents.diagrams import Checked, Diagram
-from phase_gate.evidence.documents.plantuml import MISSING, check_plantuml, find_plantuml
+from phase_gate.evidence.documents.diagrams import NO_PLANTUML, Checked, Diagram, check_plantuml, find_plantuml
 
 pytestmark = pytest.mark.processes
 
 STAND_IN = """\
 #!{python}
-import pathlib, re, sys, time
+import re, sys, time
 
 text = sys.stdin.read()
-with open(pathlib.Path(__file__).with_name("calls.txt"), "a") as calls:
-    print(pathlib.Path.cwd().name, text.count("@start"), *sys.argv[1:], file=calls)
 status = 0
 for block in re.findall(r"@start.*?@end\\w+", text, re.S):
     lines = block.split("\\n")
@@ -51,10 +48,6 @@ def environment(tmp_path: Path) -> dict[str, str]:
     script.write_text(STAND_IN.format(python=sys.executable), encoding="utf-8")
     script.chmod(0o755)
     return {"PATH": str(folder)}
-
-
-def calls(tmp_path: Path) -> list[str]:
-    return (tmp_path / "bin" / "calls.txt").read_text(encoding="utf-8").splitlines()
 
 
 def diagram(text: str, file: str = "docs/a.md", line: int = 5) -> Diagram:
@@ -102,13 +95,6 @@ def test_what_an_answer_means(
     assert check(tmp_path, environment, diagram(text)) == {text: expected}
 
 
-def test_good_diagrams_of_a_folder_take_one_process(tmp_path: Path, environment: dict[str, str]) -> None:
-    texts = [GOOD.replace("B", letter) for letter in "CDE"]
-    found = check(tmp_path, environment, *map(diagram, texts), diagram(GOOD, "other/b.puml"))
-    assert set(found.values()) == {""}
-    assert calls(tmp_path) == ["docs 3 -charset UTF-8 -syntax", "other 1 -charset UTF-8 -syntax"]
-
-
 def test_a_bad_one_among_them_is_found(tmp_path: Path, environment: dict[str, str]) -> None:
     found = check(tmp_path, environment, diagram(GOOD), diagram(BAD), diagram("C -> D"))
     assert found == {GOOD: "", BAD: (7, "PlantUML: Syntax Error?"), "C -> D": ""}
@@ -122,14 +108,7 @@ def test_one_that_takes_too_long_is_unknown(tmp_path: Path, environment: dict[st
 def test_where_it_is_not_installed_nothing_is_known(tmp_path: Path) -> None:
     found = check(tmp_path, {"PATH": str(tmp_path)}, diagram(GOOD), diagram("@startuml\nA -> B\n"))
     # What has no end needs no PlantUML to be broken.
-    assert found == {GOOD: MISSING, "@startuml\nA -> B\n": (5, "@start... without its @end...")}
-
-
-def test_a_script_that_can_not_be_started_is_unknown(tmp_path: Path, environment: dict[str, str]) -> None:
-    script = tmp_path / "bin" / "plantuml"
-    script.write_text("#!/no/such/interpreter\n", encoding="utf-8")
-    found = check(tmp_path, environment, diagram(GOOD))
-    assert "No such file or directory" in str(found[GOOD])
+    assert found == {GOOD: NO_PLANTUML, "@startuml\nA -> B\n": (5, "@start... without its @end...")}
 
 
 def test_a_jar_goes_before_the_path(tmp_path: Path, environment: dict[str, str]) -> None:

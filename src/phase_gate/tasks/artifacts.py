@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.evidence.documents.pages import Page, Piece
+from phase_gate.evidence.documents.library import Page, Piece
 from phase_gate.evidence.documents.rules import count_words, is_hole, is_open
 from phase_gate.gate.findings import Finding
 from phase_gate.tasks.handins import read_audit, read_root_cause, read_snapshot

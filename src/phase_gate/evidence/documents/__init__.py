@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.documents.library import Catalogue, Library
 from phase_gate.gate.measured import Measured
-from phase_gate.values import as_dict
 
 
 class DocumentProvider(Provider):
@@ -21,7 +21,7 @@ class DocumentProvider(Provider):
         catalogue = Catalogue.of(context.configuration)
         seen = Library(context, catalogue).seen()
         return {
-            "rules": as_dict(catalogue),
+            "rules": to_json(catalogue),
             "documents": {path: [each.content, each.text] for path, each in seen.items()},
         }
 

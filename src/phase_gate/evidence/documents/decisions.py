@@ -7,48 +7,41 @@ follows from that. In MADR what follows is an optional part; the outcome has to 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from phase_gate.evidence.documents.pages import Page, Piece
+from phase_gate.evidence.documents.library import Page, Piece
 from phase_gate.evidence.documents.rules import is_left_over
 
 #: 0001-title.md, 12_title.md, ADR-003-title.md, adr0004.md
 _NUMBERED = re.compile(r"(?:adr[-_ ]?)?\d{1,5}(?:[-_. ].*)?\.[a-z]+$", re.I)
 
-#: How the headings of each part begin, in the languages that templates are around in.
+#: How the headings of each part begin.
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "Status": ("status", "statut", "estado", "stato"),
-    "Context": ("context", "problem", "background", "issue", "motivation", "kontext", "ausgangslage", "contesto"),
-    "Decision": ("decision", "outcome", "resolution", "entscheidung", "ergebnis", "decisione"),
+    "Status": ("status",),
+    "Context": ("context", "problem", "background", "issue", "motivation"),
+    "Decision": ("decision", "outcome", "resolution"),
     "Consequences": (
         *("consequence", "positive consequence", "negative consequence", "implication", "impact", "result"),
-        *("pros and cons", "trade-off", "konsequenz", "folgen", "auswirkung", "consecuencia", "conseguenz"),
+        *("pros and cons", "trade-off"),
     ),
 }
 #: Headings that begin so, and are about something else.
 _OTHERS = ("decision driver", "decision maker", "decision-maker", "decision criteria")
 #: The heading by which a record is one of MADR's.
-_OUTCOME = ("decision outcome", "ergebnis der entscheidung")
+_OUTCOME = "decision outcome"
 
 _NUMBERING = re.compile(r"^[\d.)\s]+|[^\w\s'-]")
-_STATUS_LINE = re.compile(r"^\W*(?:status|statut)\b\W*?[:|=][\s*_|:]*(.*)$", re.I | re.M)
-_ACCENTS = str.maketrans("éèêóíáàçü", "eeeoiaacu")
+_STATUS_LINE = re.compile(r"^\W*status\b\W*?[:|=][\s*_|:]*(.*)$", re.I | re.M)
 
 #: Characters of a piece that are looked through for a status: it stands at the beginning, or it is none.
 _LOOKED_AT = 1000
 
-#: A word for a status; `proposed | accepted | …` is what a template offers.
+#: `proposed | accepted | …` is what a template offers.
 _ALTERNATIVES = re.compile(r"\w\s*\|\s*\w")
 
 
 def is_numbered(path: str) -> bool:
     return _NUMBERED.match(path.rpartition("/")[2]) is not None
-
-
-def is_record_like(page: Page) -> bool:
-    """Tell whether a page has the parts of a record: then a number is all that it lacks."""
-    found = _parts(page)
-    return "Decision" in found and "Context" in found and _status(page, found) is not None
 
 
 def find_missing(page: Page) -> tuple[str, ...]:
@@ -60,33 +53,23 @@ def find_missing(page: Page) -> tuple[str, ...]:
         missing.append("a status")
     elif not _is_status(status):
         missing.append(f"a real status ({' '.join(status.split())[:40] or 'it is empty'})")
-    needed = ["Context", "Decision"] if _is_madr(page) else ["Context", "Decision", "Consequences"]
-    for part in needed:
+    is_madr = any(piece.level and _heading(piece).startswith(_OUTCOME) for piece in page.pieces)
+    for part in ("Context", "Decision") if is_madr else ("Context", "Decision", "Consequences"):
         texts = found.get(part)
         if texts is None:
             missing.append(f'a section "{part}"')
-        elif not _is_written(texts):
+        elif not any(len(text.split()) > 1 and not is_left_over(text) for text in texts):
             missing.append(f'text under "{part}"')
     return tuple(missing)
 
 
 def _heading(piece: Piece) -> str:
-    return " ".join(_NUMBERING.sub("", piece.text.lower()).translate(_ACCENTS).split())
-
-
-def _is_madr(page: Page) -> bool:
-    return any(piece.level and _heading(piece).startswith(_OUTCOME) for piece in page.pieces)
+    return " ".join(_NUMBERING.sub("", piece.text.lower()).split())
 
 
 def _parts(page: Page) -> dict[str, list[str]]:
     """Return the texts of each part that has a heading, those below deeper headings included."""
     found: dict[str, list[str]] = {}
-    for part, texts in _bodies(page):
-        found.setdefault(part, []).extend(texts)
-    return found
-
-
-def _bodies(page: Page) -> Iterator[tuple[str, list[str]]]:
     for index, piece in enumerate(page.pieces):
         # The title is about the matter, not a part: "Decision on the database".
         part = _part_of(piece) if piece.level > 1 or (piece.level and index) else None
@@ -95,8 +78,10 @@ def _bodies(page: Page) -> Iterator[tuple[str, list[str]]]:
         following = page.pieces[index + 1 :]
         end = next((n for n, each in enumerate(following) if 0 < each.level <= piece.level), len(following))
         until = following[end].line if end < len(following) else None
-        blocks = [b.text for b in page.blocks if b.line > piece.line and (until is None or b.line < until)]
-        yield part, [*(each.text for each in following[:end] if not each.level), *blocks]
+        texts = found.setdefault(part, [])
+        texts += [each.text for each in following[:end] if not each.level]
+        texts += [b.text for b in page.blocks if b.line > piece.line and (until is None or b.line < until)]
+    return found
 
 
 def _part_of(piece: Piece) -> str | None:
@@ -106,10 +91,6 @@ def _part_of(piece: Piece) -> str | None:
     return next((part for part, words in PARTS.items() if heading.startswith(words)), None)
 
 
-def _is_written(texts: list[str]) -> bool:
-    return any(len(text.split()) > 1 and not is_left_over(text) for text in texts)
-
-
 def _status(page: Page, found: Mapping[str, list[str]]) -> str | None:
     """Return what it says its status is, wherever it says so; None if it does not say."""
     if page.status is not None:
@@ -117,7 +98,6 @@ def _status(page: Page, found: Mapping[str, list[str]]) -> str | None:
     if "Status" in found:
         return next((text for text in found["Status"] if text.strip()), "")
     # A line, a list item or a row of a table near the top.
-    cells = [piece.text for piece in page.pieces]
     for index, piece in enumerate(page.pieces):
         if piece.level and _part_of(piece) in ("Context", "Decision"):
             return None
@@ -125,7 +105,7 @@ def _status(page: Page, found: Mapping[str, list[str]]) -> str | None:
         if line is not None:
             return line[1]
         if piece.text.strip().lower() == "status" and not piece.level:
-            return cells[index + 1] if index + 1 < len(cells) else ""
+            return next((each.text for each in page.pieces[index + 1 :]), "")
     return None
 
 

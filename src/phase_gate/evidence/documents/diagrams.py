@@ -1,18 +1,24 @@
-"""Find diagrams, tell which are C4 diagrams and which have nothing in them, and have those of Mermaid checked.
+"""Find diagrams, tell which are C4 diagrams and which have nothing in them, and have them checked.
 
 Whether a diagram is valid is for its own parser to say: merman, which is Mermaid's grammar without a browser; or
-PlantUML itself.
+PlantUML itself, where it is installed.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import signal
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from phase_gate.evidence.documents.library import DIAGRAM_SUFFIXES, Language
-from phase_gate.evidence.documents.pages import Page
+from phase_gate.evidence.documents.library import DIAGRAM_SUFFIXES, Language, Page
+from phase_gate.evidence.process.run import run_process
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
@@ -90,7 +96,7 @@ _C4_ELEMENT = re.compile(
 _TITLE = re.compile(r"^[ \t]*(?:title\b[^\n]*|acc(?:Title|Descr)\s*:[^\n]*|accDescr\s*\{[^{}]*\})[ \t]*$", re.M)
 
 
-def mermaid_body(text: str) -> str:
+def _mermaid_body(text: str) -> str:
     """Return the diagram without front matter, directives and comments."""
     return _MERMAID_NOISE.sub("", _FRONT.sub("", text)).strip()
 
@@ -125,21 +131,13 @@ def _split_plantuml(text: str, file: str, line: int, *, wrap: bool) -> Iterator[
         )
 
 
-def has_start(diagram: Diagram) -> bool:
-    return _START.match(diagram.text) is not None
-
-
-def has_end(diagram: Diagram) -> bool:
-    return _END.search(diagram.text) is not None
-
-
 # --- all
 
 
 def is_c4(diagram: Diagram) -> bool:
     """Tell whether a diagram is a C4 diagram with something in it."""
     if diagram.language == "Mermaid":
-        body = mermaid_body(diagram.text)
+        body = _mermaid_body(diagram.text)
         return _MERMAID_C4.match(body) is not None and _C4_ELEMENT.search(body) is not None
     return _PLANTUML_C4.search(diagram.text) is not None and _C4_ELEMENT.search(diagram.text) is not None
 
@@ -147,7 +145,7 @@ def is_c4(diagram: Diagram) -> bool:
 def is_empty(diagram: Diagram) -> bool:
     """Tell whether a diagram draws nothing, as far as its language goes."""
     if diagram.language == "Mermaid":
-        head, _, rest = _TITLE.sub("", mermaid_body(diagram.text)).strip().partition("\n")
+        head, _, rest = _TITLE.sub("", _mermaid_body(diagram.text)).strip().partition("\n")
         # `graph TD; A --> B` has it all in one line.
         return not rest.strip() and not re.search(r";\s*\S", head)
     return not _PLANTUML_NOISE.sub("", diagram.text).strip()
@@ -203,3 +201,82 @@ def _explain(analysis: dict[str, list[dict[str, object]]], first: int) -> Flaw:
             line = span.get("line") if isinstance(span, dict) else None
             return Flaw(" ".join(str(row["message"]).split()), first + (line - 1 if isinstance(line, int) else 0))
     return Flaw("the parser refuses it, and does not say why", first)
+
+
+# --- whether PlantUML diagrams are valid
+
+
+NO_PLANTUML = "PlantUML is not installed (put plantuml into PATH, or name its jar in PLANTUML_JAR)"
+#: Bytes of its answer.
+_KEPT = 1 << 20
+#: What it says where the diagram may be fine, and what it includes was not to be had.
+_ABOUT_INCLUDES = ("include", "cannot open url", "cannot find", "no such file")
+
+
+def find_plantuml(environment: Mapping[str, str]) -> list[str] | None:
+    """Return how it is called; None if it is not there."""
+    jar = environment.get("PLANTUML_JAR")
+    java = shutil.which("java", path=environment.get("PATH"))
+    if jar and java and os.path.isfile(jar):
+        return [java, "-Djava.awt.headless=true", "-jar", jar]
+    script = shutil.which("plantuml", path=environment.get("PATH"))
+    return None if script is None else [script]
+
+
+def check_plantuml(
+    diagrams: Iterable[Diagram], root: Path, *, timeout: float, environment: Mapping[str, str] = os.environ
+) -> Iterator[Checked]:
+    """Yield what PlantUML says about each.
+
+    :param timeout: seconds for all of them together.
+    """
+    command = find_plantuml(environment)
+    deadline = time.monotonic() + timeout
+    for diagram in diagrams:
+        if _START.match(diagram.text) and not _END.search(diagram.text):
+            yield Checked(diagram=diagram, flaw=Flaw("@start... without its @end...", diagram.line))
+        elif command is None:
+            yield Checked(diagram=diagram, unknown=NO_PLANTUML)
+        else:
+            try:
+                yield _ask(command, diagram, root, max(0.1, deadline - time.monotonic()), environment)
+            except OSError as error:
+                yield Checked(diagram=diagram, unknown=f"PlantUML: {error}")
+
+
+def _ask(command: list[str], diagram: Diagram, root: Path, seconds: float, environment: Mapping[str, str]) -> Checked:
+    """Return what it says about a diagram. Raises OSError where it says nothing."""
+    has_start = _START.match(diagram.text) is not None
+    with TemporaryDirectory() as kept:
+        given, log = Path(kept, "given.puml"), Path(kept, "said.txt")
+        given.write_text(
+            f"{diagram.text}\n" if has_start else f"@startuml\n{diagram.text}\n@enduml\n", encoding="utf-8"
+        )
+        ended = run_process(
+            [*command, "-charset", "UTF-8", "-syntax"],
+            shell=False,
+            cwd=(root / diagram.file).parent,  # what a diagram includes is named from there
+            environment=environment,
+            timeout=seconds,
+            log=log,
+            limit=_KEPT,
+            stdin=given,
+            leaves_none=True,
+        )
+        if ended.interrupted_by:
+            signal.raise_signal(ended.interrupted_by)
+        if ended.code is None:
+            raise OSError(ended.problem or "it did not answer in time")
+        assert ended.stdout is not None, "it was asked for"
+        said = ended.stdout.read_text(encoding="utf-8", errors="replace")
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if ended.code == 0 and lines and "ERROR" not in lines:
+        return Checked(diagram=diagram)
+    if lines[:1] != ["ERROR"] or len(lines) < 2 or not lines[1].isdigit():
+        return Checked(diagram=diagram, unknown=f"PlantUML ended with {ended.code} and said nothing about it")
+    why = " ".join(lines[2:]) or "it is refused"
+    if any(words in why.lower() for words in _ABOUT_INCLUDES):
+        return Checked(diagram=diagram, unknown=f"PlantUML: {why}")
+    # It counts lines from 0, and @startuml is the first one.
+    inner = int(lines[1]) - (0 if has_start else 1)
+    return Checked(diagram=diagram, flaw=Flaw(f"PlantUML: {why}", diagram.line + max(0, inner)))

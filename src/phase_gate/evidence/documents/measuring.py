@@ -7,21 +7,23 @@ from typing import Any
 
 from phase_gate.codec import from_json
 from phase_gate.evidence.context import EvidenceContext
-from phase_gate.evidence.documents.decisions import find_missing, is_numbered, is_record_like
+from phase_gate.evidence.documents.decisions import find_missing, is_numbered
 from phase_gate.evidence.documents.diagrams import (
     WORDS,
     Checked,
     Diagram,
     check_mermaid,
+    check_plantuml,
     find_in_file,
     find_on_page,
     is_c4,
     refuse_empty,
 )
 from phase_gate.evidence.documents.library import Catalogue, Library, Seen
-from phase_gate.evidence.documents.rules import Fault, changed_since, find_copies, find_fault, only_touched
+from phase_gate.evidence.documents.rules import find_changed, find_fault
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
+from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import MetricValue
 
 #: What to do where Markdown can't be read.
@@ -42,7 +44,7 @@ class DocumentMeasurement:
             self._before = {path: Seen(*hashes) for path, hashes in memory["documents"].items()}
             if from_json(Catalogue, memory["rules"]) != catalogue:
                 catalogue = from_json(Catalogue, memory["rules"])
-                said = "what counts as a document was changed in phase-gate.yaml"
+                said = "what counts as a document was changed in the settings"
                 self._warnings.append(f"{said}: that applies from the next cycle on")
         self._catalogue = catalogue
         self._library = Library(context, catalogue)
@@ -82,19 +84,13 @@ class DocumentMeasurement:
                 "they are when the next one begins"
             )
             return
-        now = self._library.seen()
-        copies = find_copies(now, self._before)
         counted = []
-        for path in changed_since(now, self._before):
-            fault = copies.get(path) or find_fault(
-                self._library.page(path), minimum_words=self._catalogue.minimum_words
-            )
+        for path, fault in find_changed(self._library.seen(), self._before).items():
+            fault = fault or find_fault(self._library.page(path), minimum_words=self._catalogue.rules.minimum_words)
             if fault is None:
                 counted.append(path)
             else:
-                self._find("document-not-counted", path, fault)
-        for path in only_touched(now, self._before):
-            self._find("document-not-counted", path, Fault("only blanks or comments changed in this cycle"))
+                self._find("document-not-counted", path, f"does not count: {fault.why}", fault.line)
         self._metrics["docs_generated"] = len(counted)
         if counted:
             self._told["docs_generated"] = f"documents that count: {', '.join(counted)}"
@@ -102,25 +98,16 @@ class DocumentMeasurement:
     # --- decisions
 
     def _measure_decisions(self) -> None:
-        whole = False
-        incomplete = []
-        for path in self._library.decisions:
-            if not is_numbered(path):
-                if is_record_like(self._library.page(path)):
-                    incomplete.append((path, "a number in front of its name"))
-                continue
-            missing = find_missing(self._library.page(path))
-            whole = whole or not missing
-            if missing:
-                incomplete.append((path, _enumerate(missing)))
-        self._metrics["has_adr"] = whole
-        for path, missing_words in incomplete:
+        records = [path for path in self._library.decisions if is_numbered(path)]
+        missing = {path: find_missing(self._library.page(path)) for path in records}
+        is_whole = not all(missing.values())
+        self._metrics["has_adr"] = is_whole
+        for path, words in missing.items():
             # Old records are none of this cycle's business, as long as there is a good one.
-            if not whole or self._is_new(path):
-                self._find("decision-incomplete", path, Fault(f"lacks {missing_words}"))
-
-    def _is_new(self, path: str) -> bool:
-        return self._before is not None and path not in self._before
+            is_new = self._before is not None and path not in self._before
+            if words and (is_new or not is_whole):
+                said = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+                self._find("decision-incomplete", path, f"lacks {said}")
 
     # --- diagrams
 
@@ -132,15 +119,15 @@ class DocumentMeasurement:
         for each in broken:
             assert each.flaw is not None
             detail = f"the {each.diagram.language} diagram is broken: {each.flaw.why}"
-            self._find("diagram-broken", each.diagram.file, Fault(detail, each.flaw.line))
+            self._find("diagram-broken", each.diagram.file, detail, each.flaw.line)
         self._metrics["diagrams_total"] = len(checked)
         self._metrics["has_c4_diagrams"] = any(is_c4(each.diagram) for each in checked if each.flaw is None)
         if not unknown:
             self._metrics["diagrams_valid"] = len(checked) - len(broken)
         for reason in dict.fromkeys(each.unknown for each in unknown):
             places = [_place(each.diagram) for each in unknown if each.unknown == reason]
-            more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-            self._warn(f"diagrams_valid is unknown, for {places[0][0]}:{places[0][1]}{more}: {reason}")
+            named = name_first([f"{file}:{line}" for file, line in places], 1)
+            self._warn(f"diagrams_valid is unknown, for {named}: {reason}")
 
     def _find_diagrams(self) -> Iterator[Diagram]:
         for path in self._library.diagrams:
@@ -151,23 +138,14 @@ class DocumentMeasurement:
                 yield from find_on_page(self._library.page(path), path)
 
     def _check(self, diagrams: list[Diagram]) -> Iterator[Checked]:
-        mermaid, plantuml = (
-            [diagram for diagram in diagrams if diagram.language == language] for language in ("Mermaid", "PlantUML")
-        )
-        if mermaid:
-            yield from check_mermaid(mermaid)
-        if plantuml:
-            from phase_gate.evidence.documents.plantuml import check_plantuml
-
-            yield from check_plantuml(
-                plantuml, self._context.root, timeout=self._context.configuration.documents.timeout
-            )
+        yield from check_mermaid([each for each in diagrams if each.language == "Mermaid"])
+        plantuml = [each for each in diagrams if each.language == "PlantUML"]
+        yield from check_plantuml(plantuml, self._context.root, timeout=self._context.configuration.documents.timeout)
 
     # --- words
 
-    def _find(self, slug: str, path: str, fault: Fault) -> None:
-        said = f"does not count: {fault.why}" if slug == "document-not-counted" else fault.why
-        self._findings.append(Finding(slug=slug, tier="advisory", file=path, line=fault.line, detail=said))
+    def _find(self, slug: str, path: str, detail: str, line: int | None = None) -> None:
+        self._findings.append(Finding(slug=slug, tier="advisory", file=path, line=line, detail=detail))
 
     def _warn(self, text: str) -> None:
         self._warnings.append(text)
@@ -175,7 +153,3 @@ class DocumentMeasurement:
 
 def _place(diagram: Diagram) -> tuple[str, int]:
     return diagram.file, diagram.line
-
-
-def _enumerate(words: tuple[str, ...]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
