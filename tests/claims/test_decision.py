@@ -20,7 +20,7 @@ from tests.claims.test_blocks import DOYAKEN, EXIT
 AT = "2026-01-01T12:00:00Z"
 GOOD = f"All tasks are completed.\n\n{EXIT}"
 TESTS = Indicator(name="tests pass", kind="evidence", present=True)
-MEASURED = Measures(files_changed=2, files_differ=True, task_file_moved=True, tests_pass=True)
+MEASURED = Measures(files_changed=2, task_file_moved=True, tests_pass=True)
 CONTEXT = ClaimContext(evidence=(TESTS,), measures=MEASURED, phase="GREEN", iteration=2, at=AT)
 OPEN = Breaker(status=Status.OPEN, opened_at=AT, reason="the same error 5 times")
 
@@ -160,8 +160,8 @@ def test_the_score(text: str, context: ClaimContext, score: int, points: list[in
     [
         pytest.param({}, 70, 70, id="all-is-measured"),
         pytest.param({"task_file_moved": None}, 70, 56, id="no-task-file"),
-        pytest.param({"files_differ": None}, 70, 60, id="no-git-rounded-up"),
-        pytest.param({"files_differ": None, "task_file_moved": None}, 70, 50, id="never-below-block-and-complete"),
+        pytest.param({"files_changed": None}, 70, 60, id="no-git-rounded-up"),
+        pytest.param({"files_changed": None, "task_file_moved": None}, 70, 50, id="never-below-block-and-complete"),
         pytest.param({"task_file_moved": False}, 70, 70, id="a-no-is-measured"),
         pytest.param({"task_file_moved": None}, 40, 40, id="never-above-what-is-set"),
         pytest.param({"task_file_moved": None}, 100, 80, id="all-of-it"),

@@ -51,6 +51,10 @@ def _play(sample: Sample, configuration: str, work: str) -> Sample:
     return sample
 
 
+def in_git(sample: Sample) -> None:
+    sample.write({".gitignore": "said.txt\n__pycache__/\n"}).commit_all()
+
+
 def call(sample: Sample, text: str, *arguments: str) -> Ran:
     sample.write({"said.txt": text})
     return command(sample, "claim", "said.txt", *arguments, "--json")
@@ -326,6 +330,7 @@ def test_the_five_fields_and_their_types(sample: Sample) -> None:
 
 @pytest.mark.criterion("SE-02", "SE-03")
 def test_the_sum_of_six_parts(sample: Sample) -> None:
+    in_git(sample)
     begin(sample, "confidence: {task_file: todo/work.md, done_folder: done}\nexit_gate: {indicator_threshold: 1}\n")
     sample.write({"done/work.md": "x"})
     found = claim(sample, f"It is done.\n\n{DOYAKEN}")
@@ -344,6 +349,7 @@ def test_the_sum_of_six_parts(sample: Sample) -> None:
 @pytest.mark.criterion("SE-03")
 @pytest.mark.parametrize(("threshold", "decision"), [(80, "complete"), (81, "continue")])
 def test_from_the_threshold_on(sample: Sample, threshold: int, decision: str) -> None:
+    in_git(sample)
     begin(sample, f"confidence: {{threshold: {threshold}, task_file: todo.md}}\n").write({"todo.md": "x"})
     found = claim(sample, GOOD)
     assert (found["confidence"], found["decision"]) == (80, decision)
@@ -408,7 +414,7 @@ def test_without_a_block(sample: Sample) -> None:
 def test_score_and_reasons_are_logged(sample: Sample) -> None:
     claim(begin(sample), GOOD)
     (row,) = claims(sample)
-    assert (row["confidence"], len(row["confidence_parts"])) == (80, 6)
+    assert (row["confidence"], len(row["confidence_parts"])) == (65, 6)
     assert all(part["reason"] for part in row["confidence_parts"])
 
 

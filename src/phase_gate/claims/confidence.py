@@ -36,14 +36,17 @@ class Part(Value):
 class Measures(Value):
     """What was measured beside the words; None is unknown."""
 
-    #: How many, where git knows; whether any, where only we do.
+    #: Since the cycle began, by git.
     files_changed: int | None = None
-    files_differ: bool | None = None
     files_reason: str = ""
     task_file_moved: bool | None = None
     task_file_reason: str = ""
     tests_pass: bool | None = None
     tests_reason: str = ""
+
+    @property
+    def files_differ(self) -> bool | None:
+        return None if self.files_changed is None else self.files_changed > 0
 
 
 #: What a block and its answer give: nothing that can't be measured makes up for these two.

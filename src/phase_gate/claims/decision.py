@@ -90,6 +90,8 @@ class ClaimContext(Value):
     metrics: Metrics = field(default_factory=dict)
     phase: str = ""
     iteration: int = 0
+    #: The files that it is about.
+    tree: str = ""
     #: What was counted before. Each counter goes up once an iteration, however many claims it has.
     counted: Claims = Claims()
     #: What Gate 1 of the phase asks of a claim, by the names of metrics; nothing: it does not speak of claims.

@@ -16,7 +16,6 @@ from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project
 from phase_gate.task import Task
-from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.model import Phase
@@ -30,12 +29,7 @@ _Known = tuple[bool | None, str]
 _JUDGE = {False: "run the tests", True: "have the phase judged"}
 
 
-class MeasuredClaim(Value):
-    context: ClaimContext
-    tree: str = ""
-
-
-def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[[str], None]) -> MeasuredClaim:
+def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[[str], None]) -> ClaimContext:
     """Return everything that a claim is compared with.
 
     :param claim_file: where the claim stands; it is no work itself.
@@ -48,27 +42,24 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
     tests = _tests_pass(task)
     files = _files_changed(task, claim_file)
     moved = _task_file(project)
-    return MeasuredClaim(
-        context=ClaimContext(
-            interrupted=_interrupted(state),
-            limits=phase.breaker,
-            failure=_measured_failure(state, phase, tests),
-            untested=f"{tests[1]}: {_JUDGE[phase.tests == 'none']}" if tests[0] is None else "",
-            evidence=_evidence(task, tests, moved, show),
-            measures=Measures(
-                files_changed=files.changed,
-                files_differ=files.differ,
-                files_reason=files.reason,
-                task_file_moved=moved[0],
-                task_file_reason=moved[1],
-                tests_pass=tests[0],
-                tests_reason=tests[1],
-            ),
-            metrics={} if state.measurement is None else state.measurement.measured.metrics,
-            phase=phase.name,
-            iteration=state.iteration,
-            asked=phase.gate_1.condition.names & CLAIM_METRICS,
+    return ClaimContext(
+        interrupted=_interrupted(state),
+        limits=phase.breaker,
+        failure=_measured_failure(state, phase, tests),
+        untested=f"{tests[1]}: {_JUDGE[phase.tests == 'none']}" if tests[0] is None else "",
+        evidence=_evidence(task, tests, moved, show),
+        measures=Measures(
+            files_changed=files[0],
+            files_reason=files[1],
+            task_file_moved=moved[0],
+            task_file_reason=moved[1],
+            tests_pass=tests[0],
+            tests_reason=tests[1],
         ),
+        metrics={} if state.measurement is None else state.measurement.measured.metrics,
+        phase=phase.name,
+        iteration=state.iteration,
+        asked=phase.gate_1.condition.names & CLAIM_METRICS,
         tree=task.tree.digest,
     )
 
@@ -183,46 +174,18 @@ def _plan(path: Path) -> _Known:
 # --- confidence
 
 
-class _Files(Value):
-    """What is known of files that changed for the work that is claimed."""
-
-    changed: int | None = None
-    differ: bool | None = None
-    reason: str = ""
-
-
-def _files_changed(task: Task, claim_file: Path | None) -> _Files:
+def _files_changed(task: Task, claim_file: Path | None) -> tuple[int | None, str]:
     """Compare with the commit that the cycle began on: work may have been done before the first run."""
     began = task.state.memory.cycle.get("git")
     context = context_of(task, frozenset(), phase=task.state.phase or "")
     since = look_since_commit(context, None if began is None else task.store.objects.load(began))
     if since.files is None:
-        return _sources_differ(task)
+        return None, "git can't tell"
     changed = len([path for path in since.files if task.project.root / path != claim_file])
     if not changed and began is None:
-        return _sources_differ(task)  # what was committed since the cycle began is not known to git's look
+        return None, "git does not know on which commit the cycle began"
     commit = "the commit that the cycle began on" if began is not None else "the last commit"
-    return _Files(changed=changed, differ=changed > 0, reason=f"{count(changed, 'file')} changed since {commit}")
-
-
-def _sources_differ(task: Task) -> _Files:
-    """Compare with the runs on record, where git can't tell."""
-    first = last = ended = None
-    for line in task.store.lines():
-        kind, data = line.event.kind, line.event.data
-        if kind == "cycle-began":
-            first, ended = None, last
-        elif kind in ("run-started", "run-ended"):
-            last = data["tree"]
-            first = first or last
-    before, then = (ended, "when the last cycle ended") if ended else (first, "when the cycle began")
-    if before is None:
-        return _Files(reason="there is no run to compare with")
-    if task.tree.digest != before:
-        return _Files(differ=True, reason=f"the sources are not what they were {then}")
-    if ended:
-        return _Files(differ=False, reason=f"the sources are what they were {then}")
-    return _Files(reason="no git, and no run from before the work to compare with")
+    return changed, f"{count(changed, 'file')} changed since {commit}"
 
 
 def _task_file(project: Project) -> _Known:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from phase_gate.claims.blocks import StatusBlocks, read_blocks
-from phase_gate.claims.decision import Decision, Threshold, claim_event, decide, own_threshold
-from phase_gate.claims.measured import MeasuredClaim, measure_claim
+from phase_gate.claims.decision import ClaimContext, Decision, Threshold, claim_event, decide, own_threshold
+from phase_gate.claims.measured import measure_claim
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
@@ -75,7 +75,7 @@ def decide_claim(
     task = task.leave_out(claim.handed)
     # Before the lock: a build may take minutes.
     looked = measure_claim(task, claim_file=claim.file, show=show)
-    if looked.context.asked and claim.threshold.value < claim.own_threshold.value:
+    if looked.asked and claim.threshold.value < claim.own_threshold.value:
         claim = replace(claim, threshold=_lower_threshold(task.state, claim))
     decision, gate_1, task = _decide(task, claim, looked)
     verdict = None
@@ -96,19 +96,14 @@ def _lower_threshold(state: State, claim: Claim) -> Threshold:
 
 
 @again_if_moved
-def _decide(task: Task, claim: Claim, looked: MeasuredClaim) -> tuple[Decision, Evaluation | None, Task]:
+def _decide(task: Task, claim: Claim, looked: ClaimContext) -> tuple[Decision, Evaluation | None, Task]:
     """Decide on the claim and record it; return the decision, what Gate 1 makes of it, and the task after it."""
     store, configuration = task.store, task.project.configuration
     with task.transaction() as change:
         store.refuse_while_running(change.opened.state)
-        if change.state.phase != looked.context.phase or change.state.iteration != looked.context.iteration:
+        if change.state.phase != looked.phase or change.state.iteration != looked.iteration:
             raise NotAllowedError("the task moved on while the claim was looked at", remedy="claim again")
-        context = replace(
-            looked.context,
-            breaker=change.state.breaker,
-            counted=change.state.claims,
-            at=change.at,
-        )
+        context = replace(looked, breaker=change.state.breaker, counted=change.state.claims, at=change.at)
         decision = decide(
             claim.said, claim.prose, context, configuration.exit_gate, configuration.confidence, claim.threshold
         )
@@ -126,10 +121,10 @@ def _decide(task: Task, claim: Claim, looked: MeasuredClaim) -> tuple[Decision, 
     return decision, gate_1, task.after(change)
 
 
-def _judge_again(task: Task, looked: MeasuredClaim, change: Transaction) -> Evaluation | None:
+def _judge_again(task: Task, looked: ClaimContext, change: Transaction) -> Evaluation | None:
     """Judge the iteration anew where its Gate 1 asks for a claim, and record that; return the verdict."""
-    phase = task.rules.phase(looked.context.phase)
-    if phase is None or not looked.context.asked or looked.context.untested or change.state.measurement is None:
+    phase = task.rules.phase(looked.phase)
+    if phase is None or not looked.asked or looked.untested or change.state.measurement is None:
         return None
     evaluation = evaluate_again(change.state, task.rules, phase, ABSENT, at=change.at, root=str(task.project.root))
     change.record(*judgement_events(evaluation, phase, at=change.at))
