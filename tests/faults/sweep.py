@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.errors import TamperedError
-from phase_gate.gate.runs import Green, Kind
+from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.state import State, state_to_json
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.signal_file import read_signal_file

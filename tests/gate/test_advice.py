@@ -12,8 +12,9 @@ from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.evaluation import evaluate, with_breaker
 from phase_gate.gate.findings import ALREADY_PASSING, cap_findings, name_tests
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.signals import Answer, Reading
-from phase_gate.gate.verdict import Evaluation, Subject, Verdict, show_next, show_verdict
+from phase_gate.gate.signals import ABSENT, Answer, Reading
+from phase_gate.gate.state import NEW_STATE
+from phase_gate.gate.verdict import Evaluation, Verdict, show_next, show_verdict
 from phase_gate.tasks.judging import advise_task
 from phase_gate.tasks.model import FailureType
 from phase_gate.values import replace
@@ -31,8 +32,9 @@ PHASES = [
 
 
 def judge(workflow: Workflow, phase: Phase, answer: Answer, *, task: str = "default", **fields: Any) -> Evaluation:
-    subject = Subject(task=task, cycle=1, phase=phase.name, run="r1", timestamp=AT, **{"iteration": 1, **fields})
-    return evaluate(workflow, phase, subject, Measured(), Reading(answer=answer, reason="why"))
+    reading = Reading(answer=answer, reason="why")
+    state = replace(NEW_STATE, task=task)
+    return evaluate(state, workflow, phase, Measured(), reading, run="r1", at=AT, **{"iteration": 1, **fields})
 
 
 @pytest.mark.parametrize("task", ["default", "login"])
@@ -110,6 +112,5 @@ def test_names_and_the_number_of_the_others_add_up(guards: tuple[str, ...], slug
         metrics={"tests_total": 29, "tests_passing": 29, "tests_failing": 0, "criteria_count": 1},
         findings=cap_findings(name_tests(slug, "hard", ids, "passes already")),
     )
-    subject = Subject(task="default", cycle=1, phase=phase.name, run="r1", timestamp=AT, iteration=1)
-    reason = evaluate(workflow, phase, subject, measured, Reading(answer="absent")).reason
+    reason = evaluate(NEW_STATE, workflow, phase, measured, ABSENT, run="r1", at=AT, iteration=1).reason
     assert "t.py::test_00, t.py::test_01, t.py::test_02 and 26 more" in reason

@@ -16,8 +16,8 @@ from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.events import EVENT_KINDS, apply
 from phase_gate.gate.findings import Waiver
 from phase_gate.gate.measured import Measured
+from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.parts import DRIVE, PARTS, VERIFICATION
-from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import (
     NEW_STATE,
     Aim,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, split_id
-from phase_gate.gate.outcomes import Bucket, Judgement, Past, References, judge_outcomes
-from phase_gate.gate.runs import Green
+from phase_gate.gate.outcomes import Bucket, Green, Judgement, Past, References, judge_outcomes
 from phase_gate.values import replace
 
 ME, OTHER = "test_a.py::test_me", "test_a.py::test_other"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.events import apply
+from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.run_events import streak_after
-from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import NEW_STATE, Event, OpenRun, State, Streak, Trees
 from phase_gate.values import Value
 

@@ -14,7 +14,8 @@ from phase_gate.gate.judged_run import excuse_skips
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.gate.signals import ABSENT
-from phase_gate.gate.verdict import GuardResult, Subject, evaluation_to_json
+from phase_gate.gate.state import NEW_STATE, Overrides
+from phase_gate.gate.verdict import GuardResult, evaluation_to_json
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 
@@ -119,9 +120,9 @@ def test_a_waiver_changes_no_number() -> None:
 @pytest.mark.parametrize(("at", "is_listed"), [(NOW, True), (LATER, False)], ids=["in-force", "expired"])
 def test_a_verdict_lists_what_is_in_force(at: str, is_listed: bool) -> None:
     given = waive(ONE, expires=LATER)
-    subject = Subject(task="default", cycle=1, phase="GREEN", iteration=1, run="r", timestamp=at)
+    state = replace(NEW_STATE, overrides=Overrides(waivers=(given,)))
     measured = Measured(metrics={**METRICS, "tests_altered": 1}, findings=(ONE,))
-    verdict = evaluate(TDD, GREEN, subject, measured, ABSENT, waivers=[given])
+    verdict = evaluate(state, TDD, GREEN, measured, ABSENT, iteration=1, run="r", at=at)
     document = evaluation_to_json(verdict)
     assert document["overrides"] == ([waiver_to_json(given)] if is_listed else [])
     assert document["gate_1"]["satisfied"] is is_listed

@@ -11,7 +11,9 @@ from phase_gate.gate.evaluation import evaluate
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import ABSENT, Reading
-from phase_gate.gate.verdict import Evaluation, Subject, way_back, way_to, way_to_begin
+from phase_gate.gate.state import NEW_STATE
+from phase_gate.gate.verdict import Evaluation, way_back, way_to, way_to_begin
+from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from tests.conftest import ROOT
 from tests.typable import is_typable
@@ -47,9 +49,8 @@ def judge(
     name: str, phase: str, *findings: Finding, task: str = "default", reading: Reading = ABSENT, **metrics: Any
 ) -> Evaluation:
     workflow = WORKFLOWS[name]
-    subject = Subject(task=task, cycle=1, phase=phase, iteration=1, run="r1", timestamp=AT)
-    seen = Measured(metrics={**GREEN, **metrics}, findings=findings)
-    return evaluate(workflow, phase_of(workflow, phase), subject, seen, reading)
+    state, seen = replace(NEW_STATE, task=task), Measured(metrics={**GREEN, **metrics}, findings=findings)
+    return evaluate(state, workflow, phase_of(workflow, phase), seen, reading, iteration=1, run="r1", at=AT)
 
 
 ALTERED = Finding(slug="tests-unchanged", tier="hard", id="t.py::test_a", detail="altered")
@@ -185,16 +186,9 @@ def test_only_a_pipeline_begins_without_a_run() -> None:
 @pytest.mark.parametrize(("phase", "hint"), [("RED", "it has to fail"), ("GREEN", "let the tests run")])
 def test_a_run_of_nothing_says_what_is_missing(phase: str, hint: str) -> None:
     workflow = WORKFLOWS["tdd"]
-    subject = Subject(
-        task="default",
-        cycle=1,
-        phase=phase,
-        iteration=None,
-        run="r1",
-        timestamp=AT,
-        run_kind="empty",
-        run_note="every test was skipped",
+    seen, why = Measured(metrics=GREEN), {"kind": "empty", "why": "every test was skipped"}
+    verdict = evaluate(
+        NEW_STATE, workflow, phase_of(workflow, phase), seen, ABSENT, iteration=None, run="r1", at=AT, **why
     )
-    verdict = evaluate(workflow, phase_of(workflow, phase), subject, Measured(metrics=GREEN), ABSENT)
     assert (verdict.status, verdict.next_command) == ("void", f"pytest --phase={phase.lower()}")
     assert hint in verdict.next_hint

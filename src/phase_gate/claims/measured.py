@@ -11,7 +11,7 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.gathering import context_of, gather_evidence
 from phase_gate.evidence.git import look_since_commit
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.runs import Kind
+from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project

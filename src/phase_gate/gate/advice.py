@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import Breaker, describe_open
 from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER
-from phase_gate.gate.runs import Kind
+from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.verdict import (
     Gate1Result,

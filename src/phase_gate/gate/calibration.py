@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-from phase_gate.gate.runs import Green
+from phase_gate.gate.outcomes import Green
 from phase_gate.gate.state import Event
 from phase_gate.values import Value, as_dict
 

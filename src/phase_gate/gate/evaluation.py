@@ -5,15 +5,12 @@ Pure: no files, no clock, no pytest. Whatever a rule needs is an argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from phase_gate.gate.advice import advise, advise_halt
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.findings import KEEP_IDS, Finding, Waiver, waiver_to_json
 from phase_gate.gate.measured import Measured, wanted_names
 from phase_gate.gate.signals import Reading
-from phase_gate.gate.state import Fact
+from phase_gate.gate.state import Fact, State
 from phase_gate.gate.verdict import (
     PREMATURE,
     UNDONE,
@@ -35,21 +32,41 @@ _RULES = "rules-unchanged"
 
 
 def evaluate(
+    state: State,
     workflow: Workflow,
     phase: Phase,
-    subject: Subject,
     measured: Measured,
     reading: Reading,
     *,
-    facts: Iterable[Fact] = (),
-    waivers: Iterable[Waiver] = (),
-    overrides: Iterable[Mapping[str, Any]] = (),
+    iteration: int | None,
+    run: str | None,
+    at: str,
+    root: str = "",
+    kind: str = "complete",
+    why: str = "",
 ) -> Evaluation:
-    """Return the verdict on one iteration of a phase. What was declared wins over what was measured."""
-    declared = tuple(facts)
+    """Return the verdict on an iteration, without what the breaker and the task's parts make of it.
+
+    What was declared wins over what was measured.
+
+    :param iteration: None for a run that did not count.
+    :param kind: what kind of run it was, and why it did not count or how it was narrowed.
+    """
+    subject = Subject(
+        task=state.task,
+        cycle=state.cycle,
+        phase=phase.name,
+        iteration=iteration,
+        run=run,
+        timestamp=at,
+        root=root,
+        run_kind=kind,
+        run_note=why,
+    )
+    declared = state.facts
     metrics = {**measured.metrics, **{fact.name: fact.value for fact in declared}}
-    in_force = tuple(waiver for waiver in waivers if waiver.is_in_force(subject.timestamp))
-    gate_1 = evaluate_gate_1(workflow, phase, metrics, measured.findings, in_force, task=subject.task)
+    in_force = tuple(waiver for waiver in state.overrides.waivers if waiver.is_in_force(at))
+    gate_1 = evaluate_gate_1(workflow, phase, metrics, measured.findings, in_force, task=state.task)
     premature = (PREMATURE,) if reading.is_done and not gate_1.is_open else ()
     problem = (f"exit signal {reading.answer}: {reading.problem}",) if reading.problem else ()
     advice = advise(workflow, phase, subject, gate_1, reading, metrics, measured.findings)
@@ -63,7 +80,7 @@ def evaluate(
         remarks=(*_contradictions(declared, measured.metrics), *_limit_reached(gate_1, metrics)),
         warnings=(*premature, *measured.warnings, *problem),
         facts=who_said(workflow, phase, declared, measured.metrics),
-        overrides=(*(waiver_to_json(waiver) for waiver in in_force), *overrides),
+        overrides=(*(waiver_to_json(waiver) for waiver in in_force), *state.overrides.others),
     )
 
 

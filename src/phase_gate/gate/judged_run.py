@@ -13,12 +13,12 @@ from phase_gate.gate.findings import Finding, Waiver, cap_findings, covered_by, 
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.moves import Moves, follow_moves
-from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes, odd_buckets
+from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, References, judge_outcomes, odd_buckets
 from phase_gate.gate.record import Audit, RunRecord
 from phase_gate.gate.run_events import streak_after
-from phase_gate.gate.runs import Classified, Green, Kind, RunFacts, classify_run
 from phase_gate.gate.state import Event, OpenRun, State
 from phase_gate.values import Value, replace
+from phase_gate.visible import count, name_first
 from phase_gate.workflow.model import Phase, Workflow
 
 _NO_NEW_SKIPS = "no-new-skips"
@@ -37,7 +37,9 @@ class JudgedRun(Value):
     audit: Audit
     #: Tests that stand elsewhere than they did at the freeze, or at the cycle's beginning: old bare ids with new ones.
     moves: Moves
-    classified: Classified
+    kind: Kind
+    #: Why it is not a complete run.
+    why: str
     outcomes: Judgement
     green: Green
     #: Green runs in a row, with this one.
@@ -96,14 +98,13 @@ def judge_run(
         failures=record.session.failures,
     )
     outcomes = excuse_skips(outcomes, state.overrides.waivers, at=at)
-    classified = classify_run(_facts(record, run, audit, _moved_on(state, run)))
-    stays = goes_back and classified.kind is Kind.COMPLETE and not outcomes.failing & outcomes.targets
+    kind, why = _classify(record, run, audit, _moved_on(state, run))
+    stays = goes_back and kind is Kind.COMPLETE and not outcomes.failing & outcomes.targets
     if stays:
         # The user typed the wrong phase, or corrected a test that passes at once: in RED there would be no way on.
-        classified = Classified(
-            Kind.INCOMPLETE, f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
-        )
-    counts = classified.kind is Kind.COMPLETE
+        kind = Kind.INCOMPLETE
+        why = f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
+    counts = kind is Kind.COMPLETE
     events: tuple[Event, ...] = ()
     if goes_back and counts:
         data = {"phase": phase.name, "how": "rewind", "first": True, "run": run.id}
@@ -123,10 +124,11 @@ def judge_run(
         events=events,
         audit=audit,
         moves=followed.moves,
-        classified=classified,
+        kind=kind,
+        why=why,
         outcomes=outcomes,
         green=green,
-        streak=streak_after(state.streak, run, kind=classified.kind, green=green, tree=record.sources.tree).count,
+        streak=streak_after(state.streak, run, kind=kind, green=green, tree=record.sources.tree).count,
         iteration=state.iteration + 1 if counts else None,
         traced=trace_criteria(
             record.criteria,
@@ -164,23 +166,30 @@ def _moved_on(state: State, run: OpenRun) -> str:
     return f"the task moved on to {state.phase} while it ran"
 
 
-def _facts(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> RunFacts:
-    tests, buckets = len(record.session.outcomes), odd_buckets(record.session.outcomes)
+def _classify(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> tuple[Kind, str]:
+    """Return the first kind that fits, and why it is not a complete run."""
+    session = record.session
+    buckets = odd_buckets(session.outcomes)
     skipped = buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF)
-    not_run = buckets.count(Bucket.NOT_RUN)
-    uncollectable = buckets.count(Bucket.UNCOLLECTABLE)
-    return RunFacts(
-        collected=tests - uncollectable,
-        executed=tests - uncollectable - skipped - not_run,
-        is_void=record.session.is_void,
-        is_nested=run.nested,
-        interrupted=record.session.interrupted or moved_on,
-        not_run=not_run,
-        changed_sources=record.sources.changed,
-        unselected=len(audit.unselected),
-        uncollectable=uncollectable,
-        narrowed_by=record.session.narrowed_by,
-    )
+    not_run, uncollectable = buckets.count(Bucket.NOT_RUN), buckets.count(Bucket.UNCOLLECTABLE)
+    collected = len(session.outcomes) - uncollectable
+    interrupted = session.interrupted or moved_on
+    if session.is_void:
+        return Kind.VOID, interrupted or "no test was meant to run"
+    if run.nested:
+        return Kind.NESTED, "it ran inside another run of this task"
+    if interrupted:
+        return Kind.INCOMPLETE, interrupted
+    if not_run:
+        return Kind.INCOMPLETE, f"{count(not_run, 'collected test')} did not run"
+    if record.sources.changed:
+        return Kind.INCOMPLETE, f"sources changed while it ran: {name_first(record.sources.changed)}"
+    if audit.unselected:
+        by = f" ({'; '.join(session.narrowed_by)})" if session.narrowed_by else ""
+        return Kind.PARTIAL, f"{count(len(audit.unselected), 'known test')} did not run{by}"
+    if uncollectable or collected > skipped:
+        return Kind.COMPLETE, ""
+    return Kind.EMPTY, "every test was skipped" if collected else "no test was collected"
 
 
 def excuse_skips(outcomes: Judgement, waivers: Iterable[Waiver], *, at: str) -> Judgement:

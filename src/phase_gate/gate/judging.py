@@ -18,54 +18,11 @@ from phase_gate.gate.order import way_on
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import Evaluation, Subject
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command, run_command
-
-
-def judge_iteration(
-    state: State,
-    workflow: Workflow,
-    phase: Phase,
-    measured: Measured,
-    reading: Reading,
-    *,
-    iteration: int | None,
-    run: str | None,
-    at: str,
-    root: str,
-    kind: str = "complete",
-    why: str = "",
-) -> Evaluation:
-    """Return the verdict on an iteration, without what the breaker and the task's parts make of it.
-
-    :param iteration: None for a run that did not count.
-    :param kind: what kind of run it was, and why it did not count or how it was narrowed.
-    """
-    subject = Subject(
-        task=state.task,
-        cycle=state.cycle,
-        phase=phase.name,
-        iteration=iteration,
-        run=run,
-        timestamp=at,
-        root=root,
-        run_kind=kind,
-        run_note=why,
-    )
-    return evaluate(
-        workflow,
-        phase,
-        subject,
-        measured,
-        reading,
-        facts=state.facts,
-        waivers=state.overrides.waivers,
-        overrides=state.overrides.others,
-    )
-
 
 # --- again, and without a run
 
@@ -175,9 +132,7 @@ def evaluate_again(
         notes=(*notes, *evidence.notes, *claim_notes(state)),
         told={**_left(measured.told, replaces), **evidence.told},
     )
-    evaluation = judge_iteration(
-        state, workflow, phase, seen, reading, iteration=run.iteration, run=run.run, at=at, root=root
-    )
+    evaluation = evaluate(state, workflow, phase, seen, reading, iteration=run.iteration, run=run.run, at=at, root=root)
     return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
 
 
@@ -219,7 +174,7 @@ def evaluate_without_run(
         findings=cap_findings(evidence.findings),
         notes=(*evidence.notes, *claim_notes(state)),
     )
-    evaluation = judge_iteration(
+    evaluation = evaluate(
         state, workflow, phase, seen, reading, iteration=iteration, run=None, at=at, root=root, kind="no run"
     )
     return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
@@ -233,7 +188,7 @@ def evaluate_call(
     :param why: why there is no such run; empty if the phase has exited.
     """
     seen = Measured(notes=(f"Gate 1 was not measured: {why}",) if why else ())
-    evaluation = judge_iteration(
+    evaluation = evaluate(
         state, workflow, phase, seen, reading, iteration=None, run=None, at=at, root=root, kind="no run", why=why
     )
     if state.exited and reading.answer != "test-wrong":

@@ -17,9 +17,8 @@ from phase_gate.gate.findings import (
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, join_id, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
-from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References, all_passed, odd_buckets
+from phase_gate.gate.outcomes import FAILING, Bucket, Green, Judgement, Kind, References, all_passed, odd_buckets
 from phase_gate.gate.record import RunRecord
-from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import ProofRecord, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.visible import count, name_first
@@ -84,8 +83,8 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
         **run.traced.metrics,
         **proof_values(state, record.sources.tree, run.iteration),
         "signals_premature": state.signals_premature,
-        "run_complete": run.classified.kind is Kind.COMPLETE,
-        "run_kind": str(run.classified.kind),
+        "run_complete": run.kind is Kind.COMPLETE,
+        "run_kind": str(run.kind),
         "duration_s": round(record.session.duration_s, 3),
         **code_as_tested(green_tree, record.sources.tree),
         **record.measured,
@@ -119,7 +118,7 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
 
     :param unseen: the note about a first phase that was left out, if it was: the finding says it in the same words.
     """
-    record, judged, why = run.record, run.outcomes, run.classified.why
+    record, judged, why = run.record, run.outcomes, run.why
     unfinished = () if not why else (Finding(slug="complete-run", tier="hard", detail=why),)
     return (
         *unfinished,
@@ -260,7 +259,7 @@ def find_weakened(run: JudgedRun) -> tuple[Finding, ...]:
 def _gone(run: JudgedRun) -> list[str]:
     record, baseline = run.record, run.past.baseline
     # Where not all of it ran, what was moved can't be told from what is gone.
-    if run.classified.kind is not Kind.COMPLETE or not record.missing_since or baseline is None:
+    if run.kind is not Kind.COMPLETE or not record.missing_since or baseline is None:
         return []
     # A file that is as it was, and can't be imported: what it inherits can't be read from its source.
     outcomes, then = record.session.outcomes, baseline.inventory.files
@@ -312,7 +311,7 @@ def take_notes(run: JudgedRun) -> tuple[str, ...]:
     notes = []
     if run.run.overlaps:
         notes.append("another run of this task was open at the same time: the streak is not extended")
-    if record.session.narrowed_by and run.classified.kind is Kind.COMPLETE:
+    if record.session.narrowed_by and run.kind is Kind.COMPLETE:
         notes.append(f"narrowed: {'; '.join(record.session.narrowed_by)}")
     if judged.rows_passing:
         notes.append(f"rows of red tests that pass already: {name_first(sorted(judged.rows_passing))}")

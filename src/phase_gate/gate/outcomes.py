@@ -10,12 +10,32 @@ from enum import StrEnum
 
 from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import Inventory, bare_id, bare_name, split_id
-from phase_gate.gate.runs import Green
 from phase_gate.values import Value, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.gate.failures import Failure
+
+
+class Kind(StrEnum):
+    """What one session may say about the suite, in the order in which it is tried: the first that fits wins."""
+
+    VOID = "void"
+    NESTED = "nested"
+    LOST = "lost"
+    INCOMPLETE = "incomplete"
+    PARTIAL = "partial"
+    EMPTY = "empty"
+    COMPLETE = "complete"
+
+
+class Green(StrEnum):
+    """What a run says about the suite's colour."""
+
+    GREEN = "green"
+    #: Nothing failed, but something is odd: it neither extends nor ends a streak.
+    ODD = "odd"
+    NOT_GREEN = "not-green"
 
 
 class Bucket(StrEnum):

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.judging import judge_iteration, judged_event
+from phase_gate.gate.evaluation import evaluate
+from phase_gate.gate.judging import judged_event
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.order import way_on
 from phase_gate.gate.signals import ABSENT
@@ -98,7 +99,7 @@ def forced_events(
     """Return the verdict of a phase that a person ends, and what is recorded about it."""
     at, measured = str(record["at"]), state.measurement
     overridden = replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
-    evaluation = judge_iteration(
+    evaluation = evaluate(
         overridden,
         workflow,
         phase,

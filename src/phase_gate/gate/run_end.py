@@ -13,18 +13,23 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.gate.advice import STASH
 from phase_gate.gate.breaker import RunSeen, at_time, observe_run
 from phase_gate.gate.criteria import table_to_json
-from phase_gate.gate.evaluation import with_breaker
+from phase_gate.gate.evaluation import evaluate, with_breaker
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Reason, fingerprint
 from phase_gate.gate.findings import cap_findings
 from phase_gate.gate.freeze import freeze, frozen_to_json
 from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.judged_run import JudgedRun
-from phase_gate.gate.judging import judge_iteration, with_consequences
+from phase_gate.gate.judging import with_consequences
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.measuring import find_findings, find_weakened, measure, note_unseen, take_notes
-from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes, all_passed
-from phase_gate.gate.runs import Kind
+from phase_gate.gate.outcomes import (
+    FAILING,
+    Bucket,
+    Kind,
+    Outcomes,
+    all_passed,
+)
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import SENDS_BACK, Evaluation, waive_command
@@ -55,7 +60,7 @@ def end_run(
     :param stored: the digests of its objects; only a run that counts has some.
     :param reading: what Gate 2 says of it.
     """
-    if judged.classified.kind in (Kind.VOID, Kind.NESTED):
+    if judged.kind in (Kind.VOID, Kind.NESTED):
         event = Event(kind="run-ended", data=_end_data(judged, {}), at=judged.at)
         return RunEnd(events=(event,), evaluation=None, state=apply(judged.state, event))
     shown = _show(judged, workflow)
@@ -85,7 +90,7 @@ def _show(judged: JudgedRun, workflow: Workflow) -> Measured:
 
 def _evaluate(judged: JudgedRun, shown: Measured, state: State, workflow: Workflow, reading: Reading) -> Evaluation:
     record, phase = judged.record, judged.phase
-    evaluation = judge_iteration(
+    evaluation = evaluate(
         state,
         workflow,
         phase,
@@ -95,8 +100,8 @@ def _evaluate(judged: JudgedRun, shown: Measured, state: State, workflow: Workfl
         run=judged.run.id,
         at=judged.at,
         root=record.root,
-        kind=judged.classified.kind,
-        why=judged.classified.why,
+        kind=judged.kind,
+        why=judged.why,
     )
     if judged.stays and state.phase is not None:
         evaluation = _stay(evaluation, state, workflow)
@@ -147,8 +152,8 @@ def _end_data(judged: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str
     session, sources = judged.record.session, judged.record.sources
     return {
         "run": judged.record.run,
-        "kind": judged.classified.kind,
-        "why": judged.classified.why,
+        "kind": judged.kind,
+        "why": judged.why,
         "green": judged.green,
         "iteration": judged.iteration,
         "exit_status": session.exit_status,

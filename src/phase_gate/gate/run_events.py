@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from phase_gate.codec import from_json
 from phase_gate.gate.breaker import observe_crash
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.runs import Green, Kind
+from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.state import Event, Freeze, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Streak, Undo
 from phase_gate.values import replace
 

@@ -14,10 +14,9 @@ from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.judged_run import JudgedRun, judge_run
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measuring import wants_proof
-from phase_gate.gate.outcomes import Bucket, KnownIds, Past, References
+from phase_gate.gate.outcomes import Bucket, Kind, KnownIds, Past, References
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.run_end import RunEnd, end_run, known_tests, objects_of
-from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
 from phase_gate.gate.state import Event, Snapshot, State
 from phase_gate.gate.verdict import Evaluation
@@ -80,7 +79,7 @@ def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignal
     """Judge the run on that state: gather what it is compared with, judge, store what its events will name."""
     past = _load_references(run, state, record)
     judged = judge_run(state, run.workflow, record, past, at=now(), remembered=run.remembered)
-    kind, is_green, reading = judged.classified.kind, judged.is_green, signals.read(judged)
+    kind, is_green, reading = judged.kind, judged.is_green, signals.read(judged)
     if judged.iteration is None:
         ended = end_run(judged, run.workflow)
         return Ended(ended.events, ended.evaluation, kind, is_green)

@@ -12,8 +12,8 @@ from phase_gate import exit_codes
 from phase_gate.errors import PhaseGateError, StateError, as_fault
 from phase_gate.evidence.context import RunCoverage, say_nothing
 from phase_gate.gate.order import named_phase
+from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.record import Document
-from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project

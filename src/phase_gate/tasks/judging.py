@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from phase_gate.gate.evaluation import evaluate
 from phase_gate.gate.findings import Finding, cap_findings, covered_by
-from phase_gate.gate.judging import judge_iteration
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import State
@@ -90,7 +90,7 @@ def judge(
         findings=cap_findings(_findings(verification, changes)),
         notes=_notes(verification, changes),
     )
-    evaluation = judge_iteration(
+    evaluation = evaluate(
         state, workflow, phase, seen, reading, iteration=iteration, run=None, at=at, root=root, kind="no run"
     )
     # What the phase's exit, which follows at once, makes of it.

@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from phase_gate.gate.inventory import join_id
-from phase_gate.gate.outcomes import Bucket
-from phase_gate.gate.runs import Kind
+from phase_gate.gate.outcomes import Bucket, Kind
 from phase_gate.source.checks import find_function, has_check
 from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.opening import read_event
