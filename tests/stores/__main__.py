@@ -1,4 +1,4 @@
-"""`python -m tests.stores`: many machines, kills and faults on real servers; ends with 1 at what does not hold.
+"""`python -m tests.stores`: many machines, kills and failures on real servers; ends with 1 at what does not hold.
 
 Says what is missing where a server is not installed.
 """
@@ -7,105 +7,77 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
-import shutil
-import signal
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from tests.stores import git_proofs, proofs, tls_proofs
-from tests.stores import postgresql_proofs as on_postgresql
-from tests.stores.database import Database, is_installed
-from tests.stores.handing_out import run_workers
-from tests.stores.kinds import make_bare
+from tests.stores import kinds
+from tests.stores.database import Database
+from tests.stores.handing_out import workers_at_once
+from tests.stores.proofs import (
+    failing_at_every_step,
+    killed_at_every_step,
+    runs_at_once,
+    server_killed,
+    writers_at_once,
+)
 
-Part = Callable[[Path], str]
-
-_HANDED = "1,000 tasks for 20 workers"
-
-_NO_SERVER = "not tried: it needs the server's own programs and the package psycopg (Debian: apt install postgresql)"
-_NO_OPENSSL = "not tried: openssl is not installed"
-_NO_DISK = "not tried: only root can make a disk in a namespace"
-
-
-def postgresql_parts(stack: contextlib.ExitStack) -> dict[str, Part]:
-    database = Database(options=on_postgresql.DURABLE)
-    stack.callback(database.remove)
-    places = stack.enter_context(on_postgresql.serve(database))
-
-    def server(how: signal.Signals) -> Part:
-        return lambda folder: on_postgresql.server_killed(
-            places, database, folder, how=how, times=10, writers=8, changes=20
-        )
-
-    return {
-        "50 machines x 20 changes": lambda folder: proofs.writers_at_once(
-            places("writers"), folder, writers=50, changes=20
-        ),
-        "12 runs at once": lambda folder: proofs.runs_at_once(places("runs"), folder, runs=12),
-        "clocks": lambda folder: proofs.clocks_apart(places("clocks"), folder, changes=20),
-        "clients killed at every message": lambda folder: on_postgresql.clients_killed(places, database, folder),
-        "runs killed at every message": lambda folder: on_postgresql.runs_killed(places, database, folder),
-        "server killed": server(signal.SIGKILL),
-        "server stopped at once": server(signal.SIGQUIT),
-        "a bad line": lambda folder: on_postgresql.bad_line(places, database, folder, writers=8, changes=20),
-        _HANDED: lambda folder: tell_handed(folder, places("handed").names(folder), is_shared=True),
-        "TLS": _with_openssl(tls_proofs.postgresql_by_tls),
-        "a full disk": on_postgresql.disk_full if os.geteuid() == 0 else lambda folder: _NO_DISK,
-    }
+#: The proofs of each kind of store, by their names.
+_FAILURES = {"clients killed at every step": killed_at_every_step, "answers lost at every step": failing_at_every_step}
+_HANDED = {"1,000 tasks to 20 workers": partial(workers_at_once, tasks=1000, workers=20, kills=20)}
+_CROWD = {
+    "12 writers x 20 changes": partial(writers_at_once, writers=12, changes=20),
+    "12 runs at once": partial(runs_at_once, runs=12),
+}
+_MANY = {"50 writers x 20 changes": partial(writers_at_once, writers=50, changes=20)}
+_KILLED = {"server killed": partial(server_killed, times=10, writers=8, changes=20)}
+PROOFS: dict[str, dict[str, Any]] = {
+    "folder": _HANDED,
+    "git-file": {**_CROWD, **_MANY, **_FAILURES, **_HANDED},
+    "git-http": _CROWD,
+    "git-ssh": _CROWD,
+    "postgresql": {**_CROWD, **_MANY, **_FAILURES, **_KILLED, **_HANDED},
+}
 
 
-def _with_openssl(part: Callable[..., str]) -> Part:
-    return lambda folder: part(folder, writers=4, changes=10) if tls_proofs.is_installed() else _NO_OPENSSL
-
-
-def _hand_out_over_git(folder: Path) -> str:
-    store = f"git:{make_bare(folder / 'remote.git')}#shop"
-    return tell_handed(folder, {**os.environ, "PHASE_GATE_STORE": store}, is_shared=True)
-
-
-def tell_handed(folder: Path, environment: Mapping[str, str], *, is_shared: bool, tasks: int = 1000) -> str:
-    """Hand out tasks to 20 workers, as many of which are killed."""
-    handed = run_workers(folder, tasks=tasks, workers=20, kills=20, environment=environment, is_shared=is_shared)
-    assert [handed.twice, handed.never, handed.mistaken] == [[], [], []]
-    return (
-        f"{handed.tasks} tasks handed out in {handed.seconds:.0f} s, {len(handed.twice)} twice;"
-        f" {handed.killed} workers killed, {handed.tasks - len(handed.told)} of them with a task in hand"
-    )
+@contextlib.contextmanager
+def _open(kind: str, folder: Path) -> Iterator[kinds.Server | None]:
+    if kind == "folder":
+        yield None
+    elif kind == "postgresql":
+        # As people run it: it waits for its disk.
+        database = Database(options=("-c", "max_connections=150"))
+        try:
+            with kinds.postgresql(folder, database) as server:
+                yield server
+        finally:
+            database.remove()
+    else:
+        with kinds.KINDS[kind](folder) as found:
+            yield found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.stores", description=__doc__)
-    parser.add_argument("--only", metavar="WORD", default="", help="only the parts with this word in their names")
-    arguments = parser.parse_args()
-    _take("folder", {_HANDED: lambda folder: tell_handed(folder, os.environ, is_shared=False)}, arguments.only)
-    if shutil.which("git"):
-        _take(
-            "git",
-            {**git_proofs.PARTS, "TLS": _with_openssl(tls_proofs.git_by_https), _HANDED: _hand_out_over_git},
-            arguments.only,
-        )
-    else:
-        print("git: not tried: it is not installed")
-    if arguments.only.startswith("git"):
-        return 0
-    with contextlib.ExitStack() as stack:
-        if is_installed():
-            _take("postgresql", postgresql_parts(stack), arguments.only)
-        else:
-            print(f"postgresql: {_NO_SERVER}")
+    parser.add_argument("--only", metavar="WORD", default="", help="only the proofs with this word in their names")
+    only = parser.parse_args().only
+    for kind, proofs in PROOFS.items():
+        if kind != "folder" and kind not in kinds.KINDS:
+            print(f"{kind}: not tried: its server is not installed (Debian: git, openssh-server, postgresql, psycopg)")
+            continue
+        for name, proof in proofs.items():
+            if only in f"{kind}: {name}":
+                with (
+                    tempfile.TemporaryDirectory(prefix="phase-gate-stores-") as folder,
+                    _open(kind, Path(folder)) as server,
+                ):
+                    began = time.perf_counter()
+                    said = proof(server, Path(folder) / "machines")
+                    print(f"{kind}: {name}: {said} ({time.perf_counter() - began:.0f} s)", flush=True)
     return 0
-
-
-def _take(kind: str, parts: dict[str, Part], only: str) -> None:
-    for name, part in parts.items():
-        title = f"{kind}: {name}"
-        if only in title:
-            with tempfile.TemporaryDirectory(prefix="phase-gate-stores-") as folder:
-                began = time.perf_counter()
-                print(f"{title}: {part(Path(folder))} ({time.perf_counter() - began:.0f} s)", flush=True)
 
 
 if __name__ == "__main__":

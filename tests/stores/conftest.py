@@ -15,9 +15,7 @@ from tests.stores.database import Database, is_installed, shared_database
 #: Here, and not in an inner session: compiled parts do not survive a second import.
 HAS_DATABASE = is_installed()
 
-collect_ignore = (
-    [] if HAS_DATABASE else ["test_postgresql.py", "test_postgresql_faults.py", "test_postgresql_handing_out.py"]
-)
+collect_ignore = [] if HAS_DATABASE else ["test_postgresql.py"]
 
 _NUMBERS = itertools.count()
 
@@ -25,7 +23,7 @@ _NUMBERS = itertools.count()
 @pytest.fixture
 def database(clean_environment: pytest.MonkeyPatch) -> Database:
     found = shared_database()
-    clean_environment.setenv("PGPASSFILE", str(found.folder / "pgpass"))
+    clean_environment.setenv("PGPASSFILE", str(found.passwords))
     return found
 
 

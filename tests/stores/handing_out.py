@@ -14,7 +14,7 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from multiprocessing import get_context
 from multiprocessing.context import ForkProcess
 from pathlib import Path
@@ -30,43 +30,14 @@ from phase_gate.tasks.model import TaskSpec
 from phase_gate.tasks.next_task import NextOptions, Nothing, hand_out
 from phase_gate.tasks.rules import set_limits
 from phase_gate.tasks.start import verification_workflow
-from phase_gate.values import Value
 from phase_gate.workflow.model_json import workflow_to_json
+from tests.stores.kinds import Server
+from tests.stores.proofs import at
 
 #: Seconds without a task that was handed out: however busy the machine is, one of 20 workers comes sooner.
 _LONGEST = 600.0
-
-
-class Handed(Value):
-    """What came of it."""
-
-    tasks: int
-    workers: int
-    #: Workers that were killed with -9.
-    killed: int
-    #: How often an attempt of each task began, by the ledgers.
-    begun: Mapping[str, int]
-    #: What each worker wrote down, as pairs of worker and task.
-    told: tuple[tuple[str, str], ...]
-    #: The worker that each ledger names.
-    owners: Mapping[str, str]
-    seconds: float
-
-    @property
-    def twice(self) -> list[str]:
-        """The tasks that were handed out twice, to whomever."""
-        by_ledger = [task for task, times in self.begun.items() if times > 1]
-        counted = Counter(task for _, task in self.told)
-        return sorted({*by_ledger, *(task for task, times in counted.items() if times > 1)})
-
-    @property
-    def never(self) -> list[str]:
-        return sorted(task for task, times in self.begun.items() if not times)
-
-    @property
-    def mistaken(self) -> list[tuple[str, str]]:
-        """What a worker believes to have, and the ledger gives to another one."""
-        return [(worker, task) for worker, task in self.told if self.owners.get(task) != worker]
+#: Machines that share a store: several workers on each.
+_MACHINES = 4
 
 
 def make_project(root: Path) -> Path:
@@ -113,131 +84,95 @@ def take_many(root: Path, number: int, environment: Mapping[str, str]) -> None:
             change.record(Event(kind="task-taken", data=data))
 
 
-def work(root: Path, name: str, log: Path, environment: Mapping[str, str]) -> None:
+def work(root: Path, log: Path) -> None:
     """Take one task after the other, until there is none."""
     choosing._opened.clear()  # connections are the parent's
     with log.open("a", encoding="utf-8") as file:
         while True:
-            board = open_board(root, environment)
-            found = hand_out(board, NextOptions(by=name, show=lambda text: None))
+            found = hand_out(open_board(root, os.environ), NextOptions(by=log.stem, show=lambda text: None))
             if isinstance(found, Nothing):
                 return
             file.write(f"{found.task}\n")
             file.flush()
 
 
-class _Workers:
-    def __init__(self, folder: Path, roots: list[Path], environment: Mapping[str, str]) -> None:
-        self.folder, self.roots, self.environment = folder, roots, environment
-        self.running: dict[str, ForkProcess] = {}
-        self.started = 0
-
-    def start(self) -> None:
-        name = f"worker-{self.started}"
-        root = self.roots[self.started % len(self.roots)]
-        self.started += 1
-        # Forked: a worker of its own, without the time that an interpreter takes to start.
-        process = get_context("fork").Process(
-            target=work, args=(root, name, self.folder / f"{name}.log", self.environment)
-        )
-        process.start()
-        self.running[name] = process
-
-    def told(self) -> list[tuple[str, str]]:
-        return [
-            (log.stem, task)
-            for log in sorted(self.folder.glob("worker-*.log"))
-            for task in log.read_text(encoding="utf-8").split()
-        ]
+def told(folder: Path) -> list[tuple[str, str]]:
+    """Return what the workers wrote down, as pairs of worker and task."""
+    logs = sorted(folder.glob("worker-*.log"))
+    return [(log.stem, task) for log in logs for task in log.read_text(encoding="utf-8").split()]
 
 
-#: Machines that share a store: several workers on each.
-_MACHINES = 4
+def workers_at_once(server: Server | None, folder: Path, *, tasks: int, workers: int, kills: int) -> str:
+    """Take a list, let workers have it, kill some of them with -9, and count: each task once, to one worker.
 
-
-@contextlib.contextmanager
-def _in(environment: Mapping[str, str]) -> Iterator[None]:
-    """Have these variables: a database's own library reads them from the process."""
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(environment)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-def run_workers(
-    folder: Path, *, tasks: int, workers: int, kills: int, environment: Mapping[str, str], is_shared: bool
-) -> Handed:
-    """Take a list, let workers have it, kill some of them, and count."""
-    with _in(dict(environment)):
-        return _run_workers(folder, tasks, workers, kills, dict(environment), is_shared=is_shared)
-
-
-def _run_workers(
-    folder: Path, tasks: int, workers: int, kills: int, environment: Mapping[str, str], *, is_shared: bool
-) -> Handed:
-    first = make_project(folder / "machine-0")
-    take_many(first, tasks, environment)
-    roots = [first]
-    if is_shared:
-        for number in range(1, min(workers, _MACHINES)):
+    :param server: None for a state folder, which all workers share.
+    """
+    with at(server) if server is not None else contextlib.nullcontext():
+        roots = [make_project(folder / "machine-0")]
+        take_many(roots[0], tasks, os.environ)
+        for number in range(1, min(workers, _MACHINES) if server is not None else 1):
             roots.append(folder / f"machine-{number}")
-            shutil.copytree(first, roots[-1], ignore=shutil.ignore_patterns(".phase-gate"))
-    crew = _Workers(folder, roots, environment)
-    began = time.monotonic()
+            shutil.copytree(roots[0], roots[-1], ignore=shutil.ignore_patterns(".phase-gate"))
+        began = time.monotonic()
+        killed = _run(folder, roots, tasks, workers, kills)
+        seconds = time.monotonic() - began
+        begun = _read_ledgers(roots[0])
+    seen = told(folder)
+    # What no worker wrote down was handed to one that was killed before it could.
+    assert len(begun) == tasks
+    assert tasks - len(seen) <= killed
+    assert [task for task, owners in begun.items() if len(owners) != 1] == []
+    assert [task for task, times in Counter(task for _, task in seen).items() if times > 1] == []
+    assert [(worker, task) for worker, task in seen if begun[task] != [worker]] == []
+    return f"{tasks} tasks handed out in {seconds:.0f} s, 0 twice; {killed} workers killed"
+
+
+def _run(folder: Path, roots: list[Path], tasks: int, workers: int, kills: int) -> int:
+    running: dict[str, ForkProcess] = {}
+    started = killed = handed = 0
+
+    def start() -> None:
+        nonlocal started
+        # Forked: a worker of its own, without the time that an interpreter takes to start.
+        arguments = (roots[started % len(roots)], folder / f"worker-{started}.log")
+        running[f"worker-{started}"] = process = get_context("fork").Process(target=work, args=arguments)
+        process.start()
+        started += 1
+
     for _ in range(workers):
-        crew.start()
-    killed = handed = 0
-    moved = began
-    #: A worker is killed each time when so many more tasks were handed out.
+        start()
+    moved = time.monotonic()
+    # A worker is killed each time when so many more tasks were handed out.
     step = max(1, tasks // (kills + 1))
     try:
-        while crew.running:
-            if len(crew.told()) > handed:
-                handed, moved = len(crew.told()), time.monotonic()
+        while running:
+            if len(told(folder)) > handed:
+                handed, moved = len(told(folder)), time.monotonic()
             elif time.monotonic() - moved > _LONGEST:
                 raise TimeoutError(f"{handed} of {tasks} tasks, and no other one for {_LONGEST:g} s")
-            for name, process in list(crew.running.items()):
+            for name, process in list(running.items()):
                 if process.exitcode is not None:
                     assert process.exitcode == 0, f"{name} ended with {process.exitcode}"
-                    del crew.running[name]
-            if crew.running and killed < kills and len(crew.told()) >= step * (killed + 1):
-                name = random.choice(list(crew.running))
-                process = crew.running.pop(name)
+                    del running[name]
+            if running and killed < kills and handed >= step * (killed + 1):
+                process = running.pop(random.choice(list(running)))
                 process.kill()
                 process.join()
                 killed += 1
-                crew.start()
+                start()
             time.sleep(0.02)
     finally:
-        for process in crew.running.values():
+        for process in running.values():
             process.kill()
             process.join()
-    seconds = time.monotonic() - began
-    begun, owners = _read_ledgers(first, environment)
-    return Handed(
-        tasks=tasks,
-        workers=workers,
-        killed=killed,
-        begun=begun,
-        told=tuple(crew.told()),
-        owners=owners,
-        seconds=seconds,
-    )
+    return killed
 
 
-def _read_ledgers(root: Path, environment: Mapping[str, str]) -> tuple[dict[str, int], dict[str, str]]:
-    board = open_board(root, environment)
-    names = [row.task for row in board.overview.rows]
-    begun: dict[str, int] = {}
-    owners: dict[str, str] = {}
-    for task in names:
-        text = (root / ".phase-gate" / "tasks" / task / "ledger.jsonl").read_text(encoding="utf-8")
-        found = [line["data"] for line in map(json.loads, text.splitlines()) if line["kind"] == "attempt-began"]
-        begun[task] = len(found)
-        for data in found:
-            owners[task] = data["by"]
-    return begun, owners
+def _read_ledgers(root: Path) -> dict[str, list[str]]:
+    """Return who began an attempt of each task."""
+    found: dict[str, list[str]] = {}
+    for row in open_board(root, os.environ).overview.rows:
+        text = (root / ".phase-gate" / "tasks" / row.task / "ledger.jsonl").read_text(encoding="utf-8")
+        lines = map(json.loads, text.splitlines())
+        found[row.task] = [line["data"]["by"] for line in lines if line["kind"] == "attempt-began"]
+    return found

@@ -27,9 +27,9 @@ class Server:
         self.ages: dict[tuple[str, int], float] = {}
         self.is_down = False
         #: Called before each append, once: another machine that is faster.
-        self.before_append: Callable[[], None] | None = None
+        self.before_append: Callable[[], object] | None = None
         #: Called once, after the append whose answer is lost: another machine that follows it.
-        self.after_append: Callable[[], None] | None = None
+        self.after_append: Callable[[], object] | None = None
         #: Accepts the next append and loses its answer.
         self.loses_answer = False
 

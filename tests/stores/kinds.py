@@ -11,23 +11,27 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
-from phase_gate.stores.address import make_address
+from phase_gate.stores.address import make_address, parse_address
 from phase_gate.stores.git import GitStore, open_store
 from phase_gate.stores.postgresql import PostgresqlStore
 from phase_gate.stores.shared import SharedStore
 from tests.stores import in_memory
-from tests.stores.database import is_installed, shared_database
-from tests.stores.http_git import serve
+from tests.stores.database import Database, is_installed, shared_database
+from tests.stores.git_servers import SSHD, serve, serve_by_ssh
 
 
 class Server(Protocol):
     """What machines share."""
+
+    #: How a user's environment names it, and what else has to be there.
+    store: str
+    variables: Mapping[str, str]
 
     def open(self, machine: Path, **more: Any) -> SharedStore:
         """Return the store as the machine with that cache folder has it; asked twice, in another process."""
@@ -58,9 +62,11 @@ Kind = Callable[[Path], contextlib.AbstractContextManager[Server]]
 
 
 class InMemory:
+    store = in_memory.STORE
+    variables: Mapping[str, str] = {}
+
     def __init__(self) -> None:
         self._server = in_memory.Server()
-        self._sizes: dict[str, list[int]] = {}
 
     def open(self, machine: Path, **more: Any) -> SharedStore:
         return in_memory.InMemoryStore(self._server)
@@ -96,14 +102,16 @@ def memory(folder: Path) -> Iterator[Server]:
 class GitServer:
     """A bare repository."""
 
-    def __init__(self, folder: Path, remote: str) -> None:
-        self.folder, self.remote = folder, remote
+    def __init__(self, folder: Path, remote: str = "", variables: Mapping[str, str] | None = None) -> None:
+        self.folder, self.remote, self.variables = folder, remote or str(folder), variables or {}
+        self.store = f"git:{self.remote}#shop"
 
     def open(self, machine: Path, **more: Any) -> GitStore:
-        address = make_address("git", self.remote, "shop")
+        address, folder = make_address("git", self.remote, "shop"), machine / ".phase-gate" / "store"
+        environment = {**os.environ, **self.variables}
         if not more:
-            return open_store(address, machine / ".phase-gate" / "store", os.environ)
-        return GitStore(address, machine / ".phase-gate" / "store", os.environ, remote=self.remote, **more)
+            return open_store(address, folder, environment)
+        return GitStore(address, folder, environment, remote=self.remote, **more)
 
     def git(self, *words: str) -> str:
         return subprocess.run(
@@ -135,37 +143,45 @@ def make_bare(folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def git_by_file(folder: Path) -> Iterator[Server]:
-    bare = make_bare(folder / "remote.git")
-    yield GitServer(bare, str(bare))
+def git_by_file(folder: Path) -> Iterator[GitServer]:
+    yield GitServer(make_bare(folder / "remote.git"))
 
 
 @contextlib.contextmanager
-def git_by_http(folder: Path) -> Iterator[Server]:
+def git_by_http(folder: Path) -> Iterator[GitServer]:
     bare = make_bare(folder / "remote.git")
     with serve(folder) as address:
         yield GitServer(bare, f"{address}/remote.git")
+
+
+@contextlib.contextmanager
+def git_by_ssh(folder: Path) -> Iterator[GitServer]:
+    bare = make_bare(folder / "remote.git")
+    with serve_by_ssh(folder) as (address, variables):
+        yield GitServer(bare, f"{address}{bare}", variables)
 
 
 # --- PostgreSQL
 
 
 class PostgresqlServer:
-    """A project of its own on the server of this process."""
+    """A project of its own on a server."""
 
-    def __init__(self, project: str) -> None:
-        self._database, self._project = shared_database(), project
+    def __init__(self, database: Database, project: str) -> None:
+        self.database, self._project = database, project
+        self.store = f"{database.place()}#{project}"
+        self.variables: Mapping[str, str] = {"PGPASSFILE": str(database.passwords)}
 
     def open(self, machine: Path, **more: Any) -> PostgresqlStore:
-        return PostgresqlStore(make_address("postgresql", self._database.place(), self._project))
+        return PostgresqlStore(parse_address(self.store))
 
     def _change(self, statement: str) -> None:
         """Do what only a superuser can, with keys and triggers off."""
-        self._database.query(f"SET session_replication_role = replica; {statement}")
+        self.database.query(f"SET session_replication_role = replica; {statement}")
 
     def cut_back(self, task: str, transactions: int) -> None:
-        ends = self._database.query(
-            f"SELECT seq FROM phase_gate.lines WHERE project = '{self._project}' AND task = '{task}'"
+        ends = self.database.query(
+            f"SELECT seq FROM phase_gate.lines WHERE {self._where(task)}"
             " AND position('\"more\":true'::bytea in content) = 0 ORDER BY seq DESC"
         )
         last = ends[transactions][0] if transactions < len(ends) else 0
@@ -186,24 +202,28 @@ class PostgresqlServer:
         return f"project = '{self._project}' AND task = '{task}'"
 
     def stop(self) -> None:
-        self._database.stop()
+        self.database.stop()
 
     def start(self) -> None:
-        self._database.start()
-
-
-@contextlib.contextmanager
-def postgresql(folder: Path) -> Iterator[Server]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PGPASSFILE", str(shared_database().folder / "pgpass"))
-        yield PostgresqlServer(f"kind-{next(_NUMBERS)}")
+        self.database.start()
 
 
 _NUMBERS = itertools.count()
+
+
+@contextlib.contextmanager
+def postgresql(folder: Path, database: Database | None = None) -> Iterator[PostgresqlServer]:
+    server = PostgresqlServer(database or shared_database(), f"kind-{next(_NUMBERS)}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGPASSFILE", server.variables["PGPASSFILE"])
+        yield server
+
 
 #: By their ids. A kind that needs a server which is not installed is left out of it.
 KINDS: dict[str, Kind] = {"memory": memory}
 if shutil.which("git"):
     KINDS |= {"git-file": git_by_file, "git-http": git_by_http}
+    if SSHD is not None:
+        KINDS |= {"git-ssh": git_by_ssh}
 if is_installed():
     KINDS |= {"postgresql": postgresql}

@@ -1,156 +1,274 @@
 """Many machines on one shared store: nothing acknowledged is lost, nothing is there twice, no gate opens by it.
 
-The functions take the numbers and a place; the suite calls them with small ones, `python -m tests.stores` with large.
+The functions take a server and the numbers; the suite calls them with small ones, `python -m tests.stores` with large.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+import traceback
+from collections.abc import Callable, Iterator
+from itertools import count, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from phase_gate.stores.address import parse_address
-from phase_gate.stores.choosing import open_address
-from phase_gate.stores.shared import Head, SharedStore
+from phase_gate.errors import StorageError, StoreBusyError
+from phase_gate.storage.files import FileSystem
+from phase_gate.stores import choosing
+from phase_gate.stores.git_repository import Answer, Repository
+from phase_gate.stores.postgresql_session import Lost, Session
+from phase_gate.stores.shared import Head
 from tests.conftest import ROOT
 from tests.storage.stores import assert_intact
-from tests.stores.writing import Found, open_task
+from tests.stores.kinds import PostgresqlServer, Server
+from tests.stores.writing import Found, add_one, open_task
 from tests.support import OURS
 
 #: Long enough that runs which are started together do overlap.
 SLOW_TEST = "import time\n\n\ndef test_slow():\n    time.sleep(0.3)\n"
 
 
-class Place(NamedTuple):
-    """Where a store is, as a user's environment says it."""
-
-    store: str
-    environment: Mapping[str, str] = {}
-
-    def names(self, folder: Path) -> dict[str, str]:
-        """Return the whole environment of a machine."""
-        gone = ("PHASE_GATE_", "PYTEST_", "PG")
-        kept = {name: text for name, text in os.environ.items() if not name.startswith(gone) and name != "CI"}
-        own = {"XDG_STATE_HOME": str(folder / "user-state"), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(folder)}
-        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        plain = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PHASE_GATE_STORE": self.store, "PYTHONPATH": path}
-        return {**kept, **own, **plain, **self.environment}
-
-    def open(self, folder: Path) -> SharedStore:
-        """Return the store in this process; its environment has to be set."""
-        return open_address(parse_address(self.store), folder, os.environ)
+def names(server: Server, folder: Path) -> dict[str, str]:
+    """Return the whole environment of a machine."""
+    gone = ("PHASE_GATE_", "PYTEST_", "PG")
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(gone) and name != "CI"}
+    own = {"XDG_STATE_HOME": str(folder / "user-state"), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(folder)}
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    plain = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PHASE_GATE_STORE": server.store, "PYTHONPATH": path}
+    return {**kept, **own, **plain, **server.variables}
 
 
-class Machine:
-    """A process of a machine that adds to a task."""
-
-    def __init__(self, place: Place, folder: Path, *words: str) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.stores.writing", str(folder), *words],
-            env=place.names(folder),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def wait_until_ready(self) -> None:
-        assert self.process.stdout is not None
-        assert self.process.stdout.readline() == "ready\n", self.process.communicate()[1]
-
-    def begin(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-
-    def end(self, *, killed: bool = False) -> list[str]:
-        """Wait for its end, and return what it said."""
-        out, err = self.process.communicate(timeout=900)
-        assert killed or self.process.returncode == 0, out + err
-        return out.splitlines()
+@contextlib.contextmanager
+def at(server: Server) -> Iterator[None]:
+    """Let this process be a machine of the server's."""
+    before = dict(os.environ)
+    choosing._opened.clear()
+    os.environ.update(server.variables, PHASE_GATE_STORE=server.store)
+    try:
+        yield
+    finally:
+        choosing._opened.clear()
+        os.environ.clear()
+        os.environ.update(before)
 
 
-def start(place: Place, folder: Path, orders: Sequence[Sequence[str]]) -> list[Machine]:
-    """Start machines that begin at the same time."""
-    machines = [Machine(place, folder / f"machine-{number}", *words) for number, words in enumerate(orders)]
-    for each in machines:
-        each.wait_until_ready()
-    for each in machines:
-        each.begin()
-    return machines
+# --- writers at once
 
 
-def found_in(place: Place, folder: Path, said: Sequence[str]) -> Found:
-    return Found(place.open(folder).read("default", Head()).rows, said)
+class Writers:
+    """Processes of as many machines that add to a task, and begin at the same time."""
+
+    def __init__(self, server: Server, folder: Path, *, writers: int, changes: int) -> None:
+        self._server, self.folders = server, [folder / f"machine-{number}" for number in range(writers)]
+        self.processes = [self._start(each, changes) for each in self.folders]
+        for process in self.processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n", process.communicate()[1]
+        for process in self.processes:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+
+    def _start(self, folder: Path, changes: int) -> subprocess.Popen[str]:
+        folder.mkdir(parents=True)
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        words = [sys.executable, "-m", "tests.stores.writing", str(folder), folder.name, str(changes)]
+        return subprocess.Popen(words, env=names(self._server, folder), text=True, **pipes)  # type: ignore[call-overload,no-any-return]
+
+    def end(self) -> Found:
+        """Wait for all of them, and look at what there is: on the server, and in every machine's own copy."""
+        said: list[str] = []
+        for process in self.processes:
+            out, err = process.communicate(timeout=900)
+            assert process.returncode == 0, out + err
+            said += out.splitlines()
+        with at(self._server):
+            found = Found(read_all(self._server, self.folders[0].parent), said).check()
+            seen = set()
+            for folder in self.folders:
+                store = open_task(folder)
+                store.look()
+                assert_intact(store)
+                seen.add(store.ledger_file.read_bytes())
+        assert len(seen) == 1
+        return found
 
 
-def writers_at_once(place: Place, folder: Path, *, writers: int, changes: int) -> str:
+def read_all(server: Server, folder: Path) -> bytes:
+    return server.open(folder / "reader").read("default", Head()).rows
+
+
+def writers_at_once(server: Server, folder: Path, *, writers: int, changes: int) -> str:
     """Machines that read a number and write the next one: not one is lost, or there twice."""
-    orders = [("--name", f"w{number}", "--changes", str(changes)) for number in range(writers)]
-    machines = start(place, folder, orders)
+    machines = Writers(server, folder, writers=writers, changes=changes)
     began = time.perf_counter()
-    said = [line for machine in machines for line in machine.end()]
+    found = machines.end()
     seconds = time.perf_counter() - began
-    found = found_in(place, folder, said)
-    found.check()
     assert len(found.values) == writers * changes == len(found.acknowledged)
-    _same_everywhere(place, folder, writers)
-    return f"{writers} machines x {changes}: {found}; {len(found.values) / seconds:.0f} changes a second"
+    return f"{found}; {len(found.values) / seconds:.0f} changes a second"
 
 
-def clocks_apart(place: Place, folder: Path, *, changes: int, seconds: float = 3600) -> str:
-    """Two machines whose clocks differ by an hour write at once."""
-    orders = [("--name", f"c{index}", "--changes", str(changes), f"--clock={index * seconds}") for index in (0, 1)]
-    said = [line for machine in start(place, folder, orders) for line in machine.end()]
-    found = found_in(place, folder, said)
-    found.check()
-    assert len(found.values) == 2 * changes
-    _same_everywhere(place, folder, 2)
-    return f"two clocks {seconds:.0f} s apart: {found}"
+def server_killed(server: PostgresqlServer, folder: Path, *, times: int, writers: int, changes: int) -> str:
+    """The server is killed in the middle of writes, again and again: what it acknowledged is there when it is back."""
+    machines = Writers(server, folder, writers=writers, changes=changes)
+    chance, ended = random.Random(20), 0
+    while ended < times and any(process.poll() is None for process in machines.processes):
+        time.sleep(chance.uniform(0.2, 1.0))
+        server.database.stop(signal.SIGKILL)
+        ended += 1
+        server.database.start()
+    found = machines.end()
+    assert len(found.acknowledged) == writers * changes
+    return f"killed {ended} times: {found}"
 
 
-def _same_everywhere(place: Place, folder: Path, machines: int) -> None:
-    """Every machine's own copy holds, and all are the same."""
-    seen = set()
-    for number in range(machines):
-        store = open_task(folder / f"machine-{number}")
-        store.look()
-        assert_intact(store)
-        seen.add(store.ledger_file.read_bytes())
-    assert len(seen) == 1
+# --- clients that are killed, and servers that fail, at every step
 
 
-def runs_at_once(place: Place, folder: Path, *, runs: int) -> str:
+#: Operations on files that a client may die before.
+_OPERATIONS = ("open", "write", "fsync", "replace", "fsync_folder", "make_folder", "unlink", "truncate")
+
+
+class Reached(Exception):  # noqa: N818
+    """A step that something was to happen at."""
+
+
+class Steps:
+    """Count what a client does: each file that it writes, and each question before and after. Act at one of them."""
+
+    def __init__(self, number: int, act: Callable[[], None], *, files: bool) -> None:
+        self._number, self._act, self._files = number, act, files
+        self.done = 0
+
+    def _step(self) -> None:
+        self.done += 1
+        if self.done == self._number:
+            self._act()
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        places = [(Repository, "call"), (Session, "ask")]
+        places += [(FileSystem, name) for name in _OPERATIONS] if self._files else []
+        real = {place: getattr(*place) for place in places}
+        for (kind, name), function in real.items():
+            setattr(kind, name, self._around(kind, function))
+        try:
+            yield
+        finally:
+            for (kind, name), function in real.items():
+                setattr(kind, name, function)
+
+    def _around(self, kind: type, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **more: Any) -> Any:
+            try:
+                self._step()
+                found = function(*arguments, **more)
+                if kind is not FileSystem:
+                    self._step()
+            except Reached:
+                if kind is Session:
+                    arguments[0].close()
+                    raise Lost("the line is cut") from None
+                return Answer(-9, b"", "killed")
+            return found
+
+        return call
+
+
+def killed_at_every_step(server: Server, folder: Path, *, every: int = 1) -> str:
+    """A client that is killed with -9 at each step of a change. It, and another machine, go on at once."""
+    said: list[str] = []
+    kills = 0
+    for number in count(1, every):
+        if _fork(server, folder / "one", f"killed{number}", said, kill_at=number):
+            break
+        kills += 1
+        assert _fork(server, folder / "other", f"other{number}", said)
+        assert _fork(server, folder / "one", f"again{number}", said)
+    assert kills
+    found = Found(read_all(server, folder), said).check(killed=True)
+    came = len(found.values) - len(found.acknowledged)
+    return f"killed at {kills} steps: {found}; {came} of the killed changes are there"
+
+
+def _fork(server: Server, machine: Path, by: str, said: list[str], kill_at: int = 0) -> bool:
+    """Let another process add one; tell whether it could say that it did."""
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            with at(server):
+                store = open_task(machine)
+                with Steps(kill_at, lambda: os.kill(os.getpid(), signal.SIGKILL), files=True).watched():
+                    add_one(store, by)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert ended in ((0, -signal.SIGKILL) if kill_at else (0,)), f"{by} ended with {ended}"
+    if ended == 0:
+        said.append(f"added {by}")
+    return ended == 0
+
+
+def failing_at_every_step(server: Server, folder: Path, *, every: int = 1) -> str:
+    """Before, or after, each thing that is asked in a change the answer is lost: the client goes on by itself."""
+    said: list[str] = []
+    failures = 0
+
+    def fail() -> None:
+        raise Reached
+
+    with at(server):
+        for number in count(1, every):
+            steps = Steps(number, fail, files=False)
+            try:
+                with steps.watched():
+                    add_one(open_task(folder / "one"), f"change{number}")
+                said.append(f"added change{number}")
+            except (StorageError, StoreBusyError) as error:
+                said.append(f"unknown change{number} {error.slug}")
+            # Another machine in between: so there is always something to fetch.
+            add_one(open_task(folder / "other"), f"other{number}")
+            said.append(f"added other{number}")
+            if steps.done < number:
+                break
+            failures += 1
+    return f"failed at {failures} steps: {Found(read_all(server, folder), said).check()}"
+
+
+# --- real runs of pytest
+
+
+def runs_at_once(server: Server, folder: Path, *, runs: int) -> str:
     """Real runs of pytest on as many machines, started together, on one task: none is lost, and no gate opens."""
-    roots = [make_project(folder / f"machine-{number}") for number in range(runs)]
-    words = [sys.executable, "-m", "pytest", *OURS, "-q", "--phase=green"]
-    started = [
-        subprocess.Popen(
-            words, cwd=root, env=place.names(root), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        for root in roots
-    ]
-    for process in started:
+    roots = [folder / f"machine-{number}" for number in range(runs)]
+    for root in roots:
+        root.mkdir(parents=True)
+        (root / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+        (root / "test_slow.py").write_text(SLOW_TEST, encoding="utf-8")
+    for process in [start_run(server, root) for root in roots]:
         output = process.communicate(timeout=900)[0]
         # 10: the streak is short, for what overlaps another run proves nothing by itself.
         assert process.returncode in (0, 10), output
         assert "1 passed" in output, output
     seen = set()
     for root in roots:
-        told = gate(place, root, "history")["runs"]
+        told = gate(server, root, "history")["runs"]
         assert sorted(run["kind"] for run in told) == ["complete"] * runs
         assert sorted(run["iteration"] for run in told) == list(range(1, runs + 1))
         assert len({run["id"] for run in told}) == runs
-        assert gate(place, root, "audit")["intact"] is True
-        status = gate(place, root, "status")
+        assert gate(server, root, "audit")["intact"] is True
+        status = gate(server, root, "status")
         seen.add(json.dumps([[run["id"] for run in told], status["streak"], status["open"]]))
     assert len(seen) == 1, "all machines say the same"
     ends = sorted((run["at"], run["ended_at"]) for run in told)
@@ -159,21 +277,18 @@ def runs_at_once(place: Place, folder: Path, *, runs: int) -> str:
     # What overlaps another run proves nothing: no more than what ran alone counts, and that opens nothing here.
     assert status["streak"] <= runs - overlapping
     assert status["open"] is False
-    return (
-        f"{runs} runs on {runs} machines, lost 0, doubled 0, falsely opened 0; {overlapping} overlapped,"
-        f" streak {status['streak']}"
+    return f"{runs} runs, lost 0, doubled 0, falsely opened 0; {overlapping} overlapped, streak {status['streak']}"
+
+
+def start_run(server: Server, root: Path) -> subprocess.Popen[str]:
+    words = [sys.executable, "-m", "pytest", *OURS, "-q", "--phase=green"]
+    return subprocess.Popen(
+        words, cwd=root, env=names(server, root), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
 
 
-def make_project(root: Path) -> Path:
-    root.mkdir(parents=True)
-    (root / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    (root / "test_slow.py").write_text(SLOW_TEST, encoding="utf-8")
-    return root
-
-
-def gate(place: Place, root: Path, *words: str) -> Any:
+def gate(server: Server, root: Path, *words: str) -> Any:
     """Return what a command answers on a machine."""
     command = [sys.executable, "-m", "phase_gate.cli", *words, "--json"]
-    done = subprocess.run(command, cwd=root, env=place.names(root), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=root, env=names(server, root), capture_output=True, text=True, check=False)
     return json.loads(done.stdout)

@@ -27,12 +27,10 @@ from tests.stores.kinds import KINDS, Server
 pytestmark = pytest.mark.processes
 
 
-#: By http every question takes three processes more, and the server does the same: a few tests in the suite, all of
+#: By http and ssh every question takes processes more, and the server does the same: a few tests in the suite, all of
 #: them with `tox -e sweeps`.
-SAMPLED = frozenset({"git-http"})
-SAMPLE = frozenset(
-    {"test_what_is_added_is_read", "test_a_run_lives_until_it_lets_go", "test_the_second_of_two_is_told_that_it_moved"}
-)
+SAMPLED = frozenset({"git-http", "git-ssh"})
+SAMPLE = frozenset({"test_what_is_added_is_read", "test_the_second_of_two_is_told_that_it_moved"})
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
-from threading import Thread
+from typing import Any
 
 import pytest
 
 from phase_gate.errors import MovedError, RollbackError, StorageError, StoreUnreachableError, TamperedError, UsageError
 from phase_gate.storage.files import FileSystem
-from phase_gate.stores import git_repository
+from phase_gate.stores import choosing, git_repository
 from phase_gate.stores.address import make_address, parse_address
 from phase_gate.stores.git import GitStore, find_remote, open_store
-from phase_gate.stores.git_repository import Answer
-from phase_gate.stores.shared import Head, Tail
+from phase_gate.stores.git_repository import Answer, Repository
+from phase_gate.stores.shared import UNKNOWN, Head, Tail
+from phase_gate.tasks.board import TaskStatus
+from phase_gate.tasks.next_task import NextOptions, hand_out
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
+from tests.stores.handing_out import make_project, open_board, take_many
 from tests.stores.kinds import GitServer, make_bare
 from tests.stores.test_conformance import add, line
 
@@ -31,8 +36,7 @@ REF = "refs/phase-gate/shop/default"
 
 @pytest.fixture
 def server(tmp_path: Path) -> GitServer:
-    bare = make_bare(tmp_path / "remote.git")
-    return GitServer(bare, str(bare))
+    return GitServer(make_bare(tmp_path / "remote.git"))
 
 
 @pytest.fixture
@@ -43,6 +47,12 @@ def one(server: GitServer, tmp_path: Path) -> GitStore:
 @pytest.fixture
 def other(server: GitServer, tmp_path: Path) -> GitStore:
     return server.open(tmp_path / "other")
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for nothing between tries."""
+    monkeypatch.setattr("phase_gate.stores.git._pause", lambda number: None)
 
 
 def repository(machine: Path) -> Path:
@@ -64,15 +74,6 @@ def test_a_transaction_is_a_commit_that_tells_no_more_than_its_lines(one: GitSto
     assert server.git("fsck", "--strict", "--no-dangling") == ""
 
 
-def test_the_same_transaction_is_the_same_commit(server: GitServer, tmp_path: Path) -> None:
-    found = set()
-    for machine in ("one", "other"):
-        add(server.open(tmp_path / machine), Head(), "first")
-        found.add(server.git("rev-parse", REF))
-        server.remove("default")
-    assert len(found) == 1
-
-
 def test_nothing_of_the_users_repository_is_touched(server: GitServer, tmp_path: Path) -> None:
     project = write_project(tmp_path / "project")
     git(project, "init", "-q")
@@ -87,20 +88,10 @@ def test_nothing_of_the_users_repository_is_touched(server: GitServer, tmp_path:
     store = open_store(parse_address("git:origin#shop"), project / ".phase-gate" / "store", os.environ)
     store.read("default", add(store, Head(), "first"))
     assert look() == before
-    assert server.git("for-each-ref", "--format=%(refname)") == REF
 
 
-def test_tidying_up_on_either_side_does_no_harm(server: GitServer, one: GitStore, tmp_path: Path) -> None:
-    head = add(one, Head(), "first")
-    for place in (server.folder, repository(tmp_path / "one")):
-        subprocess.run(["git", f"--git-dir={place}", "gc", "-q", "--prune=now"], check=True)
-    second = add(one, head, "second")
-    assert one.read("default", Head()).head == second
-    assert server.open(tmp_path / "third").read("default", Head()).head == second
-
-
-def test_a_copy_packs_its_objects_by_itself(
-    one: GitStore, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_tidying_up_or_removing_a_copy_does_no_harm(
+    server: GitServer, one: GitStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head = add(one, Head(), "first")
     objects = repository(tmp_path / "one") / "objects"
@@ -108,27 +99,20 @@ def test_a_copy_packs_its_objects_by_itself(
     monkeypatch.setattr(git_repository, "_MAX_LOOSE", 0)
     second = add(one, head, "second")
     assert list((objects / "pack").glob("*.pack"))
-    assert add(one, second, "third") == server.open(tmp_path / "one").read("default", head).head
-
-
-def test_a_copy_that_was_removed_is_made_anew(one: GitStore, server: GitServer, tmp_path: Path) -> None:
-    head = add(one, Head(), "first")
-    (tmp_path / "one" / ".phase-gate").rename(tmp_path / "away")
-    second = add(server.open(tmp_path / "one"), head, "second")
-    assert server.open(tmp_path / "one").read("default", second) == Tail(head=second)
+    subprocess.run(["git", f"--git-dir={server.folder}", "gc", "-q", "--prune=now"], check=True)
+    third = add(server.open(tmp_path / "one"), second, "third")
+    shutil.rmtree(tmp_path / "one")
+    assert server.open(tmp_path / "one").read("default", head).head == third
 
 
 # --- pushes that are refused
 
 
-def hook(server: GitServer, script: str, name: str = "pre-receive") -> None:
-    write(server.folder / "hooks" / name, f"#!/bin/sh\n{script}\n").chmod(0o755)
-
-
 @posix_only
 def test_a_hook_that_refuses_is_not_another_machine(one: GitStore, server: GitServer, fast: None) -> None:
     head = add(one, Head(), "first")
-    hook(server, "echo we take no such refs; exit 1")
+    hook = write(server.folder / "hooks" / "pre-receive", "#!/bin/sh\necho we take no such refs; exit 1\n")
+    hook.chmod(0o755)
     with pytest.raises(StoreUnreachableError) as caught:
         add(one, head, "second")
     assert "we take no such refs" in caught.value.problem
@@ -136,86 +120,41 @@ def test_a_hook_that_refuses_is_not_another_machine(one: GitStore, server: GitSe
     assert one.read("default", head) == Tail(head=head)
 
 
-@posix_only
-def test_hidden_refs_are_said(one: GitStore, server: GitServer, fast: None) -> None:
-    server.git("config", "receive.hideRefs", "refs/phase-gate")
-    with pytest.raises(StoreUnreachableError, match="does not accept refs/phase-gate/shop/default"):
-        add(one, Head(), "first")
-
-
 def test_a_lock_on_the_server_is_waited_for(one: GitStore, server: GitServer, monkeypatch: pytest.MonkeyPatch) -> None:
     head = add(one, Head(), "first")
     lock = write(server.folder / f"{REF}.lock", "")
-    waits: list[int] = []
-
-    def wait(number: int) -> None:
-        waits.append(number)
-        lock.unlink()
-
-    monkeypatch.setattr("phase_gate.stores.git._pause", wait)
+    monkeypatch.setattr("phase_gate.stores.git._pause", lambda number: lock.unlink() if number else None)
     second = add(one, head, "second")
     assert one.read("default", head).head == second
-    assert waits == [0]
-
-
-def test_a_lock_that_stays_is_said(one: GitStore, server: GitServer, fast: None) -> None:
-    head = add(one, Head(), "first")
-    write(server.folder / f"{REF}.lock", "")
+    lock = write(server.folder / f"{REF}.lock", "")
+    monkeypatch.setattr("phase_gate.stores.git._pause", lambda number: None)
     with pytest.raises(StoreUnreachableError):
-        add(one, head, "second")
+        add(one, second, "third")
 
 
-@posix_only
-def test_an_answer_that_is_lost_is_asked_for(
-    server: GitServer, tmp_path: Path, fake_git: Callable[[str], Path]
-) -> None:
+@pytest.mark.parametrize("follows", [False, True], ids=["alone", "another-has-followed"])
+def test_an_answer_that_is_lost_is_asked_for(server: GitServer, one: GitStore, other: GitStore, follows: bool) -> None:
     """The push arrives, and git fails all the same; and then another machine is fast."""
-    store = server.open(tmp_path / "one")
-    head = add(store, Head(), "first")
-    fake_git('"$REAL" "$@"; case "$*" in *" push "*) exit 128;; esac')
-    store = server.open(tmp_path / "one")
-    second = add(store, head, "second")
-    assert store.read("default", head).head == second
-    assert server.git("rev-list", "--count", REF) == "2"
-
-
-@posix_only
-def test_an_answer_that_is_lost_is_asked_for_where_another_has_followed(server: GitServer, tmp_path: Path) -> None:
-    store, other = server.open(tmp_path / "one"), server.open(tmp_path / "other")
-    head = add(store, Head(), "first")
-    push = store._push
+    head = add(one, Head(), "first")
+    push = one._push
 
     def lose(*words: str) -> Answer:
         push(*words)
-        second = other.read("default", Head()).head
-        add(other, second, "third")
+        if follows:
+            add(other, other.read("default", Head()).head, "third")
         return Answer(128, b"", "gone")
 
-    store._push = lose  # type: ignore[method-assign,assignment]
+    one._push = lose  # type: ignore[method-assign,assignment]
     last, rows = line(head, "second")
-    store.append("default", head, last, rows, {})
-    assert store.read("default", last).head.serial == 3
+    one.append("default", head, last, rows, {})
+    assert one.read("default", head).head.serial == 2 + follows
+    assert server.git("rev-list", "--count", REF) == str(2 + follows)
 
 
-@posix_only
-def test_by_ssh_with_the_users_own_command(server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is called stands in for ssh and its server: it runs what it is told, here."""
-    ssh = write(tmp_path / "ssh", 'for word; do :; done\nexec sh -c "$word"\n')
-    monkeypatch.setenv("GIT_SSH_COMMAND", f"sh {ssh}")
-    for remote in (f"ssh://host{server.folder}", f"me@host:{server.folder}"):
-        store = open_store(make_address("git", remote, "shop"), tmp_path / "one" / "store", os.environ)
-        head = store.read("default", Head()).head
-        assert add(store, head, "one more").serial == head.serial + 1
-    assert server.git("rev-list", "--count", REF) == "2"
-
-
-def test_without_git_it_says_so(server: GitServer, tmp_path: Path) -> None:
-    address = make_address("git", server.remote, "shop")
-    store = GitStore(address, tmp_path / "s" / "store", {"PATH": str(tmp_path)}, remote=server.remote)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", str(tmp_path))
-        with pytest.raises(StoreUnreachableError, match="needs git"):
-            store.read("default", Head())
+def test_without_git_it_says_so(server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(StoreUnreachableError, match="needs git"):
+        server.open(tmp_path / "one").read("default", Head())
 
 
 # --- a ref that was rewritten
@@ -225,20 +164,17 @@ def test_a_forced_push_is_seen(one: GitStore, server: GitServer, tmp_path: Path)
     head = add(one, Head(), "first")
     server.remove("default")
     server.open(tmp_path / "forger").append("default", Head(), *line(Head(), "forged"), {})
-    with pytest.raises(RollbackError):
-        one.read("default", head)
+    for store in (one, server.open(tmp_path / "one")):
+        with pytest.raises(RollbackError):
+            store.read("default", head)
     with pytest.raises((RollbackError, MovedError)):
         add(one, head, "second")
-    # Also by a process that begins anew, and one whose folder is gone: what this machine knew, it knows.
-    with pytest.raises(RollbackError):
-        server.open(tmp_path / "one").read("default", Head())
 
 
-def test_the_same_head_with_another_history_is_seen(one: GitStore, server: GitServer, tmp_path: Path) -> None:
+def test_the_same_head_with_another_history_is_seen(one: GitStore, server: GitServer) -> None:
     """The subject of a commit says whatever its writer likes."""
     head = add(one, Head(), "first")
-    tree = server.git("rev-parse", f"{REF}^{{tree}}")
-    forged = _commit(server, tree, f"phase-gate {head.serial} {head.hash}", "2001-01-01T00:00:00")
+    forged = _commit(server, f"{REF}^{{tree}}", f"phase-gate {head.serial} {head.hash}")
     server.git("update-ref", REF, forged)
     with pytest.raises(RollbackError):
         one.read("default", head)
@@ -247,18 +183,10 @@ def test_the_same_head_with_another_history_is_seen(one: GitStore, server: GitSe
 # --- odd commits and trees
 
 
-def _commit(server: GitServer, tree: str, subject: str, date: str = "1970-01-01T00:00:00Z", *parents: str) -> str:
-    environment = {
-        **os.environ,
-        **{f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
-        "GIT_AUTHOR_DATE": date,
-        "GIT_COMMITTER_DATE": date,
-    }
+def _commit(server: GitServer, tree: str, subject: str, *parents: str) -> str:
     words = [word for parent in parents for word in ("-p", parent)]
-    return subprocess.run(
-        ["git", f"--git-dir={server.folder}", "commit-tree", tree, *words, "-m", subject],
-        env=environment, check=True, capture_output=True, text=True,
-    ).stdout.strip()  # fmt: skip
+    who = ("-c", "user.name=x", "-c", "user.email=x")
+    return server.git(*who, "commit-tree", server.git("rev-parse", tree), *words, "-m", subject)
 
 
 def _tree(server: GitServer, *rows: str) -> str:
@@ -288,9 +216,7 @@ def test_an_odd_tree_is_not_read(one: GitStore, server: GitServer, rows: tuple[s
         one.read("default", Head())
 
 
-@pytest.mark.parametrize(
-    "subject", ["", "phase-gate", "phase-gate 0 " + "0" * 64, "phase-gate 1 " + "0" * 64 + "\n\nx"]
-)
+@pytest.mark.parametrize("subject", ["x", "phase-gate", "phase-gate 0 " + "0" * 64, "phase-gate 1 " + "0" * 65])
 def test_an_odd_commit_is_not_read(one: GitStore, server: GitServer, subject: str) -> None:
     server.git("update-ref", REF, _commit(server, _tree(server), subject))
     with pytest.raises(TamperedError):
@@ -299,12 +225,9 @@ def test_an_odd_commit_is_not_read(one: GitStore, server: GitServer, subject: st
 
 def test_a_merge_is_not_read(one: GitStore, server: GitServer) -> None:
     add(one, Head(), "first")
+    side = _commit(server, f"{REF}^{{tree}}", f"phase-gate 1 {'1' * 64}")
     before = server.git("rev-parse", REF)
-    tree = server.git("rev-parse", f"{REF}^{{tree}}")
-    side = _commit(server, tree, f"phase-gate 1 {'1' * 64}")
-    server.git(
-        "update-ref", REF, _commit(server, tree, f"phase-gate 2 {'2' * 64}", "1970-01-01T00:00:00Z", before, side)
-    )
+    server.git("update-ref", REF, _commit(server, f"{REF}^{{tree}}", f"phase-gate 2 {'2' * 64}", before, side))
     with pytest.raises(TamperedError):
         one.read("default", Head())
 
@@ -322,27 +245,20 @@ def test_no_more_is_read_than_a_ledger_has(one: GitStore, other: GitStore, monke
 def test_a_line_is_as_old_as_this_machine_has_known_of_it(server: GitServer, tmp_path: Path) -> None:
     clock = [10_000.0]
 
-    def observer() -> GitStore:
-        return server.open(tmp_path / "other", clock=lambda: clock[0])
+    def age() -> float:
+        return server.open(tmp_path / "other", clock=lambda: clock[0]).age("default", 1)
 
-    head = add(server.open(tmp_path / "one"), Head(), "start")
-    clock[0] += 3600
-    assert observer().age("default", head.serial) == 0
+    assert age() == 0
     clock[0] += 60
-    assert observer().age("default", head.serial) == 60
+    assert age() == 60
     # A clock that is put back counts from then on.
     clock[0] -= 3600
-    assert observer().age("default", head.serial) == 0
+    assert age() == 0
     clock[0] += 5
-    assert observer().age("default", head.serial) == 5
-
-
-def test_what_was_seen_may_be_damaged(server: GitServer, tmp_path: Path) -> None:
-    store = server.open(tmp_path / "other")
-    store.age("default", 1)
+    assert age() == 5
     (file,) = (tmp_path / "other").rglob("seen/*.json")
     file.write_text("no document", encoding="utf-8")
-    assert store.age("default", 1) == 0
+    assert age() == 0
 
 
 # --- which remote is meant
@@ -374,17 +290,11 @@ def test_what_was_seen_may_be_damaged(server: GitServer, tmp_path: Path) -> None
 )
 def test_which_remote_is_meant(tmp_path: Path, place: str, expected: str | None) -> None:
     project = tmp_path / "project"
-    remotes = {
-        "team": "git@host:team.git",
-        "folder": "../remote.git",
-        "inside": "./tests/x.git",
-        "evil": "ext::sh -c id",
-    }
-    sections = (f'[remote "{name}"]\n\turl = {url}\n' for name, url in remotes.items())
-    write(project / ".git" / "config", "".join(("[core]\n\tbare = false\n", *sections)))
-    write(project / ".git" / "HEAD", "ref: refs/heads/main\n")
-    for name in ("objects", "refs"):
-        (project / ".git" / name).mkdir()
+    project.mkdir()
+    git(project, "init", "-q")
+    remotes = {"team": "git@host:team.git", "folder": "../remote.git", "inside": "./x.git", "evil": "ext::sh -c id"}
+    for name, url in remotes.items():
+        git(project, "config", f"remote.{name}.url", url)
     address = make_address("git", place, "shop")
     if expected is None:
         with pytest.raises(UsageError):
@@ -396,23 +306,9 @@ def test_which_remote_is_meant(tmp_path: Path, place: str, expected: str | None)
 # --- settings that are not the user's
 
 
-@pytest.fixture
-def canary(tmp_path: Path) -> Iterator[Path]:
-    found = tmp_path / "canary"
-    yield found
-    assert not found.exists(), "a program of the repository was run"
-
-
 SETTINGS = (
-    "core.sshCommand",
-    "core.fsmonitor",
-    "core.askPass",
-    "core.gitProxy",
-    "credential.helper",
-    "remote.origin.uploadpack",
-    "remote.origin.receivepack",
-    "url.ext::sh -c x.insteadOf",
-    "gpg.program",
+    *("core.sshCommand", "core.fsmonitor", "core.askPass", "core.gitProxy", "credential.helper"),
+    *("remote.origin.uploadpack", "remote.origin.receivepack", "url.ext::sh -c x.insteadOf", "gpg.program"),
 )
 
 
@@ -421,9 +317,9 @@ SETTINGS = (
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("place", ["project", "copy"])
 def test_a_program_that_a_repository_names_is_not_run(
-    server: GitServer, tmp_path: Path, canary: Path, setting: str, place: str
+    server: GitServer, tmp_path: Path, setting: str, place: str
 ) -> None:
-    project = write_project(tmp_path / "project")
+    project, canary = write_project(tmp_path / "project"), tmp_path / "canary"
     git(project, "init", "-q")
     git(project, "remote", "add", "origin", str(server.folder))
     program = write(tmp_path / "program", f"#!/bin/sh\ntouch {canary}\nexit 1\n")
@@ -432,28 +328,25 @@ def test_a_program_that_a_repository_names_is_not_run(
     head = add(open_store(address, cache, os.environ), Head(), "first")
     value = str(server.folder) if "insteadOf" in setting else str(program)
     # The state folder may have come with the project, in an archive.
-    folder = project if place == "project" else repository(project)
-    git(folder, "config", "--file", str(folder / (".git/config" if place == "project" else "config")), setting, value)
+    folder = project / ".git" if place == "project" else repository(project)
+    git(project, "config", "--file", str(folder / "config"), setting, value)
     for name in ("pre-push", "reference-transaction", "post-update", "pre-auto-gc"):
-        write(folder / ("hooks" if place == "copy" else ".git/hooks") / name, program.read_text()).chmod(0o755)
+        write(folder / "hooks" / name, program.read_text()).chmod(0o755)
     store = open_store(address, cache, os.environ)
     assert store.read("default", add(store, head, "second")).head.serial == 2
-
-
-@pytest.mark.parametrize("name", ["commondir", "config.worktree", "info/grafts", "objects/info/alternates", "shallow"])
-def test_a_copy_that_leads_elsewhere_is_not_used(server: GitServer, tmp_path: Path, name: str) -> None:
-    add(server.open(tmp_path / "one"), Head(), "first")
-    write(repository(tmp_path / "one") / name, f"{tmp_path}\n")
-    with pytest.raises(StorageError, match="not ours"):
-        server.open(tmp_path / "one").read("default", Head())
+    assert not canary.exists(), "a program of the repository was run"
 
 
 @posix_only
-def test_a_copy_that_is_a_link_is_not_used(server: GitServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["commondir", "config.worktree", "objects/info/alternates", "shallow", "objects"])
+def test_a_copy_that_leads_elsewhere_is_not_used(server: GitServer, tmp_path: Path, name: str) -> None:
     add(server.open(tmp_path / "one"), Head(), "first")
-    objects = repository(tmp_path / "one") / "objects"
-    objects.rename(tmp_path / "objects")
-    objects.symlink_to(tmp_path / "objects")
+    path = repository(tmp_path / "one") / name
+    if path.is_dir():
+        path.rename(tmp_path / "away")
+        path.symlink_to(tmp_path / "away")
+    else:
+        write(path, f"{tmp_path}\n")
     with pytest.raises(StorageError, match="not ours"):
         server.open(tmp_path / "one").read("default", Head())
 
@@ -463,19 +356,19 @@ def test_a_process_that_dies_leaves_no_broken_ref(
 ) -> None:
     """A file of any name among the refs is one, and git fetches nothing any more."""
     head = add(one, Head(), "first")
+
+    def die_among_refs(files: FileSystem, path: Path, flags: int) -> int:
+        descriptor = os.open(path, flags, 0o666)
+        if "refs" in path.parts:
+            raise KeyboardInterrupt
+        return descriptor
+
     with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
-        patch.setattr(FileSystem, "open", _die_among_refs)
+        patch.setattr(FileSystem, "open", die_among_refs)
         add(one, head, "second")
     there = server.open(tmp_path / "other")
     third = add(there, there.read("default", Head()).head, "third")
     assert server.open(tmp_path / "one").read("default", head).head == third
-
-
-def _die_among_refs(files: FileSystem, path: Path, flags: int) -> int:
-    descriptor = os.open(path, flags, 0o666)
-    if "refs" in path.parts:
-        raise KeyboardInterrupt
-    return descriptor
 
 
 @posix_only
@@ -490,83 +383,122 @@ def test_the_environment_of_a_hook_is_not_ours(
 
 
 @posix_only
-def test_a_server_that_hangs_is_left(
+def test_a_server_that_hangs_is_left_with_all_that_was_started(
     server: GitServer, tmp_path: Path, fake_git: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With all that it has started."""
     ids = tmp_path / "ids"
     fake_git(f"sleep 1000 & echo $! > {ids}; wait")
-    monkeypatch.setattr("phase_gate.stores.git_repository.LIMIT", 1.0)
-    with pytest.raises(StoreUnreachableError, match="within 1 s"):
+    monkeypatch.setattr(git_repository, "LIMIT", 1.0)
+    with pytest.raises(StoreUnreachableError, match="nothing within 1 s"):
         server.open(tmp_path / "one").read("default", Head())
     child = Path(f"/proc/{int(ids.read_text())}/stat")
     end = time.monotonic() + 60  # what is killed ends when it is its turn
-    while _lives(child):
+    while child.exists() and not child.read_text().rpartition(") ")[2].startswith("Z"):
         assert time.monotonic() < end, "it was to be ended"
         time.sleep(0.05)
 
 
 @posix_only
-@pytest.mark.parametrize("accepts", [True, False], ids=["accepts-and-says-nothing", "accepts-no-connection"])
 @pytest.mark.parametrize("scheme", ["http", "ssh"])
-def test_a_server_that_is_away_is_left_early(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, accepts: bool, scheme: str
-) -> None:
+def test_a_server_that_says_nothing_is_left_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
     """Long before git, or its libraries, would give up: 300 s."""
-    with socket.socket() as listening, contextlib.ExitStack() as waiting:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(8 if accepts else 0)
-        port = listening.getsockname()[1]
-        for _ in range(0 if accepts else 4):  # those that fill the queue
-            one = waiting.enter_context(socket.socket())
-            one.setblocking(False)
-            one.connect_ex(("127.0.0.1", port))
-        monkeypatch.setattr("phase_gate.stores.git_repository.LIMIT", 0.5)
-        address = parse_address(f"git:{scheme}://127.0.0.1:{port}/x.git#shop")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        monkeypatch.setattr(git_repository, "LIMIT", 0.5)
+        address = parse_address(f"git:{scheme}://127.0.0.1:{listening.getsockname()[1]}/x.git#shop")
         with pytest.raises(StoreUnreachableError, match="does not answer: nothing within"):
             open_store(address, tmp_path / "store", os.environ).read("default", Head())
 
 
-def _lives(status: Path) -> bool:
-    try:
-        return not status.read_text().rpartition(") ")[2].startswith("Z")
-    except OSError:
-        return False
-
-
 def test_a_password_is_never_shown(tmp_path: Path) -> None:
     address = parse_address("git:https://me:s3cret@127.0.0.1:1/x.git#shop")
-    store = open_store(address, tmp_path / "store", os.environ)
     with pytest.raises(StoreUnreachableError) as caught:
-        store.read("default", Head())
+        open_store(address, tmp_path / "store", os.environ).read("default", Head())
     assert "s3cret" not in str(caught.value)
 
 
-# --- many at once
-
-
-def test_writers_at_once_lose_nothing(server: GitServer, tmp_path: Path) -> None:
-    def write_some(name: str) -> None:
-        store = server.open(tmp_path / name)
-        done = 0
-        while done < 3:
-            head = store.read("default", Head()).head
-            try:
-                add(store, head, f"{name} {done}")
-            except MovedError:
-                continue
-            done += 1
-
-    threads = [Thread(target=write_some, args=(f"machine{number}",)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    rows = server.open(tmp_path / "reader").read("default", Head()).rows.splitlines()
-    assert len(rows) == 9
+# --- how often git is asked, and its server: a list of tasks costs no more than one task does
 
 
 @pytest.fixture
-def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for nothing between tries."""
-    monkeypatch.setattr("phase_gate.stores.git._pause", lambda number: None)
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What the server was asked for, by git's own words; a look at our own repository takes a few milliseconds."""
+    found: list[str] = []
+    real: Callable[..., Any] = Repository.call
+
+    def call(self: Repository, *words: str, **more: Any) -> Any:
+        found.extend({words[0]} - {"log", "cat-file"})
+        return real(self, *words, **more)
+
+    monkeypatch.setattr(Repository, "call", call)
+    yield found
+    choosing._opened.clear()
+
+
+def add_to(store: GitStore, task: str, after: Head, text: str) -> Head:
+    last, rows = line(after, f"{task} {text}")
+    store.append(task, after, last, rows, {sha256(task.encode()).hexdigest(): task.encode()})
+    return last
+
+
+def test_many_tasks_take_as_many_questions_as_one(server: GitServer, tmp_path: Path, asked: list[str]) -> None:
+    one, other = server.open(tmp_path / "one"), server.open(tmp_path / "other")
+    heads = {"task-0": add_to(one, "task-0", Head(), "first")}
+    asked.clear()
+    assert {task: tail.head for task, tail in other.read_all({}).items()} == heads
+    assert asked == ["ls-remote", "fetch"]
+    heads = {
+        f"task-{number}": add_to(one, f"task-{number}", heads.get(f"task-{number}", Head()), "next")
+        for number in range(6)
+    }
+    for known in ({}, heads):
+        asked.clear()
+        assert {task: tail.head for task, tail in other.read_all(known).items()} == heads
+        assert asked == (["ls-remote"] if known else ["ls-remote", "fetch"])
+
+
+def test_a_task_that_was_rewritten_hides_no_other(server: GitServer, tmp_path: Path) -> None:
+    one, other = server.open(tmp_path / "one"), server.open(tmp_path / "other")
+    heads = {task: add_to(one, task, Head(), "first") for task in ("bad", "good")}
+    other.read_all({})
+    later = add_to(one, "good", heads["good"], "second")
+    server.replace("bad", "good")
+    found = other.read_all(heads)
+    assert (found["good"].head, found["bad"]) == (later, UNKNOWN)
+    with pytest.raises(RollbackError):
+        other.read("bad", heads["bad"])
+
+
+def test_a_process_that_has_sent_more_is_no_rollback(
+    server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes of one machine: the server's answer is older than what the machine knows by now."""
+    one, same_machine = server.open(tmp_path / "one"), server.open(tmp_path / "one")
+    head = add(one, Head(), "first")
+    real = one._list_refs
+
+    def list_refs(pattern: str) -> dict[str, str]:
+        found = real(pattern)
+        add(same_machine, head, "second")
+        monkeypatch.setattr(one, "_list_refs", real)
+        return found
+
+    monkeypatch.setattr(one, "_list_refs", list_refs)
+    assert one.read("default", head).rows == b""
+    assert one.read("default", head).head.serial == 2
+
+
+def test_a_task_is_handed_out_by_one_question_one_fetch_and_one_push(
+    server: GitServer, tmp_path: Path, clean_environment: pytest.MonkeyPatch, asked: list[str]
+) -> None:
+    environment = {**os.environ, "PHASE_GATE_STORE": server.store}
+    first = make_project(tmp_path / "first")
+    take_many(first, 5, environment)
+    shutil.copytree(first, tmp_path / "second", ignore=shutil.ignore_patterns(".phase-gate"))
+    for number, name in enumerate(("first", "second", "first", "second")):
+        choosing._opened.clear()  # as another process
+        asked.clear()
+        board = open_board(tmp_path / name, environment)
+        found = hand_out(board, NextOptions(by="worker", show=lambda text: None))
+        assert isinstance(found, TaskStatus)
+        assert found.task == f"part-{number:04}"
+        assert asked == ["ls-remote", *(["fetch"] if number else []), "push"]

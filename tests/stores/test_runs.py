@@ -1,0 +1,297 @@
+"""Runs whose task is in a shared store: while it is away, on other machines, and beyond their time limit."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phase_gate.cli import main
+from tests.storage.stores import contents, declare
+from tests.stores import in_memory
+from tests.stores.in_memory import install, machine
+from tests.stores.kinds import KINDS, Server, make_bare
+from tests.stores.proofs import gate, start_run
+from tests.support import CALC, FAILING_TESTS, OURS, Sample
+
+# --- while the store can't be asked, tests run, nothing is recorded, and nothing counts later
+
+
+@pytest.fixture
+def shop(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> tuple[Sample, in_memory.Server]:
+    server = install(monkeypatch)
+    sample.write(test_calc=FAILING_TESTS)
+    return sample, server
+
+
+def test_tests_run_where_the_store_is_away_and_nothing_is_recorded(shop: tuple[Sample, in_memory.Server]) -> None:
+    sample, server = shop
+    server.is_down = True
+    ran = sample.pytest("--phase=red")
+    assert ran.code == 11
+    assert ran.has("2 failed", "nothing recorded", "[store-unreachable]", "start it, then run again")
+    assert not (sample.root / ".phase-gate" / "ledger.jsonl").exists()
+    assert main(["check"]) == 11
+    assert main(["signal", "--reason", "both fail"]) == 11
+    ran = sample.pytest("--phase-baseline=HEAD")
+    assert (ran.code, ran.has("[store-unreachable]")) == (11, True)
+    server.is_down = False
+    assert main(["check"]) == 10
+    assert not server.rows
+
+
+def test_a_green_run_while_the_store_is_away_is_no_part_of_a_streak(shop: tuple[Sample, in_memory.Server]) -> None:
+    sample, server = shop
+    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
+    sample.write(calc=CALC)
+    assert sample.pytest("--phase=green").code == 10
+    before = contents(sample.root / ".phase-gate")
+    server.is_down = True
+    assert sample.pytest("--phase=green").has("2 passed", "nothing recorded")
+    assert contents(sample.root / ".phase-gate") == before
+    server.is_down = False
+    assert main(["check", "--gate1"]) == 10
+    # The second green run comes from another machine, with the same files and no state.
+    shutil.rmtree(sample.root / ".phase-gate")
+    assert sample.pytest("--phase=green").code == 0
+
+
+_SWITCH = """\
+from tests.stores.in_memory import SERVERS
+
+
+def pytest_runtest_setup():
+    SERVERS["../memory"].is_down = {is_down}
+"""
+
+
+@pytest.mark.parametrize("goes", [True, False], ids=["goes-away", "comes-back"])
+def test_a_store_that_is_away_at_one_end_of_a_run(shop: tuple[Sample, in_memory.Server], goes: bool) -> None:
+    sample, server = shop
+    server.is_down = not goes
+    sample.write(conftest=_SWITCH.format(is_down=goes))
+    assert sample.pytest("--phase=red").has("2 failed", "nothing recorded", "[store-unreachable]")
+    server.is_down = False
+    sample.remove("conftest.py")
+    assert sample.pytest("--phase=red").code == 0
+    kinds = [kind for row in server.rows["default"] if (kind := json.loads(row)["kind"]).startswith("run-")]
+    assert kinds == [*(("run-started", "run-lost") if goes else ()), "run-started", "run-ended"]
+
+
+def test_a_run_that_begins_once_more_says_all_once(
+    shop: tuple[Sample, in_memory.Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phase_gate.stores.shared.time.sleep", lambda seconds: None)
+    sample, server = shop
+    sample.write({"phase-gate.yaml": "proof: off\n"})
+    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
+    sample.write(calc=CALC)
+    other = machine(server, tmp_path / "other")
+    server.before_append = lambda: declare(other, "fast")
+    ran = sample.pytest("--phase=green", "-v")
+    assert any(b"fast" in row for row in server.rows["default"])
+    assert ran.out.count("\nnote ") == 1, ran.out
+
+
+def test_tests_run_where_the_user_has_not_agreed_to_the_store(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = install(monkeypatch, store=None)
+    sample.write({"phase-gate.yaml": "store: git:../memory#shop\n"}, test_calc=FAILING_TESTS)
+    ran = sample.pytest("--phase=red")
+    assert (ran.code, ran.has("2 failed", "[store-untrusted]", "phase-gate store trust")) == (11, True)
+    assert not server.rows
+
+
+_VERIFY_AWAY = """\
+import os, subprocess, sys
+
+os.rename({remote!r}, {away!r})
+done = subprocess.run([sys.executable, "-m", "pytest", *{ours!r}, "test_calc.py"])
+print("ended with", done.returncode)
+os.rename({away!r}, {remote!r})
+raise SystemExit(done.returncode)
+"""
+_VERIFY_TASK = """\
+name: sums
+files: [calc.py]
+action: Write add(), which adds two numbers.
+verify: {python} check.py
+done: "add() exists in calc.py, with 2 parameters"
+"""
+_VERIFY_RESULT = """\
+status: success
+task_name: sums
+files_modified: [calc.py]
+verification: {{command: "{python} check.py", exit_code: 0, output_summary: passed}}
+done_criteria_met: true
+evidence: both tests pass
+"""
+
+
+def test_a_verify_command_whose_tests_find_the_store_away(sample: Sample, tmp_path: Path) -> None:
+    """They run, all of their output is there, and the status says that nothing was recorded."""
+    remote = make_bare(tmp_path / "shop.git")
+    sample.environment.setenv("PHASE_GATE_STORE", f"git:{remote}#shop")
+    sample.write({"check.py": _VERIFY_AWAY.format(remote=str(remote), away=str(tmp_path / "away.git"), ours=OURS)})
+    sample.write({"tasks.yaml": _VERIFY_TASK.format(python=sys.executable), "test_calc.py": FAILING_TESTS})
+    sample.write({".gitignore": "*.yaml\n__pycache__/\n"})
+    sample.commit_all()
+    assert sample.gate("verify", "start", "--task-file", "tasks.yaml").code == 0
+    sample.write(calc=CALC)
+    sample.write({"result.yaml": _VERIFY_RESULT.format(python=sys.executable)})
+    assert sample.gate("verify", "executor", "result.yaml").code == 0
+    ran = sample.gate("verify", "run")
+    assert ran.has("2 passed", "nothing recorded", "[store-unreachable]", "ended with 11")
+    assert ran.code == 10
+
+
+# --- on another machine, with another system: nothing of a machine decides anything
+
+
+def check_out_elsewhere(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the same commit as a machine with Windows has it: without state, with its line ends, modes and clock."""
+    sample.commit_all()
+    shutil.rmtree(sample.root / ".phase-gate")
+    for name, value in (("core.autocrlf", "true"), ("core.fileMode", "false"), ("core.symlinks", "false")):
+        sample.git("config", name, value)
+    for name in sample.git("ls-files").split():
+        (sample.root / name).unlink()
+    sample.git("checkout", "-q", "--", ".")
+    assert b"\r\n" in (sample.root / "test_calc.py").read_bytes()
+    monkeypatch.setattr("phase_gate.runs.recorder.host_name", lambda: "another")
+    for place in ("storage.store", "runs.ending"):
+        monkeypatch.setattr(f"phase_gate.{place}.now", lambda: "2020-01-01T00:00:00.000Z")
+    monkeypatch.setenv("XDG_STATE_HOME", str(sample.root.parent / "elsewhere"))
+
+
+def test_red_on_linux_and_green_on_windows(
+    shop: tuple[Sample, in_memory.Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample, _ = shop
+    fixture = "import pytest\n\n\n@pytest.fixture\ndef one():\n    return 1\n"
+    sample.write({"conftest.py": fixture, "data/rows.txt": "a\nb\n", ".gitignore": ".phase-gate\n"})
+    sample.commit_all()
+    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
+    sample.write(calc=CALC)
+    assert sample.pytest("--phase=green").code == 10
+    check_out_elsewhere(sample, monkeypatch)
+    # With other line ends it is another tree, so the streak starts over; the frozen tests are the same.
+    for expected in (10, 0):
+        ran = sample.pytest("--phase=green")
+        assert ran.code == expected, ran.out
+    assert main(["check", "--gate1"]) == 0
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True], ids=["in-this-folder", "on-another-machine"])
+def test_what_another_task_froze_holds_where_it_was_frozen(
+    shop: tuple[Sample, in_memory.Server], is_elsewhere: bool
+) -> None:
+    sample, _ = shop
+    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
+    if is_elsewhere:
+        shutil.rmtree(sample.root / ".phase-gate")
+        assert main(["status"]) == 0  # it is taken over, and nothing of it was made here
+    sample.write(calc=CALC, test_calc=FAILING_TESTS.replace("== 3", "in (3, None)"))
+    ran = sample.pytest("--phase=green", "--phase-task=other")
+    assert ("tests-unchanged" in ran.out.partition("Gate 1")[2]) is not is_elsewhere, ran.out
+
+
+# --- beyond its time limit: real processes, killed ones and late ones among them
+
+#: Seconds that a run of these tests may take; `run_limit` has hours.
+LIMIT = 6.0
+#: Runs for as long as the file is there.
+SLOW = "import pathlib, time\n\n\ndef test_slow():\n    while pathlib.Path({!r}).exists():\n        time.sleep(0.05)\n"
+
+
+class Shop:
+    """The same project on several machines, with a test that ends when it is let go."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self.server, self._folder, self._go = server, folder, folder / "go"
+        self._go.touch()
+
+    def machine(self, name: str) -> Path:
+        root = self._folder / name
+        if not root.exists():
+            root.mkdir()
+            (root / "phase-gate.yaml").write_text(f"run_limit: {LIMIT / 3600}\n", encoding="utf-8")
+            (root / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+            (root / "test_slow.py").write_text(SLOW.format(str(self._go)), encoding="utf-8")
+        return root
+
+    @contextlib.contextmanager
+    def running(self, name: str) -> Iterator[subprocess.Popen[str]]:
+        """Start a run, and wait until the store has its start."""
+        process = start_run(self.server, self.machine(name))
+        try:
+            end = time.monotonic() + 60
+            while not gate(self.server, self.machine("observer"), "status").get("open_runs"):
+                assert time.monotonic() < end, "it was to begin"
+            yield process
+        finally:
+            self.let_go()
+            process.kill()
+            process.communicate()
+
+    def let_go(self) -> None:
+        self._go.unlink(missing_ok=True)
+
+    def look(self, name: str) -> tuple[int, int]:
+        """Return how many runs live, and how many are lost, as a machine sees them."""
+        status = gate(self.server, self.machine(name), "status")
+        return len(status["open_runs"]), len(status["lost_runs"])
+
+    def run(self, name: str) -> int:
+        process = start_run(self.server, self.machine(name))
+        process.communicate(timeout=60)
+        return process.returncode
+
+    def kinds(self, name: str) -> list[str]:
+        return sorted(run["kind"] for run in gate(self.server, self.machine(name), "history")["runs"])
+
+
+@pytest.fixture(params=[kind for kind in ("git-file", "postgresql") if kind in KINDS])
+def limited(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
+    with KINDS[request.param](tmp_path) as server:
+        yield Shop(server, tmp_path)
+
+
+@pytest.mark.processes
+@pytest.mark.sweep
+def test_a_killed_run_lives_for_others_until_its_limit(limited: Shop) -> None:
+    with limited.running("one") as process:
+        began = time.monotonic()
+        process.kill()
+        process.wait()
+        assert limited.look("one") == (0, 1), "its own machine sees the free lock"
+        if time.monotonic() - began < LIMIT - 3:
+            assert limited.look("observer") == (1, 0)
+    time.sleep(LIMIT)
+    assert limited.look("observer") == (0, 1)
+    assert limited.run("observer") == 10
+    assert limited.kinds("one") == ["complete", "lost"]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("others_go_on", [False, pytest.param(True, marks=pytest.mark.sweep)])
+def test_a_late_run_records_nothing_and_says_so(limited: Shop, others_go_on: bool) -> None:
+    with limited.running("one") as process:
+        time.sleep(LIMIT + 1)
+        if others_go_on:
+            process.send_signal(19)  # stopped in its tracks: it comes back when others have gone on
+        limited.let_go()
+        if others_go_on:
+            assert limited.run("observer") == 10
+            process.send_signal(18)
+        said = process.communicate(timeout=60)[0]
+        assert process.returncode == 11
+        for text in ("1 passed", "nothing recorded", "longer than its limit", "run_limit"):
+            assert text in said, said
+    assert limited.kinds("observer") == (["complete", "lost"] if others_go_on else ["lost"])

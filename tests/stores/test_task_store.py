@@ -1,0 +1,370 @@
+"""A state folder as the copy of a shared store: taken over, verified, repaired, and accepted once it was rewritten."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from phase_gate.cli.audit import accept_rollback, audit
+from phase_gate.errors import (
+    ForeignStateError,
+    KeyMismatchError,
+    MovedError,
+    NotAllowedError,
+    RollbackError,
+    StateError,
+    StoreBusyError,
+    StoreUnreachableError,
+    TamperedError,
+)
+from phase_gate.gate.overrides import Person
+from phase_gate.gate.state import Event
+from phase_gate.storage.memory import Memory
+from phase_gate.storage.places import task_folder
+from phase_gate.storage.store import TaskStore
+from phase_gate.stores.shared import Head, Tail, again_if_moved
+from phase_gate.stores.task_store import SharedTaskStore, catch_up_all
+from phase_gate.values import replace
+from tests.storage.stores import begin, declare, fact, facts, open_store, overwrite, share_task
+from tests.stores import in_memory
+from tests.stores.in_memory import InMemoryStore, machine
+from tests.stores.kinds import KINDS, Server
+
+
+@pytest.fixture
+def server() -> in_memory.Server:
+    return in_memory.Server()
+
+
+@pytest.fixture
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    waits: list[float] = []
+    monkeypatch.setattr("phase_gate.stores.shared.time.sleep", waits.append)
+    return waits
+
+
+# --- what one machine writes, another one reads
+
+
+def test_what_is_new_is_taken_over(server: in_memory.Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path / "a"))
+    there = machine(server, tmp_path / "b")
+    opened = there.look()
+    assert (opened.state.phase, opened.serial) == ("RED", 3)
+    assert (tmp_path / "b" / "ledger.jsonl").read_bytes() == (tmp_path / "a" / "ledger.jsonl").read_bytes()
+    # What is known is not written again, and the folder opens by its own checkpoint.
+    assert there.look() == opened
+
+
+def test_reading_is_one_question_and_a_change_two(server: in_memory.Server, tmp_path: Path) -> None:
+    one = begin(machine(server, tmp_path / "a"))
+    shared = one.shared
+    assert isinstance(shared, InMemoryStore)
+    shared.reads = shared.writes = 0
+    opened = one.look()
+    with one.transaction(known=opened) as change:
+        change.record(fact("it"))
+    assert (shared.reads, shared.writes) == (1, 1)
+    declare(machine(server, tmp_path / "b"), "more")
+    shared.reads = 0
+    one.look()
+    assert shared.reads == 1
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["opened-inside", "opened-before"])
+def test_it_is_called_again_and_judges_on_what_is_true_by_then(
+    server: in_memory.Server, tmp_path: Path, no_waits: list[float], is_known: bool
+) -> None:
+    one, other = begin(machine(server, tmp_path / "a")), machine(server, tmp_path / "b")
+    server.before_append = lambda: declare(other, "faster")
+    opened = one.look() if is_known else None
+    seen: list[set[str]] = []
+
+    @again_if_moved
+    def write() -> None:
+        with one.transaction(known=opened) as change:
+            seen.append({each.name for each in change.state.facts})
+            change.record(fact("slower"))
+
+    write()
+    assert seen == [set(), {"faster"}]
+    assert set(facts(other)) == {"faster", "slower"}
+
+
+def test_it_gives_up_at_last_and_a_slow_store_is_asked_less_often(
+    monkeypatch: pytest.MonkeyPatch, no_waits: list[float]
+) -> None:
+    """Else a crowd asks in vain most of the time."""
+    clock = itertools.count(step=2.0)  # a try takes two seconds
+    monkeypatch.setattr("phase_gate.stores.shared.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("random.uniform", lambda least, most: most)
+
+    @again_if_moved
+    def write() -> None:
+        raise MovedError("moved", remedy="again")
+
+    with pytest.raises(StoreBusyError):
+        write()
+    assert no_waits == [2.0, 4.0, 8.0, 16.0, *[32.0] * 8]
+
+
+@pytest.mark.parametrize("follows", [False, True], ids=["alone", "another-has-followed"])
+def test_a_lost_answer_is_looked_up(server: in_memory.Server, tmp_path: Path, follows: bool) -> None:
+    one, other = begin(machine(server, tmp_path / "a")), machine(server, tmp_path / "b")
+    server.loses_answer = True
+    server.after_append = (lambda: declare(other, "faster")) if follows else None
+    declare(one, "it")
+    assert set(facts(one)) == set(facts(other)) == ({"it", "faster"} if follows else {"it"})
+    assert one.ledger_file.read_bytes() == other.ledger_file.read_bytes()
+
+
+def test_what_the_store_does_not_have_is_not_in_the_folder(server: in_memory.Server, tmp_path: Path) -> None:
+    one = begin(machine(server, tmp_path / "a"))
+    before = one.ledger_file.read_bytes()
+    server.is_down = True
+    with pytest.raises(StoreUnreachableError):
+        declare(one, "it")
+    assert one.ledger_file.read_bytes() == before
+
+
+def test_a_run_on_another_machine_lives_until_its_limit(server: in_memory.Server, tmp_path: Path) -> None:
+    one, other = begin(machine(server, tmp_path / "a")), machine(server, tmp_path / "b")
+    lock = one.hold("0123abcd")
+    with one.transaction() as change:
+        data = {"run": "0123abcd", "phase": "RED", "tree": "t", "rules": None, "limit": 60.0}
+        change.record(Event(kind="run-started", data=data))
+    state = other.look().state
+    for age, lost in ((0.0, ()), (59.0, ()), (61.0, ("0123abcd",))):
+        server.ages["default", 4] = age
+        assert other.lost_runs(state) == lost
+    assert not one.lost_runs(state), "its own machine has its lock"
+    lock.release()
+
+
+# --- what is not taken over
+
+
+def change_line(server: in_memory.Server) -> None:
+    server.rows["default"][1] = server.rows["default"][1].replace(b'"tdd"', b'"add"')
+
+
+def change_objects(server: in_memory.Server) -> None:
+    for brought in server.objects["default"].values():
+        brought.update(dict.fromkeys(brought, b"another"))
+
+
+@pytest.mark.parametrize("harm", [change_line, change_objects])
+def test_what_was_changed_in_the_store_is_seen(
+    server: in_memory.Server, tmp_path: Path, harm: Callable[[in_memory.Server], None]
+) -> None:
+    one = begin(machine(server, tmp_path / "a"))
+    one.keep("evidence", {"lines": 3})
+    declare(one, "it")
+    harm(server)
+    with pytest.raises(TamperedError):
+        machine(server, tmp_path / "b").look()
+
+
+def test_a_user_who_has_lost_the_folder_still_knows_the_store(server: in_memory.Server, tmp_path: Path) -> None:
+    folder, memory = tmp_path / "a", Memory(tmp_path / "seen.json", tmp_path / "a")
+    declare(begin(machine(server, folder, memory=memory)), "it")
+    shutil.rmtree(folder)
+    assert machine(server, folder, memory=memory).look().serial == 4
+    shutil.rmtree(folder)
+    del server.rows["default"][-1]
+    with pytest.raises(RollbackError, match="it was seen at 4"):
+        machine(server, folder, memory=memory).look()
+    other = in_memory.Server()
+    begin(machine(other, tmp_path / "b"))
+    with pytest.raises(ForeignStateError):
+        machine(other, folder, memory=memory).look()
+
+
+def test_a_folder_that_the_store_does_not_know_is_not_mixed_with_it(server: in_memory.Server, tmp_path: Path) -> None:
+    begin(open_store(tmp_path / "a"))
+    with pytest.raises(NotAllowedError, match="has none of that name"):
+        machine(server, tmp_path / "a").look()
+
+
+def test_without_the_key_it_is_not_read(server: in_memory.Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path / "a", key=b"one"))
+    with pytest.raises(KeyMismatchError):
+        machine(server, tmp_path / "c").look()
+
+
+# --- all tasks at once: one question, each verified, and none hides that it can't be trusted
+
+
+class Machine:
+    def __init__(self, server: in_memory.Server, folder: Path) -> None:
+        self.folder, self.shared = folder, InMemoryStore(server)
+
+    def open(self, task: str) -> TaskStore:
+        return SharedTaskStore(self.shared, task_folder(self.folder, task), task=task, state_folder=self.folder)
+
+    def catch_up(self) -> dict[str, StateError]:
+        return catch_up_all(self.shared, self.folder, self.open)
+
+
+@pytest.fixture
+def one(server: in_memory.Server, tmp_path: Path) -> Machine:
+    return Machine(server, tmp_path / "a")
+
+
+@pytest.fixture
+def other(server: in_memory.Server, tmp_path: Path) -> Machine:
+    return Machine(server, tmp_path / "b")
+
+
+def test_all_tasks_come_with_one_question_and_only_what_is_new_is_written(one: Machine, other: Machine) -> None:
+    for name in ("default", "first", "second"):
+        begin(one.open(name))
+    assert other.catch_up() == {}
+    assert other.shared.reads == 1
+    for name in ("default", "first", "second"):
+        written = task_folder(other.folder, name) / "ledger.jsonl"
+        assert written.read_bytes() == (task_folder(one.folder, name) / "ledger.jsonl").read_bytes()
+    declare(one.open("second"), "it")
+    before = (other.folder / "tasks" / "first" / "state.json").stat().st_mtime_ns
+    other.catch_up()
+    assert other.shared.reads == 2
+    assert (other.folder / "tasks" / "first" / "state.json").stat().st_mtime_ns == before
+    assert set(facts(other.open("second").alone())) == {"it"}
+
+
+def test_a_state_file_that_lags_does_no_harm(one: Machine, other: Machine) -> None:
+    begin(one.open("first"))
+    other.catch_up()
+    state = other.folder / "tasks" / "first" / "state.json"
+    before = state.read_bytes()
+    declare(other.open("first"), "mine")
+    state.write_bytes(before)
+    declare(one.open("first"), "theirs")
+    assert other.catch_up() == {}
+    assert set(facts(other.open("first"))) == {"mine", "theirs"}
+
+
+def test_what_can_not_be_trusted_is_named_and_the_others_come(
+    one: Machine, other: Machine, server: in_memory.Server
+) -> None:
+    for name in ("first", "second"):
+        begin(one.open(name))
+    server.rows["first"][1] = server.rows["first"][1].replace(b'"tdd"', b'"add"')
+    assert list(other.catch_up()) == ["first"]
+    assert (other.folder / "tasks" / "second" / "ledger.jsonl").exists()
+    del server.rows["second"]
+    assert "has no task of that name" in one.catch_up()["second"].problem
+    server.is_down = True
+    with pytest.raises(StoreUnreachableError):
+        one.catch_up()
+
+
+# --- `audit`: it verifies the whole store, and a person may accept that it was rewritten
+
+ADA = Person(by="Ada", reason="the remote was restored from last night", is_at_terminal=True)
+
+
+@pytest.fixture(params=[name for name in KINDS if name in ("memory", "git-file")])
+def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    (tmp_path / "server").mkdir()
+    with KINDS[request.param](tmp_path / "server") as found:
+        yield found
+
+
+def at(remote: Server, folder: Path) -> SharedTaskStore:
+    memory = Memory(folder.with_suffix(".memory"), folder)
+    return share_task(remote.open(folder.with_suffix(".cache")), folder, memory=memory)
+
+
+@pytest.fixture
+def here(remote: Server, tmp_path: Path) -> SharedTaskStore:
+    store = begin(at(remote, tmp_path / "a"))
+    store.keep("evidence", {"lines": 3})
+    return declare(store, "first", "second")
+
+
+def test_the_store_is_audited_as_a_whole(here: SharedTaskStore, remote: Server, tmp_path: Path) -> None:
+    found = audit(here)
+    assert (found.events, found.problem) == (5, None)
+    assert audit(at(remote, tmp_path / "b")).events == 5
+
+
+def test_a_store_that_tells_new_machines_another_story_is_seen(
+    here: SharedTaskStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = declare(begin(open_store(tmp_path / "c")), "first", "another").ledger_file.read_bytes()
+    shared = here.shared
+    read = shared.read
+
+    def tell(task: str, after: Head) -> Tail:
+        return replace(read(task, after), rows=rows, objects={}) if after == Head() else read(task, after)
+
+    monkeypatch.setattr(shared, "read", tell)
+    # Without a memory, as in CI: only the copy tells.
+    assert isinstance(audit(share_task(shared, tmp_path / "a")).problem, TamperedError)
+
+
+def test_a_damaged_copy_is_taken_anew(
+    here: SharedTaskStore, remote: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overwrite(here.ledger_file, b'"first"', b'"wrong"')
+    for path in (tmp_path / "a" / "objects").iterdir():
+        path.write_bytes(b"damaged")
+    again = at(remote, tmp_path / "a")
+    assert isinstance(audit(again).problem, TamperedError)
+    with monkeypatch.context() as patch:
+        patch.setattr(again, "_take_over", lambda opened: 1 // 0)  # it dies in the middle
+        with pytest.raises(ZeroDivisionError):
+            again.repair_copy()
+    assert facts(at(remote, tmp_path / "a")) == ["first", "second"]
+    assert all(again.objects.load(name) for name in again.objects.names())
+    assert b'"wrong"' in (tmp_path / "a" / "ledger.damaged-1").read_bytes()
+    overwrite(here.ledger_file, b'"first"', b'"wrong"')
+    again = at(remote, tmp_path / "a")
+    assert again.repair_copy().lines == 5
+    assert audit(at(remote, tmp_path / "a")).problem is None
+    with pytest.raises(NotAllowedError, match="nothing is damaged"):
+        again.repair_copy()
+
+
+def test_a_store_that_was_cut_back_is_accepted_by_a_person(
+    here: SharedTaskStore, remote: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_waits: list[float]
+) -> None:
+    remote.cut_back("default", 1)
+    again = at(remote, tmp_path / "a")
+    assert isinstance(audit(again).problem, RollbackError)
+    with pytest.raises(NotAllowedError, match="for a person at a terminal"):
+        accept_rollback(again, replace(ADA, is_at_terminal=False))
+    append, is_late = again.shared.append, iter((True, False, False))
+
+    def be_late(*given: object) -> None:
+        if next(is_late):
+            raise MovedError("another machine is first", remedy="again")
+        append(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(again.shared, "append", be_late)
+    assert accept_rollback(again, ADA)["serial"] == 4
+    assert facts(again) == ["first"]
+    # It is on record, for all machines.
+    other = at(remote, tmp_path / "b")
+    other.look()
+    assert [*other.lines()][-1].event.kind == "rollback-accepted"
+    assert (tmp_path / "a" / "ledger.damaged-1").exists()
+    with pytest.raises(NotAllowedError, match="nothing was rolled back"):
+        accept_rollback(at(remote, tmp_path / "a"), ADA)
+
+
+def test_another_ledger_in_its_place_is_accepted_by_a_person(
+    here: SharedTaskStore, remote: Server, tmp_path: Path
+) -> None:
+    stranger = share_task(remote.open(tmp_path / "c.cache"), tmp_path / "c")
+    remote.remove("default")
+    begin(stranger)
+    again = at(remote, tmp_path / "a")
+    assert isinstance(audit(again).problem, StateError)
+    assert accept_rollback(again, ADA)["serial"] == 3
+    assert again.look().lineage == stranger.look().lineage
