@@ -53,42 +53,24 @@ def read_tool(document: Document) -> ToolCall:
     )
 
 
-def answer_stop(answer: HookAnswer) -> Output:
-    if answer.verdict == "block":
-        return Output(document={"decision": "block", "reason": answer.text})
-    return say(answer)
-
-
-def answer_tool(answer: HookAnswer) -> Output:
-    if answer.verdict not in ("deny", "ask"):
-        # Never "allow": that would take the place of what the user is asked.
-        return say(answer)
-    return Output(
-        document={
-            "hookSpecificOutput": {
-                "hookEventName": "PreToolUse",
-                "permissionDecision": answer.verdict,
-                "permissionDecisionReason": answer.text,
-            }
-        }
-    )
-
-
-def say(answer: HookAnswer) -> Output:
-    """Let it go on, and tell the user what there is to tell."""
-    return Output(document={"systemMessage": answer.text} if answer.text else {})
-
-
-def log(answer: HookAnswer) -> Output:
-    """Let it go on; what there is to tell goes to the log, for the agent shows nothing else."""
-    return Output(error=answer.text)
-
-
 def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
 # --- an agent
+
+
+#: In a template of a document: the command of a hook, what a hook says, and whether it denies a tool or asks about it.
+COMMAND, SAID, VERDICT = "{command}", "{said}", "{verdict}"
+
+
+def fill(template: Any, words: Mapping[str, str]) -> Any:
+    """Return a template with these words in their places."""
+    if isinstance(template, Mapping):
+        return {key: fill(value, words) for key, value in template.items()}
+    if isinstance(template, list):
+        return [fill(value, words) for value in template]
+    return words.get(template, template) if isinstance(template, str) else template
 
 
 class Agent(Value):
@@ -100,12 +82,28 @@ class Agent(Value):
     #: The file with its hooks, from the root; and the one with its instructions.
     settings: str
     instructions: str
-    #: What stands in the list of an event, for a command.
-    entry: Callable[[str, str], Document]
+    #: What stands in the list of each event.
+    stop_entry: Document
+    tool_entry: Document
     read_stop: Callable[[Document], Stop] = read_stop
     read_tool: Callable[[Document], ToolCall] = read_tool
-    answer_stop: Callable[[HookAnswer], Output] = answer_stop
-    answer_tool: Callable[[HookAnswer], Output] = answer_tool
+    #: How it is sent on, and how it is refused a tool.
+    on_block: Document = field(default_factory=lambda: {"decision": "block", "reason": SAID})
+    on_refusal: Document = field(
+        default_factory=lambda: {
+            "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": VERDICT,
+                "permissionDecisionReason": SAID,
+            }
+        }
+    )
+    #: The code that sends it on, with the reason on standard error; 0: the document does.
+    block_code: int = 0
+    #: Whether it can ask the user about a tool: elsewhere it may use what a person should look at.
+    can_ask: bool = True
+    #: Whether it shows the user what there is to tell; else that goes to its log.
+    can_tell: bool = True
     #: What its events are called: about to stop, about to use a tool.
     stop_event: str = "Stop"
     tool_event: str = "PreToolUse"
@@ -120,6 +118,25 @@ class Agent(Value):
     when_hook_fails: str = "the agent goes on unasked"
     #: How its own errors look, where it can work without a person.
     signs: tuple[Sign, ...] = ()
+
+    def entry(self, event: str, command: str) -> Document:
+        """Return what stands in the list of an event, for a command."""
+        filled: Document = fill(self.stop_entry if event == self.stop_event else self.tool_entry, {COMMAND: command})
+        return filled
+
+    def answer(self, answer: HookAnswer) -> Output:
+        """Return what a hook prints. Never "allow": that would take the place of what the user is asked."""
+        text, verdict = answer.text, answer.verdict
+        words = {SAID: text, VERDICT: verdict}
+        if verdict == "block" and self.block_code:
+            return Output(document=None, error=text, exit_code=self.block_code)
+        if verdict == "block":
+            return Output(document=fill(self.on_block, words))
+        if verdict == "deny" or (verdict == "ask" and self.can_ask):
+            return Output(document=fill(self.on_refusal, words))
+        if not self.can_tell:
+            return Output(error=text)
+        return Output(document={"systemMessage": text} if text else {})
 
     def example(self, event: str) -> Document:
         """Return an event to try its hooks with, in the form that all read; the tool would write the gate's record."""

@@ -5,27 +5,20 @@ A new one is a value here, and a name in `AGENT_NAMES`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from json import loads
 
-from phase_gate.agents.agent import Agent, Document, Output, ToolCall, answer_tool, log, read_tool, say, text_of
+from phase_gate.agents.agent import COMMAND, SAID, VERDICT, Agent, Document, ToolCall, read_tool, text_of
 from phase_gate.agents.endings import Kind, Sign
-from phase_gate.agents.hook import HookAnswer, Stop
+from phase_gate.agents.hook import Stop
 from phase_gate.values import replace
 
 #: Seconds; some wait ten minutes by default, and an answer takes a fraction of a second.
 TIMEOUT = 30
 
-
-def _entry(matcher: str) -> Callable[[str, str], Document]:
-    """Return how an entry is written: a tool's has the names of the tools that are asked about."""
-
-    def make(event: str, command: str) -> Document:
-        hooks = {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]}
-        return hooks if event == "Stop" else {"matcher": matcher, **hooks}
-
-    return make
-
+#: How most write an entry: that of a tool has the names of the tools that are asked about, too.
+_HOOK = {"type": "command", "command": COMMAND, "timeout": TIMEOUT}
+_HOOKS = {"hooks": [_HOOK]}
 
 # --- Claude Code: `Stop` and `PreToolUse`, in the form that others have taken over
 
@@ -38,7 +31,8 @@ CLAUDE = Agent(
     title="Claude Code",
     settings=".claude/settings.json",
     instructions="CLAUDE.md",
-    entry=_entry("Edit|Write|MultiEdit|NotebookEdit|Bash"),
+    stop_entry=_HOOKS,
+    tool_entry={"matcher": "Edit|Write|MultiEdit|NotebookEdit|Bash", **_HOOKS},
     # It may edit files, and run the tests and us; what else it may do, its settings say.
     headless=(
         *("claude", "-p", "--permission-mode", "acceptEdits", "--output-format", "stream-json", "--verbose"),
@@ -64,18 +58,14 @@ CLAUDE = Agent(
 _ERROR_CODEX = r'^(?:ERROR: |\{"type":"turn\.failed","error":\{"message":")'
 
 
-def _answer_tool_codex(answer: HookAnswer) -> Output:
-    # `ask` counts as a failed hook there, and lets the tool run unsaid.
-    return answer_tool(answer) if answer.verdict == "deny" else say(answer)
-
-
 CODEX = Agent(
     name="codex",
     title="Codex CLI",
-    answer_tool=_answer_tool_codex,
+    can_ask=False,  # it would count as a failed hook, and let the tool run unsaid
     settings=".codex/hooks.json",
     instructions="AGENTS.md",
-    entry=_entry("apply_patch|Edit|Write|Bash"),
+    stop_entry=_HOOKS,
+    tool_entry={"matcher": "apply_patch|Edit|Write|Bash", **_HOOKS},
     # Its own sandbox lets it write in this folder only, and keeps it off the network.
     headless=("codex", "exec", "--json", "--sandbox", "workspace-write", "-"),
     trust_step="start codex here, trust the folder, then type /hooks and trust each with t",
@@ -98,21 +88,8 @@ CODEX = Agent(
 
 #: What stands before the number of an error.
 _CODE_GEMINI = r'\\?"code\\?":'
-
-
-def _answer_gemini(given: HookAnswer) -> Output:
-    if given.verdict in ("block", "deny"):
-        return Output(document={"decision": "deny", "reason": given.text})
-    return say(given)
-
-
-def _entry_gemini(event: str, command: str) -> Document:
-    hook = {"name": "phase-gate", "type": "command", "command": command, "timeout": TIMEOUT * 1000}
-    return (
-        {"hooks": [hook]}
-        if event == "AfterAgent"
-        else {"matcher": "write_file|replace|run_shell_command", "hooks": [hook]}
-    )
+_HOOKS_GEMINI = {"hooks": [{**_HOOK, "name": "phase-gate", "timeout": TIMEOUT * 1000}]}
+_DENY_GEMINI = {"decision": "deny", "reason": SAID}
 
 
 def _told_gemini(kind: Kind, what: str) -> tuple[Sign, Sign]:
@@ -125,13 +102,15 @@ def _told_gemini(kind: Kind, what: str) -> tuple[Sign, Sign]:
 GEMINI = Agent(
     name="gemini",
     title="Gemini CLI",
-    answer_stop=_answer_gemini,
-    answer_tool=_answer_gemini,
+    on_block=_DENY_GEMINI,
+    on_refusal=_DENY_GEMINI,
+    can_ask=False,
     settings=".gemini/settings.json",
     instructions="GEMINI.md",
     stop_event="AfterAgent",
     tool_event="BeforeTool",
-    entry=_entry_gemini,
+    stop_entry=_HOOKS_GEMINI,
+    tool_entry={"matcher": "write_file|replace|run_shell_command", **_HOOKS_GEMINI},
     # It may edit files, and run the tests and us.
     headless=(
         *("gemini", "--approval-mode", "auto_edit", "--output-format", "stream-json"),
@@ -180,35 +159,21 @@ def _read_tool_cursor(document: Document) -> ToolCall:
     return call
 
 
-def _answer_stop_cursor(answer: HookAnswer) -> Output:
-    return Output(document={"followup_message": answer.text}) if answer.verdict == "block" else log(answer)
-
-
-def _answer_tool_cursor(answer: HookAnswer) -> Output:
-    if answer.verdict not in ("deny", "ask"):
-        return log(answer)
-    return Output(document={"permission": answer.verdict, "user_message": answer.text, "agent_message": answer.text})
-
-
-def _entry_cursor(event: str, command: str) -> Document:
-    if event == "stop":
-        return {"command": command, "timeout": TIMEOUT, "loop_limit": LOOP_LIMIT}
-    # Without a matcher: its names of tools change, and ours is the table that knows them.
-    return {"command": command, "timeout": TIMEOUT, "failClosed": True}
-
-
 CURSOR = Agent(
     name="cursor",
     title="Cursor",
     read_stop=_read_stop_cursor,
     read_tool=_read_tool_cursor,
-    answer_stop=_answer_stop_cursor,
-    answer_tool=_answer_tool_cursor,
+    on_block={"followup_message": SAID},
+    on_refusal={"permission": VERDICT, "user_message": SAID, "agent_message": SAID},
+    can_tell=False,
     settings=".cursor/hooks.json",
     instructions="AGENTS.md",
     stop_event="stop",
     tool_event="preToolUse",
-    entry=_entry_cursor,
+    stop_entry={"command": COMMAND, "timeout": TIMEOUT, "loop_limit": LOOP_LIMIT},
+    # Without a matcher: its names of tools change, and ours is the table that knows them.
+    tool_entry={"command": COMMAND, "timeout": TIMEOUT, "failClosed": True},
     head={"version": 1},
     trust_step="open the folder in Cursor, trust it, and look at the hooks in its settings",
 )
@@ -244,34 +209,21 @@ def _read_tool_copilot(document: Document) -> ToolCall:
     )
 
 
-def _answer_stop_copilot(answer: HookAnswer) -> Output:
-    if answer.verdict == "block":
-        return Output(document={"decision": "block", "reason": answer.text})
-    return log(answer)
-
-
-def _answer_tool_copilot(answer: HookAnswer) -> Output:
-    if answer.verdict not in ("deny", "ask"):
-        return log(answer)
-    return Output(document={"permissionDecision": answer.verdict, "permissionDecisionReason": answer.text})
-
-
-def _entry_copilot(event: str, command: str) -> Document:
-    return {"type": "command", "command": command, "timeoutSec": TIMEOUT}
-
+_HOOK_COPILOT = {"type": "command", "command": COMMAND, "timeoutSec": TIMEOUT}
 
 COPILOT = Agent(
     name="copilot",
     title="GitHub Copilot CLI and cloud agent",
     read_stop=_read_stop_copilot,
     read_tool=_read_tool_copilot,
-    answer_stop=_answer_stop_copilot,
-    answer_tool=_answer_tool_copilot,
+    on_refusal={"permissionDecision": VERDICT, "permissionDecisionReason": SAID},
+    can_tell=False,
     settings=".github/hooks/phase-gate.json",
     instructions="AGENTS.md",
     stop_event="agentStop",
     tool_event="preToolUse",
-    entry=_entry_copilot,
+    stop_entry=_HOOK_COPILOT,
+    tool_entry=_HOOK_COPILOT,
     # It may edit files, and run the tests and us; and it asks nothing, for there is no person.
     headless=(
         *("copilot", "--output-format", "json", "--no-ask-user", "--allow-tool", "write"),
@@ -296,21 +248,14 @@ COPILOT = Agent(
 # --- VS Code chat: like Claude Code for tools; a stop is held up by exit code 2, with the reason on standard error
 
 
-def _answer_stop_vscode(answer: HookAnswer) -> Output:
-    return Output(document=None, error=answer.text, exit_code=2) if answer.verdict == "block" else say(answer)
-
-
-def _entry_vscode(event: str, command: str) -> Document:
-    return {"type": "command", "command": command, "timeout": TIMEOUT}
-
-
 VSCODE = Agent(
     name="vscode",
     title="VS Code chat",
-    answer_stop=_answer_stop_vscode,
+    block_code=2,
     settings=".github/hooks/phase-gate-vscode.json",
     instructions="AGENTS.md",
-    entry=_entry_vscode,
+    stop_entry=_HOOK,
+    tool_entry=_HOOK,
     trust_step="open the folder in VS Code, trust it, and look at the output channel of its hooks",
 )
 

@@ -57,10 +57,9 @@ def run(call: Call) -> Done:
     if call.arguments.event == "stop":
         # Whatever it says of itself, the state is what counts: an event that can't be read is an agent that stops.
         answer = _answer_stop(call, agent, event or {})
-        output = agent.answer_stop(answer)
     else:
         answer = _answer_tool(call, agent, event)
-        output = agent.answer_tool(answer)
+    output = agent.answer(answer)
     document = {"agent": agent.name, **as_dict(answer), "output": output.document, "exit_code": output.exit_code}
     if call.arguments.json:
         return Done(text="", document=document, code=output.exit_code)
