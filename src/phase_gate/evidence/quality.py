@@ -22,7 +22,7 @@ from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import QUALITY_METRICS, Measured, Table
 from phase_gate.storage.ownership import is_in_environment
 from phase_gate.values import Value
-from phase_gate.visible import count
+from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 
 #: Complexity, and too many returns, branches, arguments or statements of a function: looked for in every project.
@@ -102,22 +102,21 @@ def _compare(context: EvidenceContext, ruff: _Ruff) -> Measured:
     memory = context.recall("quality")
     before = None if memory is None else from_json(_Before, memory)
     told = _read_settings(context)
-    changed = "" if before is None else _changed_rules(context, before, told)
+    changed = "" if before is None else _changed_rules(context, before, ruff, told)
     if changed:
-        remedy = f"set them back, or take them as they are: {_begin_anew(context)}"
+        remedy = f"set that back, or take it as it is: {_begin_anew(context)}"
         return Measured(warnings=(f"quality is unknown: {changed} changed since the phase began; {remedy}",))
     look = _look(context, ruff, told, None if before is None else before.aside)
     scope = _scope(context.recall("sources"), before, look)
     worst_first = sorted(scope & look.found.keys(), key=lambda path: (-len(look.found[path]), path))
     places = [finding for path in worst_first for finding in look.found[path]]
-    compared = before if before is not None and before.version == ruff.version else None
     # A file that can't be read, now or before, is in neither sum: breaking one makes nothing better.
-    left_out = {*look.unread, *(() if compared is None else compared.unread)}
+    left_out = {*look.unread, *(() if before is None else before.unread)}
     now = {path: len(found) for path, found in look.found.items() if path not in left_out}
     metrics: dict[str, MetricValue] = {"quality_after": -sum(now.values()), "improvements_found": len(places)}
     then = now
-    if compared is not None:
-        then = {path: number for path, number in compared.counts.items() if path not in left_out}
+    if before is not None:
+        then = {path: number for path, number in before.counts.items() if path not in left_out}
         difference = sum(then.values()) - sum(now.values())
         metrics |= {"quality_before": -sum(then.values()), "quality_delta": difference}
     # Nothing was found, but not everything could be looked at: then it is unknown.
@@ -126,13 +125,15 @@ def _compare(context: EvidenceContext, ruff: _Ruff) -> Measured:
     return Measured(
         metrics=metrics,
         findings=(*_find_worse(sum(then.values()), sum(now.values())), *places),
-        tables=_make_table(then, now, scope, is_compared=compared is not None),
-        warnings=(*_warn_unread(look, scope), *_warn_unknown_before(context, before, compared, ruff)),
+        tables=_make_table(then, now, scope, is_compared=before is not None),
+        warnings=(*_warn_unread(look, scope), *(_warn_unknown_before(context) if before is None else ())),
     )
 
 
-def _changed_rules(context: EvidenceContext, before: _Before, told: Mapping[str, str]) -> str:
+def _changed_rules(context: EvidenceContext, before: _Before, ruff: _Ruff, told: Mapping[str, str]) -> str:
     """Name the rules that are not those of the phase's beginning: what they find can't be compared."""
+    if before.version != ruff.version:
+        return f"ruff itself, {before.version} to {ruff.version},"
     if before.rule != context.configuration.quality.rule:
         return "the settings under evidence.quality"
     if before.told != _digest(told):
@@ -193,22 +194,14 @@ def _cell(before: int, now: int) -> str:
 
 
 def _warn_unread(look: _Look, scope: set[str]) -> Iterator[str]:
-    unread = sorted(look.unread.keys() & scope)
+    unread = [f"{path} ({look.unread[path]})" for path in sorted(look.unread.keys() & scope)]
     if unread:
-        shown = "; ".join(f"{path} ({look.unread[path]})" for path in unread[:_WARNED])
-        more = f" and {len(unread) - _WARNED} more" if len(unread) > _WARNED else ""
-        yield f"quality is unknown for {shown}{more}"
+        yield f"quality is unknown for {name_first(unread, _WARNED)}"
 
 
-def _warn_unknown_before(
-    context: EvidenceContext, before: _Before | None, compared: _Before | None, ruff: _Ruff
-) -> Iterator[str]:
-    names = context.wanted & {"quality_before", "quality_delta"}
-    if compared is None and names:
-        why = "nothing was measured when the phase began"
-        if before is not None:
-            why = f"it was measured with ruff {before.version} when the phase began, and is with {ruff.version} now"
-        yield f"{_are(names)} unknown: {why}; {_begin_anew(context)}"
+def _warn_unknown_before(context: EvidenceContext) -> Iterator[str]:
+    if names := context.wanted & {"quality_before", "quality_delta"}:
+        yield f"{_are(names)} unknown: nothing was measured when the phase began; {_begin_anew(context)}"
 
 
 def _begin_anew(context: EvidenceContext) -> str:
@@ -225,7 +218,7 @@ def _are(names: frozenset[str]) -> str:
 def _find_ruff(context: EvidenceContext) -> _Ruff | str:
     """Return the tool, or why there is none."""
     if not context.configuration.quality.enabled:
-        return "evidence.quality.enabled is false in phase-gate.yaml"
+        return "evidence.quality.enabled is false"
     if not has_ruff():
         return f"ruff is not installed; {_INSTALL}"
     from importlib.metadata import PackageNotFoundError, version

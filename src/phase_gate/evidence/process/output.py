@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import re
-import selectors
-import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -87,98 +87,99 @@ class CappedFile:
                 REAL.close(descriptor)
 
 
-class Screen:
-    """Shows bytes as they come. A terminal that is gone is no reason to end a command: nothing is shown any more.
+class Output:
+    """Where all goes that a command prints: a file for both streams, perhaps one for each, and a terminal.
 
-    :param stream: nothing is shown without one.
+    :param is_apart: puts each stream alone into a file beside the log, too.
+    :param hidden: values that are blotted out of what is kept and shown.
+    :param screen: shows bytes as they come. One that is gone is no reason to end a command: nothing is shown any more.
     """
 
-    def __init__(self, stream: BinaryIO | None) -> None:
-        self._stream = stream
+    def __init__(
+        self, log: Path, limit: int, *, is_apart: bool, hidden: tuple[bytes, ...], screen: BinaryIO | None
+    ) -> None:
+        names = [f"{log.stem}.{name}{log.suffix}" for name in ("stdout", "stderr")] if is_apart else []
+        self.both = CappedFile(log, limit)
+        self.alone = [CappedFile(log.with_name(name), limit) for name in names]
+        self._screen = screen
+        self._blotters = (Blotter(hidden), Blotter(hidden))
 
-    def show(self, data: bytes) -> None:
-        if self._stream is None or not data:
-            return
-        try:
-            self._stream.write(data)
-            self._stream.flush()
-        except (OSError, ValueError):
-            self._stream = None
+    @property
+    def problem(self) -> str:
+        """Why something of it could not be kept; empty if all was."""
+        return next((each.problem for each in (self.both, *self.alone) if each.problem), "")
+
+    def take(self, which: int, data: bytes) -> None:
+        """Keep and show what came from a stream."""
+        self._put(which, self._blotters[which].feed(data))
+
+    def flush(self) -> None:
+        """Put what was held back, for it might have been the beginning of a secret."""
+        for which, blotter in enumerate(self._blotters):
+            self._put(which, blotter.finish())
+
+    def finish(self) -> None:
+        for each in (self.both, *self.alone):
+            each.finish()
+
+    def _put(self, which: int, data: bytes) -> None:
+        self.both.write(data)
+        if self.alone:
+            self.alone[which].write(data)
+        if self._screen is not None and data:
+            try:
+                self._screen.write(data)
+                self._screen.flush()
+            except (OSError, ValueError):
+                self._screen = None
 
 
-# --- what comes through the pipes of a command. Windows can wait for sockets only: there a thread hands it on.
+# --- what comes through the pipes of a command: a thread for each, for Windows can wait for no pipe
 
 
-#: Whether a pipe can be waited for.
-HAS_WAITABLE_PIPES = os.name != "nt"
+_CHUNK = 1 << 16
+#: Chunks that may wait to be taken: a command that prints without end waits for us.
+_WAITING = 64
 #: Seconds within which a thread hands on what is in a pipe already.
 _HANDING_ON = 0.25
-_CHUNK = 1 << 16
 
 
 class Pipes:
     """The pipes of one command, each with a number."""
 
-    def __init__(self) -> None:
-        self._waiting = selectors.DefaultSelector()
-        self._open: list[IO[bytes] | socket.socket] = []
+    def __init__(self, pipes: Iterable[IO[bytes] | None]) -> None:
+        self._came: queue.Queue[tuple[int, bytes]] = queue.Queue(_WAITING)
+        given = [(which, pipe) for which, pipe in enumerate(pipes) if pipe is not None]
+        self._open = len(given)
+        for which, pipe in given:
+            threading.Thread(target=self._read, args=(which, pipe), daemon=True).start()
 
-    @property
-    def are_open(self) -> bool:
-        return bool(self._waiting.get_map())
-
-    def add(self, which: int, pipe: IO[bytes]) -> None:
-        """Read that one, too; it is closed with the others."""
-        if HAS_WAITABLE_PIPES:
-            os.set_blocking(pipe.fileno(), False)
-            self._add(which, pipe, lambda: os.read(pipe.fileno(), _CHUNK))
-        else:
-            line = _hand_on(pipe)
-            self._add(which, line, lambda: line.recv(_CHUNK))
-
-    def _add(self, which: int, source: IO[bytes] | socket.socket, read: Callable[[], bytes]) -> None:
-        self._open.append(source)
-        self._waiting.register(source, selectors.EVENT_READ, (which, read))
+    def _read(self, which: int, pipe: IO[bytes]) -> None:
+        # Closed here alone: elsewhere that would wait for a read that a grandchild may keep waiting for ever.
+        with pipe, contextlib.suppress(OSError):
+            while data := os.read(pipe.fileno(), _CHUNK):
+                self._came.put((which, data))
+        self._came.put((which, b""))
 
     def read(self, seconds: float) -> Iterator[tuple[int, bytes]]:
-        """Yield what comes within that time, with the number of its pipe: empty at its end."""
-        if not self.are_open:
+        """Yield what comes within that time, with the number of its pipe; where all are closed, only wait."""
+        try:
+            if not self._open:
+                time.sleep(seconds / 5)  # mostly on its way to the end
+            wait = seconds if self._open else 0.0
+            while True:
+                which, data = self._came.get(timeout=wait) if wait else self._came.get_nowait()
+                wait = 0.0
+                self._open -= not data
+                yield which, data
+        except queue.Empty:
             return
-        for key, _ in self._waiting.select(seconds):
-            which, read = key.data
-            try:
-                data = read()
-            except BlockingIOError:
-                data = None
-            except ConnectionError:
-                data = b""
-            if data == b"":
-                self._waiting.unregister(key.fileobj)
-            yield which, data or b""
 
-    def read_rest(self) -> Iterator[tuple[int, bytes]]:
-        """Yield what is there already."""
-        return self.read(0.0 if HAS_WAITABLE_PIPES else _HANDING_ON)
-
-    def close(self) -> None:
-        for each in self._open:
-            each.close()
-        self._waiting.close()
-
-
-def _hand_on(pipe: IO[bytes]) -> socket.socket:
-    """Return a socket that has what comes through the pipe."""
-    ours, theirs = socket.socketpair()
-
-    def hand_on() -> None:
-        # Closed here alone: elsewhere that would wait for a read that a grandchild may keep waiting for ever.
-        with pipe, theirs, contextlib.suppress(OSError):
-            while data := os.read(pipe.fileno(), _CHUNK):
-                theirs.sendall(data)
-
-    threading.Thread(target=hand_on, daemon=True).start()
-    ours.setblocking(False)
-    return ours
+    def read_rest(self, seconds: float) -> Iterator[tuple[int, bytes]]:
+        """Yield what is there already. A process that we let live may hold a pipe open: its end is not waited for."""
+        deadline = time.monotonic() + seconds
+        while self._open and (rows := list(self.read(_HANDING_ON))) and time.monotonic() < deadline:
+            yield from rows
 
 
 # --- which values of an environment look like secrets, and how they are taken out of a stream of bytes

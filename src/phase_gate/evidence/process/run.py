@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from phase_gate.evidence.process.output import Blotter, CappedFile, Pipes, Screen, hidden_in
+from phase_gate.evidence.process.output import Output, Pipes, hidden_in
 from phase_gate.evidence.process.tree import KILL, MARK, Interrupts, ProcessTree
 from phase_gate.values import Value
 
@@ -89,51 +89,60 @@ def run_process(
     :param mark: what everything that it starts is known by, should we die; any by default.
     :param leaves_none: what it left running is ended, even if the command ended by itself.
     """
-    files = _Files(log, limit, is_apart=is_apart)
     began = time.monotonic()
+    output = Output(log, limit, is_apart=is_apart, hidden=hidden_in(environment, secrets or {}), screen=stream)
     mark = mark or os.urandom(16).hex()
     marks = ":".join(filter(None, (environment.get(MARK), mark)))
-    hidden = hidden_in(environment, secrets or {})
-
-    def start(words: str | Sequence[str], given: int | BinaryIO) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            shlex.split(words) if isinstance(words, str) and not shell else words,
-            shell=shell,
-            cwd=cwd,
-            env={**environment, MARK: marks},
-            stdin=given,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if is_apart else subprocess.STDOUT,
-            # A session of its own: what it started goes with it when its time is over.
-            start_new_session=True,
-        )
 
     def run_one(words: str | Sequence[str]) -> _One:
         with contextlib.ExitStack() as stack:
             heard = interrupts or stack.enter_context(Interrupts())
             try:
-                given = subprocess.DEVNULL if stdin is None else stack.enter_context(open(stdin, "rb"))
-                process = start(words, given)
+                process = subprocess.Popen(
+                    shlex.split(words) if isinstance(words, str) and not shell else words,
+                    shell=shell,
+                    cwd=cwd,
+                    env={**environment, MARK: marks},
+                    stdin=subprocess.DEVNULL if stdin is None else stack.enter_context(open(stdin, "rb")),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE if is_apart else subprocess.STDOUT,
+                    # A session of its own: what it started goes with it when its time is over.
+                    start_new_session=True,
+                )
             except (OSError, ValueError, IndexError) as error:
                 return _One(how="not-started", problem=getattr(error, "strerror", None) or str(error))
-            tree = ProcessTree(process, mark=mark)
-            watch = _Watch(process, tree, files, hidden, Screen(stream), heard, leaves_none=leaves_none)
+            watch = _Watch(process, ProcessTree(process, mark=mark), output, heard)
+            is_whole = True
             try:
-                try:
-                    how = watch.wait(began, timeout, tick)
-                finally:
-                    watch.end_rest()
-            except BaseException:  # by tick: there is no answer, and yet nothing is left open
-                files.finish()
-                raise
+                how = watch.wait(began, timeout, tick)
+                # When it ended by itself, a server that it left running is its own affair.
+                is_whole = how != "ended" or leaves_none
+            finally:
+                watch.end_rest(is_whole=is_whole)
             code = process.returncode if how == "ended" else None
             return _One(how=how, code=code, problem=watch.problem, interrupted_by=heard.number)
 
-    step, one = 0, run_one(command)
-    while one.how == "ended" and one.code == 0 and step < len(then):
-        one = run_one(then[step])
-        step += 1
-    return files.close(one, seconds=time.monotonic() - began, step=step)
+    try:
+        step, one = 0, run_one(command)
+        while one.how == "ended" and one.code == 0 and step < len(then):
+            one = run_one(then[step])
+            step += 1
+    finally:
+        output.finish()  # even if tick raises: nothing is left open
+    lost = f"its output could not be kept: {output.problem}" if output.problem else ""
+    return Ended(
+        code=one.code,
+        how=one.how,
+        seconds=time.monotonic() - began,
+        output=log,
+        stdout=output.alone[0].path if is_apart else None,
+        stderr=output.alone[1].path if is_apart else None,
+        problem="; ".join(filter(None, (one.problem, lost))),
+        left_out=output.both.left_out,
+        is_kept=not lost,
+        interrupted_by=one.interrupted_by if one.how == "interrupted" else 0,
+        step=step,
+    )
 
 
 class _One(Value):
@@ -145,70 +154,15 @@ class _One(Value):
     interrupted_by: int = 0
 
 
-class _Files:
-    """The files of one command: all that it prints, and each stream alone."""
-
-    def __init__(self, log: Path, limit: int, *, is_apart: bool) -> None:
-        self._all = CappedFile(log, limit)
-        self._alone = (
-            [CappedFile(log.with_name(f"{log.stem}.{name}{log.suffix}"), limit) for name in ("stdout", "stderr")]
-            if is_apart
-            else []
-        )
-
-    def write(self, which: int, data: bytes) -> None:
-        self._all.write(data)
-        if self._alone:
-            self._alone[which].write(data)
-
-    def finish(self) -> None:
-        for each in (self._all, *self._alone):
-            each.finish()
-
-    def close(self, one: _One, *, seconds: float, step: int) -> Ended:
-        self.finish()
-        lost = next((each.problem for each in (self._all, *self._alone) if each.problem), "")
-        problems = (one.problem, f"its output could not be kept: {lost}" if lost else "")
-        return Ended(
-            code=one.code,
-            how=one.how,
-            seconds=seconds,
-            output=self._all.path,
-            stdout=self._alone[0].path if self._alone else None,
-            stderr=self._alone[1].path if self._alone else None,
-            problem="; ".join(filter(None, problems)),
-            left_out=self._all.left_out,
-            is_kept=not lost,
-            interrupted_by=one.interrupted_by if one.how == "interrupted" else 0,
-            step=step,
-        )
-
-
 class _Watch:
     """A command that runs: reads what it prints, and ends it."""
 
     def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        tree: ProcessTree,
-        files: _Files,
-        hidden: tuple[bytes, ...],
-        screen: Screen,
-        interrupts: Interrupts,
-        *,
-        leaves_none: bool,
+        self, process: subprocess.Popen[bytes], tree: ProcessTree, output: Output, interrupts: Interrupts
     ) -> None:
         self.problem = ""
-        self._leaves_none = leaves_none
-        self._process, self._tree, self._files, self._screen = process, tree, files, screen
-        self._interrupts = interrupts
-        # Where the tree has to go whole: when it ended by itself, a server that it left running is its own affair.
-        self._is_whole = True
-        self._pipes = Pipes()
-        self._blotters = (Blotter(hidden), Blotter(hidden))
-        for which, pipe in enumerate((process.stdout, process.stderr)):
-            if pipe is not None:
-                self._pipes.add(which, pipe)
+        self._process, self._tree, self._output, self._interrupts = process, tree, output, interrupts
+        self._pipes = Pipes((process.stdout, process.stderr))
 
     def wait(self, began: float, timeout: float, tick: Callable[[float], None]) -> How:
         """Read until it ended, its time is over, or the user interrupts us."""
@@ -222,41 +176,40 @@ class _Watch:
             if now - ticked >= _POLL:
                 tick(now - began)
                 ticked = now
-            self._pump(min(_POLL, began + timeout - now))
-        self._is_whole = self._leaves_none
+            self._take(self._pipes.read(min(_POLL, began + timeout - now)))
         return "ended"
 
-    def end_rest(self) -> None:
-        """End what still lives, and read what is left in the pipes."""
-        self._drain()
-        self._end_tree()
+    def end_rest(self, *, is_whole: bool) -> None:
+        """End what still lives, and read what is left in the pipes.
+
+        :param is_whole: whether the tree has to go whole, or the command's own group is enough.
+        """
+        self._end_tree(is_whole=is_whole)
         # Only now: until its end is taken note of, no other process can get its number.
         try:
             self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             self.problem = "it could not be ended"
-        self._drain()
-        for which, blotter in enumerate(self._blotters):
-            self._give(which, blotter.finish())
-        self._pipes.close()
+        self._take(self._pipes.read_rest(_PATIENCE))
+        self._output.flush()
 
-    def _end_tree(self) -> None:
+    def _end_tree(self, *, is_whole: bool) -> None:
         for number, patience in ((signal.SIGTERM, _GRACE), (KILL, _PATIENCE)):
             deadline = time.monotonic() + patience
             told: set[int] = set()
             while True:
-                living = set(self._tree.find(whole=self._is_whole))
+                living = set(self._tree.find(whole=is_whole))
                 if not living and self._has_ended():
                     return
                 # Again and again, for it may start more in the meantime; but each of them once, for a program may
                 # take the second time for an order not to tidy up.
                 self._tree.send(number, living - told)
                 told |= living
-                self._pump(_POLL)
+                self._take(self._pipes.read(_POLL))
                 is_in_a_hurry = number == signal.SIGTERM and self._interrupts.count > 1
                 if is_in_a_hurry or time.monotonic() >= deadline:
                     break
-        if left := self._tree.find(whole=self._is_whole):  # another user's, or one that hangs in the kernel
+        if left := self._tree.find(whole=is_whole):  # another user's, or one that hangs in the kernel
             self.problem = f"{len(left)} of its processes could not be ended"
 
     def _has_ended(self) -> bool:
@@ -268,28 +221,6 @@ class _Watch:
             return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         return True
 
-    def _drain(self) -> None:
-        """Read what is there already. A process that we let live may hold a pipe open: its end is not waited for."""
-        deadline = time.monotonic() + _PATIENCE
-        while time.monotonic() < deadline and self._take(self._pipes.read_rest()):
-            pass
-
-    def _pump(self, seconds: float) -> None:
-        """Read what comes within that time."""
-        if not self._pipes.are_open:
-            time.sleep(min(seconds, _POLL / 5))  # it closed its streams: mostly on its way to the end
-        else:
-            self._take(self._pipes.read(seconds))
-
-    def _take(self, parts: Iterable[tuple[int, bytes]]) -> bool:
-        """Keep what came, and show it; tell whether anything did, be it an end."""
-        has_any = False
-        for which, data in parts:
-            has_any = True
-            if data:
-                self._give(which, self._blotters[which].feed(data))
-        return has_any
-
-    def _give(self, which: int, data: bytes) -> None:
-        self._files.write(which, data)
-        self._screen.show(data)
+    def _take(self, rows: Iterable[tuple[int, bytes]]) -> None:
+        for which, data in rows:
+            self._output.take(which, data)

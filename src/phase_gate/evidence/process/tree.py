@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,14 +40,12 @@ KILL: int = getattr(signal, "SIGKILL", signal.SIGTERM)
 _TASKKILL_LIMIT = 10.0
 
 
-class _Row(Value):
-    """A process, as /proc shows it."""
+class _Row(Value, kw_only=False):
+    """A process that lives, as /proc shows it."""
 
-    pid: int
     parent: int
     group: int
     session: int
-    is_dead: bool
 
 
 class ProcessTree:
@@ -67,15 +65,13 @@ class ProcessTree:
         Where processes can't be looked at, it is the group as one, as a negative number; where there are no groups, it
         is the leader, for as long as it lives.
         """
-        rows = {row.pid: row for row in _rows()}
+        rows = _rows()
         if not rows:
             return self._find_group()
-        own = os.getpid()
         found = {pid for pid, row in rows.items() if self._leader in (pid, row.group, row.session)}
         if whole:
-            found |= {pid for pid in rows.keys() - found if _has_mark(pid, self._mark)}
-            found |= _below(found, rows.values())
-        return sorted(pid for pid in found - {own} if not rows[pid].is_dead)
+            found = _with_children(found | _marked(self._mark, rows), rows)
+        return sorted(found - {os.getpid()})
 
     def _find_group(self) -> list[int]:
         if not HAS_GROUPS:
@@ -113,21 +109,13 @@ def _task_killer() -> str:
     return os.path.join(os.environ.get("SYSTEMROOT", ""), "System32", "taskkill.exe")
 
 
-def _has_mark(pid: int, mark: str) -> bool:
-    try:
-        return mark.encode() in (_PROC / str(pid) / "environ").read_bytes()
-    except OSError:
-        return False
-
-
 def end_marked(mark: str) -> int:
     """End what still runs of a command whose starter died; return how many processes that were."""
     ended: set[int] = set()
     # A process may start another one while it is ended; one that can't be ended must not hold us up.
     for _ in range(_ROUNDS):
-        rows = [row for row in _rows() if not row.is_dead and row.pid != os.getpid()]
-        found = {row.pid for row in rows if _has_mark(row.pid, mark)}
-        found |= _below(found, rows)
+        rows = _rows()
+        found = _with_children(_marked(mark, rows), rows) - {os.getpid()}
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, KILL)
@@ -138,39 +126,39 @@ def end_marked(mark: str) -> int:
     return len(ended)
 
 
-def _below(pids: set[int], rows: Collection[_Row]) -> set[int]:
-    """Return the descendants of some processes."""
-    found: set[int] = set()
-    while more := {row.pid for row in rows if row.parent in pids | found} - found - pids:
-        found |= more
+def _marked(mark: str, pids: Iterable[int]) -> set[int]:
+    found = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            if mark.encode() in (_PROC / str(pid) / "environ").read_bytes():
+                found.add(pid)
     return found
 
 
-def _rows() -> Iterator[_Row]:
+def _with_children(pids: set[int], rows: Mapping[int, _Row]) -> set[int]:
+    while more := {pid for pid, row in rows.items() if row.parent in pids} - pids:
+        pids = pids | more
+    return pids
+
+
+def _rows() -> dict[int, _Row]:
+    """Return what lives; nothing where that can't be looked at."""
+    rows: dict[int, _Row] = {}
     try:
         # One that was mounted for others would show us numbers that are not ours to end.
         if not IS_LINUX or os.readlink(_PROC / "self") != str(os.getpid()):
-            return
-        names = os.listdir(_PROC)
+            return rows
+        names = [name for name in os.listdir(_PROC) if name.isdecimal()]
     except OSError:
-        return
+        return rows
     for name in names:
-        if not name.isdecimal():
-            continue
-        try:
+        with contextlib.suppress(OSError):
             stat = (_PROC / name / "stat").read_bytes()
-        except OSError:
-            continue
-        # The name of the program stands in brackets, and may have any in it.
-        fields = stat.rpartition(b")")[2].split()
-        if len(fields) > 3:
-            yield _Row(
-                pid=int(name),
-                parent=int(fields[1]),
-                group=int(fields[2]),
-                session=int(fields[3]),
-                is_dead=fields[0] in (b"Z", b"X"),
-            )
+            # The name of the program stands in brackets, and may have any in it.
+            state, *numbers = stat.rpartition(b")")[2].split()[:4]
+            if state not in (b"Z", b"X"):
+                rows[int(name)] = _Row(*map(int, numbers))
+    return rows
 
 
 def hide_environment() -> None:
