@@ -211,7 +211,7 @@ def shoot_report(folder: Path) -> None:
     """Take pictures of the report in Chromium: on a desk by day and by night, and on a phone."""
     from phase_gate.report.html import render_html
     from tests.browser.chromium import DESKTOP, PHONE, chromium
-    from tests.report.sample_story import build_sample
+    from tests.report.samples import build_sample
 
     with tempfile.TemporaryDirectory() as name:
         page = Path(name, "report.html")

@@ -10,7 +10,7 @@ import unicodedata
 import pytest
 
 from phase_gate.gate.measured import Table
-from phase_gate.report.tables import table_lines
+from phase_gate.report.text import table_lines
 from phase_gate.visible import (
     find_unseen,
     fit_encoding,

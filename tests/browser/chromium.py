@@ -1,9 +1,8 @@
-"""Chromium, without a screen, and what tests want to know of a page in it."""
+"""Chromium without a screen: Debian's chromium and chromium-driver."""
 
 from __future__ import annotations
 
 import base64
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 PHONE, DESKTOP = 390, 1280
+_ARGUMENTS = (
+    *("headless=new", "no-sandbox", "hide-scrollbars", "disable-gpu"),
+    *("disable-background-networking", "disable-component-update", "disable-sync"),
+)
 
 
 class Page:
@@ -27,66 +30,35 @@ class Page:
     def find(self, selector: str) -> WebElement:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
-    def all(self, selector: str) -> list[WebElement]:
-        found: list[WebElement] = self.driver.find_elements(By.CSS_SELECTOR, selector)
-        return found
-
     def ask(self, script: str) -> Any:
         return self.driver.execute_script(script)
 
     def complaints(self) -> list[str]:
-        """Return what the browser said against the page: errors of the script, and all that the policy forbids."""
+        """Return errors of the script, and everything that the page's policy forbids."""
         return [row["message"] for row in self.driver.get_log("browser")]
 
-    def shoot(self, path: Path, *, height: int | None = None) -> bytes:
-        """Take a picture of the page as a whole, or of its top."""
-        size = {"x": 0, "y": 0, "width": self.ask("return innerWidth"), "scale": 1}
-        size["height"] = height or self.ask("return document.documentElement.scrollHeight")
-        taken = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": size})
-        data = base64.b64decode(taken["data"])
-        path.write_bytes(data)
-        return data
-
-    def print_to(self, path: Path) -> bytes:
-        done = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True, "preferCSSPageSize": True})
-        data = base64.b64decode(done["data"])
-        path.write_bytes(data)
-        return data
-
-
-def tastes(*, dark: bool) -> list[dict[str, str]]:
-    """Return what a reader likes: colours, and nothing that moves (a click would miss it)."""
-    return [
-        {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-        {"name": "prefers-reduced-motion", "value": "reduce"},
-    ]
+    def shoot(self, path: Path, *, height: int) -> None:
+        """Take a picture of the top of the page."""
+        clip = {"x": 0, "y": 0, "width": self.ask("return innerWidth"), "height": height, "scale": 1}
+        taken = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
+        path.write_bytes(base64.b64decode(taken["data"]))
 
 
 @contextmanager
-def chromium(
-    *, width: int = DESKTOP, height: int = 900, dark: bool = False, script: bool = True, scale: float = 1
-) -> Iterator[Page]:
-    """Start a browser of this size; without `script`, it runs none."""
+def chromium(*, width: int = DESKTOP, height: int = 900, dark: bool = False) -> Iterator[Page]:
+    """Start a browser of this size."""
     options = Options()
-    options.binary_location = _find("chromium", "google-chrome")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--lang=en"):
-        options.add_argument(argument)
+    options.binary_location = "/usr/bin/chromium"
+    for argument in _ARGUMENTS:
+        options.add_argument(f"--{argument}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = Chrome(options=options, service=Service(_find("chromedriver")))
+    driver = Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    still = {"name": "prefers-reduced-motion", "value": "reduce"}  # a click would miss what moves
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     try:
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": tastes(dark=dark)})
-        driver.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 500},
-        )
-        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not script})
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme, still]})
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         yield Page(driver)
     finally:
         driver.quit()
-
-
-def _find(*names: str) -> str:
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        raise RuntimeError(f"{' or '.join(names)} is not installed: apt-get install chromium chromium-driver")
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_a_record_that_can_not_be_trusted_is_told_as_far_as_it_goes(begin: Begin
     assert ran.code == 11
     assert ran.has("not trusted: ledger.jsonl:13: its hash is wrong", "audit --repair")
     text = (desk.root / "report.html").read_text(encoding="utf-8")
-    assert "This record can&#x27;t be trusted" in text
+    assert "This record can&#39;t be trusted" in text
     assert "12 events are good" in text
 
 
@@ -102,6 +103,20 @@ def test_a_run_writes_the_page(begin: Begin) -> None:
     assert json.loads((desk.root / "now.json").read_text(encoding="utf-8"))["iteration"] == 2
     # The page of that very moment: with this run, and nobody else in the way.
     assert "a run is going on" not in text
+
+
+def test_a_page_needs_its_extra(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("green-once")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    code, slug, problem = desk.error("report", "-o", "report.html")
+    assert (code, slug) == (2, "bad-usage")
+    assert problem == "--output=report.html: an HTML report needs Jinja2, which is not installed"
+    assert desk.gate("report", "-o", "report.md").code == 0
+    (desk.root / "conftest.py").write_text("import sys\nsys.modules['jinja2'] = None\n", encoding="utf-8")
+    ran = desk.sample.pytest("--phase=green", "--phase-report=now.html")
+    assert ran.code == 4
+    assert ran.has("pip install 'pytest-phase-gate[report]'")
+    assert "passed" not in ran.out
 
 
 @pytest.mark.parametrize("name", ["now.htm", "now.txt", "now"])

@@ -15,7 +15,7 @@ from phase_gate.cli import _watch
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.verdict import show_verdict
 from phase_gate.project import Project
-from phase_gate.report.story.reading import read_story
+from phase_gate.report.story_builder import read_story
 from tests.cli.conftest import Begin, Desk
 from tests.support import Sample
 from tests.tasks.pipelines import CONFIGURATION, Pipe

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from phase_gate.claims.blocks import Block, read_blocks
 from phase_gate.claims.text import read_claim_text
 from phase_gate.errors import PhaseGateError
-from phase_gate.report.status_block import BEGIN, END, StatusBlock, block_of, render_status_block
+from phase_gate.report.text import BEGIN, END, block_fields, render_status_block
 from phase_gate.storage.signal_file import parse_signal
 from tests.conformance.stories import (
     command,
@@ -566,12 +566,11 @@ def blocks_in(text: str) -> tuple[Block, ...]:
     return read_blocks(read_claim_text([text])).blocks
 
 
-def read_back(text: str) -> StatusBlock:
+def read_back(text: str) -> dict[str, Any]:
     """Return what our own reader of claims takes from a text with one block."""
     (block,) = blocks_in(text)
     assert not block.problems
-    values = {key.lower(): json.loads(value) for key, value in block.fields.items() if key != "PHASE"}
-    return StatusBlock(phase=block.fields["PHASE"], **values)
+    return {key: value if key == "PHASE" else json.loads(value) for key, value in block.fields.items()}
 
 
 @pytest.mark.criterion("DG-11")
@@ -595,15 +594,13 @@ def test_a_verdict_as_a_block_reads_back_to_the_same_values(
     assert "DUAL_GATE:" in rows
     block = read_back(f"An agent says:\n\n{printed.out}\nand goes on.\n")
     verdict = status(sample)["evaluation"]
-    assert (block.gate_1, block.gate_2, block.can_exit) == gates
-    assert block == block_of(verdict)
-    assert (block.phase, block.iteration, block.reason) == (verdict["phase"], verdict["iteration"], verdict["reason"])
-    assert block.gate_1 is verdict["gate_1"]["satisfied"]
-    assert block.can_exit is verdict["can_exit"]
-    assert block.exit_signal is verdict["gate_2"]["satisfied"]
-    assert block.tests_total == verdict["metrics"]["tests_total"]
+    assert (block["GATE_1"], block["GATE_2"], block["CAN_EXIT"]) == gates
+    assert block == block_fields(verdict)
+    assert block["REASON"] == verdict["reason"]
+    assert block["EXIT_SIGNAL"] is verdict["gate_2"]["satisfied"]
+    assert block["TESTS_TOTAL"] == verdict["metrics"]["tests_total"]
     for name, value in verdict["gate_1"]["values"].items():
-        assert f"{name}: {json.dumps(value)}" in block.gate_1_detail
+        assert f"{name}: {json.dumps(value)}" in block["GATE_1_DETAIL"]
 
 
 _numbers = st.none() | st.integers(min_value=0, max_value=10**9)
@@ -653,7 +650,7 @@ _talk = st.text("abc XYZ.,!?äß\n")
 @settings(max_examples=150, deadline=None)
 def test_any_verdict_survives_the_way_through_a_block(document: dict[str, Any], before: str, after: str) -> None:
     text = f"{before}\n{render_status_block(document)}\n{after}"
-    assert read_back(text) == block_of(document)
+    assert read_back(text) == block_fields(document)
 
 
 # --- DG-12 -------------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ from phase_gate.gate.standing import assess
 from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.proof.model import Proof
-from phase_gate.report.story.builder import StoryBuilder
-from phase_gate.report.story.model import LedgerCheck, Story
+from phase_gate.report.story import LedgerCheck, Story
+from phase_gate.report.story_builder import StoryBuilder
 from phase_gate.runs.ending import store_objects
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Callable
 from functools import cache
@@ -12,15 +13,13 @@ from html.parser import HTMLParser
 import pytest
 
 from phase_gate.gate.measured import Section, Table
-from phase_gate.report.html import render_html
-from phase_gate.report.html.timeline import signs_in
-from phase_gate.report.labels import headline
-from phase_gate.report.story.model import Happening, LedgerCheck, Story
+from phase_gate.report.drawing import legend_signs
+from phase_gate.report.html import _embed, load_template, render_html
+from phase_gate.report.markdown import show
+from phase_gate.report.story import Happening, LedgerCheck, Story
 from phase_gate.values import replace
 from tests.report.history import History, given
-from tests.report.hostile import build_hostile
-from tests.report.long_story import build_long
-from tests.report.sample_story import build_sample
+from tests.report.samples import TEXTS, build_hostile, build_long, build_sample
 
 #: Whatever else stands in a page is somebody else's.
 ELEMENTS = re.findall(
@@ -167,37 +166,44 @@ def test_ten_thousand_runs_are_a_file_that_can_be_sent() -> None:
 
 def test_thin_columns_have_only_signs_that_nobody_may_miss() -> None:
     story = build_long(10_000)
-    assert signs_in(story) == []
+    assert legend_signs(story) == []
     override = Happening(run=9_000, at=story.at, kind="override", text="mara forced GREEN")
-    assert signs_in(replace(story, happenings=(*story.happenings, override))) == ["override"]
-    assert "exited" in signs_in(build_sample().story())
+    signs = legend_signs(replace(story, happenings=(*story.happenings, override)))
+    assert [kind for kind, *_ in signs] == ["override"]
+    assert "exited" in [kind for kind, *_ in legend_signs(build_sample().story())]
 
 
 def test_a_hostile_page_is_of_bounded_size() -> None:
     assert len(page("hostile")) < 400_000
 
 
-def story_of(*signals: str) -> Story:
-    history = History()
-    history.run("RED", {"tests/test_a.py::test_a": "f"}, signal=given("it fails"))
-    for _ in signals:
-        history.run("GREEN", {"tests/test_a.py::test_a": "p"}, tree="t")
-    return history.story()
+def test_damage_is_told() -> None:
+    check = LedgerCheck(events=3, problem="line 4 is wrong", remedy="audit it")
+    text = " ".join(seen(render_html(replace(build_sample().story(), ledger=check))).texts)
+    assert "This record can't be trusted" in text
+    assert "3 events are good; then: line 4 is wrong" in text
 
 
-def test_headlines() -> None:
-    assert headline(History().story()) == "Nothing is recorded yet"
-    assert headline(story_of()) == "RED may end"
-    assert headline(story_of("")) == "GREEN goes on"
-    assert headline(story_of("", "")) == "GREEN waits for the signal"
+def test_choices_stay_together() -> None:
     history = History()
     history.run("RED", {"a.py::test_a": "f"}, signal=given("it fails"))
-    for _ in range(5):
-        history.run("GREEN", {"a.py::test_a": "f"})
-    assert headline(history.story()) == "GREEN is halted"
-    damaged = replace(history.story(), ledger=LedgerCheck(events=3, problem="line 4 is wrong", remedy="mend it"))
-    assert headline(damaged) == "This record can't be trusted"
-    assert "line 4 is wrong" in render_html(damaged)
+    for _ in range(2):
+        history.run("GREEN", {"a.py::test_a": "p"}, tree="t", signal=given("green"))
+    history.run("REFACTOR", {"a.py::test_a": "p"}, tree="t")
+    text = re.sub(r"<[^>]+>|\s+", " ", render_html(history.story()).partition("Gate 1")[2].partition("</article>")[0])
+    assert re.search(r"one of .*refactoring_complete == true .*iteration &gt;= max_refactor_iterations", text)
+
+
+def test_a_proof_shows_the_runs_of_a_target_side_by_side() -> None:
+    row = page("sample").partition("test_fee_from_the_second_on</th>")[2].partition("</tr>")[0]
+    for label, text in (
+        ("without the change", "fails"),
+        ("with it", "passes"),
+        ("emptied", "not noticed"),
+        ("verdict", "checks-nothing"),
+    ):
+        assert text in row.partition(f'data-label="{label}"')[2].partition("</td>")[0]
+    assert "<code>phase-gate prove</code> makes one" in page("nothing")
 
 
 def test_parts_of_special_workflows_are_shown_as_they_are() -> None:
@@ -207,3 +213,33 @@ def test_parts_of_special_workflows_are_shown_as_they_are() -> None:
     assert "Pipeline" in text
     assert "14 states" in text
     assert "build" in text
+
+
+# --- no text gets out of the place that it is put into
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_text_stays_a_text(text: str) -> None:
+    made = load_template().environment.from_string('<p title="{{ text }}">{{ text }}</p>').render(text=text)
+    (tag, attributes), *others = seen(made).elements
+    assert (tag, attributes, others) == ("p", {"title": show(text)}, [])
+    assert "".join(seen(made).texts) == show(text)
+    made.encode("utf-8")
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_document_stays_a_document(text: str) -> None:
+    made = _embed({"name": text})
+    assert json.loads(made) == {"name": text}
+    assert not {"<", ">", "&"} & set(made)
+    assert made.isascii()
+
+
+@pytest.mark.parametrize("name", ["page.html", "parts.html"])
+def test_templates_switch_nothing_off(name: str) -> None:
+    environment = load_template().environment
+    assert environment.loader is not None
+    source = environment.loader.get_source(environment, name)[0]
+    assert not re.search(r"\bsafe\b|autoescape|\son\w+=", source)
+    # Where the quotes of an attribute are missing, escaping does not help.
+    assert not re.search(r"\w=\{\{", source)

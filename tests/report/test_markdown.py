@@ -1,26 +1,142 @@
-"""A verdict as Markdown: what somebody else has written is shown, and does nothing."""
+"""Verdicts and stories as Markdown: read by a real parser, so that what looks like a table is one."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
-from phase_gate.report.markdown import render_markdown
-from tests.report.test_ci import document, finding
+from phase_gate.gate.measured import Section, Table
+from phase_gate.report.markdown import render_markdown, render_story, show
+from phase_gate.report.story import LedgerCheck, Story
+from phase_gate.values import replace
+from tests.report.history import History
+from tests.report.samples import build_hostile, build_long, build_sample
+from tests.report.test_ci import ABSENT, document, finding
 
-TEXTS = {
-    "a-picture": "![x](https://example.org/x.png)",
-    "a-link": "[read this](javascript:alert)",
-    "a-tag": "<img src=x>",
-    "a-cell": "a | b",
-    "a-backslash": "a\\[b](https://example.org)",
-}
+MORE: dict[str, Any] = {"root": "project", "overrides": [], "warnings": [], "notes": []}
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_a_hostile_name_is_only_a_name(text: str) -> None:
-    more = {"root": "project", "overrides": [], "warnings": [text], "notes": []}
-    page = render_markdown(document(**more, reason=text, findings=[finding("test-altered", detail=text)]))
-    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(page)
+def as_html(text: str) -> str:
+    return str(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("![x](https://example.org/x.png)", id="a-picture"),
+        pytest.param("[read this](javascript:alert)", id="a-link"),
+        pytest.param("<img src=x>", id="a-tag"),
+        pytest.param("a | b", id="a-cell"),
+        pytest.param("a\\[b](https://example.org)", id="a-backslash"),
+    ],
+)
+def test_a_hostile_name_in_a_verdict_is_only_a_name(text: str) -> None:
+    findings = [finding("test-altered", detail=text)]
+    html = as_html(render_markdown(document(**{**MORE, "warnings": [text]}, reason=text, findings=findings)))
     assert html.count(text.replace("<", "&lt;").replace(">", "&gt;")) >= 2
     assert [part for part in ("<img", "<a ") if part in html] == []
+
+
+@pytest.mark.parametrize(
+    ("only_gate_1", "said"),
+    [
+        pytest.param(True, "**Gate 1 is open: this step asks for no more**", id="asked-for-gate-1"),
+        pytest.param(False, "no signal**", id="asked-for-both"),
+    ],
+)
+def test_a_step_that_asks_for_gate_1_only(only_gate_1: bool, said: str) -> None:
+    waiting = document(**{**MORE, **ABSENT, "status": "waiting", "reason": "no signal"})
+    assert said in render_markdown(waiting, asks_for_gate_1_only=only_gate_1)
+
+
+def test_choices_stay_together_and_unmeasured_guards_are_unknown() -> None:
+    clauses = [
+        {"text": f"{name} == true", "met": met, "values": {}, "unknown": [], "shown": "", "group": "0"}
+        for name, met in (("a", False), ("b", True))
+    ]
+    guards = [{"name": "targets-proven", "met": True, "detail": "", "remedy": "", "waived": False}]
+    text = render_markdown(document(**MORE, gate_1={"clauses": clauses, "guards": guards}))
+    rows = ("✅ | one of", "❌ | · `a == true`", "✅ | · `b == true`", "❔ | targets-proven")
+    assert "\n".join(f"| {row} |  |" for row in rows) in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("a\x00b", "a\\x00b", id="nothing"),
+        pytest.param("a\nb\tc", "a b c", id="line-ends-are-blanks"),
+        pytest.param("\x1b[31m", "\\x1b[31m", id="colors-of-a-terminal"),
+        pytest.param("x\u202ey", "x\\u202ey", id="turned-around"),
+        pytest.param("\ud800", "\\ud800", id="half-a-pair"),
+        pytest.param("\u200b", "\\u200b", id="no-width"),
+        pytest.param("naïve Ω 日本 🙂", "naïve Ω 日本 🙂", id="letters-stay"),
+    ],
+)
+def test_invisible_characters_are_shown(text: str, shown: str) -> None:
+    assert show(text) == shown
+
+
+def test_a_long_text_is_cut_in_the_middle() -> None:
+    shown = show("a" * 5_000 + "z" * 5_000)
+    assert len(shown) < 450
+    assert shown.startswith("aaa")
+    assert shown.endswith("zzz (10,000 characters)")
+
+
+# --- the story
+
+
+def test_every_part_is_there() -> None:
+    text = as_html(render_story(build_sample().story()))
+    titles = ("Both gates", "Runs", "Criteria", "Tests", "Trend", "Evidence", "What happened", "Ledger")
+    for title in titles:
+        assert f"<h3>{title}</h3>" in text
+    assert "<h2>Phase gate: GREEN goes on</h2>" in text
+    assert "<code>tests/test_storage.py::test_two_writers_at_once</code>" in text
+    # Gates, runs, criteria, tests.
+    assert text.count("<table>") == 5
+
+
+def test_a_hostile_name_is_a_name() -> None:
+    text = as_html(render_story(build_hostile()))
+    for word in ("<script", "<img", "<svg", "<style", "<a ", "</e"):
+        assert word not in text
+    assert text.count("<h2>") == 1
+
+
+def test_every_row_of_a_table_has_as_many_cells_as_its_head() -> None:
+    lines = render_story(build_hostile()).splitlines()
+    for number, line in enumerate(lines):
+        if line.startswith("|") and set(line) <= set("| -"):
+            head = lines[number - 1].replace("\\|", "").count("|")
+            for row in lines[number + 1 :]:
+                if not row.startswith("|"):
+                    break
+                assert row.replace("\\|", "").count("|") == head
+
+
+@pytest.mark.parametrize("build", [lambda: build_long(10_000), build_hostile], ids=["long", "hostile"])
+def test_a_comment_takes_it(build: Callable[[], Story]) -> None:
+    assert len(render_story(build())) < 65_536
+
+
+def test_nothing_yet() -> None:
+    text = render_story(History().story())
+    assert text.startswith("## Phase gate: Nothing is recorded yet\n")
+    assert "No run is recorded yet." in text
+
+
+def test_damage_is_said_first() -> None:
+    check = LedgerCheck(events=3, problem="ledger.jsonl:4: its hash is wrong", remedy="phase-gate audit")
+    text = render_story(replace(build_sample().story(), ledger=check))
+    assert text.startswith("## Phase gate: This record can't be trusted\n\n**ledger.jsonl:4: its hash is wrong**")
+
+
+def test_parts_of_special_workflows() -> None:
+    table = Table(title="Steps", columns=("step", "standing"), rows=(("build", "passed"),))
+    text = as_html(render_story(replace(build_sample().story(), more=(Section(title="Pipeline", tables=(table,)),))))
+    assert "<h3>Pipeline</h3>" in text
+    assert "<td>build</td>" in text

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.state import Event
-from phase_gate.report.story import builder as story_builder
-from phase_gate.report.story.model import Story
+from phase_gate.report import story_builder
+from phase_gate.report.story import Story
 from tests.report.history import History, given
-from tests.report.sample_story import build_sample
+from tests.report.samples import build_sample
 
 A, B = "tests/test_a.py::test_a", "tests/test_a.py::test_b"
 
@@ -86,7 +86,7 @@ def test_where_the_task_stands() -> None:
     story = build_sample().story()
     assert (story.phase, story.cycle, story.iteration, story.streak) == ("GREEN", 3, 9, 1)
     assert [(step.name, step.standing) for step in story.steps] == [
-        *(("RED", "past"), ("GREEN", "present"), ("REFACTOR", "ahead"), ("DOCUMENT", "ahead")),
+        *(("RED", "past"), ("GREEN", "now"), ("REFACTOR", "ahead"), ("DOCUMENT", "ahead")),
         ("DONE", "ahead"),
     ]
     assert [series.name for series in story.trend] == ["Quality", "Left to improve", "Tests", "Duration"]

@@ -24,7 +24,7 @@ def run(call: Call) -> Done:
     from phase_gate.report.ci import CiOutput, write_for_ci
     from phase_gate.report.files import write_reports
     from phase_gate.report.panel import panel_text, render_panel
-    from phase_gate.report.story.reading import read_story
+    from phase_gate.report.story_builder import read_story
     from phase_gate.runs.hello import choose_reports
     from phase_gate.shards.combining import combine_run
 

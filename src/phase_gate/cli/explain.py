@@ -16,7 +16,7 @@ from phase_gate.gate.measured import PROVIDED, Table, wanted_names
 from phase_gate.gate.order import shorten
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.verdict import FactSource, evaluation_to_json, who_of
-from phase_gate.report.tables import table_lines
+from phase_gate.report.text import table_lines
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import ALIASES, METRICS, show_value
 from phase_gate.workflow.model import Phase, Workflow

@@ -179,7 +179,7 @@ class _Trend:
     def lines(self) -> Iterator[str]:
         if len(self._runs) < self._FEWEST:
             return
-        from phase_gate.report.tables import can_show_blocks, sparkline
+        from phase_gate.report.text import can_show_blocks, sparkline
 
         plain = not can_show_blocks(getattr(sys.stdout, "encoding", None))
         for index, (name, form) in enumerate((("failed", ".0f"), ("passed", ".0f"), ("seconds", ".1f"))):

@@ -95,7 +95,7 @@ def _look(call: Call) -> Done:
     task = call.task()
     state, standing = task.state, task.standing()
     if call.arguments.block and state.evaluation is not None:
-        from phase_gate.report.status_block import render_status_block
+        from phase_gate.report.text import render_status_block
 
         verdict = _as_it_stands(evaluation_to_json(state.evaluation), standing)
         return Done(text=render_status_block(verdict), document=verdict, code=standing.exit_code)
@@ -123,7 +123,7 @@ def _look(call: Call) -> Done:
     if found.breaker.is_open:
         from phase_gate.cli.people import stuck_report
         from phase_gate.gate.stuck import stuck_to_json
-        from phase_gate.report.stuck import render_stuck
+        from phase_gate.report.text import render_stuck
 
         report = stuck_report(task)
         document["stuck"] = stuck_to_json(report)
@@ -277,7 +277,7 @@ def _criteria(store: TaskStore, state: State, standing: Standing) -> Done:
             "no complete run of this cycle was given criteria with ids",
             remedy="pytest --phase=auto --phase-criteria=FILE, with FILE a list in Markdown or YAML",
         )
-    from phase_gate.report.tables import render_criteria
+    from phase_gate.report.text import render_criteria
 
     table = store.objects.load(state.aim.criteria)
     return Done(text=render_criteria(table), document=table, code=standing.exit_code)

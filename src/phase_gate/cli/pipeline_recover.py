@@ -8,7 +8,7 @@ from phase_gate.cli._streams import render_json
 from phase_gate.cli.steps import answer_entry
 from phase_gate.decisions.advancing import describe_entry
 from phase_gate.gate.state import State
-from phase_gate.report.stuck import render_sections
+from phase_gate.report.text import render_sections
 from phase_gate.task import Task
 from phase_gate.tasks.asking import needs_in, root_cause_record
 from phase_gate.tasks.evidence import record_name

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
-from phase_gate.errors import UsageError
-from phase_gate.report.files import STORY_SUFFIXES, write_story
-from phase_gate.report.story.reading import read_story
+from phase_gate.report.files import STORY_SUFFIXES, check_report, write_story
+from phase_gate.report.story_builder import read_story
 from phase_gate.visible import count
 
 
 def run(call: Call) -> Done:
-    output = None if call.arguments.output is None else _checked(call, call.arguments.output)
+    name = call.arguments.output
+    output = None if name is None else check_report(f"--output={name}", call.start / name, STORY_SUFFIXES)
     project = call.project()
     story = read_story(project, call.store(project))
     runs = len(story.runs) + story.runs_left_out
@@ -30,7 +28,7 @@ def run(call: Call) -> Done:
         "bytes": None,
     }
     if output is None:
-        from phase_gate.report.story.markdown import render_story
+        from phase_gate.report.markdown import render_story
 
         text = render_story(story).rstrip("\n")
         return Done(text=text, document={**document, "markdown": text}, code=code)
@@ -39,13 +37,3 @@ def run(call: Call) -> Done:
     if not story.ledger.is_intact:
         said += f"\n  not trusted: {story.ledger.problem}\n  try: {story.ledger.remedy}"
     return Done(text=said, document=document, code=code)
-
-
-def _checked(call: Call, name: str) -> Path:
-    path = call.start / name
-    if path.suffix.lower() not in STORY_SUFFIXES:
-        raise UsageError(
-            f"--output={name}: the suffix says the format, and {path.suffix or 'none'} is not known",
-            remedy=f"use one of: {', '.join(STORY_SUFFIXES)}",
-        )
-    return path

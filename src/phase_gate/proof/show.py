@@ -10,7 +10,7 @@ from phase_gate.proof.change import Change
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.model import MEANINGS, FunctionProof, Proof, TargetProof, Verdict, say_broken
 from phase_gate.report.ci import Place
-from phase_gate.report.proof import ALTERED, say_emptied
+from phase_gate.report.text import ALTERED, say_emptied
 from phase_gate.source import PASSES_ALREADY
 from phase_gate.visible import count, name_first, show_rows
 

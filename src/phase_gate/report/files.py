@@ -3,28 +3,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from phase_gate.errors import StorageError
+from phase_gate.errors import StorageError, UsageError
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
 
 if TYPE_CHECKING:
-    from phase_gate.report.story.model import Story
+    from phase_gate.report.story import Story
 
-#: Of one run's verdict; a page tells the whole story of the task.
+#: Reports on one run's verdict; a page tells the whole story of the task.
 REPORT_SUFFIXES = (".json", ".md", ".html", ".xml", ".env")
-#: Of a task's story.
+#: Reports on the whole story of a task.
 STORY_SUFFIXES = (".html", ".md")
 
 
+def check_report(option: str, path: Path, suffixes: Sequence[str]) -> Path:
+    """Return the path. Raises UsageError for a format that is unknown or can't be written here.
+
+    :param option: as it was typed.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        raise UsageError(
+            f"{option}: the suffix says the format, and {path.suffix or 'none'} is not known",
+            remedy=f"use one of: {', '.join(suffixes)}",
+        )
+    if suffix == ".html" and find_spec("jinja2") is None:
+        raise UsageError(
+            f"{option}: an HTML report needs Jinja2, which is not installed",
+            remedy="pip install 'pytest-phase-gate[report]', or write a .md file",
+        )
+    return path
+
+
 def prepare_reports(paths: Iterable[Path]) -> None:
-    """Import what reports of these kinds are written with, before the project's tests can change it."""
+    """Load what reports of these kinds are written with, before the project's tests can change it."""
     for suffix in {path.suffix.lower() for path in paths}:
         if suffix == ".html":
-            import phase_gate.report.html
-            import phase_gate.report.story.reading
+            import phase_gate.report.story_builder
+            from phase_gate.report.html import load_template
+
+            load_template()
         elif suffix == ".md":
             import phase_gate.report.markdown
         elif suffix in (".env", ".xml"):
@@ -34,31 +56,26 @@ def prepare_reports(paths: Iterable[Path]) -> None:
 def write_reports(paths: Iterable[Path], evaluation: Evaluation, story: Callable[[], Story]) -> None:
     """Write each report. Raises StorageError for one that can't be written.
 
-    :param story: told only where a page is asked for.
+    :param story: called only for an HTML page.
     """
-    document = evaluation_to_json(evaluation)
     for path in paths:
-        suffix = path.suffix.lower()
-        if suffix == ".html":
+        if path.suffix.lower() == ".html":
             write_story(path, story())
         else:
-            _write(path, _render(suffix, document))
+            _write(path, _render(path.suffix.lower(), evaluation))
 
 
-def _render(suffix: str, document: Mapping[str, Any]) -> str:
+def _render(suffix: str, evaluation: Evaluation) -> str:
+    document = evaluation_to_json(evaluation)
     if suffix == ".md":
         from phase_gate.report.markdown import render_markdown
 
         return render_markdown(document)
-    if suffix == ".env":
-        from phase_gate.report.ci import render_dotenv
+    if suffix == ".json":
+        return json.dumps(document, indent=2) + "\n"
+    from phase_gate.report.ci import render_dotenv, render_junit
 
-        return render_dotenv(document)
-    if suffix == ".xml":
-        from phase_gate.report.ci import render_junit
-
-        return render_junit(document)
-    return json.dumps(document, indent=2) + "\n"
+    return render_dotenv(document) if suffix == ".env" else render_junit(document)
 
 
 def write_story(path: Path, story: Story) -> int:
@@ -67,13 +84,13 @@ def write_story(path: Path, story: Story) -> int:
         from phase_gate.report.html import render_html
 
         return _write(path, render_html(story))
-    from phase_gate.report.story.markdown import render_story
+    from phase_gate.report.markdown import render_story
 
     return _write(path, render_story(story))
 
 
 def _write(path: Path, text: str) -> int:
-    # What no encoding has (a file name that is no text) must not cost the report.
+    # A file name that is not text must not cost the report.
     data = text.encode("utf-8", "backslashreplace")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,6 +98,6 @@ def _write(path: Path, text: str) -> int:
     except OSError as error:
         raise StorageError(
             f"the report {path.name} could not be written: {error.strerror}",
-            remedy="what was measured is recorded; name a place that can be written",
+            remedy="the run is recorded; name a place that can be written",
         ) from error
     return len(data)

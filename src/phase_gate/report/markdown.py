@@ -1,4 +1,7 @@
-"""The evaluation as Markdown, for step summaries, comments and files."""
+"""Verdicts and stories as Markdown, for step summaries, comments and files.
+
+Any text is shown and does nothing else: no tag, no link, no cell, no mention gets out of it. Pure.
+"""
 
 from __future__ import annotations
 
@@ -7,71 +10,34 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from phase_gate.gate.findings import describe_override, is_said_by, place_of
+from phase_gate.gate.measured import Section, Table
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import show_verdict, who_of
-from phase_gate.report.html.markup import show
-from phase_gate.report.proof import describe_proof
+from phase_gate.report.story import Story, short_time
+from phase_gate.report.text import describe_proof, proof_section, sparkline, unmeasured_guards
+from phase_gate.visible import count, show_line
+from phase_gate.workflow.metrics import show_value
 from phase_gate.workflow.names import REPORT_TITLE
 
-_MARKS = {True: "✅", False: "❌", None: "❔"}
-
-
-def render_markdown(document: Mapping[str, Any]) -> str:
-    """Return the evaluation's JSON document as Markdown."""
-    gate_1, gate_2 = document["gate_1"], document["gate_2"]
-    counted = f"iteration {document['iteration']}" if document["iteration"] is not None else document["run_kind"]
-    lines = [
-        f"{REPORT_TITLE}{as_text(document['phase'])}, {counted}",
-        "",
-        f"**{as_text(show_verdict(document['status'], document['reason']))}**",
-        "",
-        next_line(document["next_command"], document["next_hint"], root=document["root"]),
-        "",
-        f"| Gate 1: {as_text(gate_1['name'])} | | {'open' if gate_1['open'] else 'closed'} |",
-        "| --- | --- | --- |",
-    ]
-    said = who_of(document)
-    for clause in gate_1["clauses"]:
-        shown = "not measured" if clause["unknown"] else clause["shown"]
-        shown += "".join(f" ({who})" for name, who in said.items() if name in clause["values"])
-        lines.append(f"| {_MARKS[clause['met']]} | {as_code(clause['text'])} | {as_text(shown)} |")
-    for guard in gate_1["guards"]:
-        name = f"{guard['name']} (waived)" if guard["waived"] else guard["name"]
-        lines.append(f"| {_MARKS[guard['met']]} | {as_text(name)} | {as_text(guard['detail'])} |")
-    answer = SHOWN[gate_2["answer"]]
-    lines += ["", f"Gate 2, explicit exit signal: **{answer}** {as_text(gate_2['reason'])}".rstrip()]
-    if proven := describe_proof(document["metrics"]):
-        lines += ["", f"Proof: {as_text(proven)}"]
-    for table in document.get("tables", ()):
-        lines += ["", f"{as_text(table['title'])}:", "", *_table(table)]
-    let_pass, forced = (
-        [describe_override(row) for row in document["overrides"] if (row["kind"] == "waive") is is_waiver]
-        for is_waiver in (True, False)
-    )
-    parts = {"Waived": let_pass, "Overrides": forced, "Warnings": document["warnings"], "Notes": document["notes"]}
-    for title, rows in parts.items():
-        if rows:
-            lines += ["", f"{title}:", "", *(f"- {as_text(row)}" for row in rows)]
-    findings = [row for row in document["findings"] if not is_said_by(row, document["notes"])]
-    if findings:
-        lines += ["", "Findings:", ""]
-        lines += [
-            f"- {row['tier']} {as_code(row['slug'])}: {as_text(' '.join((place_of(row), row['detail'])).strip())}"
-            for row in findings
-        ]
-    return "\n".join(lines) + "\n"
-
-
-def _table(table: Mapping[str, Any]) -> Iterator[str]:
-    columns, *rows = (list(map(as_text, row)) for row in (table["columns"], *table["rows"]))
-    return as_marked_table(columns, rows, numbers=True)
-
-
-# --- any text as Markdown that shows it and does nothing else: no tag, no link, no cell, no mention. Pure
-
-
-#: Signs that mean something: some only at the beginning of a text, one not between letters, as in names of tests.
+#: Characters of one text that are shown; the middle is cut.
+_SHOWN, _TAIL = 400, 80
+#: Signs that mean something: some only at the beginning of a text, `_` not between letters, as in names of tests.
 _SIGNS = re.compile(r"[\\`*\[<|~]|^[#>]|(?<![^\W_])_|_(?![^\W_])")
+
+_MARKS = {True: "✅", False: "❌", None: "❔"}
+#: Rows of the long tables: a comment on GitHub takes 65,536 characters.
+_RUNS, _TESTS, _HAPPENINGS = 30, 30, 40
+#: Runs of a test's history that are shown.
+_CELLS = 30
+_CELL_SIGNS = {"p": "·", "f": "✗", "e": "✗", "u": "✗", "k": "~", "s": "-", "x": "x", "X": "!", "n": "-", ".": " "}
+
+
+def show(text: object, limit: int = _SHOWN) -> str:
+    """Return the text as one visible line of bounded length."""
+    plain = str(text)
+    if len(plain) > limit:
+        plain = f"{plain[: limit - _TAIL]} … {plain[-_TAIL:]} ({len(plain):,} characters)"
+    return show_line(plain)
 
 
 def as_text(text: object) -> str:
@@ -87,22 +53,228 @@ def as_code(text: object) -> str:
     return f"{fence}{padded}{fence}".replace("|", "\\|")
 
 
-def next_line(command: str, hint: str, *, root: str) -> str:
-    """Return the line that says what to do next."""
+def table_rows(table: Table, *, numbers: bool = False) -> Iterator[str]:
+    """Yield a table, under its title if it has one.
+
+    :param numbers: whether all columns but the first are aligned to the right.
+    """
+    if table.title:
+        yield from ("", f"{as_text(table.title)}:", "")
+    columns, *rows = (tuple(map(as_text, row)) for row in (table.columns, *table.rows))
+    yield from _grid(columns, rows, numbers=numbers)
+
+
+def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> Iterator[str]:
+    """Yield a table of cells that are Markdown already."""
+    yield f"| {' | '.join(columns)} |"
+    yield "| --- |" + (" --: |" if numbers else " --- |") * (len(columns) - 1)
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+# --- one verdict
+
+
+def render_markdown(document: Mapping[str, Any], *, asks_for_gate_1_only: bool = False) -> str:
+    """Return the evaluation's JSON document as Markdown.
+
+    :param asks_for_gate_1_only: an open Gate 1 is all that this step needs.
+    """
+    counted = f"iteration {document['iteration']}" if document["iteration"] is not None else document["run_kind"]
+    verdict = show_verdict(document["status"], document["reason"])
+    if asks_for_gate_1_only and document["gate_1"]["open"] and document["status"] == "waiting":
+        verdict = "Gate 1 is open: this step asks for no more"
+    lines = [
+        f"{REPORT_TITLE}{as_text(document['phase'])}, {counted}",
+        "",
+        f"**{as_text(verdict)}**",
+        "",
+        _next_line(document["next_command"], document["next_hint"], root=document["root"]),
+        "",
+        *_gates(document),
+    ]
+    for table in document.get("tables", ()):
+        lines += table_rows(Table(**table), numbers=True)
+    waived, forced = (
+        [describe_override(row) for row in document["overrides"] if (row["kind"] == "waive") is is_waiver]
+        for is_waiver in (True, False)
+    )
+    parts = {"Waived": waived, "Overrides": forced, "Warnings": document["warnings"], "Notes": document["notes"]}
+    for title, rows in parts.items():
+        if rows:
+            lines += ["", f"{title}:", "", *(f"- {as_text(row)}" for row in rows)]
+    findings = [row for row in document["findings"] if not is_said_by(row, document["notes"])]
+    if findings:
+        lines += ["", "Findings:", "", *map(_finding, findings)]
+    return "\n".join(lines) + "\n"
+
+
+def _next_line(command: str, hint: str, *, root: str) -> str:
     shown = as_text(hint) if not command else f"{as_code(command)} ({as_text(hint)})" if hint else as_code(command)
     return f"Next: {shown} in {as_code(root)}"
 
 
-def as_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    return as_marked_table([as_text(column) for column in columns], ([as_text(cell) for cell in row] for row in rows))
+def _gates(document: Mapping[str, Any]) -> Iterator[str]:
+    gate_1, gate_2, declared = document["gate_1"], document["gate_2"], who_of(document)
+    rows, group = [], None
+    for clause in gate_1["clauses"]:
+        if clause.get("group") is not None and clause["group"] != group:
+            is_met = any(each["met"] for each in gate_1["clauses"] if each["group"] == clause["group"])
+            rows.append((_MARKS[is_met], "one of", ""))
+        group = clause.get("group")
+        shown = "not measured" if clause["unknown"] else clause["shown"]
+        shown += "".join(f" ({who})" for name, who in declared.items() if name in clause["values"])
+        indent = "" if group is None else "· "
+        rows.append((_MARKS[clause["met"]], indent + as_code(clause["text"]), as_text(shown)))
+    for guard, met in guard_marks(document):
+        name = f"{guard['name']} (waived)" if guard["waived"] else guard["name"]
+        rows.append((_MARKS[met], as_text(name), as_text(guard["detail"])))
+    yield from _grid((f"Gate 1: {as_text(gate_1['name'])}", "", "open" if gate_1["open"] else "closed"), rows)
+    yield ""
+    yield f"Gate 2, explicit exit signal: **{SHOWN[gate_2['answer']]}** {as_text(gate_2['reason'])}".rstrip()
+    if proven := describe_proof(document["metrics"]):
+        yield from ("", f"Proof: {as_text(proven)}")
 
 
-def as_marked_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> Iterator[str]:
-    """Yield a table of cells that are Markdown already.
+def guard_marks(document: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], bool | None]]:
+    """Return each guard with its mark: one that holds only for lack of evidence is unknown."""
+    guards = document["gate_1"]["guards"]
+    found = {name for row in document["findings"] for name in (row["slug"], row["guard"])}
+    unmeasured = unmeasured_guards((row["name"] for row in guards if row["met"]), document["metrics"], found)
+    return [(row, None if row["name"] in unmeasured else row["met"]) for row in guards]
 
-    :param numbers: whether all columns but the first hold numbers, which stand to the right.
-    """
-    yield f"| {' | '.join(columns)} |"
-    yield "| --- |" + (" --: |" if numbers else " --- |") * (len(columns) - 1)
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
+
+def _finding(row: Mapping[str, Any]) -> str:
+    return f"- {row['tier']} {as_code(row['slug'])}: {as_text(' '.join((place_of(row), row['detail'])).strip())}"
+
+
+# --- the story of a task: the same parts as the page
+
+
+def render_story(story: Story) -> str:
+    """Return the whole report as Markdown."""
+    return "\n".join(_story_lines(story)) + "\n"
+
+
+def _story_lines(story: Story) -> Iterator[str]:
+    yield f"{REPORT_TITLE}{as_text(story.headline)}"
+    yield from ("", f"**{as_text(story.ledger.problem or story.standing.verdict)}**")
+    yield from ("", _next_line(*story.next_step, root=story.root), "")
+    facts = f"Task {story.task}, cycle {story.cycle}, iteration {story.iteration}, {story.streak} green in a row,"
+    yield as_text(f"{facts} {count(story.all_runs, 'run')}, breaker {story.breaker.status}.")
+    verdict, proof = story.evaluation, proof_section(story.proofs)
+    missing = ["No verdict yet: it comes with the first complete run."]
+    for title, rows in (
+        ("Both gates", missing if verdict is None else _gates(verdict)),
+        ("Runs", _runs(story)),
+        ("Criteria", _criteria(story.criteria)),
+        ("Tests", _tests(story)),
+        ("Trend", _trend(story)),
+        ("Evidence", () if verdict is None else _evidence(verdict)),
+        *((section.title, _section(section)) for section in (*((proof,) if proof else ()), *story.more)),
+        ("What happened", _happenings(story)),
+        ("Ledger", _ledger(story)),
+    ):
+        written = list(rows)
+        if written:
+            yield from ("", f"### {as_text(title)}", "", *written)
+
+
+def _runs(story: Story) -> Iterator[str]:
+    if not story.runs:
+        yield "No run is recorded yet."
+        return
+    for name in ("failed", "passed"):
+        values = [getattr(run, name) for run in story.runs]
+        yield f"- {name} `{sparkline(values)}` {values[0]} to {values[-1]}"
+    yield ""
+    rows = tuple(
+        (
+            str(run.number),
+            short_time(run.at),
+            run.phase + ("" if run.iteration is None else f" {run.iteration}"),
+            run.outcome,
+            run.tests,
+            (f"{run.streak}" if run.counts else "") + (" (lost)" if run.resets else ""),
+            run.says,
+        )
+        for run in reversed(story.runs[-_RUNS:])
+    )
+    columns = ("run", "began (UTC)", "phase", "ended", "tests", "streak", "verdict")
+    yield from table_rows(Table(title="", columns=columns, rows=rows))
+    yield from _left_out(story.all_runs - len(rows), "earlier run", "phase-gate history")
+
+
+def _criteria(criteria: Mapping[str, Any] | None) -> Iterator[str]:
+    if criteria is None:
+        return
+    rows = tuple(
+        (
+            row["id"],
+            row["text"],
+            row["standing"] + (f": {row['why']}" if row["why"] else ""),
+            ", ".join(f"{test_id} {outcome}" for test_id, outcome in list(row["tests"].items())[:5]),
+        )
+        for row in criteria["criteria"]
+    )
+    yield from table_rows(Table(title="", columns=("id", "criterion", "standing", "tests"), rows=rows))
+
+
+def _tests(story: Story) -> Iterator[str]:
+    tests = story.tests
+    telling = [row for row in tests.rows if row.is_flaky or row.failures]
+    if telling:
+        yield f"Oldest run to newest, run {tests.runs[-_CELLS:][0]} to run {tests.runs[-1]}:"
+        yield ""
+        rows = []
+        for row in telling[:_TESTS]:
+            cells = "".join(_CELL_SIGNS[letter] for letter in row.cells[-_CELLS:])
+            said = ", ".join(word for word, holds in (("flaky", row.is_flaky), ("failing", row.is_failing)) if holds)
+            rows.append((as_code(row.id), said, as_code(cells), as_text(row.in_words)))
+        yield from _grid(("test", "", "history", "in words"), rows)
+    calm = len(tests.rows) - len(telling) + tests.quiet
+    if calm:
+        yield from ("", f"{count(calm, 'test')} never failed in these runs.")
+    yield from _left_out(max(0, len(telling) - _TESTS) + tests.left_out, "test that failed", "the report as HTML")
+
+
+def _trend(story: Story) -> Iterator[str]:
+    for series in story.trend:
+        values = [value for _, value in series.points]
+        ends = f"{show_value(values[0])} to {show_value(values[-1])} {series.unit}"
+        yield f"- {series.name} `{sparkline([value - min(values) for value in values])}` {ends}"
+
+
+def _evidence(verdict: Mapping[str, Any]) -> Iterator[str]:
+    yield from map(_finding, verdict["findings"])
+    yield from (f"- override: {as_text(describe_override(row))}" for row in verdict["overrides"])
+    yield from (f"- warning: {as_text(text)}" for text in verdict["warnings"])
+    yield from (f"- note: {as_text(text)}" for text in verdict["notes"])
+    for table in verdict.get("tables", ()):
+        yield from table_rows(Table(**table))
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield from map(as_text, section.lines)
+    for table in section.tables:
+        yield from table_rows(table)
+
+
+def _happenings(story: Story) -> Iterator[str]:
+    shown = story.happenings[-_HAPPENINGS:]
+    for each in reversed(shown):
+        yield f"- {short_time(each.at)}, after run {each.run}: {as_text(each.text)}"
+    left_out = len(story.happenings) - len(shown) + story.happenings_left_out
+    yield from _left_out(left_out, "earlier event", "phase-gate history --events")
+
+
+def _ledger(story: Story) -> Iterator[str]:
+    check, events = story.ledger, count(story.ledger.events, "event")
+    if check.is_intact:
+        yield f"Every one of {events} follows the one before it; the head is {as_code(check.head)}."
+    else:
+        yield f"{events} are good; then: {as_text(check.problem)}"
+
+
+def _left_out(number: int, noun: str, where: str) -> Iterator[str]:
+    if number > 0:
+        yield from ("", f"Left out: {count(number, noun)}; see {where}.")

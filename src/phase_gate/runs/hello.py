@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phase_gate.errors import PhaseOrderError, UsageError
+from phase_gate.errors import PhaseOrderError
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.project import Project
-from phase_gate.report.files import REPORT_SUFFIXES
+from phase_gate.report.files import REPORT_SUFFIXES, check_report
 from phase_gate.report.panel import Line
 from phase_gate.storage.ownership import is_in_environment
 from phase_gate.storage.root import place_below, relative_id
@@ -84,16 +84,12 @@ class Wanted(Value):
 
 
 def choose_reports(typed: Iterable[str], here: Path, project: Project) -> tuple[Path, ...]:
-    """Return the reports that were typed, else those of the project's file. Raises UsageError for an odd suffix."""
+    """Return the reports that were typed, else those of the project's file. Raises UsageError for an odd one."""
     reports = tuple(here / name for name in typed) or tuple(
         place_below(project.root, name, setting="run.report") for name in project.configuration.run.report
     )
     for path in reports:
-        if path.suffix.lower() not in REPORT_SUFFIXES:
-            raise UsageError(
-                f"--phase-report={path.name}: the suffix says the format, and {path.suffix or 'none'} is not known",
-                remedy=f"use one of: {', '.join(REPORT_SUFFIXES)}",
-            )
+        check_report(f"--phase-report={path.name}", path, REPORT_SUFFIXES)
     return reports
 
 

@@ -28,7 +28,7 @@ from phase_gate.storage.lock import network_warning
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
-    from phase_gate.report.story.model import Story
+    from phase_gate.report.story import Story
     from phase_gate.workflow.model import Phase, Workflow
 
 #: What to do about a fault of ours.
@@ -176,7 +176,7 @@ class TestRun(RecordedSession):
             self._complaints.append(f"{error.problem} [{error.slug}]: {error.remedy}")
 
     def _story(self) -> Story:
-        from phase_gate.report.story.reading import read_story
+        from phase_gate.report.story_builder import read_story
 
         return read_story(self.project, self.run.store)
 

@@ -1,11 +1,16 @@
-"""A rich history for pictures, and for tests that look at a page as a whole: two cycles of an invoice service."""
+"""Stories to look at as a whole: a rich one, a hostile one, and a very long one."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from phase_gate.codec import spell_out
 from phase_gate.gate.criteria import Criteria, Criterion
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Table
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
+from phase_gate.report.story import Happening, Run, Series, Story
+from phase_gate.values import replace
 from tests.report.history import History, given
 
 _OLD = {
@@ -187,3 +192,97 @@ def _table(points: int) -> Table:
 
 def _stuck(index: int) -> dict[str, str]:
     return {_LATER[1]: "assert [reminder] == []", _LATER[2]: "assert 0 == 5"}
+
+
+# --- names and words that try to get out of their place
+
+
+#: By what they try.
+TEXTS: dict[str, str] = {
+    "ends-the-script": "</script><script>window.hacked=1</script>",
+    "ends-the-style": "</style><img src=x onerror=window.hacked=1>",
+    "an-image": '"><img src=x onerror="window.hacked=1">',
+    "a-link": "javascript:window.hacked=1",
+    "a-comment": "<!--<script>window.hacked=1",
+    "a-handler": "' onmouseover='window.hacked=1",
+    "an-entity": "&lt;b&gt; &#x3c;script&#x3e;",
+    "svg": "<svg/onload=window.hacked=1>",
+    "a-template": "${window.hacked=1} {{constructor.constructor('window.hacked=1')()}}",
+    "right-to-left": "test_\u202egnp.exe\u2066",
+    "nothing-at-all": "a\x00b\x07\x1b[31m\x7f\x85",
+    "half-a-pair": "name-\udc80-\ud83d",
+    "line-ends": "one\ntwo\r\nthree\u2028four",
+    "very-long": "x" * 10_240,
+    "markdown": "| `a` | [b](javascript:c) **d** <e> @everyone\n# f",
+}
+
+
+def build_hostile() -> Story:
+    """Return a story in which every text that a stranger could have chosen is a hostile one."""
+    history = History(root=TEXTS["ends-the-script"])
+    names = {f"tests/test_a.py::test_x[{text}]": "f" for text in TEXTS.values()}
+    names |= {f"{text}/test_b.py::test_y": "f" for text in TEXTS.values()}
+    listed = tuple(
+        Criterion(id=f"AC-{number}", text=text, file=text, line=number)
+        for number, text in enumerate(TEXTS.values(), start=1)
+    )
+    history.criteria = Criteria(count=len(listed), file=TEXTS["an-image"], listed=listed)
+    history.links = {test_id: (f"AC-{number}",) for number, test_id in enumerate(list(names)[: len(listed)], start=1)}
+    for text in TEXTS.values():
+        history.run(
+            "RED",
+            names,
+            notes=(text,),
+            changed=(text,),
+            findings=(Finding(slug="odd", tier="advisory", detail=text, id=text, file=text),),
+            signal=given(text, by=text, answer="not-done"),
+        )
+    story = history.story()
+    assert story.evaluation is not None
+    standing = replace(story.standing, reason=TEXTS["ends-the-script"], next_command=TEXTS["an-image"])
+    return replace(story, task=TEXTS["svg"], standing=standing, proofs=_proofs())
+
+
+def _proofs() -> dict[str, Any]:
+    texts = list(TEXTS.values())
+    targets = tuple(TargetProof(id=text, verdict="unknown", why=text) for text in texts)
+    functions = tuple(FunctionProof(file=text, name=text, line=1) for text in texts)
+    return {texts[0]: spell_out(Proof(targets=targets, functions=functions, problem=texts[1]))}
+
+
+# --- as many runs as a task will ever have
+
+
+def build_long(runs: int) -> Story:
+    """Return the sample's story with this many runs, in cycles of RED, GREEN and REFACTOR."""
+    phases = ["RED"] * 3 + ["GREEN"] * 20 + ["REFACTOR"] * 7
+    made = []
+    for index in range(runs):
+        phase = phases[index % len(phases)]
+        failed = 4 if phase == "RED" else max(0, 12 - index % len(phases)) if phase == "GREEN" else 0
+        made.append(
+            Run(
+                number=index + 1,
+                id=f"{index:016x}",
+                at=f"2026-{1 + index // 900 % 12:02}-{1 + index // 30 % 28:02}T{index % 24:02}:{index % 60:02}:00.000Z",
+                phase=phase,
+                cycle=1 + index // len(phases),
+                kind="complete",
+                iteration=1 + index % len(phases),
+                passed=400 + index // 50 - failed,
+                failed=failed,
+                skipped=7,
+                green="not-green" if failed else "green",
+                streak=0 if failed else index % 8,
+                resets=index % 97 == 0,
+                seconds=4 + index % 13 / 10,
+                says=f"{failed} of {400 + index // 50} tests fail" if failed else "both gates are open",
+                changed=(f"module_{index % 40}.py",),
+                changed_count=1,
+            )
+        )
+    happenings = tuple(
+        Happening(run=run.number, at=run.at, kind="exited", text=f"{run.phase} exits") for run in made[22::30]
+    )
+    trend = (Series(name="Tests", unit="tests", points=tuple((run.number, float(run.total)) for run in made)),)
+    return replace(build_sample().story(), runs=tuple(made), happenings=happenings[-2000:], trend=trend)

@@ -1,4 +1,4 @@
-"""The story of a task, as one value: what a report shows, whatever it looks like. Pure; `builder` makes it."""
+"""The story of a task as one value: everything that a long report shows. Pure; `story_builder` makes it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Section
 from phase_gate.values import Value, field
+from phase_gate.visible import count
+from phase_gate.workflow.names import DONE
 
 if TYPE_CHECKING:
     from phase_gate.gate.standing import Standing
 
-
-#: What a happening is; the timeline has a sign for each.
+#: What else happened; `entered`, `claim` and `note` have no sign in the timeline.
 HappeningKind = Literal[
     "entered",
     "exited",
@@ -30,6 +31,22 @@ HappeningKind = Literal[
     "claim",
     "note",
 ]
+SIGNED = tuple(kind for kind in get_args(HappeningKind) if kind not in ("entered", "claim", "note"))
+
+#: Letters of a test's history: how it ended in one run.
+CELL_WORDS: Mapping[str, str] = {
+    "p": "passed",
+    "f": "failed",
+    "e": "error",
+    "u": "could not be imported",
+    "k": "passed after a rerun",
+    "s": "skipped",
+    "x": "failed as expected",
+    "X": "passed unexpectedly",
+    "n": "did not run",
+    ".": "not there",
+}
+ABSENT = "."
 
 
 class Run(Value):
@@ -46,18 +63,16 @@ class Run(Value):
     passed: int = 0
     failed: int = 0
     skipped: int = 0
-    #: What the run says about the suite; empty if it has not ended.
+    #: `green`, `not-green` or `odd`; empty if the run has not ended.
     green: str = ""
-    #: Greens in a row after it, and whether it ended a streak.
+    #: Green runs in a row after it, and whether it ended a streak.
     streak: int = 0
     resets: bool = False
     seconds: float | None = None
-    exit_status: int | None = None
     #: Why it does not count, or the verdict on it.
     says: str = ""
-    gate_1: bool | None = None
     can_exit: bool | None = None
-    #: Files that changed before it, as far as they are named, and how many there are; None if that is not known.
+    #: The first files that changed before it, and how many changed; None if that is not known.
     changed: tuple[str, ...] = ()
     changed_count: int | None = None
 
@@ -69,11 +84,26 @@ class Run(Value):
     def total(self) -> int:
         return self.passed + self.failed + self.skipped
 
+    @property
+    def outcome(self) -> str:
+        """How it ended, in a word or two."""
+        return self.green.replace("-", " ") if self.counts else self.kind
+
+    @property
+    def tests(self) -> str:
+        named = ((self.passed, "passed"), (self.failed, "failed"), (self.skipped, "skipped"))
+        return ", ".join(f"{number} {name}" for number, name in named if number) or "no tests"
+
+    @property
+    def title(self) -> str:
+        streak = f", streak {self.streak}" if self.counts else ""
+        return f"Run {self.number}: {self.phase}, {self.outcome}, {self.tests}{streak}"
+
 
 class Happening(Value):
-    """Something beside the runs that changed how the task stands."""
+    """Something between the runs that changed the state of the task."""
 
-    #: The run that began last by then; 0 before the first.
+    #: The run that began last before it; 0 before the first.
     run: int
     at: str
     kind: HappeningKind
@@ -83,16 +113,22 @@ class Happening(Value):
 class TestRow(Value):
     """One test over the last complete runs."""
 
-    #: pytest would take a class of this name for a test.
     __test__ = False
 
     id: str
-    #: One letter a run, of `ids_over_time.LETTERS`; a dot where it was not there.
+    #: One letter of `CELL_WORDS` per run.
     cells: str
-    #: It ended in two ways on the same files, or passed only after a rerun.
+    #: It passed and failed on the same files, or passed only after a rerun.
     is_flaky: bool = False
     is_failing: bool = False
     failures: int = 0
+
+    @property
+    def in_words(self) -> str:
+        seen = self.cells.replace(ABSENT, "")
+        letters = sorted(dict.fromkeys(seen), key=lambda letter: -seen.count(letter))
+        said = ", ".join(f"{seen.count(letter)} {CELL_WORDS[letter]}" for letter in letters)
+        return f"{said} in {count(len(self.cells.strip(ABSENT)), 'run')}"
 
 
 class TestHistory(Value):
@@ -101,9 +137,9 @@ class TestHistory(Value):
     #: Numbers of the complete runs that the cells stand for, oldest first.
     runs: tuple[int, ...] = ()
     rows: tuple[TestRow, ...] = ()
-    #: Tests that are not listed: all of them passed in each of these runs.
+    #: Tests that are not listed and passed in each of these runs.
     quiet: int = 0
-    #: Tests that are not listed, and did not always pass.
+    #: Tests that are not listed and did not always pass.
     left_out: int = 0
 
 
@@ -112,7 +148,7 @@ class Series(Value):
 
     name: str
     unit: str
-    #: Numbers of runs, and what was measured in them.
+    #: Numbers of runs, and the value in each.
     points: tuple[tuple[int, float], ...]
     #: Which way is better: -1 less, 1 more, 0 neither.
     better: int = 0
@@ -120,11 +156,11 @@ class Series(Value):
 
 class PhaseStep(Value):
     name: str
-    standing: Literal["past", "present", "exited", "ahead"]
+    standing: Literal["past", "now", "exited", "ahead"]
 
 
 class LedgerCheck(Value):
-    """What verifying every line of the ledger gave."""
+    """The result of verifying every line of the ledger."""
 
     events: int
     head: str = ""
@@ -139,11 +175,10 @@ class LedgerCheck(Value):
 class Story(Value):
     task: str
     root: str
-    #: When it was told.
+    #: When it was read.
     at: str
     standing: Standing
     ledger: LedgerCheck
-    workflow: str = ""
     cycle: int = 0
     phase: str = ""
     iteration: int = 0
@@ -158,34 +193,62 @@ class Story(Value):
     happenings: tuple[Happening, ...] = ()
     happenings_left_out: int = 0
     tests: TestHistory = field(default_factory=TestHistory)
-    #: The traceability table, as `phase-gate status --criteria` has it.
+    #: The traceability table, as `phase-gate status --criteria` shows it.
     criteria: Mapping[str, Any] | None = None
     trend: tuple[Series, ...] = ()
-    #: The last proof of each phase of this cycle, as it was stored.
+    #: The last proof of each phase of this cycle, as stored.
     proofs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    #: Parts of special workflows: each is made elsewhere, and shown as it is.
+    #: Sections of other features, shown as they are.
     more: tuple[Section, ...] = ()
 
     @property
     def next_step(self) -> tuple[str, str]:
-        """The next command and a hint, either of them may be empty. A damaged ledger comes first."""
+        """The next command and a hint; either may be empty. A damaged ledger comes first."""
         if self.ledger.remedy:
             return "", self.ledger.remedy
         return self.standing.next_command, self.standing.next_hint
 
+    @property
+    def all_runs(self) -> int:
+        return len(self.runs) + self.runs_left_out
 
-# --- runs as the columns of a timeline, and their phases: however many runs there are, the columns are few
+    @property
+    def headline(self) -> str:
+        """The state of the task in a few words."""
+        if not self.ledger.is_intact:
+            return "This record can't be trusted"
+        if not self.phase:
+            return "Nothing is recorded yet"
+        if self.phase == DONE:
+            return "The cycle is done"
+        if self.standing.is_halted:
+            return f"{self.phase} is halted"
+        if self.standing.is_open:
+            return f"{self.phase} may end"
+        waits = {"waiting": "waits for the signal", "needs-person": "needs a person"}
+        return f"{self.phase} {waits.get(self.standing.status, 'goes on')}"
+
+    @property
+    def tone(self) -> str:
+        if not self.ledger.is_intact or self.standing.is_halted:
+            return "bad"
+        return "good" if self.standing.is_open else "open"
 
 
-#: More would be too thin to point at.
+def short_time(at: str) -> str:
+    """Return date and time to the minute, in UTC like every time in the record."""
+    return at[:16].replace("T", " ")
+
+
+# --- runs as the columns of a timeline, and the phases above them
+
+
+#: More columns would be too thin to click.
 AT_MOST = 200
-
-#: Which happenings have a sign in the timeline; phases have bands.
-SIGNED = tuple(kind for kind in get_args(HappeningKind) if kind not in ("entered", "claim", "note"))
 
 
 class Column(Value):
-    """One run, or some that follow each other: the worst of them is drawn."""
+    """One run, or several in a row: the worst of them is drawn."""
 
     runs: tuple[Run, ...]
     happenings: tuple[Happening, ...] = ()
@@ -206,9 +269,18 @@ class Column(Value):
     def resets(self) -> bool:
         return any(run.resets for run in self.runs)
 
+    @property
+    def title(self) -> str:
+        said = self.first.title
+        if len(self.runs) > 1:
+            failing = sum(run.failed > 0 for run in self.runs)
+            said = f"Runs {self.first.number} to {self.last.number}: {failing} of {len(self.runs)} with failing tests,"
+            said += f" {self.worst.failed} at most"
+        return ". ".join((said, *(each.text for each in self.happenings)))
+
 
 class Band(Value):
-    """Columns of one phase, one after the other."""
+    """Neighboring columns of one phase."""
 
     phase: str
     cycle: int
@@ -233,12 +305,12 @@ def columns_of(runs: Sequence[Run], happenings: Iterable[Happening], at_most: in
 
 
 def bands_of(columns: Iterable[Column]) -> tuple[Band, ...]:
-    """Return the phases below the columns. One with runs of several phases belongs to the last of them."""
+    """Return the phases above the columns. A column with runs of several phases belongs to the last of them."""
     bands: list[Band] = []
     for index, column in enumerate(columns):
         phase, cycle = column.last.phase, column.last.cycle
+        first = index
         if bands and (bands[-1].phase, bands[-1].cycle) == (phase, cycle):
-            bands[-1] = Band(phase=phase, cycle=cycle, first=bands[-1].first, last=index)
-        else:
-            bands.append(Band(phase=phase, cycle=cycle, first=index, last=index))
+            first = bands.pop().first
+        bands.append(Band(phase=phase, cycle=cycle, first=first, last=index))
     return tuple(bands)

@@ -1,32 +1,31 @@
-"""Tell the story of a task from its events, in one pass.
+"""Read a task's story from its events, in one pass.
 
-Pure: what stored objects say comes through an argument. However long the ledger is, what is kept of it is bounded.
+`read_story` reads the files and verifies every line on the way; the rest is pure. However long the ledger is, what is
+kept of it is bounded.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
+from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.events import apply
 from phase_gate.gate.findings import describe_override
-from phase_gate.gate.measured import Section
+from phase_gate.gate.parts import PARTS, load_part
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
-from phase_gate.report.story.model import (
-    Happening,
-    HappeningKind,
-    LedgerCheck,
-    PhaseStep,
-    Run,
-    Series,
-    Story,
-)
-from phase_gate.report.story.tests import COMPARED, Sampled, tell_tests
+from phase_gate.project import Project
+from phase_gate.report.outcome_rows import COMPARED, Sampled, tell_tests
+from phase_gate.report.story import Happening, HappeningKind, LedgerCheck, PhaseStep, Run, Series, Story
+from phase_gate.storage.opening import read_event
+from phase_gate.storage.store import TaskStore, now
+from phase_gate.task import Task
 from phase_gate.values import replace
+from phase_gate.workflow.names import DONE
 
 #: The newest ones that are listed: a file of some megabytes is the most that users want to send.
 KEPT_RUNS = 20_000
@@ -44,6 +43,58 @@ _TREND: tuple[tuple[str, str, str, int], ...] = (
 
 #: Returns a stored object; None if it is gone or damaged.
 Load = Callable[[str], Any]
+
+
+def read_story(project: Project, store: TaskStore) -> Story:
+    """Return the story as far as it can be trusted: what is behind a damaged line is not told, and the damage is."""
+    damaged: list[StateError] = []
+
+    def load(name: str) -> Any:
+        try:
+            if store.may_lack(name):
+                return None  # of an earlier cycle, and no longer kept
+            return store.objects.load(name)
+        except StateError as error:
+            damaged.append(error)
+            return None
+
+    builder, events, head = StoryBuilder(load), 0, ""
+    lost: tuple[str, ...] = ()
+    standing = Standing(is_open=False, status="closed", reason="")  # the damage is told instead, where there is some
+    try:
+        for line in store.lines():
+            read_event(line, builder.see)
+            events, head = line.seq, line.hash
+        opened = store.look()
+        task = Task(project, store, builder.state)
+        lost = task.lost_runs
+        store.check_objects(opened.state)
+        standing = task.standing()
+    except StorageError:
+        raise
+    except StateError as error:
+        damaged.append(error)
+    # Told once: that is where objects are loaded.
+    story = builder.build(
+        standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
+    )
+    return _with_damage(_with_parts(project, story, builder.state), damaged)
+
+
+def _with_parts(project: Project, story: Story, state: State) -> Story:
+    """Return the story with what the features of the project tell."""
+    look = project.look_at_tasks("phase-gate report")
+    told = [load_part(name).sections(state.parts.get(name), folder=project.state_folder, look=look) for name in PARTS]
+    return replace(story, more=tuple(section for sections in told for section in sections))
+
+
+def _with_damage(story: Story, damaged: list[StateError]) -> Story:
+    if not damaged:
+        return story
+    first = damaged[0]
+    closed = Standing(is_open=False, status="closed", reason=first.problem, next_hint=first.remedy)
+    check = replace(story.ledger, problem=first.problem, remedy=first.remedy)
+    return replace(story, ledger=check, standing=closed)
 
 
 class StoryBuilder:
@@ -109,7 +160,6 @@ class StoryBuilder:
             streak=after,
             resets=after < before.streak.count,
             seconds=data["duration_s"],
-            exit_status=data["exit_status"],
             says=data["why"],
             changed=tuple((changed or ())[:_NAMED]),
             changed_count=None if changed is None else len(changed),
@@ -126,12 +176,7 @@ class StoryBuilder:
     def _judged(self, evaluation: Evaluation | None) -> None:
         run = None if evaluation is None else self._runs.get(evaluation.subject.run or "")
         if evaluation is not None and run is not None:
-            self._runs[run.id] = replace(
-                run,
-                says=evaluation.reason,
-                gate_1=evaluation.gate_1.is_open,
-                can_exit=evaluation.can_exit,
-            )
+            self._runs[run.id] = replace(run, says=evaluation.reason, can_exit=evaluation.can_exit)
 
     def build(
         self,
@@ -142,7 +187,6 @@ class StoryBuilder:
         task: str,
         root: str,
         lost: tuple[str, ...] = (),
-        more: tuple[Section, ...] = (),
     ) -> Story:
         """Return the story so far."""
         state = self.state
@@ -153,7 +197,6 @@ class StoryBuilder:
             at=at,
             standing=standing,
             ledger=ledger,
-            workflow=state.workflow,
             cycle=state.cycle,
             phase=state.phase or "",
             iteration=state.iteration,
@@ -173,7 +216,6 @@ class StoryBuilder:
                 if self._trend[name]
             ),
             proofs={phase: proof for phase, name in self._proofs.items() if (proof := self._load(name)) is not None},
-            more=more,
         )
 
 
@@ -191,20 +233,19 @@ def _steps(state: State, load: Load) -> tuple[PhaseStep, ...]:
     if rules is None:
         return ()
     names = [row["name"] for row in rules["phases"]]
-    steps = []
-    for index, name in enumerate(names):
-        if name == state.phase:
-            steps.append(PhaseStep(name=name, standing="exited" if state.exited else "present"))
-        elif state.is_done:
-            steps.append(PhaseStep(name=name, standing="past" if name in state.visited else "ahead"))
-        else:
-            is_past = state.phase in names and index < names.index(state.phase)
-            steps.append(PhaseStep(name=name, standing="past" if is_past else "ahead"))
-    done = PhaseStep(name="DONE", standing="exited" if state.is_done else "ahead")
-    return (*steps, done)
+    present = names.index(state.phase) if state.phase in names else len(names)
+
+    def standing(index: int, name: str) -> Literal["past", "now", "exited", "ahead"]:
+        if index == present:
+            return "exited" if state.exited else "now"
+        is_past = name in state.visited if state.is_done else index < present < len(names)
+        return "past" if is_past else "ahead"
+
+    steps = (PhaseStep(name=name, standing=standing(index, name)) for index, name in enumerate(names))
+    return (*steps, PhaseStep(name=DONE, standing="exited" if state.is_done else "ahead"))
 
 
-# --- what happened beside the runs, in words: phases, signals, overrides, the breaker. Pure
+# --- what happened between the runs, in words: phases, signals, overrides, the breaker. Pure
 
 
 Happened = tuple[HappeningKind, str]
@@ -222,10 +263,22 @@ _BREAKER: dict[Status, Happened] = {
     Status.HALF_OPEN: ("breaker-half-open", "the circuit is half-open"),
     Status.CLOSED: ("breaker-closed", "the circuit is closed again"),
 }
-#: After what the streak and the last verdict start anew.
+#: What resets the streak and the last verdict.
 _DOUBTED = {
     "repaired": "the ledger was repaired",
     "rollback-accepted": "the state folder was accepted as it was found",
+}
+#: Steps of other features: text, reason and author.
+_NOTES: dict[str, Callable[[Any], tuple[str, str | None, str | None]]] = {
+    "fact-declared": lambda data: (f"declared {data['name']} = {data['value']}", data["reason"], data["by"]),
+    "baseline-taken": lambda data: ("a baseline is recorded", None, None),
+    "executor-reported": lambda data: (f"the executor reports {data['result']['status']}", None, data["by"]),
+    "verify-ran": lambda data: (_say_check(data["check"]), None, None),
+    "attempt-failed": lambda data: (f"failed: {data['failure']['type']}", data["failure"]["error"], None),
+    "committed": lambda data: (f"committed as {data['commit'][:10]}", None, None),
+    "voted": lambda data: (f"voted {data['vote']} ({data['confidence']:g})", data["reason"], data["by"]),
+    "request-made": lambda data: (f"{data['id']} asks for a change ({data['type']})", data["title"], data["by"]),
+    "request-decided": lambda data: (f"{data['id']} {data['status']}", data["reason"], data["by"]),
 }
 #: How a pipeline goes back, in words.
 _WAYS_BACK = {"request": "by a change request", "recovered": "after a recovery"}
@@ -268,33 +321,20 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
         case "claimed":
             claim = data["claim"]
             yield "claim", _with_reason(f"claim, {claim['confidence']} points: {claim['gate']}", claim["reason"])
-        case "fact-declared":
-            yield "note", _with_reason(f"declared {data['name']} = {data['value']}", data["reason"], data["by"])
-        case "baseline-taken":
-            yield "note", "a baseline is recorded"
-        case "executor-reported":
-            yield "note", _with_reason(f"the executor reports {data['result']['status']}", None, data["by"])
-        case "verify-ran":
-            check = data["check"]
-            code = "" if check["exit_code"] is None else f" with {check['exit_code']}"
-            yield "note", f"the verify command {check['how']}{code}"
-        case "attempt-failed":
-            yield "note", _with_reason(f"failed: {data['failure']['type']}", data["failure"]["error"])
-        case "committed":
-            yield "note", f"committed as {data['commit'][:10]}"
         case "gate-failed":
             yield "too-early", _with_reason(f"the gate of {data['phase']} failed", data["reason"])
         case "stuck":
             yield "needs-person", _with_reason("stuck", data["reason"])
-        case "voted":
-            yield "note", _with_reason(f"voted {data['vote']} ({data['confidence']:g})", data["reason"], data["by"])
-        case "request-made":
-            yield "note", _with_reason(f"{data['id']} asks for a change ({data['type']})", data["title"], data["by"])
-        case "request-decided":
-            yield "note", _with_reason(f"{data['id']} {data['status']}", data["reason"], data["by"])
         case "repaired" | "rollback-accepted":
             yield "override", _with_reason(_DOUBTED[event.kind], data.get("reason"), data.get("by"))
+        case _ if event.kind in _NOTES:
+            yield "note", _with_reason(*_NOTES[event.kind](data))
 
 
 def _with_reason(text: str, reason: str | None, by: str | None = None) -> str:
     return text + (f" ({by})" if by else "") + (f": {reason}" if reason else "")
+
+
+def _say_check(check: Mapping[str, Any]) -> str:
+    code = "" if check["exit_code"] is None else f" with {check['exit_code']}"
+    return f"the verify command {check['how']}{code}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from phase_gate.gate.inventory import split_id
 from phase_gate.gate.outcomes import FAILING, Bucket
-from phase_gate.report.story.model import TestHistory, TestRow
+from phase_gate.report.story import ABSENT, TestHistory, TestRow
 from phase_gate.values import Value
 
 #: Complete runs that are looked through for flaky tests, and those of them that are shown.
@@ -31,8 +31,6 @@ LETTERS: Mapping[str, str] = {
     Bucket.XPASSED: "X",
     Bucket.NOT_RUN: "n",
 }
-ABSENT = "."
-FAILED = frozenset(LETTERS[bucket] for bucket in FAILING)
 
 Load = Callable[[str], Any]
 

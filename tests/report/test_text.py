@@ -1,4 +1,4 @@
-"""What a proof showed, for people."""
+"""Parts of reports as text: sparklines, and what a proof showed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,44 @@ import pytest
 
 from phase_gate.codec import spell_out
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
-from phase_gate.report.proof import describe_proof, proof_section
+from phase_gate.report.text import can_show_blocks, describe_proof, proof_section, sparkline
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        pytest.param([], "", id="nothing"),
+        pytest.param([0, 0], "▁▁", id="zeros-are-flat"),
+        pytest.param([3, 3], "██", id="above-zero-is-high"),
+        pytest.param([0, 7], "▁█", id="from-nothing-to-all"),
+        pytest.param([0, 1, 1000], "▁▂█", id="little-is-more-than-nothing"),
+        pytest.param([1, None, 1], "█ █", id="unknown-is-a-gap"),
+        pytest.param([-4, 0], "▁█", id="below-zero"),
+    ],
+)
+def test_line(values: list[float | None], line: str) -> None:
+    assert sparkline(values) == line
+
+
+def test_a_long_row_shows_the_highest_of_each_group() -> None:
+    values = [0.0] * 600
+    values[301] = 5
+    line = sparkline(values)
+    assert len(line) == 60
+    assert line.count("█") == 1
+
+
+def test_without_blocks() -> None:
+    assert sparkline([0, 7], plain=True) == "_#"
+    assert sparkline([0, 7], plain=True).isascii()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "can"), [("utf-8", True), ("cp1252", False), ("ascii", False), (None, False), ("no-such", False)]
+)
+def test_encodings(encoding: str | None, can: bool) -> None:
+    assert can_show_blocks(encoding) is can
+
 
 PROVEN = {"targets_proven": 2, "functions_changed": 3, "functions_unnoticed": 1, "proof_has_control": True}
 
@@ -48,10 +85,14 @@ def test_the_runs_of_each_target_stand_side_by_side() -> None:
     )
     section = proof_section({"GREEN": spell_out(proof)})
     assert section is not None
-    assert section.lines == ("GREEN: no target notices when g does nothing (a.py:4)",)
+    assert section.lines == (
+        "GREEN: 1 of 2 targets proven.",
+        "GREEN: no target notices when g does nothing (a.py:4)",
+    )
+    # The ones to look at come first.
     assert section.tables[0].rows == (
-        ("test_a.py::test_a", "fails", "passes", "fails", "noticed", "proven"),
         ("test_a.py::test_b", "unknown", "unknown", "-", "not tried", "unknown: it did not run in the sandbox"),
+        ("test_a.py::test_a", "fails", "passes", "fails", "noticed", "proven"),
     )
 
 
@@ -59,4 +100,4 @@ def test_without_a_proof_there_is_no_such_part_and_a_reason_is_told() -> None:
     assert proof_section({}) is None
     section = proof_section({"GREEN": spell_out(Proof(problem="git has no a.py any more"))})
     assert section is not None
-    assert section.lines == ("GREEN: no proof: git has no a.py any more",)
+    assert section.lines == ("GREEN: no proof could be made: git has no a.py any more",)

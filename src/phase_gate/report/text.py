@@ -1,0 +1,292 @@
+"""Parts of reports as plain text: tables, criteria, sparklines, stuck reports, proofs, status blocks. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from phase_gate.gate.measured import Section, Table
+from phase_gate.visible import count, keep_end, name_first, pad, show_rows, width_of
+
+if TYPE_CHECKING:
+    from phase_gate.gate.stuck import StuckReport, Tried
+    from phase_gate.workflow.metrics import MetricValue
+
+#: The least that is shown of a name, whatever width the numbers need.
+_NAME = 12
+
+
+def table_lines(table: Table, *, width: int) -> Iterator[str]:
+    """Yield title, head and rows. Names are cut where the width is not enough; numbers never are."""
+    rows = (table.columns, *table.rows)
+    widths = [max(width_of(row[index]) for row in rows) for index in range(len(table.columns))]
+    widths[0] = min(widths[0], max(_NAME, width - 2 - sum(each + 2 for each in widths[1:])))
+    yield table.title
+    for row in rows:
+        numbers = "".join(cell.rjust(each + 2) for cell, each in zip(row[1:], widths[1:], strict=True))
+        yield f"  {_fit(row[0], widths[0])}{numbers}".rstrip()
+
+
+def _fit(name: str, width: int) -> str:
+    # The end of a path tells more than its beginning.
+    return pad(name if width_of(name) <= width else f"...{keep_end(name, width - 3)}", width)
+
+
+#: Guards that hold where nothing was measured -> the metric that is above 0 where something was.
+_EVIDENCE = {
+    "baseline-kept": "baseline_total",
+    "criteria-covered": "criteria_covered",
+    "targets-proven": "targets_proven",
+}
+_RED_WAS_SEEN = "red-was-seen"
+
+
+def unmeasured_guards(met: Iterable[str], metrics: Mapping[str, MetricValue], found: Iterable[str]) -> set[str]:
+    """Return the guards that hold only because there was no evidence: they are shown as unknown.
+
+    :param found: slugs of the findings, and the guards they belong to.
+    """
+    names = {name for name, metric in _EVIDENCE.items() if not metrics.get(metric)}
+    names |= {_RED_WAS_SEEN} & {*found}
+    return names & {*met}
+
+
+# --- criteria and the tests that cover them
+
+
+#: Tests of one criterion that are named.
+_MAX_TESTS = 10
+_OUTCOMES = {"uncollectable": "can't be imported yet"}
+
+
+def render_criteria(table: Mapping[str, Any]) -> str:
+    """Return the traceability table: one block per criterion."""
+    rows = table["criteria"]
+    width = max(width_of(row["id"]) for row in rows)
+    lines = []
+    for row in rows:
+        sign = "-" if row["why"] and row["standing"] != "waived" else "+"
+        lines.append(f"{sign} {pad(row['id'], width)}  {row['standing']:<10}  {row['text']}".rstrip())
+        if row["standing"] in ("open", "waived"):
+            lines.append(f"    {row['why']} ({row['file']}:{row['line']})")
+        tests = [f"    {test_id}  {_OUTCOMES.get(outcome, outcome)}" for test_id, outcome in row["tests"].items()]
+        lines += tests[:_MAX_TESTS]
+        if len(tests) > _MAX_TESTS:
+            lines.append(f"    and {len(tests) - _MAX_TESTS} more")
+    lines.append(sum_up_criteria(table))
+    if table["left_out"]:
+        lines.append("looks like a criterion, and is not taken for one:")
+        lines += [f"    {table['file']}:{each['line']}  {each['text']}" for each in table["left_out"]]
+    return show_rows(lines)
+
+
+def sum_up_criteria(table: Mapping[str, Any]) -> str:
+    standings = [row["standing"] for row in table["criteria"]]
+    counts = ", ".join(f"{standings.count(each)} {each}" for each in dict.fromkeys(standings))
+    return f"{table['file']}: {counts}, as the last complete run in {table['phase']} saw it"
+
+
+# --- numbers as one line
+
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+#: For a terminal that has no blocks.
+_PLAIN = "_.-:=+*#"
+
+
+def can_show_blocks(encoding: str | None) -> bool:
+    """Tell whether a stream of this encoding can show the characters of a sparkline."""
+    try:
+        _BLOCKS.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def sparkline(values: Sequence[float | None], *, width: int = 60, plain: bool = False) -> str:
+    """Return one character per value; for more than `width` values, the highest of each group."""
+    ramp = _PLAIN if plain else _BLOCKS
+    groups = list(values)
+    if len(values) > width:
+        edges = [round(index * len(values) / width) for index in range(width + 1)]
+        groups = [
+            max((value for value in values[begin:end] if value is not None), default=None)
+            for begin, end in pairwise(edges)
+        ]
+    known = [value for value in groups if value is not None]
+    low, high = min([0.0, *known]), max(known, default=0.0)
+
+    def character(value: float | None) -> str:
+        if value is None:
+            return " "
+        if value == low or high == low:
+            return ramp[0]
+        # A small number still differs from zero.
+        return ramp[max(1, round((value - low) / (high - low) * (len(ramp) - 1)))]
+
+    return "".join(map(character, groups))
+
+
+# --- where the work is stuck, as text or Markdown: one form for the breaker and for pipelines
+
+
+#: Runs and changed files that are listed.
+_RUNS_SHOWN, _FILES_SHOWN = 10, 5
+
+
+def render_stuck(report: StuckReport, *, markdown: bool = False) -> str:
+    title = f"Stuck in {report.phase}: {report.breaker.reason}" if report.breaker.reason else report.phase
+    return render_sections(title, _sections(report, code="`" if markdown else ""), markdown=markdown)
+
+
+def render_sections(title: str, sections: Iterable[tuple[str, Iterable[str]]], *, markdown: bool) -> str:
+    """Return headings with rows."""
+    lines = [f"# {title}" if markdown else title, ""]
+    for heading, rows in sections:
+        lines += [f"## {heading}", ""] if markdown else [heading]
+        lines += [f"- {row}" if markdown else f"  {row}" for row in rows] or ["none" if markdown else "  none"]
+        lines.append("")
+    return show_rows(lines).rstrip("\n")
+
+
+def _sections(report: StuckReport, *, code: str) -> Iterator[tuple[str, Iterable[str]]]:
+    breaker = report.breaker
+    since = f" since {breaker.opened_at}" if breaker.opened_at else ""
+    yield "The circuit", [f"{breaker.status}{since}", count(report.failed_iterations, "failed iteration")]
+    failing = [
+        " ".join((f"{code}{test_id}{code}", *message.strip().splitlines()[:1]))
+        for test_id, message in report.failing_now.items()
+    ]
+    yield "What fails now", [*failing, *(f"guard {name}" for name in report.guards_now)]
+    yield (
+        "Likely cause",
+        [f"{cause.error} ({count(cause.tests, 'test')}, {count(cause.runs, 'run')})" for cause in report.causes],
+    )
+    tried = report.tried[-_RUNS_SHOWN:]
+    left_out = len(report.tried) - len(tried)
+    rows = [f"{left_out} earlier runs are left out"] if left_out else []
+    yield "What was tried", [*rows, *(_describe(each, code) for each in tried)]
+    yield "What a person must decide", report.decisions
+
+
+def _describe(tried: Tried, code: str) -> str:
+    text = f"iteration {tried.iteration}, {tried.at}: {tried.failing} failing, {tried.passing} passing"
+    if tried.guards:
+        text += f"; guards {', '.join(tried.guards)}"
+    if tried.changed is None:
+        return text
+    changed = name_first((f"{code}{path}{code}" for path in tried.changed), _FILES_SHOWN)
+    return f"{text}; changed before it: {changed or 'nothing'}"
+
+
+# --- a proof: in a line, and the runs of each target side by side
+
+
+#: Of the table with the runs of each target.
+COLUMNS = ("target", "without the change", "with it", "expecting something else", "emptied", "verdict")
+#: How a target ended that expected something else: it has to fail.
+ALTERED: Mapping[str, str] = {
+    "nothing": "-",
+    "fails": "fails",
+    "still-passes": "still passes",
+    "some-rows": "some pass",
+    "dead-assert": "never run",
+    "not-tried": "not tried",
+}
+#: Targets and functions that a report lists.
+_TARGETS_SHOWN, _FUNCTIONS_SHOWN = 100, 40
+
+
+def describe_proof(metrics: Mapping[str, MetricValue]) -> str:
+    """Return the line; empty where no proof was made."""
+
+    def number(name: str) -> int:
+        value = metrics.get(name)
+        return value if isinstance(value, int) else 0
+
+    proven, changed = number("targets_proven"), number("functions_changed")
+    others = {
+        "disproven": number("targets_disproven"),
+        "that check nothing": number("targets_vacuous"),
+        "unknown": number("targets_unproven"),
+    }
+    total = proven + sum(others.values())
+    if "targets_proven" not in metrics or not total:
+        return ""
+    noticed = changed - number("functions_unnoticed")
+    functions = f", notice {noticed} of {count(changed, 'function')}" if changed else ""
+    without = "fail without the change, " if metrics.get("proof_has_control") else ""
+    rest = [f"{many} {name}" for name, many in others.items() if many]
+    said = f"{proven} of {count(total, 'target')}: {without}pass with it{functions}"
+    return f"{said}; {', '.join(rest)}" if rest else said
+
+
+def proof_section(proofs: Mapping[str, Mapping[str, Any]]) -> Section | None:
+    """Return the section with the runs of each target; None without a proof.
+
+    :param proofs: phase -> the proof's document, as stored.
+    """
+    lines, tables = [], []
+    for phase, proof in proofs.items():
+        targets = sorted(proof["targets"], key=lambda each: each["verdict"] == "proven")
+        if proof["problem"]:
+            lines.append(f"{phase}: no proof could be made: {proof['problem']}")
+        if targets:
+            proven = sum(each["verdict"] == "proven" for each in targets)
+            lines.append(f"{phase}: {proven} of {count(len(targets), 'target')} proven.")
+            rows = tuple(map(_target_row, targets[:_TARGETS_SHOWN]))
+            tables.append(Table(title=f"{phase}: the runs of each target", columns=COLUMNS, rows=rows))
+        unnoticed = [each for each in proof["functions"] if not each["noticed_by"] and not each["left_out"]]
+        lines += [
+            f"{phase}: no target notices when {each['name']} does nothing ({each['file']}:{each['line']})"
+            for each in unnoticed[:_FUNCTIONS_SHOWN]
+        ]
+    return Section(title="Proof", lines=tuple(lines), tables=tuple(tables)) if lines else None
+
+
+def _target_row(target: Mapping[str, Any]) -> tuple[str, ...]:
+    said = f"{target['verdict']}: {target['why']}" if target["why"] else str(target["verdict"])
+    emptied = say_emptied(target["notices"], was_tried=target["was_tried"])
+    return (target["id"], target["control"], target["treatment"], ALTERED[target["altered"]], emptied, said)
+
+
+def say_emptied(notices: Any, *, was_tried: bool) -> str:
+    """Return how a target ended while functions were emptied."""
+    return ("noticed" if notices else "not noticed") if was_tried else "not tried"
+
+
+# --- the verdict as a PRP_PHASE_STATUS block, which agents exchange; `claims.blocks` reads it back
+
+
+BEGIN = "---PRP_PHASE_STATUS---"
+END = "---END_PRP_PHASE_STATUS---"
+
+
+def block_fields(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a block from an evaluation's JSON document."""
+    metrics, gate_1, gate_2 = document["metrics"], document["gate_1"], document["gate_2"]
+    return {
+        "PHASE": document["phase"],
+        "ITERATION": document["iteration"],
+        **{name.upper(): metrics.get(name) for name in ("tests_total", "tests_passing", "tests_failing")},
+        "REASON": document["reason"],
+        "GATE_1": gate_1["open"],
+        "GATE_1_DETAIL": ", ".join(f"{name}: {json.dumps(value)}" for name, value in gate_1["values"].items()),
+        "GATE_2": gate_2["open"],
+        "CAN_EXIT": document["can_exit"],
+        "EXIT_SIGNAL": gate_2["answer"] == "done",
+    }
+
+
+def render_status_block(document: Mapping[str, Any]) -> str:
+    rows = [BEGIN]
+    for name, value in block_fields(document).items():
+        if name == "GATE_1":
+            rows += ["", "DUAL_GATE:"]
+        elif name == "EXIT_SIGNAL":
+            rows.append("")
+        indent = "  " if name.startswith("GATE_") or name == "CAN_EXIT" else ""
+        rows.append(f"{indent}{name}: {value if name == 'PHASE' else json.dumps(value)}")
+    return show_rows([*rows, END])
