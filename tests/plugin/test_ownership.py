@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.storage.ownership import Ownership
+from phase_gate.recording.ownership import Ownership
 from tests.support import Sample
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from phase_gate.gate.freeze import Parts
 from phase_gate.recording import items
+from phase_gate.recording.ownership import Ownership
 from phase_gate.recording.settings import local_plugins
-from phase_gate.storage.ownership import Ownership
 from tests.support import Sample
 
 TESTING = """\

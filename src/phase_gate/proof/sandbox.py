@@ -23,7 +23,7 @@ from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
 from phase_gate.proof.talk import Heard, Limits, Line, hear
 from phase_gate.storage.lock import LockedError, RunLock
-from phase_gate.storage.ownership import is_in_environment
+from phase_gate.storage.root import is_in_environment
 from phase_gate.storage.tree.walk import SKIP_MARKS, SKIPPED_FOLDERS
 from phase_gate.values import Value, field
 

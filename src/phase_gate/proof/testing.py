@@ -13,7 +13,7 @@ from typing import Any
 from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.sandbox import Kind, Sandbox, visit_sandbox
 from phase_gate.proof.talk import Heard, Limits
-from phase_gate.storage.ownership import is_in_environment
+from phase_gate.storage.root import is_in_environment
 from phase_gate.values import Value, field, replace
 
 #: The module that emptied functions take their answer from: `inside.nothing`, by a name that no source can know.

@@ -16,8 +16,8 @@ from types import CodeType
 import pytest
 
 from phase_gate.gate.freeze import SETUPS, Parts
+from phase_gate.recording.ownership import Ownership
 from phase_gate.recording.settings import announced_packages
-from phase_gate.storage.ownership import Ownership
 
 
 def look_at_parts(session: pytest.Session, ownership: Ownership) -> Parts:
@@ -75,7 +75,7 @@ class _Look:
         return os.path.basename(file) != "conftest.py" and self._ownership.is_projects(file)
 
     def _shown(self, file: str) -> str:
-        return self._ownership.shown(file).replace(os.sep, "/")
+        return self._ownership.shown(file)
 
 
 def _is_of(function: object, packages: Collection[str]) -> bool:

@@ -24,6 +24,7 @@ from phase_gate.codec import spell_out
 from phase_gate.gate.failures import Failure, FailureFacts, Owner, Place, classify_failure
 from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.outcomes import FAILURE
+from phase_gate.recording.ownership import find_owner
 from phase_gate.source.checks import (
     called_for_nothing,
     fails_anyway,
@@ -32,8 +33,7 @@ from phase_gate.source.checks import (
     says_that_it_checks,
     statement_at,
 )
-from phase_gate.storage.ownership import find_owner, is_in_environment
-from phase_gate.storage.root import relative_id
+from phase_gate.storage.root import is_in_environment, relative_id
 
 #: Where `pytest.fail` is, as frames name it; and where the checks are that call it: `raises`, `warns` and their kin.
 _FAIL = outcomes.importorskip.__code__.co_filename

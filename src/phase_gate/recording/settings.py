@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.gate.freeze import PROFILE
-from phase_gate.storage.ownership import is_in_environment, real_path
-from phase_gate.storage.root import relative_id
+from phase_gate.recording.ownership import real_path
+from phase_gate.storage.root import is_in_environment, relative_id
 
 #: Options that change what a test means, and how each is typed.
 _OPTIONS = {

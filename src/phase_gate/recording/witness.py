@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from json import dumps, loads
 from os import getpid  # bound at import: tests patch `os.getpid`, and some forget to take the patch back
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
@@ -21,10 +21,10 @@ import pytest
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import Parts, merge_parts
+from phase_gate.recording.ownership import Ownership
 from phase_gate.runs.hello import Wanted
 from phase_gate.source import PASSES_ALREADY
-from phase_gate.storage.ownership import Ownership, files_of, is_in_environment
-from phase_gate.storage.root import relative_id
+from phase_gate.storage.root import is_in_environment, relative_id
 from phase_gate.values import Value, field, fields
 
 #: The key in `workeroutput`, and in `workerinput`.
@@ -43,8 +43,7 @@ class Witness:
     def __init__(self, config: pytest.Config, wanted: Wanted) -> None:
         self._config, self.wanted = config, wanted
         self._root = Path(wanted.root)
-        self._ownership = Ownership(self._root)
-        self._ownership.also(str(config.rootpath))
+        self._ownership = Ownership(self._root, str(config.rootpath))
         self._criteria_ids = frozenset(wanted.criteria)
         for each in wanted.criteria:
             # A tag of a Gherkin scenario arrives as a mark of that name.
@@ -181,10 +180,11 @@ class Witness:
         """Tell whether code that no distribution installed implements a hook."""
         # The manager's relay, not `config.hook`: up to pytest 8 that one stands functions before some hooks.
         for implementation in getattr(self._config.pluginmanager.hook, hook).get_hookimpls():
-            code = getattr(implementation.function, "__code__", None)
+            code, plugin = getattr(implementation.function, "__code__", None), implementation.plugin
             # The plugin is asked, too: a conftest may offer another module's function as its hook.
-            files = {code.co_filename} if isinstance(code, CodeType) else set()
-            if any(map(self._ownership.is_foreign, files | files_of(implementation.plugin))):
+            module = plugin if isinstance(plugin, ModuleType) else sys.modules.get(type(plugin).__module__)
+            files = [getattr(code, "co_filename", None), getattr(module, "__file__", None)]
+            if any(self._ownership.is_foreign(file) for file in files if isinstance(file, str)):
                 return True
         return False
 

@@ -15,8 +15,7 @@ from phase_gate.gate.parts import VERIFICATION
 from phase_gate.project import Project
 from phase_gate.report.files import REPORT_SUFFIXES, check_report
 from phase_gate.report.panel import Line
-from phase_gate.storage.ownership import is_in_environment
-from phase_gate.storage.root import place_below, relative_id
+from phase_gate.storage.root import is_in_environment, place_below, relative_id
 from phase_gate.storage.signal_file import SignalFile
 from phase_gate.values import Value, field
 from phase_gate.visible import count

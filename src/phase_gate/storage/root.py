@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from phase_gate.bound import os
@@ -107,6 +107,27 @@ def _has_section(path: Path, section: str) -> bool:
         return False
     # Universal newlines by hand: `^` knows only `\n`, and only old editors end a line with a lone `\r`.
     return "\0" not in text and re.search(section, text.replace("\r", "\n"), re.M) is not None
+
+
+#: Where distributions are installed.
+PACKAGE_FOLDERS = frozenset({"site-packages", "dist-packages"})
+
+
+def is_in_environment(path: str, root: str) -> bool:
+    """Tell whether a file below the root belongs to a virtual environment that lies there."""
+    return _is_environment(os.path.dirname(path), root)
+
+
+@cache
+def _is_environment(folder: str, root: str) -> bool:
+    if len(folder) <= len(root):
+        return False
+    return (
+        os.path.basename(folder) in PACKAGE_FOLDERS
+        or os.path.exists(os.path.join(folder, "pyvenv.cfg"))
+        or os.path.isdir(os.path.join(folder, "conda-meta"))
+        or _is_environment(os.path.dirname(folder), root)
+    )
 
 
 # --- how far above the current folder a root is looked for, and whose root is obeyed

@@ -8,7 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from phase_gate.storage.ownership import declared_names, find_owner, is_in_environment, normalise
+from phase_gate.recording.ownership import declared_names, find_owner, normalise
+from phase_gate.storage.root import is_in_environment
 
 PYPROJECT = """\
 [project]

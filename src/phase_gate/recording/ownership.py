@@ -1,0 +1,144 @@
+"""Whose code is this: the project's own, the standard library's, an installed distribution's, or this plugin's.
+
+`find_owner` answers for the name of a module, `Ownership` for files.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import site
+import sys
+from functools import cache
+from pathlib import Path
+
+from phase_gate.bound import os
+from phase_gate.gate.failures import Owner
+from phase_gate.storage.root import PACKAGE_FOLDERS, is_in_environment
+
+#: Folders below the root that sources are commonly kept in.
+_SOURCE_FOLDERS = ("", "src", "lib")
+
+_OURS = os.path.realpath(os.path.dirname(importlib.import_module("phase_gate").__file__ or "")) + os.sep
+#: Where Python lies, and where it looks for what is installed; `sysconfig` would read all that Python was built with.
+_STDLIB = tuple(
+    {folder + os.sep for folder in (os.path.dirname(os.__file__), os.path.realpath(os.path.dirname(os.__file__)))}
+)
+_PACKAGES = tuple(os.path.realpath(path) + os.sep for path in site.getsitepackages())
+_NAMED = tuple(f"{os.sep}{name}{os.sep}" for name in PACKAGE_FOLDERS)
+
+
+def find_owner(module: str, root: Path) -> Owner:
+    """Return whose module this is, or is going to be. One that is neither installed nor declared is the project's."""
+    top = module.partition(".")[0]
+    places = [root / folder / top for folder in _SOURCE_FOLDERS]
+    if any(place.is_dir() or place.with_name(f"{top}.py").is_file() for place in places):
+        return "project"
+    # The package around a missing module may be loaded from a folder of the project's, wherever that is.
+    loaded = getattr(sys.modules.get(top), "__file__", None)
+    if isinstance(loaded, str) and Ownership(root).is_projects(loaded):
+        return "project"
+    if top in sys.stdlib_module_names:
+        return "standard library"
+    if normalise(top) in declared_names(root):
+        return "declared"
+    return "installed" if top in _installed_modules() else "project"
+
+
+def normalise(name: str) -> str:
+    """Return a distribution's name as packaging compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@cache
+def declared_names(root: Path) -> frozenset[str]:
+    """Return the distributions that the project's metadata asks for, normalised."""
+    requirements: list[str] = []
+    try:
+        import tomllib
+
+        document = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        document = {}
+    project = document.get("project", {})
+    requirements += project.get("dependencies", [])
+    for group in (*project.get("optional-dependencies", {}).values(), *document.get("dependency-groups", {}).values()):
+        requirements += [each for each in group if isinstance(each, str)]
+    requirements += document.get("tool", {}).get("poetry", {}).get("dependencies", {})
+    for file in sorted(root.glob("requirements*.txt")):
+        requirements += file.read_text(encoding="utf-8", errors="replace").splitlines()
+    names = (re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", str(each)) for each in requirements)
+    return frozenset(normalise(match.group(1)) for match in names if match is not None)
+
+
+@cache
+def _installed_modules() -> frozenset[str]:
+    from importlib.metadata import packages_distributions
+
+    return frozenset(packages_distributions())
+
+
+# --- the files that code comes from
+
+
+@cache
+def _real_folder(folder: str) -> str:
+    """Folders stay where they are while a process runs."""
+    return os.path.realpath(folder)
+
+
+def real_path(file: str) -> str:
+    """Return the path of a file without links; of the files of one folder only the first one's way is looked at."""
+    folder, name = os.path.split(file)
+    if not os.path.isabs(folder) or os.path.islink(file):
+        return os.path.realpath(file)
+    return os.path.join(_real_folder(folder), name)
+
+
+def is_installed(path: str) -> bool:
+    """Tell whether a file belongs to an installed distribution, to this plugin, or came with Python, by its path."""
+    return path.startswith((*_STDLIB, *_PACKAGES, _OURS)) or any(part in path for part in _NAMED)
+
+
+class Ownership:
+    """Tells whose a file is, for one project."""
+
+    def __init__(self, root: Path | str, *others: str) -> None:
+        """Take the project in a folder.
+
+        :param others: more spellings of the folder, so that files can be told by their first letters.
+        """
+        self.root = os.path.realpath(root)
+        self._top = self.root + os.sep
+        same = (other for other in others if os.path.realpath(other) == self.root)
+        self._spellings = tuple(dict.fromkeys((self._top, f"{root}{os.sep}", *(each + os.sep for each in same))))
+
+    def is_projects(self, file: str) -> bool:
+        """Tell whether the file lies in the project, outside of environments, and is not part of this plugin."""
+        path = real_path(file)
+        is_inside = path.startswith(self._top) and not path.startswith(_OURS)
+        return is_inside and not is_in_environment(path, self.root)
+
+    def inner_path(self, file: str) -> str:
+        """Return the path from the root of a file that is imported from the project; empty for any other.
+
+        A link that leads outside is imported from here all the same. What it leads to below the root, the file is.
+        """
+        spelled = next((start for start in self._spellings if file.startswith(start)), None)
+        if spelled is None and is_installed(file):
+            return ""  # most modules: the disk is not asked
+        path = real_path(file)
+        if path.startswith(self._top):
+            return self.shown(path) if self.is_projects(path) else ""
+        if spelled is None or is_installed(path) or is_in_environment(file, self.root):
+            return ""
+        return file.removeprefix(spelled).replace(os.sep, "/")
+
+    def is_foreign(self, file: str) -> bool:
+        """Tell whether it is not installed: the project's own, or from a folder that a path variable names."""
+        return os.path.isfile(file) and not is_installed(real_path(file))
+
+    def shown(self, file: str) -> str:
+        path = real_path(file)
+        shown = path.removeprefix(self._top) if path.startswith(self._top) else os.path.basename(path)
+        return shown.replace(os.sep, "/")
