@@ -41,23 +41,18 @@ def phase(name: str) -> Phase:
     [
         pytest.param(NEW_STATE, "red", "RED", How.BEGIN, id="a-new-task-begins-with-the-first-phase"),
         pytest.param(NEW_STATE, "green", "GREEN", How.BEGIN, id="or-with-any-other-if-the-workflow-says-any"),
-        pytest.param(NEW_STATE, "document", "DOCUMENT", How.BEGIN, id="even-the-last"),
         pytest.param(NEW_STATE, "auto", "RED", How.BEGIN, id="auto-without-state-is-the-first"),
         pytest.param(at("RED"), "red", "RED", How.STAY, id="the-phase-the-task-is-in"),
         pytest.param(at("RED", exited=True), "red", "RED", How.STAY, id="also-after-its-exit"),
         pytest.param(at("GREEN"), "Green", "GREEN", How.STAY, id="in-any-case"),
         pytest.param(at("GREEN"), "auto", "GREEN", How.STAY, id="auto-is-the-phase-the-task-is-in"),
-        pytest.param(at("GREEN"), "AUTO", "GREEN", How.STAY, id="auto-in-any-case"),
         pytest.param(at("RED", exited=True), "green", "GREEN", How.NEXT, id="the-next-one-once-that-has-exited"),
         pytest.param(at("RED", exited=True), "auto", "GREEN", How.NEXT, id="auto-is-the-next-one-once-it-has-exited"),
         pytest.param(at("GREEN", exited=True), "refactor", "REFACTOR", How.NEXT, id="from-green-to-refactor"),
-        pytest.param(at("REFACTOR", exited=True), "document", "DOCUMENT", How.NEXT, id="from-refactor-to-document"),
         pytest.param(at("GREEN", exited=True), "auto", "REFACTOR", How.NEXT, id="auto-does-not-end-a-cycle"),
         pytest.param(at(DONE, exited=True), "red", "RED", How.NEW_CYCLE, id="at-done-a-new-cycle"),
         pytest.param(at("GREEN", exited=True), "red", "RED", How.NEW_CYCLE, id="after-a-phase-that-may-end-the-cycle"),
-        pytest.param(at("REFACTOR", exited=True), "red", "RED", How.NEW_CYCLE, id="refactor-may-end-it-too"),
         pytest.param(at("GREEN"), "red", "RED", How.REWIND, id="in-the-middle-of-a-cycle-a-rewind"),
-        pytest.param(at("REFACTOR"), "red", "RED", How.REWIND, id="from-further-on-too"),
         pytest.param(
             at("DOCUMENT"), "red", "RED", How.REWIND, id="from-a-phase-that-may-not-end-the-cycle-it-is-a-rewind"
         ),
@@ -100,13 +95,6 @@ def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
             id="a-verdict-on-another-phase-says-nothing",
         ),
         pytest.param(
-            at("RED"),
-            "refactor",
-            "REFACTOR can't begin: RED has not exited (no complete run in it yet)",
-            "pytest --phase=red",
-            id="a-phase-cannot-be-skipped",
-        ),
-        pytest.param(
             at("RED", exited=True),
             "refactor",
             "REFACTOR does not follow RED: GREEN does",
@@ -119,13 +107,6 @@ def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
             "GREEN lies before REFACTOR, where the task is",
             'phase-gate rewind green --reason "..."',
             id="any-other-earlier-phase-needs-rewind",
-        ),
-        pytest.param(
-            at("REFACTOR", exited=True),
-            "green",
-            "GREEN lies before REFACTOR, where the task is",
-            'phase-gate rewind green --reason "..."',
-            id="after-the-exit-as-well",
         ),
         pytest.param(
             at(DONE, exited=True),
@@ -147,13 +128,6 @@ def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
             "the task is in PLAN, which workflow tdd does not have",
             "go on with the workflow that the cycle began with: --phase-workflow=other",
             id="auto-in-a-phase-that-this-workflow-does-not-have",
-        ),
-        pytest.param(
-            replace(at("PLAN"), workflow="other"),
-            "green",
-            "the task is in PLAN, which workflow tdd does not have",
-            "go on with the workflow that the cycle began with: --phase-workflow=other",
-            id="another-workflow-in-mid-cycle",
         ),
     ],
 )
@@ -202,26 +176,23 @@ def test_refused_by_a_strict_workflow(state: State, requested: str, problem: str
         pytest.param(NEW_STATE, "red", How.BEGIN, id="its-first-phase-may-begin"),
         pytest.param(NEW_STATE, "auto", How.BEGIN, id="auto-begins-there"),
         pytest.param(at("GREEN", exited=True), "red", How.NEW_CYCLE, id="a-new-cycle-is-no-rewind"),
-        pytest.param(at(DONE, exited=True), "red", How.NEW_CYCLE, id="nor-is-one-after-done"),
     ],
 )
 def test_accepted_by_a_strict_workflow(state: State, requested: str, how: How) -> None:
     assert decide_entry(state, STRICT, requested).how is how
 
 
-@pytest.mark.parametrize("state", [NEW_STATE, at("GREEN"), at(DONE)], ids=["without-state", "in-a-phase", "at-done"])
 @pytest.mark.parametrize(
     ("requested", "shown"),
     [
         pytest.param("blue", "'blue'", id="an-unknown-name"),
         pytest.param("done", "'done'", id="done-is-no-phase"),
-        pytest.param("", "''", id="an-empty-name"),
         pytest.param("x" * 50, f"'{'x' * 37}...'", id="a-novel-is-cut"),
     ],
 )
-def test_an_unknown_phase_is_a_usage_error(state: State, requested: str, shown: str) -> None:
+def test_an_unknown_phase_is_a_usage_error(requested: str, shown: str) -> None:
     with pytest.raises(UsageError) as caught:
-        decide_entry(state, TDD, requested)
+        decide_entry(at("GREEN"), TDD, requested)
     assert caught.value.problem == f"unknown phase {shown} in workflow tdd"
     assert caught.value.remedy == "use one of: red, green, refactor, document, auto"
 
@@ -288,11 +259,6 @@ def test_a_new_cycle_takes_its_baseline_from_the_last_complete_run() -> None:
 def test_a_new_cycle_lists_the_phases_that_were_not_visited() -> None:
     state = replace(at("GREEN", exited=True), visited=("RED", "GREEN"))
     assert events_of(state, How.NEW_CYCLE)[0].data["unvisited"] == ["REFACTOR", "DOCUMENT"]
-
-
-def test_the_very_first_cycle_has_no_baseline_and_left_nothing_out() -> None:
-    began = events_of(NEW_STATE, How.BEGIN)[0]
-    assert (began.data["baseline"], began.data["unvisited"], began.data["cycle"]) == (None, [], 1)
 
 
 def test_a_baseline_that_was_taken_before_is_the_first_cycles() -> None:

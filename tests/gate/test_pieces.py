@@ -44,19 +44,15 @@ def replace(old: str, new: str) -> str:
 @pytest.mark.parametrize(
     ("name", "changed"),
     [
-        pytest.param("check", replace("assert value", "pass"), id="a-function-inside"),
         pytest.param("check", f"{SOURCE}check = print\n", id="the-name-is-bound-again"),
         pytest.param("check", f"{SOURCE}from easy import check\n", id="the-name-is-imported-again"),
         pytest.param("check", f"{SOURCE}if RATE:\n    def check(value): ...\n", id="bound-under-a-condition"),
-        pytest.param("check", replace("def check", "@quiet\ndef check"), id="a-decorator-comes"),
         pytest.param("Base", replace("rate = RATE", "rate = 1"), id="an-attribute-of-the-class"),
-        pytest.param("Base", replace("self.price = 1", "self.price = 2"), id="a-method-of-the-class"),
         pytest.param("Base", replace("class Base", "class Base(Easy)"), id="a-base-of-the-class"),
         pytest.param("Base", replace("rate =", "def assertEqual(*args): ...\n\n    rate ="), id="one-more-method"),
         pytest.param("Base.test_total", replace("assert self.price", "pass"), id="a-test-of-the-class"),
         pytest.param("Base.test_total", f"{SOURCE}Base = object\n", id="the-class-is-bound-again"),
         pytest.param("Base.test_total", replace("test_total", "test_other"), id="gone"),
-        pytest.param("Base.test_total", "", id="the-class-is-gone"),
     ],
 )
 def test_what_changes_a_piece(name: str, changed: str) -> None:
@@ -67,9 +63,7 @@ def test_what_changes_a_piece(name: str, changed: str) -> None:
     ("name", "changed"),
     [
         pytest.param("check", replace("return value", "return 2"), id="a-function-beside-it"),
-        pytest.param("check", replace("RATE = 10", "RATE = 11"), id="a-constant-beside-it"),
         pytest.param("check", replace("assert value", "assert (value)  # so"), id="another-form"),
-        pytest.param("check", replace("def inner", '"""Look."""\n    def inner'), id="a-docstring"),
         pytest.param("Base", replace("assert self.price", "pass"), id="a-test-is-a-piece-of-its-own"),
         pytest.param("Base", f"{SOURCE}\n    def test_more(self): ...\n", id="one-more-test"),
         pytest.param("Base.test_total", replace("self.price = 1", "self.price = 2"), id="a-method-beside-it"),
@@ -99,7 +93,6 @@ def test_lines(name: str, lines: set[int]) -> None:
         pytest.param("shop/testing.py", {1, 7}, False, id="something-beside-it-raised"),
         pytest.param("shop/calc.py", (), True, id="a-file-of-tests-is-named-after-it"),
         pytest.param("calc/__init__.py", (), True, id="or-after-its-package"),
-        pytest.param("shop/calculator.py", (), False, id="another-name"),
     ],
 )
 def test_what_may_be_under_test(file: str, raised: Collection[int], expected: bool) -> None:

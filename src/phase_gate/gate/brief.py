@@ -40,8 +40,8 @@ def _of_start(state: State, at: str) -> dict[str, Any]:
 
 
 def _of_end(state: State, at: str) -> dict[str, Any]:
-    number, last, measured = state.iteration + 1, state.snapshots.latest, state.measurement
-    metrics = {} if measured is None else measured.measured.metrics
+    number, last, before = state.iteration + 1, state.snapshots.latest, state.measurement or state.evaluation
+    metrics = {} if before is None else before.measured.metrics
     found: dict[str, Any] = {
         "kind": "complete",
         "why": "",

@@ -1,0 +1,99 @@
+"""Known tests that did not run: not selected, or no longer in the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from phase_gate.gate.inventory import Inventory, TestFile, bare_name
+from phase_gate.gate.outcomes import Bucket
+from phase_gate.gate.record import Audit, NamesIn, Selection, audit_selection
+
+A = "test_a.py"
+#: How the session came to its tests: the file as a whole, not at all, or one test of it.
+WHOLE, UNSEEN = Selection(collected_files={A}), Selection()
+NARROWED = Selection(collected_files={A}, narrowed_files={A})
+BROKEN, SKIPPED = Bucket.UNCOLLECTABLE, Bucket.SKIPPED
+
+
+def known(*names: str, path: str = A, with_bodies: bool = True) -> Inventory:
+    bodies = {bare_name(name): "body" for name in names} if with_bodies else {}
+    return Inventory({path: TestFile(content="c", ids=names, bodies=bodies)})
+
+
+def sources(names: Collection[str] | None) -> NamesIn:
+    """What the file defines; None: it is gone."""
+    return lambda path: names if path == A else None
+
+
+def ran(names: str, bucket: Bucket = Bucket.PASSED) -> dict[str, Bucket]:
+    return {A if name == "FILE" else f"{A}::{name}": bucket for name in names.split()}
+
+
+def without(names: str) -> Selection:
+    return Selection(collected_files={A}, deselected={f"{A}::{name}" for name in names.split()})
+
+
+@pytest.mark.parametrize(
+    ("were", "are", "selection", "outcomes", "unselected", "missing"),
+    [
+        pytest.param("x y", "x y", WHOLE, ran("x y"), "", "", id="what-ran-is-neither"),
+        pytest.param("x y", "x y", without("y"), ran("x"), "y", "", id="deselected"),
+        pytest.param("x y", "x y", WHOLE, ran("x"), "y", "", id="dropped-without-a-word-but-in-the-source"),
+        pytest.param("x y", "x y", UNSEEN, {}, "x y", "", id="a-file-that-was-not-collected"),
+        pytest.param("x y", "x", WHOLE, ran("x"), "", "y", id="a-function-that-was-deleted"),
+        pytest.param("x", None, UNSEEN, {}, "", "x", id="a-file-that-was-deleted"),
+        pytest.param("x y", "x", UNSEEN, {}, "x", "y", id="deleted-from-a-file-that-was-not-collected"),
+        pytest.param("x y", "x", NARROWED, ran("x"), "", "y", id="deleted-where-another-was-asked-for-by-id"),
+        pytest.param("K::x", "Other::x", WHOLE, {}, "", "K::x", id="a-renamed-class-takes-its-tests-with-it"),
+        # parameter sets
+        pytest.param("x[1] x[2]", "x", WHOLE, ran("x[1]"), "", "x[2]", id="a-shrunk-parameter-set"),
+        pytest.param("x[1] x[2]", "x", WHOLE, ran("x[NOTSET]", SKIPPED), "", "x[1] x[2]", id="an-emptied-one"),
+        pytest.param("x[1] x[2]", "x", NARROWED, ran("x[1]"), "x[2]", "", id="one-asked-for-by-id"),
+        pytest.param("x[1] x[2]", "x", without("x[2]"), ran("x[1]"), "x[2]", "", id="a-deselected-parameter"),
+        pytest.param("x[1]", "x", UNSEEN, {}, "x[1]", "", id="a-parameter-of-a-file-that-was-not-collected"),
+        pytest.param("x[a::b] x[c]", "x", WHOLE, ran("x[c]"), "", "x[a::b]", id="colons-are-part-of-a-parameter"),
+        pytest.param("x", "x", WHOLE, ran("x[1] x[2]"), "", "", id="a-bare-id-is-kept-by-any-of-its-parameters"),
+        pytest.param(
+            "x x[1] x[2] y", "x y", without("x[1] x[2]"), ran("y"), "x[1] x[2]", "", id="and-not-counted-beside-them"
+        ),
+        # modules that can't be imported
+        pytest.param("x[1] x[2] y", "x y", UNSEEN, ran("x y", BROKEN), "", "", id="uncollectable-is-counted-there"),
+        pytest.param("x y", "", UNSEEN, ran("FILE", BROKEN), "", "", id="a-module-that-cannot-even-be-parsed"),
+        pytest.param("x y", "x", UNSEEN, ran("x", BROKEN), "", "y", id="what-a-broken-module-no-longer-defines"),
+    ],
+)
+def test_audit(
+    were: str, are: str | None, selection: Selection, outcomes: dict[str, Bucket], unselected: str, missing: str
+) -> None:
+    names_in = sources(None if are is None else are.split())
+    audit = audit_selection(known(*were.split()), outcomes, selection, names_in)
+    assert (" ".join(audit.unselected), " ".join(audit.missing)) == (" ".join(ran(unselected)), " ".join(ran(missing)))
+
+
+def test_tests_that_no_source_shows() -> None:
+    example, none = known("a.f", with_bodies=False), sources(())
+    assert audit_selection(example, {}, UNSEEN, none) == Audit((f"{A}::a.f",), ())
+    assert audit_selection(example, ran("a.g"), WHOLE, none) == Audit((), (f"{A}::a.f",))
+    # The file stood for tests that only an import shows.
+    assert audit_selection(known(""), ran("K::test_inherited"), WHOLE, none) == Audit((), ())
+
+
+def test_only_files_in_doubt_are_read() -> None:
+    both = Inventory({**known("x").files, **known("z", path="test_b.py").files})
+    read: list[str] = []
+
+    def names_in(path: str) -> Collection[str]:
+        read.append(path)
+        return ("z",)
+
+    audit = audit_selection(both, ran("x"), WHOLE, names_in)
+    assert (audit.unselected, read) == (("test_b.py::z",), ["test_b.py"])
+
+
+@pytest.mark.parametrize("there", [known("x"), None], ids=["it-lost-a-test", "nothing-is-known-of-it"])
+def test_a_file_is_passed_over_only_if_the_run_has_it_as_it_is_known(there: Inventory | None) -> None:
+    before, names_in = known("x", "y"), sources(("x", "y"))
+    assert audit_selection(before, ran("x"), WHOLE, names_in, there).unselected == (f"{A}::y",)
+    assert audit_selection(before, ran("x y"), WHOLE, names_in, before) == Audit((), ())
