@@ -12,7 +12,7 @@ from typing import Any
 from phase_gate.cli._parser import build_full_parser
 
 #: Stands for something that people have to fill in, like FILE and NAME.
-_PLACEHOLDER = re.compile("[A-Z]{2,}")
+_PLACEHOLDER = re.compile(r"[A-Z]{2,}|\.\.\.")
 _PHASE_OPTION = re.compile("--phase=[a-z][a-z0-9_]*|--phase-task=.+")
 
 

@@ -38,7 +38,7 @@ def write_code(agent: FakeAgent, command: str) -> None:
 def test_one_that_does_what_it_is_told_comes_to_an_open_gate(hire: Hire, name: str) -> None:
     agent = hire(name)
     agent.work(write_code)
-    signal = 'phase-gate signal --reason "..."'
+    signal = 'phase-gate signal  # --reason "..." says why'
     assert agent.typed == [signal, "pytest --phase=green", "pytest --phase=green", signal]
     assert agent.type("phase-gate check").code == 0
     assert agent.shown == "", "no person is needed"
@@ -50,14 +50,14 @@ def test_one_that_only_says_done_comes_to_an_end(hire: Hire, name: str) -> None:
     agent.repeat()
     assert len(agent.told) == 3
     assert "a person is needed" in agent.shown
-    assert next_of(agent.shown) == 'phase-gate signal --reason "..."'
+    assert next_of(agent.shown) == 'phase-gate signal  # --reason "..." says why'
     assert agent.type("phase-gate check").code == 10
 
 
 @pytest.mark.parametrize("name", AGENT_NAMES)
 def test_one_whose_tools_do_not_work_comes_to_an_end(hire: Hire, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = hire(name)
-    assert agent.type('phase-gate signal --reason "..."').code == 0
+    assert agent.type("phase-gate signal").code == 0
     # pytest is missing: the command does nothing, however often it is typed.
     monkeypatch.setattr(agent, "type", agent.typed.append)
     agent.work()
@@ -78,7 +78,7 @@ def test_one_that_runs_on_and_changes_nothing_comes_to_an_end(hire: Hire, sample
 @pytest.mark.parametrize("name", AGENT_NAMES)
 def test_one_that_finds_a_test_wrong_says_so_and_stops(hire: Hire, name: str) -> None:
     agent = hire(name)
-    agent.type('phase-gate signal --reason "..."')
+    agent.type("phase-gate signal")
     assert agent.write("calc.py", CALC.replace("a - b", "b - a")) is None
     other = FAILING_TESTS.replace("== 1", "== -1")
     denied = agent.write("test_calc.py", other)

@@ -90,8 +90,9 @@ def test_what_it_says(begin: Begin) -> None:
         "open": False,
         "reason": "Gate 1 is open; Gate 2 waits for the exit signal",
         "status": "waiting",
-        "next_command": 'phase-gate signal --reason "..."',
-        "next_hint": "",
+        "next_command": "phase-gate signal",
+        "next_hint": '--reason "..." says why',
         "forced_exit": False,
     }
-    assert desk.gate("check").out == f"GREEN: closed: {document['reason']}\n  next: {document['next_command']}\n"
+    following = f"{document['next_command']}  # {document['next_hint']}"
+    assert desk.gate("check").out == f"GREEN: closed: {document['reason']}\n  next: {following}\n"

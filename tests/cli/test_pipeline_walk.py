@@ -93,7 +93,7 @@ def test_the_whole_way_with_a_failure_a_recovery_and_guidance(user: HonestUser) 
 
     # The tests fail, and somebody says done.
     user.type("pytest --phase=qa_validation")
-    user.type('phase-gate signal --reason "..."')
+    user.type("phase-gate signal")
     assert pipe.phase == "RECOVERY_LOOP"
     pipe.sample.write({"lending.py": RIGHT})
     user.type("phase-gate pipeline recover")
@@ -101,7 +101,7 @@ def test_the_whole_way_with_a_failure_a_recovery_and_guidance(user: HonestUser) 
     user.reach("REVIEW")
 
     # Nothing is written, and no recovery is left.
-    user.type('phase-gate signal --reason "..."')
+    user.type("phase-gate signal")
     assert pipe.phase == "STUCK"
     user.go_on()
     report = pipe.gate("pipeline", "recover").out

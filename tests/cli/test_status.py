@@ -27,7 +27,7 @@ from tests.cli.conftest import Begin, Desk
                 "cycle": 1,
                 "iteration": 1,
                 "exited": False,
-                "next_command": 'phase-gate signal --reason "..."',
+                "next_command": "phase-gate signal",
             },
             id="red-without-a-signal",
         ),

@@ -223,7 +223,7 @@ def test_a_gate_that_never_passes_opens_the_circuit(sample: Sample) -> None:
         codes.append(call(sample, GOOD).code)
         sample.pytest("--phase=green")
     assert codes == [10, 10, 10, 10, 12]
-    breaker = command(sample, "breaker", "status", "--json").document["breaker"]
+    breaker = command(sample, "status", "--json").document["breaker"]
     assert breaker["reason"] == "5 claims in a row that the exit gate blocked"
     assert command(sample, "check").code == 12
 

@@ -75,7 +75,7 @@ def test_a_verify_task_says_what_to_type_or_what_to_do(advice: Verdict) -> None:
     ("command", "expected"),
     [
         ("pytest --phase=red --phase-task=login", True),
-        ('phase-gate signal --reason "..." --task login', True),
+        ('phase-gate signal --reason "..." --task login', False),
         ("phase-gate pipeline recover", True),
         ("phase-gate verify executor FILE --task t", False),
         ("pytest --phase=red starts the next cycle", False),

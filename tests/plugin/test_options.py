@@ -289,7 +289,7 @@ def test_phase_order_is_13_before_any_test_runs(sample: Sample, workers: tuple[s
     ran = sample.pytest_process("--phase=green", "--phase-report=verdict.json", *workers, plugins=("xdist",))
     assert ran.code == 13
     assert "GREEN can't begin: RED has not exited (Gate 1 is open; Gate 2 waits for the exit signal)" in words(ran)
-    assert 'try: phase-gate signal --reason "..."' in words(ran)
+    assert "try: phase-gate signal" in words(ran)
     assert "collected" not in ran.out
     assert ledger(sample) == before
     assert not (sample.root / "verdict.json").exists(), "a refusal writes no report"

@@ -342,7 +342,7 @@ def _decide_about_state(path: str, context: WriteContext) -> HookAnswer | None:
     return HookAnswer(
         verdict="deny",
         reason=f"{path} belongs to the gate's own record: only the gate writes it",
-        next_hint=f"{signal_command(context.task)} gives a signal; phase-gate status looks",
+        next_hint=f"{signal_command(context.task)} --reason '...' gives a signal; phase-gate status looks",
     )
 
 

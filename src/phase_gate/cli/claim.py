@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from phase_gate import exit_codes
 from phase_gate.claims.decision import Decision, Outcome, Threshold, decision_to_json, own_threshold
@@ -12,7 +11,7 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import read_input, say_aside, say_progress
 from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, DecidedClaim, decide_claim, read_claim
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.verdict import Evaluation, evaluation_to_json, show_next
+from phase_gate.gate.verdict import SAY_WHY, Evaluation, evaluation_to_json, show_next
 from phase_gate.project import Project
 from phase_gate.values import replace
 from phase_gate.visible import count, show_line, show_rows
@@ -117,7 +116,9 @@ def _what_next(project: Project, decision: Decision, gate_1: Evaluation | None) 
         return "", f"{decision.missing}; then: phase-gate claim FILE"
     if gate_1 is not None:
         return gate_1.next_command, gate_1.next_hint
-    return (signal_command if decision.passed else partial(run_command, "auto"))(project.task), ""
+    if decision.passed:
+        return signal_command(project.task), SAY_WHY
+    return run_command("auto", project.task), ""
 
 
 def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:

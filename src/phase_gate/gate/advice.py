@@ -14,6 +14,7 @@ from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, STREAK_STAR
 from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.verdict import (
+    SAY_WHY,
     Gate1Result,
     Subject,
     Verdict,
@@ -77,7 +78,7 @@ def advise(
         # It stays where it is: nothing tells a veto that was spelled badly from anything else.
         withdraw = of_task("phase-gate withdraw", subject.task)
         return Verdict("waiting", reason, signal_command(subject.task), f"after mending the file, or {withdraw}")
-    return Verdict("waiting", reason, signal_command(subject.task))
+    return Verdict("waiting", reason, signal_command(subject.task), SAY_WHY)
 
 
 def advise_halt(breaker: Breaker, subject: Subject, otherwise: Verdict) -> Verdict:
@@ -108,8 +109,9 @@ def _both_open(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str,
 def _way_out(workflow: Workflow, reading: Reading, phase: Phase, subject: Subject) -> tuple[str, str]:
     """Return command and hint."""
     if reading.answer == "test-wrong":
-        back = way_back(workflow, phase, subject.task)
-        return back or way_to(phase, subject.task), "once a person has corrected the test"
+        back = way_back(workflow, phase, subject.task) or way_to(phase, subject.task)
+        once = "once a person has corrected the test"
+        return ("", f"{once}: {back}") if "..." in back else (back, once)
     return way_to(phase, subject.task), "once a person has helped"
 
 
@@ -215,8 +217,8 @@ def _declare_or_run(clauses: list[Clause], again: str, task: str) -> tuple[str, 
             return "", "say in a sentence of your own what is complete, then: phase-gate claim FILE"
         if not CLAIM_METRICS.isdisjoint(clause.values):
             return again, "then claim again, with a status block that says done: phase-gate claim FILE"
-    declare = _declare(clauses, task)
-    return declare or again, ""
+    declare = _declare(clauses, task)  # has a sentence in it that only people can write: nothing to be typed as it is
+    return ("", declare) if declare else (again, "")
 
 
 def _declare(clauses: list[Clause], task: str, *, but: str = "") -> str:

@@ -57,6 +57,10 @@ _LEADS: Mapping[str, str] = {
 }
 
 
+#: What stands behind the command that gives the signal: people should say why.
+SAY_WHY = '--reason "..." says why'
+
+
 def show_verdict(status: str, reason: str) -> str:
     """Return a verdict as a sentence."""
     return f"{_LEADS.get(status, '')}{reason}"

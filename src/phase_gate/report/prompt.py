@@ -120,7 +120,7 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str, gate_2: Ite
 
 
 def _tell_gate_2(task: str) -> Iterator[str]:
-    yield f"Gate 2 is an explicit signal, given on purpose after a run: `{signal_command(task)}`."
+    yield f'Gate 2 is an explicit signal, given on purpose after a run: `{signal_command(task)} --reason "..."`.'
 
 
 def _explain_block(phase: Phase, style: Style) -> Iterator[str]:
