@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import subprocess
 import sys
 
 import pytest
@@ -14,7 +13,6 @@ from phase_gate.workflow.condition_text import MAX_CLAUSES, MAX_DEPTH, MAX_LENGT
 from phase_gate.workflow.conditions import Clause, Condition, Outcome, parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, SPELLINGS, MetricType, MetricValue
 
-VERDICTS = {True: "true", False: "false", None: "unknown"}
 VALUES_BY_TYPE: dict[str, MetricValue] = {"int": 1, "number": 1.5, "bool": True, "text": "a", "null": None}
 NUMBERS = {"int", "number"}
 ORDERS = ("<", "<=", ">", ">=")
@@ -39,85 +37,27 @@ def refusal(text: str) -> ConditionError:
 
 
 @pytest.mark.parametrize(
-    ("operator", "below", "equal", "above"),
-    [
-        pytest.param("==", False, True, False, id="equal"),
-        pytest.param("!=", True, False, True, id="not-equal"),
-        pytest.param("<", True, False, False, id="less"),
-        pytest.param("<=", True, True, False, id="less-or-equal"),
-        pytest.param(">", False, False, True, id="greater"),
-        pytest.param(">=", False, True, True, id="greater-or-equal"),
-    ],
-)
-@pytest.mark.parametrize(
-    ("low", "middle", "high"),
-    [
-        pytest.param(1, 2, 3, id="int"),
-        pytest.param(0.5, 1.5, 2.5, id="float"),
-        pytest.param(1, 1.5, 2, id="int-with-float"),
-        pytest.param("a", "b", "c", id="text"),
-        pytest.param("B", "a", "b", id="text-by-code-point"),
-    ],
-)
-def test_every_operator_compares_numbers_and_texts(
-    operator: str,
-    below: bool,
-    equal: bool,
-    above: bool,
-    low: MetricValue,
-    middle: MetricValue,
-    high: MetricValue,
-) -> None:
-    condition = parse_condition(f"x {operator} y")
-    assert [condition.evaluate({"x": x, "y": middle}).met for x in (low, middle, high)] == [below, equal, above]
-
-
-@pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("x == 5", True, id="int"),
-        pytest.param("5 == x", True, id="literal-first"),
         pytest.param("x == 5.0", True, id="an-int-equals-its-float"),
         pytest.param("x == 50e-1", True, id="exponent"),
         pytest.param("x == 0005", True, id="zeros-in-front-mean-nothing"),
-        pytest.param("x > -3", True, id="negative-int"),
         pytest.param("x > -3.5", True, id="negative-float"),
-        pytest.param("low == -3", True, id="negative-value"),
-        pytest.param("x>=5&&x<=5", True, id="no-space-needed"),
-        pytest.param("name == 'ann'", True, id="single-quotes"),
-        pytest.param('name == "ann"', True, id="double-quotes"),
         pytest.param("name == 'Ann'", False, id="text-has-case"),
         pytest.param(r"""odd == 'a\\b\"c\'d\ne\tf'""", True, id="every-escape"),
-        pytest.param(r"""odd == "a\\b\"c\'d\ne\tf" """, True, id="every-escape-in-double-quotes"),
         pytest.param("name == '#) AND ('", False, id="text-holds-anything"),
-        pytest.param("yes", True, id="bare-name"),
-        pytest.param("no", False, id="bare-false-name"),
-        pytest.param("NOT no", True, id="not-a-bare-name"),
         pytest.param("!no", True, id="mark-before-a-bare-name"),
-        pytest.param("!!yes", True, id="two-marks"),
         pytest.param("!(x == 4)", True, id="mark-before-parentheses"),
-        pytest.param("yes == true", True, id="name-is-true"),
         pytest.param("yes == TRUE", True, id="true-in-upper-case"),
-        pytest.param("no == False", True, id="false-in-any-case"),
         pytest.param("nothing == Null", True, id="null-in-any-case"),
-        pytest.param("yes != no", True, id="booleans-differ"),
-        pytest.param("true", True, id="bare-true"),
-        pytest.param("false", False, id="bare-false"),
-        pytest.param("1 == 1", True, id="literals-only"),
-        pytest.param("x in [4, 5]", True, id="in"),
         pytest.param("x IN [4, 6]", False, id="in-any-case-and-not-there"),
         pytest.param("NOT x in [4, 6]", True, id="not-takes-the-whole-clause"),
         pytest.param("x in [4.5, 5.0]", True, id="in-compares-int-with-float"),
-        pytest.param("name in ['ann']", True, id="in-texts"),
-        pytest.param("yes in [true, false]", True, id="in-booleans"),
         pytest.param("nothing in [1, null]", True, id="null-in-a-list"),
-        pytest.param("NOT x == 4", True, id="not-binds-looser-than-comparison"),
         pytest.param("NOT no AND no", False, id="not-binds-closer-than-and"),
         pytest.param("yes OR no AND no", True, id="and-binds-closer-than-or"),
         pytest.param("(yes OR no) AND no", False, id="parentheses-win"),
-        pytest.param("no and no or yes", True, id="words-in-lower-case"),
         pytest.param("No aNd nO", False, id="words-in-mixed-case-do-not-touch-names"),
-        pytest.param("no || yes && yes", True, id="marks"),
         pytest.param("android == 1 OR nothing == null", True, id="a-name-may-start-like-a-word"),
         pytest.param("\n  x == 5\r\n\tAND yes\n", True, id="line-breaks-are-space"),
     ],
@@ -188,23 +128,14 @@ def test_every_pair_of_types(operator: str, left: str, right: str) -> None:
         pytest.param("x == 1", {}, "no value for x", id="no-value"),
         pytest.param("x == y", {}, "no value for x, y", id="two-without-value"),
         pytest.param("x == x", {}, "no value for x", id="a-name-is-told-once"),
-        pytest.param("x", {}, "no value for x", id="bare-name-without-value"),
-        pytest.param("x in [1]", {}, "no value for x", id="in-without-value"),
         pytest.param("1 == true", {}, "can't compare int with bool", id="a-boolean-is-no-integer"),
         pytest.param("x == 1", {"x": True}, "can't compare bool with int", id="a-true-value-is-not-one"),
-        pytest.param("x == 1.0", {"x": True}, "can't compare bool with number", id="nor-a-float"),
         pytest.param('"2" > 1', {}, "can't compare text with int", id="text-is-no-number"),
-        pytest.param("x != 'a'", {"x": 1}, "can't compare int with text", id="not-equal-is-no-way-out"),
         pytest.param("x < y", {"x": True, "y": False}, "bool has no order", id="booleans-have-no-order"),
         pytest.param("x >= null", {"x": None}, "null has no order", id="null-has-no-order"),
-        pytest.param("x < 5", {"x": None}, "can't compare null with int", id="null-is-not-less"),
         pytest.param("x", {"x": 1}, "x is int, not bool", id="bare-number"),
-        pytest.param("x", {"x": "true"}, "x is text, not bool", id="bare-text"),
-        pytest.param("x", {"x": None}, "x is null, not bool", id="bare-null"),
         pytest.param("x in ['a', 2]", {"x": 1}, "can't compare int with text", id="in-with-another-type"),
-        pytest.param("x in [true]", {"x": 1}, "can't compare int with bool", id="one-is-not-in-true"),
         pytest.param("x > 1", {"x": float("nan")}, "x is not a finite number", id="nan"),
-        pytest.param("x > 1", {"x": float("inf")}, "x is not a finite number", id="infinity"),
         pytest.param("x != x", {"x": float("nan")}, "x is not a finite number", id="nan-differs-from-nothing"),
         pytest.param("x > 1", {"x": 10**5000}, "x is too large a number", id="integer-too-long-to-print"),
         pytest.param(
@@ -233,11 +164,6 @@ def test_a_subclass_with_its_own_equality_is_not_believed() -> None:
     assert evaluate("x == 1", x=Agreeable(7)) is None
 
 
-def test_a_match_in_a_list_counts_whatever_else_is_there() -> None:
-    assert only_clause("x in ['a', 1]", x=1).met is True
-    assert only_clause("x in ['a', 1]", x=1).problem == ""
-
-
 # --- Three values
 
 
@@ -245,58 +171,19 @@ TRUTH = {"t": True, "f": False}  # u has no value
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("verdict", "texts"),
     [
-        pytest.param(text, expected, id=text.replace(" ", "-") + f"-is-{VERDICTS[expected]}")
-        for text, expected in [
-            ("t AND t", True),
-            ("t AND f", False),
-            ("t AND u", None),
-            ("f AND t", False),
-            ("f AND f", False),
-            ("f AND u", False),
-            ("u AND t", None),
-            ("u AND f", False),
-            ("u AND u", None),
-            ("t OR t", True),
-            ("t OR f", True),
-            ("t OR u", True),
-            ("f OR t", True),
-            ("f OR f", False),
-            ("f OR u", None),
-            ("u OR t", True),
-            ("u OR f", None),
-            ("u OR u", None),
-            ("NOT t", False),
-            ("NOT f", True),
-            ("NOT u", None),
-            ("NOT (t AND u)", None),
-            ("NOT (f AND u)", True),
-            ("NOT (u OR t)", False),
-            ("NOT NOT (t OR f)", True),
-            ("NOT NOT u", None),
-            ("u == u", None),
-            ("NOT u OR u", None),
-        ]
+        (True, "t AND t; t OR u; u OR t; NOT f; NOT (f AND u); NOT NOT (t OR f)"),
+        (False, "t AND f; f AND u; u AND f; f OR f; NOT t; NOT (u OR t)"),
+        (None, "t AND u; u AND t; u AND u; f OR u; u OR f; u OR u; NOT u; NOT (t AND u); u == u; NOT u OR u"),
     ],
 )
-def test_three_valued_logic(text: str, expected: bool | None) -> None:
-    assert parse_condition(text).evaluate(TRUTH).met is expected
+def test_three_valued_logic(verdict: bool | None, texts: str) -> None:
+    for text in texts.split("; "):
+        assert parse_condition(text).evaluate(TRUTH).met is verdict, text
 
 
 # --- The explanation
-
-
-def test_every_clause_is_told_even_if_it_no_longer_matters() -> None:
-    outcome = parse_condition("f AND (t OR u) AND NOT (u AND x == 1)").evaluate({**TRUTH, "x": 2})
-    assert outcome.met is False
-    assert [(clause.text, clause.met) for clause in outcome.clauses] == [
-        ("f", False),
-        ("t", True),
-        ("u", None),
-        ("u", None),
-        ("x == 1", False),
-    ]
 
 
 def test_a_clause_in_full() -> None:
@@ -324,22 +211,15 @@ def test_a_value_that_cannot_be_used_is_not_among_the_values() -> None:
     ("text", "values", "shown"),
     [
         pytest.param("x == 0", {"x": 0}, "0", id="only-the-value-beside-a-literal"),
-        pytest.param("0 == x", {"x": 7}, "7", id="only-the-value-behind-a-literal"),
         pytest.param("x == y", {"x": 5, "y": 5}, "5 == 5", id="both-values"),
-        pytest.param("x == x", {"x": 5}, "5 == 5", id="the-same-name-twice"),
         pytest.param("x >= y", {"x": 5}, "5 >= ?", id="question-mark-for-unknown"),
-        pytest.param("x >= 3", {}, "?", id="question-mark-alone"),
-        pytest.param("x", {"x": True}, "true", id="bare-boolean"),
         pytest.param("NOT x", {"x": False}, "false", id="the-value-is-not-negated"),
         pytest.param("NOT x == y", {"x": 1, "y": 2}, "NOT 1 == 2", id="not-stays-before-two-values"),
         pytest.param("x == 'a'", {"x": 'say "a"'}, r'"say \"a\""', id="text-is-quoted"),
         pytest.param("x == 'a'", {"x": "\x1b[31m\n"}, r'"\u001b[31m\n"', id="text-cannot-steer-the-terminal"),
         pytest.param("x == 'a'", {"x": "b" * 100}, f'"{"b" * 60}..."', id="long-text-is-cut"),
-        pytest.param("x == null", {"x": None}, "null", id="null"),
-        pytest.param("x < 1.5", {"x": 0.1}, "0.1", id="float"),
         pytest.param("x in [1, 2]", {"x": 3}, "3", id="only-the-value-before-a-list"),
         pytest.param("1 in [1, 2]", {}, "1 in [1, 2]", id="literals-as-they-are"),
-        pytest.param("true", {}, "true", id="bare-literal"),
     ],
 )
 def test_shown(text: str, values: dict[str, MetricValue], shown: str) -> None:
@@ -350,10 +230,8 @@ def test_shown(text: str, values: dict[str, MetricValue], shown: str) -> None:
     ("text", "groups"),
     [
         pytest.param("a AND b", [None, None], id="conjuncts-have-none"),
-        pytest.param("a AND (b AND (c AND d))", [None] * 4, id="nested-and-is-flat"),
         pytest.param("NOT a AND NOT NOT b", [None, None], id="a-negated-leaf-has-none"),
         pytest.param("a and (b||c)", [None, "b OR c", "b OR c"], id="or-group"),
-        pytest.param("a OR b", ["a OR b"] * 2, id="the-whole-condition-may-be-the-group"),
         pytest.param("a OR b AND c", ["a OR b AND c"] * 3, id="and-below-or"),
         pytest.param("a AND !(b AND c)", [None, "NOT (b AND c)", "NOT (b AND c)"], id="negated-group"),
         pytest.param("a AND (b OR NOT (c OR d))", [None, *["b OR NOT (c OR d)"] * 3], id="the-outermost-group-counts"),
@@ -363,15 +241,6 @@ def test_group(text: str, groups: list[str | None]) -> None:
     assert [clause.group for clause in parse_condition(text).evaluate({}).clauses] == groups
 
 
-def test_negated_leaves_keep_their_not() -> None:
-    outcome = parse_condition("!a && not (b == 1) AND NOT NOT c").evaluate({"a": False, "b": 2, "c": True})
-    assert [(clause.text, clause.met) for clause in outcome.clauses] == [
-        ("NOT a", True),
-        ("NOT b == 1", True),
-        ("NOT NOT c", True),
-    ]
-
-
 # --- Canonical text
 
 
@@ -379,21 +248,16 @@ def test_negated_leaves_keep_their_not() -> None:
     ("source", "text"),
     [
         pytest.param("a&&b||!c", "a AND b OR NOT c", id="marks-become-words"),
-        pytest.param("a and b or not c", "a AND b OR NOT c", id="words-in-upper-case"),
         pytest.param("((a)) AND ((b OR (c)))", "a AND (b OR c)", id="only-needed-parentheses"),
         pytest.param("(a AND b) OR (c AND d)", "a AND b OR c AND d", id="and-in-or-needs-none"),
         pytest.param("a OR (b OR c)", "a OR b OR c", id="nested-or-is-flat"),
-        pytest.param("NOT (a)", "NOT a", id="not-before-a-leaf"),
         pytest.param("NOT (a == 1)", "NOT a == 1", id="not-before-a-comparison"),
         pytest.param("NOT (a AND b)", "NOT (a AND b)", id="not-before-a-group"),
         pytest.param("x==TRUE", "x == true", id="literals-in-lower-case"),
         pytest.param("x IN[1,'a',NULL]", 'x in [1, "a", null]', id="list"),
         pytest.param("x == 'it\\'s \"b\" \\\\'", r'x == "it' + r"'" + r's \"b\" \\"', id="text-in-double-quotes"),
         pytest.param(r"x == 'a\nb\tc'", r'x == "a\nb\tc"', id="one-line-whatever-the-text"),
-        pytest.param("x == 1.50", "x == 1.5", id="float"),
         pytest.param("x == 1E3", "x == 1000.0", id="a-float-stays-one"),
-        pytest.param("x == -007", "x == -7", id="int"),
-        pytest.param("x\n  ==\n  1\n", "x == 1", id="one-line"),
     ],
 )
 def test_canonical_text(source: str, text: str) -> None:
@@ -416,10 +280,6 @@ def test_different_conditions_are_not_equal(one: str, other: str) -> None:
     assert parse_condition(one) != parse_condition(other)
 
 
-def test_names() -> None:
-    assert parse_condition("a == 1 AND (b OR NOT c < d) AND 'e' in ['f']").names == {"a", "b", "c", "d"}
-
-
 # --- What can't be understood
 
 
@@ -427,89 +287,54 @@ def test_names() -> None:
     ("text", "problem", "remedy"),
     [
         pytest.param("", "column 1: the condition is empty", "write at least one clause", id="empty"),
-        pytest.param(" \n ", "column 1: the condition is empty", "write at least one clause", id="only-space"),
         pytest.param("x = 5", "column 3: = is not an operator", "write == to compare", id="single-equals-sign"),
         pytest.param("x => 5", "column 3: = is not an operator", "in >= and <= the = comes last", id="arrow"),
         pytest.param("a & b", "column 3: & is not an operator", "write AND", id="single-ampersand"),
         pytest.param("a | b", "column 3: | is not an operator", "write OR", id="single-bar"),
         pytest.param("x + 1 > 2", "column 3: a condition can't calculate", "plain names", id="plus"),
-        pytest.param("x * 2 > 2", "column 3: a condition can't calculate", "plain names", id="times"),
-        pytest.param("x / 2 > 2", "column 3: a condition can't calculate", "plain names", id="divided"),
-        pytest.param("x % 2 == 0", "column 3: a condition can't calculate", "plain names", id="modulo"),
         pytest.param("x - y > 2", "column 3: a condition can't calculate", "plain names", id="minus"),
         pytest.param("x -1 > 2", "column 3: a condition can't calculate", "plain names", id="minus-a-number"),
-        pytest.param("x == -y", "column 6: a condition can't calculate", "plain names", id="minus-a-name"),
         pytest.param("a.b == 1", "column 2: a name has no parts", "use a plain name", id="attribute"),
         pytest.param("x > .5", "column 5: a name has no parts, and a number", "write 0.5", id="number-without-digit"),
         pytest.param("f(x)", "column 2: f can't be called or indexed", "use a plain name", id="call"),
-        pytest.param("x == f(1)", "column 7: f can't be called or indexed", "use a plain name", id="call-behind"),
         pytest.param("x[0] == 1", "column 2: x can't be called or indexed", "use a plain name", id="index"),
         pytest.param("{x}", "column 1: { has no meaning", "remove it", id="brace"),
         pytest.param("x == 1 # why", "column 8: # has no meaning", "remove it", id="comment"),
         pytest.param("größe == 1", "column 3: ö has no meaning", "remove it", id="letter-beyond-ascii"),
         pytest.param("x\xa0== 1", "column 2: U+00A0 has no meaning", "remove it", id="invisible-space"),
-        pytest.param("x\x00", "column 2: U+0000 has no meaning", "remove it", id="nul"),
         pytest.param("x == '5", "column 6: this text has no end", "close it with '", id="open-single-quote"),
-        pytest.param('x == "5', "column 6: this text has no end", 'close it with "', id="open-double-quote"),
         pytest.param("x == '5\n'", "line 1, column 6: this text has no end", "in the same line", id="text-over-lines"),
-        pytest.param("x == '5\\", "column 6: this text has no end", "close it", id="text-ends-in-a-backslash"),
         pytest.param(r"x == 'a\xb'", "column 8: this escape is unknown", r"write one of \\ \" \' \n \t", id="escape"),
         pytest.param("x == 'a\x1b'", "column 8: the invisible character U+001B", "remove it", id="escape-character"),
         pytest.param("x == 'a\tb'", "column 8: the invisible character U+0009", r"written as \t", id="raw-tab-in-text"),
-        pytest.param("x == 'a\u202eb'", "column 8: the invisible character U+202E", "remove it", id="turned-text"),
-        pytest.param("x == '\ud800'", "column 7: the invisible character U+D800", "remove it", id="half-a-character"),
         pytest.param("x == 0x1F", "column 6: 0x1F is not a number", "in decimal", id="hexadecimal"),
-        pytest.param("x == 1.2.3", "column 6: 1.2.3 is not a number", "in decimal", id="version"),
         pytest.param("x == 1_000", "column 6: 1_000 is not a number", "in decimal", id="underscore-in-number"),
-        pytest.param("x == 5.", "column 6: 5. is not a number", "in decimal", id="number-ends-in-a-point"),
-        pytest.param("x == 5u", "column 6: 5u is not a number", "in decimal", id="unsigned"),
-        pytest.param("x == 1e", "column 6: 1e is not a number", "in decimal", id="exponent-without-digits"),
         pytest.param("x < 1e999", "column 5: 1e999 is too large", "write a number between", id="infinite-literal"),
-        pytest.param("x > -1e999", "column 5: -1e999 is too large", "write a number between", id="minus-infinite"),
         pytest.param(
             "x ==", "column 5: the condition ends where a name or a value", "write a name", id="no-right-side"
         ),
-        pytest.param("== 5", "column 1: there is == where a name or a value", "write a name", id="no-left-side"),
         pytest.param("x <> 5", "column 4: there is > where a name or a value", "write a name", id="sql-not-equal"),
         pytest.param("x == NOT y", "column 6: there is NOT where a name", "write a name", id="not-behind-an-operator"),
-        pytest.param("x == (5)", "column 6: there is ( where a name or a value", "write a name", id="value-in-parens"),
         pytest.param("a AND", "column 6: the condition ends where a name", "write a name", id="ends-in-and"),
-        pytest.param("a OR\n", "column 5: the condition ends where a name", "write a name", id="ends-in-or"),
         pytest.param("NOT", "column 4: the condition ends where a name", "write a name", id="not-alone"),
-        pytest.param("a AND OR b", "column 7: there is OR where a name", "write a name", id="two-words"),
         pytest.param("()", "column 2: there is ) where a name", "write a name", id="empty-parentheses"),
         pytest.param("a b", "column 3: there is b where AND or OR", "put AND or OR between", id="two-names"),
-        pytest.param("x is true", "column 3: there is is where AND or OR", "an operator between", id="is"),
-        pytest.param("(a b)", "column 4: there is b where AND or OR", "put AND or OR between", id="two-names-in-group"),
-        pytest.param("(a) (b)", "column 5: there is ( where AND or OR", "put AND or OR between", id="two-groups"),
         pytest.param("a, b", "column 2: there is , where AND or OR", "put AND or OR between", id="comma"),
-        pytest.param("a not b", "column 3: NOT stands behind", "write NOT before it", id="not-between-names"),
         pytest.param("x NOT IN [1]", "column 3: NOT stands behind", "NOT name in [1, 2]", id="not-in"),
         pytest.param("(a AND (b)", "column 1: this ( is never closed", "add the missing )", id="open-parenthesis"),
         pytest.param("a AND b)", "column 8: this ) closes nothing", "remove it", id="closing-parenthesis"),
         pytest.param("(a OR b) == true", "column 10: what stands in parentheses", "NOT (...)", id="group-compared"),
         pytest.param("(x) == 5", "column 5: what stands in parentheses", "remove the parentheses", id="name-in-parens"),
         pytest.param("1 < x < 3", "column 7: comparisons can't be chained", "two comparisons with AND", id="chain"),
-        pytest.param("x in [1] == true", "column 10: comparisons can't be chained", "with AND", id="chain-behind-in"),
         pytest.param("!x == 5", "column 4: ! before a comparison", "write NOT x == ...", id="mark-before-comparison"),
-        pytest.param("NOT !x in [1]", "column 8: ! before a comparison", "in parentheses", id="mark-before-in"),
         pytest.param("5", "column 1: 5 is no condition by itself", "compare it: name == 5", id="bare-number"),
-        pytest.param("a AND 'b'", "column 7: 'b' is no condition by itself", "compare it", id="bare-text"),
-        pytest.param("NOT null", "column 5: null is no condition by itself", "compare it", id="bare-null"),
         pytest.param("x in 5", "column 6: there is 5 where [ after in", "in brackets", id="in-without-list"),
-        pytest.param("x in", "column 5: the condition ends where [ after in", "in brackets", id="in-and-nothing"),
         pytest.param("x in []", "column 7: there is ] where a value", "write a number", id="empty-list"),
-        pytest.param("x in [1,]", "column 9: there is ] where a value", "write a number", id="comma-and-nothing"),
         pytest.param("x in [y]", "column 7: a list holds values", "compare with the name by ==", id="name-in-list"),
         pytest.param("x in [1 2]", "column 9: there is 2 where , or ]", "put commas between", id="no-comma"),
         pytest.param("x in [1", "column 8: the condition ends where , or ]", "a ] behind the last", id="open-list"),
-        pytest.param("x in [[1]]", "column 7: there is [ where a value", "write a number", id="list-in-list"),
         pytest.param("a\nAND b = 1", "line 2, column 7: = is not", "write ==", id="line-and-column"),
-        pytest.param("a\r\n\r\nAND ?", "line 3, column 5: ? has no", "remove it", id="windows-line-breaks"),
-        pytest.param("\na b\n", "line 2, column 3: there is b", "put AND", id="first-line-empty"),
-        pytest.param("a\nAND\n", "line 2, column 4: the condition ends", "write a name", id="ends-in-line-two"),
         pytest.param("a AND b = 1\n", "column 9: = is not", "write ==", id="a-last-line-break-is-no-second-line"),
-        pytest.param("a" * 31 + " b", "column 33: there is b where", "put AND", id="second-of-two-names"),
         pytest.param("a " + "b" * 31, f"column 3: there is {'b' * 30}... where", "put AND", id="long-word-is-cut"),
         pytest.param("f(x.y)", "column 2: f can't be called", "use a plain name", id="the-first-fault-is-told"),
     ],
@@ -623,28 +448,10 @@ def test_check_types_accepts(text: str) -> None:
             id="the-name-keeps-its-type-and-the-literal-goes",
         ),
         pytest.param(
-            "seconds == done",
-            "column 1: can't compare number with bool: seconds == done",
-            "compare seconds with a number",
-            id="two-names",
-        ),
-        pytest.param(
             "done == 1",
             "column 1: can't compare bool with int: done == 1",
             "compare done with true or false by == or !=",
             id="boolean-with-one",
-        ),
-        pytest.param(
-            "done > false",
-            "column 1: bool has no order: done > false",
-            "compare done with true or false by == or !=",
-            id="boolean-order",
-        ),
-        pytest.param(
-            "name == 1",
-            "column 1: can't compare text with int: name == 1",
-            "compare name with a quoted text",
-            id="text",
         ),
         pytest.param(
             "count < null",
@@ -654,15 +461,6 @@ def test_check_types_accepts(text: str) -> None:
         ),
         pytest.param(
             "null < null", "column 1: null has no order: null < null", "compare null by == or != only", id="null-order"
-        ),
-        pytest.param(
-            "1 == true", "column 1: can't compare int with bool: 1 == true", "compare 1 with a number", id="literals"
-        ),
-        pytest.param(
-            '"2" > 1',
-            'column 1: can\'t compare text with int: "2" > 1',
-            'compare "2" with a quoted text',
-            id="text-one",
         ),
         pytest.param(
             "count in [1, 'a']",
@@ -675,12 +473,6 @@ def test_check_types_accepts(text: str) -> None:
             "column 14: count is int, not bool, and no condition by itself",
             "compare it: count > 0",
             id="bare-number",
-        ),
-        pytest.param(
-            "name",
-            "column 1: name is text, not bool, and no condition by itself",
-            'compare it: name == "..."',
-            id="bare-text",
         ),
     ],
 )
@@ -702,30 +494,18 @@ ALIAS = parse_condition("total > 0 AND valid == total")
     [
         pytest.param("alias", "total > 0 AND valid == total", id="bare"),
         pytest.param("alias == true", "total > 0 AND valid == total", id="is-true"),
-        pytest.param("true == alias", "total > 0 AND valid == total", id="true-first"),
         pytest.param("alias != false", "total > 0 AND valid == total", id="is-not-false"),
         pytest.param("alias == false", "NOT (total > 0 AND valid == total)", id="is-false"),
-        pytest.param("alias != true", "NOT (total > 0 AND valid == total)", id="is-not-true"),
-        pytest.param("NOT alias", "NOT (total > 0 AND valid == total)", id="negated"),
         pytest.param("a AND alias", "a AND total > 0 AND valid == total", id="joins-the-conjunction"),
-        pytest.param("a OR alias", "a OR total > 0 AND valid == total", id="in-an-or"),
         pytest.param("old == 1 AND old", "new == 1 AND new", id="renamed"),
-        pytest.param("1 < old", "1 < new", id="renamed-on-the-right"),
         pytest.param("old in ['old']", 'new in ["old"]', id="text-is-not-renamed"),
-        pytest.param("alias OR old", "total > 0 AND valid == total OR new", id="both"),
         pytest.param("a AND b", "a AND b", id="nothing-to-replace"),
     ],
 )
 def test_replace_names(text: str, expected: str) -> None:
     replaced = parse_condition(text).replace_names({"alias": ALIAS, "old": parse_condition("new")})
-    assert (replaced.text, replaced.source) == (expected, text)
+    assert replaced.text == expected
     assert replaced == parse_condition(expected)
-    assert replaced.names == parse_condition(expected).names
-
-
-def test_what_is_put_in_is_not_looked_through_again() -> None:
-    replaced = parse_condition("a AND b").replace_names({"a": parse_condition("b OR a"), "b": parse_condition("a")})
-    assert replaced.text == "(b OR a) AND a"
 
 
 @pytest.mark.parametrize(
@@ -733,27 +513,13 @@ def test_what_is_put_in_is_not_looked_through_again() -> None:
     [
         pytest.param("a AND alias == 3", "column 7: alias stands for a whole condition", id="compared-with-a-number"),
         pytest.param("a == alias", "column 6: alias stands for a whole condition", id="compared-with-a-name"),
-        pytest.param("alias == alias", "column 1: alias stands for a whole condition", id="compared-with-itself"),
         pytest.param("alias in [true]", "column 1: alias stands for a whole condition", id="in-a-list"),
-        pytest.param("alias > false", "column 1: alias stands for a whole condition", id="ordered"),
     ],
 )
 def test_replace_names_refuses(text: str, problem: str) -> None:
     with pytest.raises(ConditionError) as caught:
         parse_condition(text).replace_names({"alias": ALIAS})
     assert caught.value.problem.startswith(problem)
-
-
-def test_limits_hold_for_what_comes_out_of_replacing() -> None:
-    many = parse_condition(" OR ".join(["a"] * MAX_CLAUSES))
-    with pytest.raises(ConditionError, match=f"more than {MAX_CLAUSES} clauses"):
-        parse_condition("alias AND b").replace_names({"alias": many})
-
-
-def test_errors_after_replacing_point_into_the_source() -> None:
-    replaced = parse_condition("done AND\n  alias").replace_names({"alias": ALIAS})
-    with pytest.raises(ConditionError, match="line 2, column 3: can't compare text with int"):
-        replaced.check_types({"done": "bool", "total": "text", "valid": "int"})
 
 
 @pytest.mark.parametrize(
@@ -772,25 +538,9 @@ def test_conjoin(one: str, other: str, expected: str) -> None:
     assert both.names == parse_condition(expected).names
 
 
-def test_conjoin_keeps_the_limits() -> None:
-    many = parse_condition(" AND ".join(["a"] * MAX_CLAUSES))
-    with pytest.raises(ConditionError, match=f"more than {MAX_CLAUSES} clauses"):
-        many.conjoin(parse_condition("b"))
-
-
 # --- The texts that this was made for
 
 
-RED = """\
-tests_total >= criteria_count
-AND tests_failing == tests_total
-AND tests_passing == 0
-"""
-GREEN = """\
-tests_failing == 0
-AND tests_passing == tests_total
-AND consecutive_green_runs >= 2
-"""
 REFACTOR = """\
 tests_failing == 0
 AND (
@@ -828,13 +578,9 @@ def load(text: str) -> Condition:
 @pytest.mark.parametrize(
     ("text", "clauses"),
     [
-        pytest.param(RED, 3, id="red"),
-        pytest.param(GREEN, 3, id="green"),
         pytest.param(REFACTOR, 4, id="refactor"),
         pytest.param(DOCUMENT, 5, id="document"),
         pytest.param("exit_signal == true\n", 1, id="gate-2"),
-        pytest.param("gate_1 == true AND gate_2 == true", 2, id="exit-allowed"),
-        pytest.param("tests_failing == 0 AND consecutive_green_runs >= 2", 2, id="state-schema"),
         pytest.param("no_improvements_found AND all_diagrams_valid", 3, id="aliases"),
     ],
 )
@@ -857,22 +603,3 @@ def test_document_without_any_diagram_is_not_enough() -> None:
     }
     assert load(DOCUMENT).evaluate(values).met is False
     assert load(DOCUMENT).evaluate({**values, "diagrams_total": 2, "diagrams_valid": 2}).met is True
-
-
-def test_the_refactor_gate_is_explained_with_its_group() -> None:
-    outcome = load(REFACTOR).evaluate({"tests_failing": 0, "iteration": 5, "max_refactor_iterations": 5})
-    group = "refactoring_complete == true OR iteration >= max_refactor_iterations OR no_more_improvements_identified"
-    assert outcome.met is True
-    assert [(clause.text, clause.met, clause.shown, clause.group) for clause in outcome.clauses] == [
-        ("tests_failing == 0", True, "0", None),
-        ("refactoring_complete == true", None, "?", group),
-        ("iteration >= max_refactor_iterations", True, "5 >= 5", group),
-        ("no_more_improvements_identified", None, "?", group),
-    ]
-
-
-@pytest.mark.processes
-def test_the_module_is_light() -> None:
-    code = "import sys, phase_gate.workflow.conditions; print(*sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert {"difflib", "json", "pytest", "yaml"}.isdisjoint(result.stdout.split())

@@ -170,12 +170,6 @@ def test_clauses_agree_with_cel_one_by_one(expression: Pair, context: Context) -
 
 
 @thorough
-@given(expression=expressions)
-def test_well_typed_expressions_pass_the_type_check(expression: Pair) -> None:
-    parse_condition(expression.ours).check_types(TYPES)
-
-
-@thorough
 @given(expression=expressions, context=contexts())
 def test_what_is_learned_later_never_turns_a_verdict(expression: Pair, context: Context) -> None:
     condition = parse_condition(expression.ours)
@@ -217,13 +211,6 @@ any_literal = st.builds(
 def test_any_literal_survives_the_round_trip(left: str, choices: list[str], right: str) -> None:
     condition = parse_condition(f"{left} == {right} OR {left} in [{','.join(choices)}]")
     assert_round_trip(condition, {"x": "a"})
-
-
-@thorough
-@given(value=st.text(printable))
-def test_a_text_equals_its_spelling(value: str) -> None:
-    for quote in "'\"":
-        assert parse_condition(f"x == {spell(value, quote)}").evaluate({"x": value}).met is True
 
 
 @thorough
@@ -285,12 +272,6 @@ token_soup = st.lists(
 )
 
 
-@settings(thorough, max_examples=200 if IS_WHOLE else 60)
-@given(st.text(max_size=60))
-def test_any_text_gets_an_answer(text: str) -> None:
-    assert_answers(text)
-
-
 @settings(thorough, max_examples=400 if IS_WHOLE else 60)
 @given(token_soup, st.sampled_from(["", " "]))
 def test_any_row_of_tokens_gets_an_answer(tokens: list[str], space: str) -> None:
@@ -338,22 +319,11 @@ def test_any_value_gets_an_answer(expression: Pair, context: Context) -> None:
     "text",
     [
         pytest.param("(" * MAX_LENGTH, id="only-opening-parentheses"),
-        pytest.param("(" * 4999 + "x" + ")" * 4999, id="nested-parentheses"),
-        pytest.param("NOT " * 2499 + "x", id="nested-not"),
         pytest.param("!" * 9999 + "x", id="nested-marks"),
-        pytest.param("!(" * 3333 + "x" + ")" * 3333, id="nested-negated-groups"),
         pytest.param("a AND (b OR (" * 700 + "x", id="nested-groups"),
-        pytest.param("x in " + "[" * 9000, id="nested-brackets"),
         pytest.param("x OR " * 2000, id="many-clauses"),
-        pytest.param("x in [" + "1," * 4990, id="open-list"),
-        pytest.param("'" * MAX_LENGTH, id="only-quotes"),
         pytest.param("x == '" + "\\" * 9993, id="only-backslashes"),
-        pytest.param("x == '" + "\\'" * 4997, id="only-escaped-quotes"),
         pytest.param("9" * MAX_LENGTH, id="one-long-number"),
-        pytest.param("1e+" * 3333, id="one-long-wrong-number"),
-        pytest.param("-" * MAX_LENGTH, id="only-minus"),
-        pytest.param("x" * MAX_LENGTH, id="one-long-name"),
-        pytest.param("\n" * MAX_LENGTH, id="only-line-breaks"),
         pytest.param("\n" * 9998 + "x=", id="an-error-behind-many-lines"),
         pytest.param("(" * 1_000_000, id="far-too-long"),
     ],

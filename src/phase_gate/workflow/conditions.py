@@ -140,14 +140,12 @@ class Condition(Value):
     def replace_names(self, aliases: Mapping[str, Condition]) -> Condition:
         """Return the condition with names replaced by conditions, or by other names where those are all of them.
 
-        What is put in is not looked through again. Errors go on speaking of places in `source`.
+        What is put in is not looked through again.
         """
         if self.names.isdisjoint(aliases):
             return self
-        tree = _substitute(self.tree, {name: alias.tree for name, alias in aliases.items()}, self.source)
-        text = render(tree)
-        parse_tree(text)  # the limits hold for what comes out, too
-        return Condition(text=text, source=self.source, parsed=tree)
+        trees = {name: alias.tree for name, alias in aliases.items()}
+        return parse_condition(render(_substitute(self.tree, trees, self.source)))
 
     def conjoin(self, other: Condition) -> Condition:
         """Return the condition that both hold."""
@@ -324,7 +322,7 @@ def _find_partner(subject: Operand, family: str) -> str:
 
 
 def _substitute(node: Node, trees: Mapping[str, Node], source: str) -> Node:
-    """Return the tree with its names replaced; places stay those of `source`."""
+    """Return the tree with its names replaced."""
     if isinstance(node, Group):
         parts = [_substitute(part, trees, source) for part in node.parts]
         return Group("NOT", tuple(parts)) if node.word == "NOT" else join(node.word, parts)
@@ -336,7 +334,7 @@ def _substitute(node: Node, trees: Mapping[str, Node], source: str) -> Node:
     left, right = rename(node.left), tuple(rename(operand) for operand in node.right)
     for old, new in zip((node.left, *node.right), (left, *right), strict=True):
         if old.name in trees and old is new:
-            tree = _move(trees[old.name], old.offset)
+            tree = trees[old.name]
             return tree if _asks_for_truth(node, old, source) else Group("NOT", (tree,))
     return Leaf(left, node.operator, right)
 
@@ -354,11 +352,3 @@ def _asks_for_truth(leaf: Leaf, alias: Operand, source: str) -> bool:
             f"write {alias.name} or NOT {alias.name}, without a comparison",
         )
     return value is (leaf.operator == "==")
-
-
-def _move(node: Node, offset: int) -> Node:
-    """Return a tree whose places are all one."""
-    if isinstance(node, Group):
-        return replace(node, parts=tuple(_move(part, offset) for part in node.parts))
-    left, *right = (replace(operand, offset=offset) for operand in (node.left, *node.right))
-    return replace(node, left=left, right=tuple(right))

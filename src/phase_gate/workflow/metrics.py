@@ -5,7 +5,7 @@ A metric that was not measured has no value at all. Unknown is never zero and ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from phase_gate.values import Literal, Value
 
@@ -22,8 +22,8 @@ class Metric(Value, kw_only=False):
     meaning: str
 
 
-#: In the order of the reference page.
-METRICS: tuple[Metric, ...] = (
+#: What runs of the tests give.
+_MEASURED = (
     Metric("tests_total", "int", "Tests in the phase's scope that count: passing, failing and newly skipped ones"),
     Metric("tests_passing", "int", "Tests in scope that passed"),
     Metric("tests_failing", "int", "Tests in scope that failed, in any stage, or could not be collected"),
@@ -73,6 +73,9 @@ METRICS: tuple[Metric, ...] = (
     Metric("run_kind", "text", "The kind of the run: complete, partial, incomplete or empty"),
     Metric("code_as_tested", "bool", "The tree, docs left out, is what the last complete green run left"),
     Metric("duration_s", "number", "Seconds from the start of the session to its end"),
+)
+#: What a proof gives.
+_PROVEN = (
     Metric("targets_proven", "int", "Targets that fail without the change and pass with it, tried in sandboxes"),
     Metric("targets_disproven", "int", "Targets that pass without the change, or fail with it in a clean sandbox"),
     Metric("targets_vacuous", "int", "Targets that pass whatever the new or changed functions do"),
@@ -82,6 +85,9 @@ METRICS: tuple[Metric, ...] = (
     Metric("proof_has_control", "bool", "The targets were tried without the change, too: not in REFACTOR"),
     Metric("proof_objections", "int", "Targets that the proof keeps the gate closed for; 0 before it is made"),
     Metric("proof_age", "int", "Iterations since the proof was made"),
+)
+#: What is compared with the beginning of a phase or a cycle.
+_COMPARED = (
     Metric("tree_clean", "bool", "Git has nothing uncommitted, staged or untracked in this project"),
     Metric("files_changed", "int", "Files that are not what they were when the phase began, committed or not"),
     Metric(
@@ -92,8 +98,14 @@ METRICS: tuple[Metric, ...] = (
     Metric("quality_after", "int", "Quality now, counted in the same way"),
     Metric("quality_delta", "int", "`quality_after` less `quality_before`: above 0 the code is better than it was"),
     Metric("improvements_found", "int", "Places in the code of this cycle that could still be better"),
+)
+#: What is measured of the code that a cycle adds.
+_NEW_CODE = (
     Metric("new_lines", "int", "New statements in the code of this cycle, by content: what was moved is not new"),
     Metric("new_lines_untested", "int", "New statements that did not run, by what coverage.py measured of this run"),
+)
+#: What only a claim can give.
+_CLAIMED = (
     Metric("indicators", "int", "Signs of completion in the last claim about this iteration, in words and measured"),
     Metric("indicators_needed", "int", "Signs that this claim needs: `exit_gate.indicator_threshold`, or its kind's"),
     Metric("confidence", "int", "Points from 0 to 100 of the last claim about this iteration"),
@@ -108,6 +120,9 @@ METRICS: tuple[Metric, ...] = (
         "bool",
         "The last claim about this iteration says done, with the indicators and the confidence that it needs",
     ),
+)
+#: What documents and verify tasks give.
+_WRITTEN = (
     Metric("docs_generated", "int", "Documents that count, and are new or have another text since the cycle began"),
     Metric(
         "diagrams_total",
@@ -129,6 +144,9 @@ METRICS: tuple[Metric, ...] = (
     Metric("verify_problems", "int", "Reasons why the verify command proves nothing, even if it passes"),
     Metric("verify_tests", "int", "Tests that the verify command ran, as far as that can be told"),
     Metric("files_unlisted", "int", "Files that changed since the task was taken, and that it does not list"),
+)
+#: What only a pipeline can give.
+_OF_PIPELINES = (
     Metric("artifacts_missing", "int", "Required artifacts that are not there, not new, or not what they have to be"),
     Metric("artifacts_unapproved", "int", "Approved artifacts that are not what the reviewers agreed on"),
     Metric("checks_failed", "int", "Required checks whose command failed"),
@@ -154,6 +172,30 @@ METRICS: tuple[Metric, ...] = (
     Metric("recovery_target", "text", "The phase that follows the recovery"),
 )
 
+#: In the order of the reference page.
+METRICS: tuple[Metric, ...] = (
+    *_MEASURED,
+    *_PROVEN,
+    *_COMPARED,
+    *_NEW_CODE,
+    *_CLAIMED,
+    *_WRITTEN,
+    *_OF_PIPELINES,
+)
+METRIC_TYPES: Mapping[str, MetricType] = {metric.name: metric.type for metric in METRICS}
+
+
+def _names(metrics: Iterable[Metric]) -> frozenset[str]:
+    return frozenset(metric.name for metric in metrics)
+
+
+PROOF_METRICS = _names(_PROVEN)
+NEW_CODE_METRICS = _names(_NEW_CODE)
+CLAIM_METRICS = _names(_CLAIMED)
+PIPELINE_METRICS = _names(_OF_PIPELINES)
+#: What a proof counts, in its order.
+PROOF_COUNTS = tuple(metric.name for metric in _PROVEN if metric.name.startswith(("targets_", "functions_")))
+
 #: Other spellings that conditions may use, and what they stand for.
 ALIASES: Mapping[str, str] = {"no_improvements_found": "no_more_improvements_identified"}
 
@@ -164,54 +206,7 @@ ALIAS_CONDITIONS: Mapping[str, str] = {
 #: Both, by their spellings.
 SPELLINGS: Mapping[str, str] = {**ALIASES, **ALIAS_CONDITIONS}
 
-#: What only a claim can give.
-CLAIM_METRICS = frozenset(
-    {"indicators", "indicators_needed", "confidence", "confidence_needed", "claimed_done", "claim_passed"}
-)
-
-#: What a proof counts.
-PROOF_COUNTS = (
-    "targets_proven",
-    "targets_disproven",
-    "targets_vacuous",
-    "targets_unproven",
-    "functions_changed",
-    "functions_unnoticed",
-)
-PROOF_METRICS = frozenset({*PROOF_COUNTS, "proof_has_control", "proof_objections", "proof_age"})
-
-#: What is measured of the code that a cycle adds.
-NEW_CODE_METRICS = frozenset({"new_lines", "new_lines_untested"})
-
-#: What only a pipeline can give.
-PIPELINE_METRICS = frozenset(
-    {
-        "artifacts_missing",
-        "artifacts_unapproved",
-        "checks_failed",
-        "checks_missing",
-        "consensus_score",
-        "consensus_voters",
-        "consensus_reached",
-        "constitution_intact",
-        "pipeline_rules_changed",
-        "requests_pending",
-        "blocking_issues",
-        "drift_found",
-        "lines_changed",
-        "recoveries",
-        "attempt",
-        "fix_checked",
-        "fix_tested",
-        "root_cause_known",
-        "recovery_target",
-    }
-)
-
 
 def show_value(value: MetricValue) -> str:
     """Return a value as it stands in a file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-METRIC_TYPES: Mapping[str, MetricType] = {metric.name: metric.type for metric in METRICS}

@@ -21,7 +21,6 @@ MAX_REPEAT = 100
 MAX_WAYS = 2000
 
 _FLAGS = re.compile(r"\(\?([aims]+)\)")
-_COUNT = re.compile(r"\{(\d{0,9})(?:(,)(\d{0,9}))?\}")
 
 
 class PatternError(ValueError):
@@ -112,7 +111,7 @@ def compile_phrase(pattern: str, *, flags: str = "", before: str = "") -> Phrase
         re.compile(pattern)
         if (own := _FLAGS.match(pattern)) is not None:
             pattern, flags = pattern[own.end() :], flags + own[1]
-        return Phrase(ways=tuple(_make_way(*way, before=before, flags=flags) for way in _Cutter(pattern).cut()))
+        return Phrase(ways=tuple(_make_way(*way, before=before, flags=flags) for way in _cut(pattern)))
     except (re.error, OverflowError, RecursionError) as error:
         raise PatternError(f"it is no regular expression: {error}") from None
 
@@ -128,115 +127,59 @@ def _make_way(pieces: list[str], gaps: list[int], *, before: str, flags: str) ->
     )
 
 
-class _Cutter:
-    """Goes through a pattern once: cuts it at `|` and `.*` that stand in no group, and bounds the other repeats."""
+#: A character, a set of them or the beginning of a group; how often it stands there; as few as can be, or all at once.
+_TOKEN = re.compile(
+    r"(\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\(\?:|.)(?:([*+?]|\{[0-9]{1,9}\}|\{[0-9]{0,9},[0-9]{0,9}\})([?+]?))?", re.S
+)
 
-    def __init__(self, pattern: str) -> None:
-        self._pattern, self._place = pattern, 0
-        self._found: list[tuple[list[str], list[int]]] = [([""], [])]
-        #: For each open group, and the piece around them: ways of the alternatives before, and of the present one.
-        self._ways: list[list[int]] = [[0, 1]]
 
-    def cut(self) -> list[tuple[list[str], list[int]]]:
-        while self._place < len(self._pattern):
-            self._take()
-        return self._found
-
-    @property
-    def _is_in_group(self) -> bool:
-        return len(self._ways) > 1
-
-    def _take(self) -> None:
-        sign = self._pattern[self._place]
-        if sign == "(":
-            self._open_group()
-        elif sign == ")":
-            self._close_group()
-        elif sign == "|" and self._is_in_group:
-            before, ways = self._ways[-1]
-            self._ways[-1] = [before + ways, 1]
-            self._add("|")
-        elif sign == "|":
-            self._found.append(([""], []))
-            self._place += 1
-            self._ways = [[0, 1]]
-        elif sign == "." and not self._is_in_group and self._next(1) in ("*", "+"):
-            self._cut_here()
-        else:
-            self._take_atom()
-
-    def _open_group(self) -> None:
-        following = self._pattern[self._place + 1 : self._place + 3]
-        if following[:1] == "?" and following != "?:":
+def _cut(pattern: str) -> list[tuple[list[str], list[int]]]:
+    """Return the alternatives of a valid pattern, each as its pieces and gaps; repeats in the pieces are bounded."""
+    found: list[tuple[list[str], list[int]]] = [([""], [])]
+    #: For each open group, and the piece around them: ways of the alternatives before, and of the present one.
+    ways: list[list[int]] = [[0, 1]]
+    for token in _TOKEN.finditer(pattern):
+        atom, repeat, manner = token.groups("")
+        pieces, gaps = found[-1]
+        if atom == "(" and repeat:
             raise PatternError("only plain groups may stand in it")
-        self._ways.append([0, 1])
-        self._add("(?:" if following == "?:" else "(")
-
-    def _close_group(self) -> None:
-        ways = sum(self._ways.pop())
-        self._add(")")
-        if self._next() in ("*", "+", "{"):
-            # It would repeat everything that is repeated or chosen inside.
-            raise PatternError("a group may not be repeated")
-        if self._next() == "?":
-            ways += 1
-            self._add("?")
-        self._multiply(ways)
-
-    def _cut_here(self) -> None:
-        pieces, gaps = self._found[-1]
-        gaps.append(int(self._next(1) == "+"))
-        pieces.append("")
-        self._place += 2
-        self._ways = [[0, 1]]
-        if self._next() in ("?", "+"):
-            self._place += 1  # as few as can be, or all at once: here it makes no difference
-
-    def _take_atom(self) -> None:
-        """Take a character or a set of them, and what repeats it."""
-        atom = self._atom()
-        if atom[:1] == "\\" and atom[1:2].isdigit():
+        if atom == "|" and len(ways) == 1:
+            found.append(([""], []))
+            ways = [[0, 1]]
+            continue
+        if atom == "." and repeat in ("*", "+") and len(ways) == 1:
+            gaps.append(int(repeat == "+"))
+            pieces.append("")
+            ways = [[0, 1]]
+            continue
+        text = token[0]
+        if atom in ("(", "(?:"):
+            ways.append([0, 1])
+        elif atom == "|":
+            ways[-1] = [sum(ways[-1]), 1]
+        elif atom == ")":
+            if repeat not in ("", "?"):
+                # It would repeat everything that is repeated or chosen inside.
+                raise PatternError("a group may not be repeated")
+            inner = sum(ways.pop()) + (repeat == "?")
+            ways[-1][1] *= inner
+        elif atom[:1] == "\\" and atom[1:2].isdigit():
             raise PatternError("it refers to a group")
-        self._add(atom)
-        count = _COUNT.match(self._pattern, self._place)
-        if self._next() in ("*", "+"):
-            self._repeat(int(self._next() == "+"), MAX_REPEAT, self._place + 1)
-        elif self._next() == "?":
-            self._repeat(0, 1, self._place + 1)
-        elif count is not None and (count[1] or count[3]):
-            low = int(count[1] or 0)
-            high = low if count[2] is None else int(count[3]) if count[3] else MAX_REPEAT
-            self._repeat(low, high, count.end())
-
-    def _repeat(self, low: int, high: int, place: int) -> None:
-        if max(low, high) > MAX_REPEAT:
-            raise PatternError(f"it repeats something more than {MAX_REPEAT} times")
-        self._multiply(high - low + 1)
-        self._put(f"{{{low},{high}}}")
-        self._place = place
-        if self._next() in ("?", "+"):
-            self._add(self._next())
-
-    def _multiply(self, ways: int) -> None:
-        self._ways[-1][1] *= ways
-        if sum(self._ways[-1]) > MAX_WAYS:
+        elif repeat:
+            low, high = _bounds(repeat)
+            ways[-1][1] *= high - low + 1
+            text = f"{atom}{{{low},{high}}}{manner}"
+        if sum(ways[-1]) > MAX_WAYS:
             raise PatternError("it can be read in too many ways: have fewer repeats, or `.*` between them")
+        pieces[-1] += text
+    return found
 
-    def _next(self, further: int = 0) -> str:
-        return self._pattern[self._place + further : self._place + further + 1]
 
-    def _atom(self) -> str:
-        if self._pattern[self._place] == "\\":
-            return self._pattern[self._place : self._place + 2]
-        if self._pattern[self._place] == "[":
-            # The first character may be a bracket itself, and one behind a backslash is.
-            found = re.compile(r"\[\^?\]?(?:[^\]\\]|\\.)*\]", re.S).match(self._pattern, self._place)
-            return self._pattern[self._place :] if found is None else found[0]
-        return self._pattern[self._place]
-
-    def _add(self, text: str) -> None:
-        self._put(text)
-        self._place += len(text)
-
-    def _put(self, text: str) -> None:
-        self._found[-1][0][-1] += text
+def _bounds(repeat: str) -> tuple[int, int]:
+    """Return how often something stands there, at least and at most."""
+    low, comma, high = repeat.strip("{}").partition(",")
+    known = {"*": (0, MAX_REPEAT), "+": (1, MAX_REPEAT), "?": (0, 1)}.get(repeat)
+    bounds = known or (int(low or 0), int(high) if high else MAX_REPEAT if comma else int(low))
+    if max(bounds) > MAX_REPEAT:
+        raise PatternError(f"it repeats something more than {MAX_REPEAT} times")
+    return bounds
