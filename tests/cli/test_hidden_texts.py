@@ -43,7 +43,6 @@ ANYTHING = {
     ("pipeline vote", "file"),
     ("pipeline snapshot", "output"),
     ("baseline", "arguments"),
-    ("prove", "keep_sandbox"),
     ("ci combine", "folder"),
     ("ci combine", "report"),
     ("workflow check", "files"),

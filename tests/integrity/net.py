@@ -3,14 +3,13 @@
 The corpus (`tests/scenarios`) says who refuses a scenario with every guard in force and proofs, as every user has it.
 `python -m tests.integrity.net` plays it, tells where it is judged otherwise, and keeps a line a cheat in `net.txt`:
 
-- `proof`: what still refuses it with only `complete-run` and `targets-proven` of the guards;
+- `proof`: what still refuses it with only `complete-run` and `targets-proven` of the guards, and by which experiment;
 - `proof, no streak`: the same without the clause about green runs in a row, where that one alone still refuses it: a
   run with an odd outcome does not extend the streak, and so the proof is not asked;
-- `without GUARD`: where one guard alone refuses it, what comes of it without that one;
-- `before`: who refused it at commit c19a020a, before the product was cut down, where that was another. `--compare`
-  tells, without playing anything, what was lost and gained since.
+- `without GUARD`: where one guard alone refuses it, what comes of it without that one.
 
-A change of the product that loses a refusal shows in the difference of that file, or against the corpus.
+A change of the product that loses a refusal shows in the difference of that file, or against the corpus. `--table`
+plays nothing, and counts the lines by who refuses.
 """
 
 from __future__ import annotations
@@ -28,14 +27,21 @@ from pathlib import Path
 from typing import NoReturn
 
 from phase_gate.config.files import load_shipped_guards
-from tests.integrity.stage import LIMIT, NOT_TRIED, OPENS, STREAK, Played, Stage
-from tests.scenarios import Scenario, load_scenarios, with_workers
+from tests.integrity.stage import EXPERIMENTS, LIMIT, NOT_TRIED, OPENS, STREAK, Played, Stage
+from tests.scenarios import CLAUSES, EXPERIMENT, Scenario, load_scenarios, with_workers
 from tests.warm import WITH_PROOF
 
 FILE = Path(__file__).with_suffix(".txt")
-BEFORE = "before"
 #: The guards that stay in the second play.
 KEPT = frozenset({"complete-run", "targets-proven"})
+#: Who refuses, by their kinds: those that count, those that compare with the freeze, and the experiments.
+WITNESSES = {
+    "counting: runs, outcomes, clauses": frozenset({*CLAUSES.values(), "complete-run", "outcomes-genuine"}),
+    "RED: reasons, order, criteria": frozenset({"red-for-a-reason", "red-was-seen", "criteria-covered"}),
+    "the freeze: tests, skips, rules": frozenset({"tests-kept", "tests-unchanged", "no-new-skips", "rules-unchanged"}),
+    **{f"the experiments: {name}": frozenset({name}) for name in EXPERIMENTS.values()},
+    "the experiments, any": frozenset({EXPERIMENT}),
+}
 #: What would change an inner run.
 _FOREIGN = ("CI", "COVERAGE_", "COV_", "GITHUB_", "GITLAB_", "PHASE_GATE_", "PYTEST_", "PYTHON", "TOX_", "VIRTUAL_ENV")
 
@@ -51,13 +57,14 @@ def all_scenarios() -> dict[str, Scenario]:
     return {**found, **{each.name: each for each in doubled}}
 
 
-def try_scenario(scenario: Scenario, stage: Stage, entry: Entry, *, is_short: bool = False) -> tuple[Entry, Played]:
+def try_scenario(scenario: Scenario, stage: Stage, *, is_short: bool = False) -> tuple[Entry, Played]:
     """Play a scenario with all guards, and what is left to play with fewer; return its line and the first play."""
+    entry: Entry = {}
     played = stage.play(scenario)
     while not is_short and (left := next_play(played.refused_by, entry)):
         mode, lacking = left
-        found = stage.play(scenario, lacking).refused_by
-        entry = {**entry, mode: NOT_TRIED if stage.is_cold else found}
+        found = stage.play(scenario, lacking)
+        entry = {**entry, mode: NOT_TRIED if stage.is_cold else found.refused_by | found.experiments}
     return entry, played
 
 
@@ -109,6 +116,21 @@ def compare(name: str, was: frozenset[str], has: frozenset[str]) -> Iterator[str
         yield f"{name}: {', '.join(told)}{'' if has else ': OPENS'}"
 
 
+def count_refusers(known: Mapping[str, Scenario], entries: Mapping[str, Entry]) -> list[str]:
+    """Return a table in Markdown: how many cheats each kind of witness refuses, with all guards and with few."""
+    cheats = [each for each in known.values() if each.is_cheat]
+    few = [entries[each.name]["proof"] for each in cheats if "proof" in entries.get(each.name, {})]
+    rows = ["| refused by | with all guards | with complete-run and the proof only |", "| --- | --- | --- |"]
+    for title, names in WITNESSES.items():
+        alone = sum(bool(each.refused_by) and each.refused_by <= names for each in cheats)
+        some = sum(not each.refused_by.isdisjoint(names) for each in cheats)
+        kept = sum(not each.isdisjoint(names) for each in few)
+        rows.append(f"| {title} | {some}, alone {alone} | {kept} |")
+    is_open = sum(not each.refused_by for each in cheats)
+    rows.append(f"| none: it opens | {is_open} | {sum(not each for each in few)} |")
+    return [*rows, f"| all | {len(cheats)} | {len(few)} |"]
+
+
 # --- the command
 
 
@@ -118,13 +140,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of them")
     parser.add_argument("--jobs", type=int, default=2, help="scenarios that are played at a time")
     parser.add_argument("--short", action="store_true", help="only with all guards, which takes a third of the time")
-    parser.add_argument("--compare", action="store_true", help="play nothing; tell what was lost and gained")
+    parser.add_argument("--table", action="store_true", help="play nothing; count cheats by who refuses them")
     options = parser.parse_args(words)
     entries, known = read(), all_scenarios()
-    if options.compare:
-        for name, entry in entries.items():
-            if BEFORE in entry:
-                print(*compare(name, entry[BEFORE], known[name].refused_by), sep="\n")
+    if options.table:
+        print(*count_refusers(known, entries), sep="\n")
         return 0
     lines = {name: f"{render_line(name, entries.get(name, {}))} {known[name].refused_by}" for name in known}
     chosen = [name for name, line in lines.items() if re.search(options.only, line)][:: options.every]
@@ -134,10 +154,7 @@ def main(words: Sequence[str] | None = None) -> int:
         tempfile.TemporaryDirectory(prefix="net-") as folder,
         ProcessPoolExecutor(options.jobs, initializer=_begin, initargs=(Path(folder),)) as pool,
     ):
-        begun = {
-            name: {mode: found for mode, found in entries.get(name, {}).items() if mode == BEFORE} for name in chosen
-        }
-        waiting = [pool.submit(_try_named, name, begun[name], options.short) for name in chosen]
+        waiting = [pool.submit(_try_named, name, options.short) for name in chosen]
         for number, done in enumerate(as_completed(waiting), 1):
             name, entry, found = done.result()
             if not options.short:
@@ -149,10 +166,6 @@ def main(words: Sequence[str] | None = None) -> int:
             print(f"[{number}/{len(waiting)}] {line}", *told, sep="\n", flush=True)
     print(f"{len(differences)} judged otherwise than the corpus has it", *sorted(differences), sep="\n")
     return 1 if differences else 0
-
-
-def _before(entry: Entry) -> Entry:
-    return {BEFORE: entry[BEFORE]} if BEFORE in entry else {}
 
 
 _stages: list[Stage] = []
@@ -171,10 +184,11 @@ def _give_up(number: int, frame: object) -> NoReturn:
     raise ValueError(f"a scenario took longer than {LIMIT} seconds")
 
 
-def _try_named(name: str, entry: Entry, is_short: bool) -> tuple[str, Entry, frozenset[str]]:
+def _try_named(name: str, is_short: bool) -> tuple[str, Entry, frozenset[str]]:
+    entry: Entry = {}
     signal.alarm(LIMIT)
     try:
-        entry, played = try_scenario(all_scenarios()[name], _stages[0], entry, is_short=is_short)
+        entry, played = try_scenario(all_scenarios()[name], _stages[0], is_short=is_short)
         found = played.refused_by
     except (AssertionError, ValueError) as error:  # the story could not be told to its end
         found = frozenset({f"no answer {type(error).__name__}"})

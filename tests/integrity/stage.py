@@ -15,6 +15,7 @@ from bench.honesty.command import environment_here
 from bench.honesty.gates.phase_gate import PhaseGate
 from bench.honesty.place import Place
 from bench.honesty.play import take_step
+from phase_gate.proof.model import MEANINGS
 from phase_gate.values import Value
 from phase_gate.workflow.settings import FILE_NAME
 from tests.integrity import without
@@ -33,6 +34,14 @@ phases:
 LIMIT = 600
 #: Nothing refuses it.
 OPENS: frozenset[str] = frozenset()
+#: What a proof says of a target that keeps the gate closed -> the experiment.
+EXPERIMENTS = {
+    MEANINGS["passes-without"]: "control",
+    MEANINGS["fails-with"]: "treatment",
+    MEANINGS["row-changed"]: "rows",
+    MEANINGS["cannot-fail"]: "altered expectation",
+    MEANINGS["checks-nothing"]: "negative control",
+}
 #: A process that is not forked from the warm one can't do without guards.
 NOT_TRIED = frozenset({"not tried"})
 
@@ -46,6 +55,8 @@ class Played(Value):
     said: str
     #: What the proof or the run has to say against it, without refusing.
     findings: tuple[str, ...] = ()
+    #: Which experiments refuse it.
+    experiments: frozenset[str] = OPENS
 
 
 class Stage:
@@ -142,14 +153,19 @@ class StageGate(PhaseGate):
 
     def judge(self, place: Place, step: Step) -> Played:
         """Tell who refuses the last claim, which was made."""
-        findings: tuple[str, ...] = ()
         if self.is_done(place, step):
-            refused = OPENS
             findings = tuple(each["detail"] for each in _document(place.said[-2]).get("findings", ()))
-        else:
-            self._ask(place, step, "status", "--json")
-            refused = unmet_now(_document(place.said[-1]))
-        return Played(refused_by=refused, said=" ".join(" ".join(place.said).split()), findings=findings)
+            return Played(refused_by=OPENS, said=" ".join(" ".join(place.said).split()), findings=findings)
+        self._ask(place, step, "status", "--json")
+        document = _document(place.said[-1])
+        told = [
+            each["detail"] for each in (document.get("evaluation") or {}).get("findings", ()) if each["tier"] == "hard"
+        ]
+        return Played(
+            refused_by=unmet_now(document),
+            said=" ".join(" ".join(place.said).split()),
+            experiments=frozenset(EXPERIMENTS[each] for each in EXPERIMENTS for text in told if text.startswith(each)),
+        )
 
 
 # --- what refuses a scenario

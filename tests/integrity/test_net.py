@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.integrity.net import all_scenarios, compare, next_play, parse, read, render
+from tests.integrity.net import all_scenarios, compare, next_play, parse, read, render, try_scenario
 from tests.integrity.stage import OPENS, STREAK, Stage
 
 
@@ -15,16 +15,23 @@ def test_a_guard_that_is_lost_shows(stage: Stage) -> None:
     assert [*compare("it", scenario.refused_by, lost)] == ["it: lost tests-unchanged: OPENS"]
 
 
-def test_every_line_of_the_table_is_a_scenario() -> None:
-    assert read().keys() <= all_scenarios().keys()
+@pytest.mark.processes
+def test_the_experiment_that_refuses_is_told(stage: Stage, with_proof: None) -> None:
+    entry, played = try_scenario(all_scenarios()["red-by-flag-file"], stage)
+    assert played.refused_by == {"targets-proven"}
+    assert entry["proof"] == {"targets-proven", "control"}
+
+
+def test_every_line_of_the_table_is_a_scenario_that_is_refused() -> None:
+    assert read().keys() <= {name for name, each in all_scenarios().items() if each.refused_by}
 
 
 _ONE, _TWO = frozenset({"tests-kept"}), frozenset({"tests-kept", "no-new-skips"})
 
 
 def test_a_table_is_read_as_it_was_written() -> None:
-    table = {"a": {"proof": frozenset({"tests-kept", "x > 0"}), "before": _ONE}, "b": {"before": OPENS}}
-    assert render({**table, "c": {}}) == "a | proof: tests-kept; x > 0 | before: tests-kept\nb | before: opens\n"
+    table = {"a": {"proof": frozenset({"tests-kept", "x > 0"}), "without b": _ONE}, "b": {"proof": OPENS}}
+    assert render({**table, "c": {}}) == "a | proof: tests-kept; x > 0 | without b: tests-kept\nb | proof: opens\n"
     assert parse(render(table)) == table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.proof.making import make_proof
+from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.model import Proof
 from phase_gate.proof.trial import Trial
 from phase_gate.storage.keeping import keep_files

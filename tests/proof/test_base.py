@@ -1,29 +1,26 @@
-"""`phase-gate prove --base REV`: the tests of a change against an earlier revision."""
+"""`phase-gate prove --base REV`: the tests of a change against an earlier revision. Real repositories, real runs."""
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.proof.base import prove_change
-from phase_gate.proof.change import Change, find_change
-from phase_gate.proof.experiment import closes
+from phase_gate.proof.base import Change, find_change, prove_change
 from phase_gate.proof.model import Proof
-from phase_gate.source.pytest_settings import refuses_mark
+from phase_gate.proof.show import tell_proof
 from phase_gate.storage.tree.commits import find_commit
 from phase_gate.storage.tree.fingerprint import take_tree
+from phase_gate.values import Value
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 from tests.storage.repositories import git
 from tests.support import Sample
 
 pytestmark = pytest.mark.processes
 
-OLD = "def test_old():\n    assert calc.subtract(3, 2) == 1\n"
+Files = Mapping[str, str | None]
 SUBTRACT = "def subtract(a, b):\n    return a - b\n"
 
 
@@ -50,6 +47,216 @@ def prove(root: Path, revision: str = "main") -> Proof:
 def answers(proof: Proof) -> dict[str, tuple[str, str]]:
     assert not proof.problem
     return {each.id: (each.verdict, each.why) for each in proof.targets}
+
+
+# --- a row a state, honest ones first
+
+PRICE = "def with_tax(net):\n    return net\n\n\ndef rebate(net):\n    return net / 2\n"
+TAXED = "def with_tax(net):\n    return net * 2\n\n\ndef rebate(net):\n    return net / 2\n"
+#: Behaves as before.
+RESHAPED = "def with_tax(net):\n    return net\n\n\ndef rebate(net):\n    half = net / 2\n    return half\n"
+HEAD = "import price\n\n\n"
+OLD = f"{HEAD}def test_rebate():\n    assert price.rebate(4) == 2\n"
+NEEDS = "\n\ndef test_tax():\n    assert price.with_tax(1) == 2\n"
+GUARDS = "\n\ndef test_nothing_costs_nothing():\n    assert price.with_tax(0) == 0\n"
+ALWAYS = "\n\ndef test_always():\n    assert price.with_tax(1) == 2 or True\n"
+BASE = {"price.py": PRICE, "test_price.py": OLD}
+
+
+class Row(Value):
+    """A change, and what is to be said about it."""
+
+    files: Files
+    #: Whether it is refused by default, and with --strict.
+    default: bool
+    strict: bool
+    #: What the answer has in it.
+    said: tuple[str, ...]
+    base: Mapping[str, str] = BASE
+    #: Runs of pytest, where nothing has to be tried again, or alone.
+    starts: int | None = None
+
+
+HONEST = {
+    "docs-only": Row(
+        files={"README.md": "# Prices\n"}, default=False, strict=False, said=("no test is new or changed since main",)
+    ),
+    "refactoring": Row(
+        files={"price.py": RESHAPED}, default=False, strict=False, said=("no test is new or changed since main",)
+    ),
+    "only-tests": Row(
+        files={"test_price.py": OLD + GUARDS},
+        default=False,
+        strict=False,
+        said=("only tests changed since main: 1 passes, and there is nothing to compare it with",),
+    ),
+    "only-tests-and-what-no-test-asks-for": Row(
+        files={
+            "test_price.py": OLD + GUARDS,
+            "price.py": f"# Prices are net.\n{PRICE}",
+            "setup.py": "version = 2\n",
+            ".github/workflows/ci.yml": "on: push\n",
+        },
+        default=False,
+        strict=False,
+        said=("only tests changed since main",),
+    ),
+    "all-need-it": Row(
+        files={"price.py": TAXED, "test_price.py": OLD + NEEDS},
+        starts=4,
+        default=False,
+        strict=False,
+        said=("1 of 1 test needs the change (",),
+    ),
+    "an-old-test-follows-the-change": Row(
+        files={"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(price.with_tax(2))")},
+        default=False,
+        strict=False,
+        said=("1 of 1 test needs the change (",),
+    ),
+    "a-guard": Row(
+        files={"price.py": TAXED, "test_price.py": OLD + NEEDS + GUARDS},
+        default=False,
+        strict=True,
+        said=("1 of 2 tests needs the change; 1 passes without it (",),
+    ),
+    "a-negative-twin": Row(
+        files={
+            "price.py": TAXED,
+            "test_price.py": f"import pytest\n{OLD}{NEEDS}\n\ndef test_no_text():\n"
+            "    with pytest.raises(TypeError):\n        price.rebate('4')\n",
+        },
+        default=False,
+        strict=True,
+        said=("1 of 2 tests needs the change; 1 passes without it (",),
+    ),
+    "a-rewording-beside-what-needs-it": Row(
+        files={"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)") + NEEDS},
+        default=False,
+        strict=True,
+        said=("? test_price.py::test_rebate", "changed without need", "1 of 2 tests needs the change"),
+    ),
+    "a-rewording-in-a-refactoring": Row(
+        files={"price.py": RESHAPED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)")},
+        default=False,
+        strict=True,
+        said=("? test_price.py::test_rebate", "changed without need"),
+    ),
+    "the-base-can't-be-tried": Row(
+        base={**BASE, "price.py": f"import no_such_package\n{PRICE}"},
+        files={"price.py": TAXED, "test_price.py": OLD + NEEDS},
+        default=False,
+        strict=True,
+        said=("? test_price.py::test_tax", "no module 'no_such_package'", "0 of 1 test needs the change; 1 is unknown"),
+    ),
+    "code-beside-its-test-in-one-file": Row(
+        files={"test_sums.py": "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n"},
+        default=False,
+        strict=False,
+        said=("only tests changed since main: 1 passes, and there is nothing to compare it with",),
+    ),
+    "marked-as-guards": Row(
+        files={
+            "price.py": TAXED,
+            "test_price.py": f"import pytest\n{OLD}\n\n@pytest.mark.passes_already('free'){GUARDS[1:]}",
+        },
+        default=False,
+        strict=False,
+        said=("test_price.py::test_nothing_costs_nothing: marked as passing already",),
+    ),
+}
+
+
+REFUSED = {
+    "all-pass-without": Row(
+        files={"price.py": TAXED, "test_price.py": OLD + GUARDS},
+        default=True,
+        strict=True,
+        said=("- test_price.py::test_nothing_costs_nothing", "0 of 1 test needs the change; 1 passes without it"),
+    ),
+    "a-new-one-and-a-reworded-one-pass-without": Row(
+        files={"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)") + GUARDS},
+        default=True,
+        strict=True,
+        said=("0 of 2 tests need the change; 2 pass without it",),
+    ),
+    "fails-with": Row(
+        files={
+            "price.py": TAXED,
+            "test_price.py": OLD + NEEDS + NEEDS.replace("_tax():", "_more():").replace("2", "3"),
+        },
+        default=True,
+        strict=True,
+        said=("- test_price.py::test_more", "1 of 2 tests needs the change; 1 fails with it"),
+    ),
+    "a-check-that-can't-fail": Row(
+        files={"price.py": TAXED, "test_price.py": OLD + NEEDS + ALWAYS},
+        default=True,
+        strict=True,
+        said=(
+            "- test_price.py::test_always",
+            "test_price.py:13 can't fail: expecting 1000009 instead of 2 passes as well",
+            "1 of 2 tests needs the change; 1 can't fail",
+            "next: mend the check that can't fail: test_price.py:13",
+        ),
+    ),
+    "only-tests-and-one-can't-fail": Row(
+        files={"test_price.py": OLD + GUARDS + ALWAYS},
+        default=True,
+        strict=True,
+        said=("- test_price.py::test_always", "1 passes"),
+    ),
+    "only-tests-and-one-fails": Row(
+        files={"test_price.py": OLD + NEEDS},
+        default=True,
+        strict=True,
+        said=("- test_price.py::test_tax", "fails with the change"),
+    ),
+}
+
+
+NAMED = {
+    "an-old-test-that-holds-for-both": Row(
+        files={
+            "price.py": TAXED,
+            "test_price.py": OLD.replace("rebate(4) == 2", "with_tax(4) in (4, 8)") + NEEDS,
+        },
+        base={**BASE, "test_price.py": OLD.replace("rebate(4) == 2", "with_tax(4) == 4")},
+        default=False,
+        strict=True,
+        said=("? test_price.py::test_rebate", "its base version fails with the change"),
+    ),
+    "two-outcomes": Row(
+        files={
+            "price.py": TAXED,
+            "test_price.py": f"import pathlib\n{OLD}\n\ndef test_fails_once():\n"
+            "    path = pathlib.Path(price.__file__).parent.parent / 'seen'\n"
+            "    is_seen = path.exists()\n    path.touch()\n    assert is_seen\n",
+        },
+        default=False,
+        strict=True,
+        said=("? test_price.py::test_fails_once", "two outcomes"),
+    ),
+}
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in {**HONEST, **REFUSED, **NAMED}.items()])
+def test_what_becomes_of_a_pull_request(tmp_path: Path, row: Row) -> None:
+    root = tmp_path / "shop"
+    root.mkdir()
+    begin(root, row.base)
+    write(root, row.files)
+    change = change_of(root)
+    proof = prove_change(change, seconds=240.0)
+    text = tell_proof(proof, change).text
+    assert [said for said in row.said if said not in text] == [], text
+    assert not proof.problem
+    assert row.starts in (proof.starts, None), text
+    assert (proof.closes(required=False), proof.closes(required=True)) == (row.default, row.strict), text
+
+
+# --- what a change brings, and where it can't be compared
 
 
 def test_which_tests_a_change_brings(tmp_path: Path) -> None:
@@ -79,64 +286,6 @@ def test_which_tests_a_change_brings(tmp_path: Path) -> None:
     assert change.moved == ("test_new.py::test_moved", "test_old.py::test_with_another_name")
 
 
-def test_each_has_an_answer_also_while_nothing_is_committed(tmp_path: Path) -> None:
-    begin(tmp_path, {"calc.py": f"{WRONG}\n\n{SUBTRACT}", "test_calc.py": "def test_x():\n    pass\n"})
-    write(
-        tmp_path,
-        {
-            "calc.py": f"{ADD}\n\n{SUBTRACT}",
-            "test_calc.py": "import unittest\n\nimport calc\n\n\nclass Sums(unittest.TestCase):\n"
-            "    def test_add(self):\n        self.assertEqual(calc.add(1, 2), 3)\n\n"
-            "    def test_subtract(self):\n        self.assertEqual(calc.subtract(3, 2), 1)\n",
-            "test_alone.py": "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n",
-            "test_helped.py": "import calc\n\n\ndef helper():\n    return calc.subtract(3, 2)\n\n\n"
-            "def test_helped():\n    assert helper() == 1\n",
-        },
-    )
-    assert answers(prove(tmp_path)) == {
-        "test_calc.py::Sums::test_add": ("proven", ""),
-        "test_calc.py::Sums::test_subtract": ("passes-without", ""),
-        "test_alone.py::test_double": (
-            "unknown",
-            "double stands in the file of the test, so it can't be put back alone",
-        ),
-        "test_helped.py::test_helped": ("passes-without", ""),
-    }
-
-
-@pytest.mark.sweep
-def test_tests_with_names_of_their_own_and_beside_the_code(tmp_path: Path) -> None:
-    begin(tmp_path, {"calc.py": WRONG, "pytest.ini": "[pytest]\npython_files = check_*.py sums.py\n"})
-    both = "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n"
-    write(tmp_path, {"calc.py": ADD, "check_calc.py": TEST_ADD, "sums.py": both, "plain.py": both})
-    assert answers(prove(tmp_path)) == {
-        "check_calc.py::test_add": ("proven", ""),
-        "sums.py::test_double": ("unknown", "double stands in the file of the test, so it can't be put back alone"),
-    }
-
-
-def test_a_base_that_does_not_import_says_nothing(tmp_path: Path) -> None:
-    begin(
-        tmp_path,
-        {
-            "calc.py": "import no_such_package\n",
-            "sums.py": "def broken(:\n",
-            "late.py": "raise OSError\n",
-            "new.py": "",
-        },
-    )
-    test = "from {0} import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
-    for name in ("calc", "sums", "late", "new"):
-        write(tmp_path, {f"{name}.py": ADD, f"test_{name}.py": test.format(name)})
-    broken = "the earlier revision does not import:"
-    assert answers(prove(tmp_path)) == {
-        "test_calc.py::test_add": ("unknown", f"{broken} no module 'no_such_package'"),
-        "test_sums.py::test_add": ("unknown", f"{broken} sums.py"),
-        "test_late.py::test_add": ("unknown", f"{broken} late.py"),
-        "test_new.py::test_add": ("proven", ""),
-    }
-
-
 @pytest.mark.sweep
 def test_a_conftest_that_needs_the_change_is_named(tmp_path: Path) -> None:
     begin(tmp_path, {"tests/test_old.py": "def test_old():\n    pass\n"})
@@ -156,15 +305,6 @@ def test_a_conftest_that_needs_the_change_is_named(tmp_path: Path) -> None:
             "without the change: tests/conftest.py can't be imported: ModuleNotFoundError: No module named 'calc'",
         )
     }
-
-
-@pytest.mark.sweep
-def test_a_base_that_keeps_pytest_from_starting_is_named(tmp_path: Path) -> None:
-    begin(tmp_path, {"pytest.ini": "[pytest]\naddopts = -p mine\n", "calc.py": WRONG, "mine.py": "import no_such\n"})
-    write(tmp_path, {"calc.py": ADD, "test_calc.py": TEST_ADD, "mine.py": ""})
-    ((verdict, why),) = answers(prove(tmp_path)).values()
-    assert (verdict, why.partition(": ")[2].partition(",")[0]) == ("unknown", "pytest ended too early")
-    assert "no_such" in why
 
 
 def test_an_option_that_pytest_does_not_know_is_named(tmp_path: Path) -> None:
@@ -211,13 +351,6 @@ def test_a_project_in_a_folder_of_its_repository(tmp_path: Path) -> None:
         "unknown",
         "packages/two/other.py changed, too, outside of this project: it is not put back",
     )
-
-
-def test_what_changed_elsewhere_excuses_no_test_that_does_not_use_it(tmp_path: Path) -> None:
-    package = tmp_path / "packages" / "one"
-    begin(tmp_path, {"packages/one/calc.py": ADD, "packages/two/other.py": "def other():\n    return 0\n"})
-    commit(tmp_path, {"packages/one/test_calc.py": TEST_ADD, "packages/two/other.py": "def other():\n    return 3\n"})
-    assert answers(prove(package)) == {"test_calc.py::test_add": ("passes-without", "")}
 
 
 @pytest.mark.sweep
@@ -269,24 +402,6 @@ def test_a_base_that_is_not_there_names_the_way(tmp_path: Path) -> None:
         find_commit(full, "nowhere")
 
 
-def test_the_command(sample: Sample) -> None:
-    begin(sample.root, {"calc.py": WRONG})
-    write(sample.root, {"calc.py": ADD, "test_calc.py": TEST_ADD, "test_more.py": "def test_more():\n    assert 1\n"})
-    ran = sample.gate("prove", "--base", "main", "--seconds", "240")
-    assert ran.code == 0
-    ran.has(
-        "+ test_calc.py::test_add", "= test_more.py::test_more", "1 of 2 tests needs the change; 1 passes without it"
-    )
-    strict = sample.gate("prove", "--base", "main", "--seconds", "240", "--strict")
-    assert strict.code == 10
-    strict.has("- test_more.py::test_more", "next: let it fail without the change, or mark")
-    left = sample.gate("prove", "--base", "main", "--seconds", "240", "--exclude", "test_more.py", "--json")
-    assert (left.code, [each["verdict"] for each in left.document["targets"]]) == (0, ["proven"])
-    nothing = sample.gate("prove", "--base", "main", "--exclude", "*.py")
-    assert nothing.code == 0
-    nothing.has("nothing to prove")
-
-
 def test_a_project_that_is_not_installed_is_to_be_installed_first(tmp_path: Path) -> None:
     begin(tmp_path, {"src/calc/__init__.py": WRONG, "pyproject.toml": "[project]\nname = 'calc'\nversion = '1'\n"})
     write(tmp_path, {"src/calc/__init__.py": ADD, "tests/test_calc.py": TEST_ADD})
@@ -304,57 +419,32 @@ def test_a_project_that_is_not_installed_is_to_be_installed_first(tmp_path: Path
     assert [each.verdict for each in prove(tmp_path).targets] == ["fails-with"]
 
 
-@pytest.mark.sweep
-def test_what_took_too_long_is_unknown_and_never_refused(tmp_path: Path) -> None:
-    begin(tmp_path, {"calc.py": WRONG})
-    write(tmp_path, {"calc.py": ADD, "test_calc.py": f"import time\n{TEST_ADD}    time.sleep(60)\n"})
-    proof = prove_change(change_of(tmp_path), seconds=4.0)
-    assert [each.verdict for each in proof.targets] == ["unknown"]
-    assert (closes(proof, required=False), closes(proof, required=True)) == (False, True)
-
-
-def test_the_advice_works_where_marks_are_strict_and_the_plugin_is_not_there(sample: Sample) -> None:
-    settings = "[pytest]\naddopts = --strict-markers\n"
-    begin(sample.root, {"calc.py": WRONG, "pytest.ini": settings})
-    test = "import pytest\nimport calc\n\n\n{}def test_zero():\n    assert calc.add(0, 0) == 0\n"
-    write(sample.root, {"calc.py": ADD, "test_calc.py": test.format("")})
+def test_the_command(sample: Sample) -> None:
+    begin(sample.root, {"calc.py": WRONG})
+    write(sample.root, {"calc.py": ADD, "test_calc.py": TEST_ADD, "test_more.py": "def test_more():\n    assert 1\n"})
     ran = sample.gate("prove", "--base", "main", "--seconds", "240")
-    assert ran.code == 10
-    mark, line = re.findall(r"(@pytest.mark.*?\(.*?\))|(markers = .*)", ran.out)
-    write(sample.root, {"test_calc.py": test.format(f"{mark[0]}\n")})
-    plain = (sys.executable, "-m", "pytest", "-q", "-p", "no:phase_gate")
-    assert sample.process(*plain).code == 2
-    write(sample.root, {"pytest.ini": f"{settings}{line[1]}\n"})
-    assert sample.process(*plain).code == 0
-    assert sample.gate("prove", "--base", "main").code == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        pytest.param("pytest.ini", "[pytest]\n", False, id="lenient"),
-        pytest.param("pytest.ini", "[pytest]\naddopts = -q --strict-markers\n", True, id="an-option"),
-        pytest.param("pyproject.toml", "[tool.pytest.ini_options]\nstrict_markers = true\n", True, id="a-setting"),
-        pytest.param("pyproject.toml", "[tool.pytest]\nstrict = true\n", True, id="strict-in-all"),
-        pytest.param("tox.ini", "[pytest]\nfilterwarnings = error\n", True, id="warnings-are-errors"),
-        pytest.param(
-            "pytest.ini", "[pytest]\nstrict = yes\nmarkers =\n  passes_already: fine\n", False, id="registered"
-        ),
-        pytest.param("pyproject.toml", "[tool.ruff]\nstrict = true\n", False, id="settings-of-others"),
-        pytest.param("pyproject.toml", "", False, id="no-file"),
-    ],
-)
-def test_where_a_mark_has_to_be_registered(name: str, text: str, expected: bool) -> None:
-    assert refuses_mark(name, text, "passes_already") is expected
+    assert ran.code == 0
+    ran.has(
+        "+ test_calc.py::test_add", "= test_more.py::test_more", "1 of 2 tests needs the change; 1 passes without it"
+    )
+    strict = sample.gate("prove", "--base", "main", "--seconds", "240", "--strict")
+    assert strict.code == 10
+    strict.has("- test_more.py::test_more", "next: let it fail without the change, or mark", "register the mark")
+    left = sample.gate("prove", "--base", "main", "--seconds", "240", "--exclude", "test_more.py", "--json")
+    assert (left.code, [each["verdict"] for each in left.document["targets"]]) == (0, ["proven"])
+    nothing = sample.gate("prove", "--base", "main", "--exclude", "*.py")
+    assert nothing.code == 0
+    nothing.has("nothing to prove")
 
 
 def test_what_a_ci_job_gets(sample: Sample) -> None:
-    begin(sample.root, {"calc.py": f"{WRONG}\n\n{SUBTRACT}", "test_old.py": "import calc\n\n\n" + OLD})
+    old = "import calc\n\n\ndef test_old():\n    assert calc.subtract(3, 2) == 1\n"
+    begin(sample.root, {"calc.py": f"{WRONG}\n\n{SUBTRACT}", "test_old.py": old})
     write(
         sample.root,
         {"calc.py": f"{ADD}\n\n{SUBTRACT}", "test_calc.py": TEST_ADD, "test_new.py": "def test_x():\n    assert 1\n"},
     )
-    write(sample.root, {"test_old.py": "import calc\n\n\n" + OLD.replace("3, 2", "3, b=2")})
+    write(sample.root, {"test_old.py": old.replace("3, 2", "3, b=2")})
     summary = sample.root.parent / "summary.md"
     told = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
     ran = sample.gate("prove", "--base", "main", "--seconds", "240", **told)
@@ -364,7 +454,7 @@ def test_what_a_ci_job_gets(sample: Sample) -> None:
         "::warning file=test_old.py,line=4"
     ]
     assert "changed without need" in orders[0]
-    assert "| `test_calc.py::test_add` | fails | passes |" in summary.read_text(encoding="utf-8")
+    assert "- test_calc.py::test_add: fails without the change, passes" in summary.read_text(encoding="utf-8")
     ran = sample.gate("prove", "--base", "main", "--seconds", "240", "--strict", **told)
     orders = [line for line in ran.out.splitlines() if line.startswith("::")]
     assert [order.partition(" ")[0] for order in orders] == ["::error", "::error"]

@@ -13,7 +13,7 @@ import pytest
 from phase_gate.proof.inside import nothing
 from phase_gate.proof.inside.nothing import FALSE, TRUE, Nothing
 from phase_gate.proof.negative import empty
-from phase_gate.proof.testing import NOTHING
+from phase_gate.proof.running import NOTHING
 from phase_gate.source.functions import find_changed, find_functions
 
 
@@ -95,10 +95,6 @@ def test_an_emptied_function_gives_nothing(name: str, call: Callable[[dict[str, 
     assert call(emptied(name, stub="true")) is TRUE
 
 
-def test_a_docstring_stays_with_the_examples_in_it() -> None:
-    assert emptied("plain")["plain"].__doc__ == load(SOURCE)["plain"].__doc__ == "Say what it does."
-
-
 def test_a_generator_stays_one() -> None:
     names = emptied("numbers")
     assert inspect.isgenerator(names["numbers"]())
@@ -108,18 +104,6 @@ def test_a_generator_stays_one() -> None:
 
 def test_a_constructor_gives_its_object_attributes_without_anything_in_them() -> None:
     assert emptied("Account.__init__")["Account"](1).balance is FALSE
-
-
-def test_signatures_stay() -> None:
-    names = emptied("plain", "later", "Account.deposit")
-    assert inspect.signature(names["plain"]) == inspect.signature(load(SOURCE)["plain"])
-    assert inspect.iscoroutinefunction(names["later"])
-
-
-def test_several_at_once_and_the_others_as_they_were() -> None:
-    names = emptied("plain", "decorated", "Account.deposit")
-    assert (names["one_line"](), list(names["numbers"]())) == (1, [1, 2])
-    assert names["Account"](3).doubled == 6
 
 
 def test_something_stands_in_for_what_is_no_function() -> None:

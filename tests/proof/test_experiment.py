@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.proof.experiment import is_objection, judge_target
+from phase_gate.proof.experiment import judge_target
 from phase_gate.proof.model import TargetProof, Verdict
+from phase_gate.proof.running import Report, Reports, SandboxRun, read_heard
 from phase_gate.proof.talk import Heard
-from phase_gate.proof.testing import Report, Reports, SandboxRun, read_heard
 from phase_gate.values import replace
 
 TARGET = "test_a.py::test_a"
@@ -67,7 +67,7 @@ BROKEN = SandboxRun(kind="mounted", seconds=0.1, problem="it took longer than 30
     ],
 )
 def test_verdicts(controls: list[SandboxRun], treatments: list[SandboxRun], expected: Verdict) -> None:
-    proof = judge_target(TARGET, tuple(controls), tuple(treatments), is_structural=False)
+    proof = judge_target(TARGET, tuple(controls), tuple(treatments))
     assert proof.verdict == expected
 
 
@@ -87,12 +87,12 @@ def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
 
 
 def test_without_a_control_only_the_treatment_speaks() -> None:
-    proof = judge_target(TARGET, (), (ran(plain=PASSED),), is_structural=False, has_control=False)
+    proof = judge_target(TARGET, (), (ran(plain=PASSED),), has_control=False)
     assert proof.verdict == "proven"
 
 
 def test_the_reason_of_an_unknown_one_is_named() -> None:
-    proof = judge_target(TARGET, (BROKEN,), (ran(plain=PASSED),), is_structural=False)
+    proof = judge_target(TARGET, (BROKEN,), (ran(plain=PASSED),))
     assert proof.why == "without the change: it took longer than 30 s"
 
 
@@ -114,4 +114,4 @@ def test_the_reason_of_an_unknown_one_is_named() -> None:
 )
 def test_what_keeps_a_gate_closed(verdict: Verdict, is_structural: bool, required: bool, expected: bool) -> None:
     target = TargetProof(id=TARGET, verdict=verdict, is_structural=is_structural)
-    assert is_objection(target, required=required) is expected
+    assert target.closes(required=required) is expected

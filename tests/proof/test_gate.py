@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import pty
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -79,25 +74,6 @@ def test_a_run_with_a_signal_makes_it_and_shows_a_line(sample: Sample) -> None:
 
 
 @pytest.mark.sweep
-def test_code_that_was_right_all_along_closes_the_gate(sample: Sample) -> None:
-    # Red by a flag that only that run had.
-    flag = "import os\n\nif os.environ.get('BROKEN'):\n    raise RuntimeError\n"
-    sample.write(test_calc=FAILING_TESTS, calc=f"{flag}\n\n{CALC}")
-    assert sample.pytest_process("--phase=red", "--exit-signal=red", BROKEN="1").code == 0
-    sample.write(calc=CALC)
-    assert sample.pytest("--phase=green").code == 10
-    assert sample.pytest("--phase=green").code == 0
-    ran, verdict = signal(sample)
-    assert (ran.code, verdict["can_exit"], verdict["metrics"]["targets_disproven"]) == (10, False, 2)
-    assert "targets-proven" in verdict["reason"]
-    assert "test_calc.py::test_add" in verdict["reason"]
-    assert sample.gate("check").code == 10
-    # Nothing has changed: a further run finds the same proof, and makes none.
-    assert sample.pytest("--phase=green", "--exit-signal=again").code == 10
-    assert events(sample).count("proved") == 1
-
-
-@pytest.mark.sweep
 def test_a_test_that_checks_nothing_closes_and_a_person_may_let_it_pass(sample: Sample) -> None:
     green(sample, CHECKS_NOTHING, CALC)
     ran, verdict = signal(sample)
@@ -128,15 +104,6 @@ def test_code_that_kills_the_sandbox_closes_and_a_person_may_let_it_pass(sample:
     # By hand it says the same: the last run passed on these files.
     assert said in sample.gate("prove").out
     assert "phase-gate waive targets-proven" in verdict["next_hint"]
-
-
-@pytest.mark.sweep
-def test_code_that_kills_the_sandbox_closes_at_the_end_of_a_run(sample: Sample) -> None:
-    code = KILLS.format(root=str(sample.root))
-    green(sample, FAILING_TESTS[: FAILING_TESTS.index("\n\ndef test_sub")], code)
-    ran = sample.pytest("--phase=green", "--exit-signal=done")
-    assert ran.code == 10
-    assert sample.gate("explain", "targets-proven").has("ends the sandbox, twice: pytest ended too early")
 
 
 #: Every test has another row by it, and none can begin before the code is there.
@@ -237,21 +204,6 @@ def test_without_red_it_compares_with_the_base_that_is_configured(sample: Sample
     assert sample.gate("prove").has("no test is new or changed since main: nothing to prove")
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize(("mode", "code"), [("on", 0), ("required", 10)])
-def test_a_guard_beside_tests_that_need_the_change_closes_only_where_all_is_required(
-    sample: Sample, mode: str, code: int
-) -> None:
-    sample.write({"phase-gate.yaml": f"proof: {{mode: {mode}, base: main}}\n"})
-    sample.git("init", "-q", "-b", "main")
-    sample.commit_all()
-    sample.write(test_calc=FAILING_TESTS, test_more="def test_more():\n    assert 1 + 1 == 2\n", calc=CALC)
-    sample.pytest("--phase=green")
-    ran = sample.pytest("--phase=green", "--exit-signal=done")
-    assert ran.code == code
-    assert "2 of 3 tests need the change; 1 passes without it" in " ".join(ran.out.split())
-
-
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("mode", "is_driven", "code"), [("required", False, 10), ("on", True, 10), ("on", False, 0)])
 def test_an_old_test_that_red_removed_closes_where_no_person_looks_on(
@@ -287,20 +239,6 @@ def test_refactor_has_no_control_and_looks_at_what_it_changed(sample: Sample) ->
     assert verdict["metrics"]["functions_changed"] == 1
 
 
-@pytest.mark.sweep
-def test_a_proof_by_hand_is_found_by_the_signal(sample: Sample) -> None:
-    green(sample, FAILING_TESTS, CALC)
-    ran = sample.gate("prove")
-    assert ran.code == 0
-    ran.has(
-        "+ test_calc.py::test_add",
-        "fails without the change, passes with it; notices calc.py:1 add",
-        "2 of 2 targets proven",
-    )
-    assert signal(sample)[0].code == 0
-    assert events(sample).count("proved") == 1
-
-
 def test_it_is_remade_when_the_code_changes(sample: Sample) -> None:
     green(sample, FAILING_TESTS, CALC)
     assert sample.gate("prove").code == 0
@@ -308,34 +246,3 @@ def test_it_is_remade_when_the_code_changes(sample: Sample) -> None:
     sample.pytest("--phase=green")
     assert sample.pytest("--phase=green", "--exit-signal=done").code == 0
     assert events(sample).count("proved") == 2
-
-
-@pytest.mark.sweep
-def test_sandboxes_can_be_kept(sample: Sample) -> None:
-    green(sample, FAILING_TESTS, CALC)
-    assert sample.gate("prove", "--keep-sandbox", "sandboxes").code == 0
-    sandboxes = sample.root / "sandboxes"
-    assert not (sandboxes / "without-the-change" / "calc.py").exists()
-    assert (sandboxes / "with-the-change" / "calc.py").read_text(encoding="utf-8") == CALC
-    assert sample.gate("prove", "--keep-sandbox", "sandboxes").code == 13
-
-
-#: A user for whom everything takes long.
-IMPATIENT = "import sys; from phase_gate.proof import making; from phase_gate.cli import main; making._PATIENCE = 0"
-
-
-@pytest.mark.sweep
-def test_a_terminal_is_told_what_takes_long(sample: Sample) -> None:
-    green(sample, FAILING_TESTS, CALC)
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", f"{IMPATIENT}; sys.exit(main())", "prove"]
-    with subprocess.Popen(command, cwd=sample.root, stdout=subprocess.DEVNULL, stderr=theirs) as process:
-        os.close(theirs)
-        said = b""
-        with contextlib.suppress(OSError), open(ours, "rb", buffering=0) as terminal:
-            while part := terminal.read(1000):
-                said += part
-    assert process.returncode == 0
-    assert b"proof: the targets without the change" in said
-    # Without a terminal nothing is said.
-    assert sample.gate("prove").err == ""

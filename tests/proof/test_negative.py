@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.model import Proof
 from tests.proof.stories import prove
 
@@ -35,7 +34,7 @@ VACUOUS = {
 @pytest.mark.parametrize("name", VACUOUS)
 def test_a_stub_that_raised_is_no_check(name: str, tmp_path: Path) -> None:
     (target,) = tried(tmp_path, VACUOUS[name]).targets
-    assert (target.verdict, is_objection(target, required=False)) == ("checks-nothing", True)
+    assert (target.verdict, target.closes(required=False)) == ("checks-nothing", True)
 
 
 #: Honest ones, red by the same stub.
@@ -70,7 +69,7 @@ def test_without_any_check_it_shows_only_that_nothing_is_raised(body: str, tmp_p
     proof = tried(tmp_path, body)
     (target,) = proof.targets
     assert (target.verdict, proof.unnoticed, proof.starts) == ("nothing-raised", (), 3)
-    assert (is_objection(target, required=False), is_objection(target, required=True)) == (False, True)
+    assert (target.closes(required=False), target.closes(required=True)) == (False, True)
 
 
 def test_a_unit_that_is_called_like_a_check_is_none(tmp_path: Path) -> None:
@@ -124,7 +123,7 @@ def test_what_was_not_tried_is_unknown(name: str, tmp_path: Path) -> None:
     code, body = LEFT_ALONE[name]
     (target,) = tried(tmp_path, body, code, stub="\n").targets
     assert (target.verdict, target.why) == ("unknown", "nothing of the new code could be emptied for it")
-    assert (is_objection(target, required=False), is_objection(target, required=True)) == (False, True)
+    assert (target.closes(required=False), target.closes(required=True)) == (False, True)
 
 
 def test_what_failed_by_its_check_before_the_change_needs_nothing_more(tmp_path: Path) -> None:
@@ -136,4 +135,4 @@ def test_what_a_test_puts_in_the_place_of_the_unit_says_nothing_of_it(tmp_path: 
     body = "from unittest import mock\nwith mock.patch('calc.sub', return_value=2):\n    assert calc.sub(5, 3) == 2"
     (target,) = tried(tmp_path, body, "import operator\n\nsub = operator.sub\n", stub="\n").targets
     # Its check can fail, so that is advice.
-    assert (target.verdict, is_objection(target, required=False)) == ("checks-nothing", False)
+    assert (target.verdict, target.closes(required=False)) == ("checks-nothing", False)

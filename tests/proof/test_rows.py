@@ -111,7 +111,7 @@ def test_a_reference_that_was_a_stub_in_red_is_not_named(tmp_path: Path) -> None
 
 def test_a_reference_that_changes_is_named(tmp_path: Path) -> None:
     proof = step(tmp_path, "[(1, 2)]", _COMPARED, reference="return 0")
-    said = "test_calc.py:9 compares with what calc.py:8 reference answers, which has changed since RED"
+    said = "test_calc.py:9 compares with calc.py:8 reference, which has changed since RED"
     assert proof.notes == (said,)
 
 
@@ -120,7 +120,7 @@ def test_a_reference_that_changes_is_named(tmp_path: Path) -> None:
     [
         ("abs(double(1) - 2) < LIMIT", "compares with calc.py:1 LIMIT"),
         ("double(1) == pytest.approx(2, abs=LIMIT)", "compares with calc.py:1 LIMIT"),
-        ("near(double(1), 2)", "compares with what calc.py:8 near answers"),
+        ("near(double(1), 2)", "compares with calc.py:8 near"),
     ],
 )
 def test_a_tolerance_and_a_comparison_that_change_are_named(tmp_path: Path, check: str, said: str) -> None:

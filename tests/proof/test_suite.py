@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proof import sandbox, suite
+from phase_gate.proof import sandbox
 from phase_gate.proof.sandbox import Kind
+from phase_gate.proof.show import tell_suite
 from phase_gate.proof.suite import prove_suite
 from tests.proof.stories import write
 from tests.proof.test_sandbox import kinds
@@ -103,7 +104,7 @@ def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
     before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*"))}
     proof = prove_suite(tmp_path)
     assert not proof.problem
-    text, _, spent = suite.suite_text(proof).rpartition(" (")
+    text, _, spent = tell_suite(proof).text.rpartition(" (")
     assert text == FOUND
     # As it is, altered, behind the one that ends pytest, and five that still pass.
     assert spent == f"8 runs of pytest in {proof.seconds:g} s)"

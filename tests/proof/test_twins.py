@@ -10,14 +10,11 @@ import pytest
 
 from tests.proof.stories import ADD, WRONG
 from tests.proof.twins import INI, TEST, TWINS, Twin
-from tests.proof.twins_checks import CHECK_TWINS
 from tests.support import OURS, Ran, Sample
 from tests.warm import WITH_PROOF
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof"), pytest.mark.sampled(2)]
 
-
-ALL = {**TWINS, **CHECK_TWINS}
 
 #: pytest in an environment of the project's own, where the warm server can't help.
 START = """\
@@ -65,10 +62,10 @@ def take(sample: Sample, twin: Twin, sandbox: str) -> Ran:
     return run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", sandbox=sandbox)
 
 
-@pytest.mark.sampled(26)
-@pytest.mark.parametrize(("name", "sandbox"), list(itertools.product(ALL, ["mounted", "copied"])))
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize(("name", "sandbox"), list(itertools.product(TWINS, ["mounted", "copied"])))
 def test_opens(sample: Sample, name: str, sandbox: str) -> None:
-    twin = ALL[name]
+    twin = TWINS[name]
     ran = take(sample, twin, sandbox)
     assert ran.code == 0, ran.out
     verdict = sample.report()
@@ -77,10 +74,9 @@ def test_opens(sample: Sample, name: str, sandbox: str) -> None:
     if sandbox == "copied" and twin.unknown_when_copied:
         assert advice == [f"could not be tried: without the change: {twin.unknown_when_copied}"]
         return
-    assert advice == list(twin.says), proof
+    assert advice == [], proof
     assert "Warning" not in ran.out, ran.out
     assert verdict["metrics"]["targets_proven"] == twin.targets, proof
-    assert tuple(verdict["notes"]) == twin.notes
 
 
 @pytest.mark.parametrize("sandbox", ["mounted", "copied"])

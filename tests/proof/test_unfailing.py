@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.gate.inventory import bare_id
+from phase_gate.proof.running import Item, Report, Reports, SandboxRun
 from phase_gate.proof.sandbox import Sandbox
-from phase_gate.proof.testing import Item, Report, Reports, SandboxRun
 from phase_gate.proof.unfailing import AlteredProof, try_altered
 
 PASSED, FAILED = Report(has_passed=True), Report(has_passed=False)

@@ -28,9 +28,6 @@ class Twin(Value):
     #: In a copied sandbox it can't be tried, and says this.
     unknown_when_copied: str = ""
     is_in_git: bool = False
-    notes: tuple[str, ...] = ()
-    #: What the proof says all the same: it shows less than it might.
-    says: tuple[str, ...] = ()
 
 
 def step(test: str, files: Mapping[str, str] | None = None, **more: object) -> Twin:
@@ -100,28 +97,8 @@ async def test_add():
     await asyncio.sleep(0)
     assert await add(1, 2) == 3
 """
-_SUBTESTS = """\
-from calc import add
-
-
-def test_add(subtests):
-    for a in (1, 2):
-        with subtests.test(a=a):
-            assert add(a, 1) == a + 1
-"""
 _DOCTEST = 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n    return 0\n'
 _TEXT = "Adding::\n\n    >>> from calc import add\n    >>> add(1, 2)\n    3\n"
-_IDS = """\
-import pytest
-
-import calc
-
-
-@pytest.mark.parametrize("row", calc.ROWS, ids=calc.name_of)
-def test_rows(row):
-    assert calc.add(*row[:2]) == row[2]
-"""
-_IDS_CODE = "ROWS = [(1, 2, 3), (2, 2, 4)]\n\n\ndef name_of(row):\n    return f'{row[0]}-{row[1]}'\n\n\n"
 _INHERITED = """\
 from calc import add
 
@@ -203,33 +180,6 @@ BUILD = (
     "import subprocess, sysconfig; subprocess.run(['gcc', '-shared', '-fPIC', '-I', sysconfig.get_paths()['include'],"
     " 'fast.c', '-o', 'fast' + sysconfig.get_config_var('EXT_SUFFIX')], check=True)"
 )
-_FIXTURE = """\
-import pytest
-
-
-@pytest.fixture
-def account():
-    from calc import Account
-
-    return Account(3)
-
-
-def test_balance(account):
-    assert account.balance == 3
-
-
-def test_deposit(account):
-    account.deposit(4)
-    assert account.balance == 7
-"""
-_ACCOUNT = """\
-class Account:
-    def __init__(self, balance):
-        self.balance = balance
-
-    def deposit(self, amount):
-        self.balance += amount
-"""
 _SNAPSHOT = """\
 import pathlib
 
@@ -277,9 +227,6 @@ TWINS: Mapping[str, Twin] = {
         green={"calc.py": ADD},
         is_in_git=True,
     ),
-    "a source that git ignores is new": Twin(
-        red={"pytest.ini": INI, _FILE: TEST, ".gitignore": "calc.py\n"}, green={"calc.py": ADD}, is_in_git=True
-    ),
     "unittest": step(_UNITTEST, targets=3),
     "pytest-bdd": step(_BDD, files={"tests/sums.feature": _FEATURE}, plugins=("pytest_bdd.plugin",)),
     "pytest-asyncio": Twin(
@@ -287,20 +234,11 @@ TWINS: Mapping[str, Twin] = {
         green={"calc.py": "async def add(a, b):\n    return a + b\n"},
         plugins=("pytest_asyncio.plugin",),
     ),
-    "subtests": step(_SUBTESTS),
     "doctests of modules": Twin(
         red={"pytest.ini": "[pytest]\naddopts = --doctest-modules\n", "calc.py": _DOCTEST},
         green={"calc.py": _DOCTEST.replace("return 0", "return a + b")},
     ),
-    "doctests of modules, by the command line": Twin(
-        red={"calc.py": _DOCTEST},
-        green={"calc.py": _DOCTEST.replace("return 0", "return a + b")},
-        words=("--doctest-modules",),
-    ),
     "doctests of texts": Twin(red={"test_calc.txt": _TEXT, "calc.py": WRONG}, green={"calc.py": ADD}),
-    "ids that come from code": Twin(
-        red={"pytest.ini": INI, _FILE: _IDS, "calc.py": _IDS_CODE + WRONG}, green={"calc.py": _IDS_CODE + ADD}
-    ),
     "inherited tests": step(_INHERITED, targets=2),
     "tests that need files, a database, a port and variables": step(
         _WRITES,
@@ -308,18 +246,6 @@ TWINS: Mapping[str, Twin] = {
         environment={"TWO": "2"},
         is_in_git=True,
         targets=5,
-    ),
-    "a compiled module": Twin(
-        red={
-            "pytest.ini": INI,
-            _FILE: TEST,
-            "calc.py": f"import fast\n\n\n{WRONG}",
-            "fast.c": EXTENSION,
-            ".gitignore": "*.so\n",
-        },
-        green={"calc.py": "import fast\n\n\ndef add(a, b):\n    return a + b + fast.two() - 2\n"},
-        commands=(("{python}", "-c", BUILD),),
-        is_in_git=True,
     ),
     "a src layout": Twin(
         red={
@@ -329,20 +255,6 @@ TWINS: Mapping[str, Twin] = {
             "src/shop/calc.py": WRONG,
         },
         green={"src/shop/calc.py": ADD},
-    ),
-    "a namespace package, and a new folder of modules": Twin(
-        red={"pytest.ini": INI, _FILE: TEST.replace("calc", "corp.sums.calc"), "corp/other/x.py": "X = 1\n"},
-        green={"corp/sums/calc.py": ADD},
-    ),
-    "conftest files above the tests": Twin(
-        red={
-            "conftest.py": "import pytest\n\n\n@pytest.fixture\ndef two():\n    return 2\n",
-            "tests/conftest.py": "import pytest\n\n\n@pytest.fixture\ndef three(two):\n    return two + 1\n",
-            "tests/unit/test_calc.py": "import calc\n\n\ndef test_add(two, three):\n"
-            "    assert calc.add(1, two) == three\n",
-            "calc.py": WRONG,
-        },
-        green={"calc.py": ADD},
     ),
     "a package of a monorepo": Twin(
         red={
@@ -367,9 +279,7 @@ TWINS: Mapping[str, Twin] = {
         commands=(("{python}", "-c", _VENV), ("{python}", "-c", _FINDER)),
         unknown_when_copied="lib/calc.py was imported from the project itself, not from the sandbox",
     ),
-    "xdist": step(TEST, plugins=("xdist",), files={"pytest.ini": f"{INI}addopts = -p xdist -n 2\n"}),
     "xdist, by the command line": step(TEST, plugins=("xdist",), words=("-n", "2")),
-    "randomly": step(TEST, plugins=("pytest_randomly",)),
     "cov, with a threshold": step(
         TEST, files={"pytest.ini": f"{INI}addopts = -p pytest_cov.plugin --cov=. --cov-fail-under=100\n"}
     ),
@@ -385,28 +295,12 @@ TWINS: Mapping[str, Twin] = {
         files={"conftest.py": "def pytest_addoption(parser):\n    parser.addoption('--two')\n"},
         words=("--two", "2"),
     ),
-    "a moved test file": Twin(
-        red={"pytest.ini": INI, _FILE: TEST, "calc.py": WRONG},
-        green={"calc.py": ADD, _FILE: None, "tests/unit/test_calc.py": TEST},
-        notes=("1 test moved: tests/test_calc.py::test_add -> tests/unit/test_calc.py::test_add",),
-    ),
     "a folder of sources that may not be written": Twin(
         red={"pytest.ini": INI, _FILE: TEST, "calc.py": WRONG, "lib/x.py": "X = 1\n"},
         green={"calc.py": ADD},
         then=(("chmod", "-R", "a-w", "lib", "tests", "calc.py"),),
     ),
-    "a fixture that builds the object": Twin(
-        red={"pytest.ini": INI, _FILE: _FIXTURE}, green={"calc.py": _ACCOUNT}, targets=2
-    ),
     "snapshots that are written when absent": step(_SNAPSHOT),
-    "only a constant": Twin(
-        red={
-            "pytest.ini": INI,
-            _FILE: "import calc\n\n\ndef test_limit():\n    assert calc.LIMIT == 3\n",
-            "calc.py": "LIMIT = 2\n",
-        },
-        green={"calc.py": "LIMIT = 3\n"},
-    ),
     "only a data file": Twin(
         red={
             "pytest.ini": INI,

@@ -134,7 +134,6 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--strict  with --base: exit 10 unless every test needs the change",
             "--seconds N float  processor time of each run (30, with --base 300); with --suite, time for all of it",
             "--markdown  print Markdown, for the summary of a CI job",
-            "--keep-sandbox DIR  copy both sandboxes there, and leave them",
         ),
     },
     "go on": {

@@ -6,131 +6,260 @@ the tests are the present ones.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import cache
-from pathlib import Path
+import os
+import posixpath
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path, PurePosixPath
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.gate.inventory import split_id
-from phase_gate.proof.change import Change, changed_code, find_change, find_test_side, settings_of_root
-from phase_gate.proof.experiment import excuse, outcome_of
-from phase_gate.proof.making import Experiment, Show, make_proof
-from phase_gate.proof.model import Outcome, Proof, TargetProof, Verdict
+from phase_gate.gate.inventory import join_id, split_id
+from phase_gate.proof.experiment import COMPILED, Experiment, Show, Targets, excuse, make_proof
+from phase_gate.proof.model import Proof, TargetProof, Verdict
 from phase_gate.proof.sandbox import NoSandboxError
 from phase_gate.proof.trial import Trial
-from phase_gate.source.tests import parse_source
+from phase_gate.source.body_hash import hash_body
+from phase_gate.source.criteria import guards_in_source
+from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
+from phase_gate.source.tests import SourceTest, find_tests, parse_source
 from phase_gate.storage.keeping import Kept, LostError
+from phase_gate.storage.tree.commits import ask_git, blobs_of, find_commit
+from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import read_blobs
-from phase_gate.values import replace
+from phase_gate.values import Value, field, replace
 from phase_gate.visible import count
+
+#: Python files that tools read, and no test asks for.
+_OF_TOOLS = frozenset({"setup.py", "noxfile.py", "conf.py"})
+
+
+class Change(Value):
+    """What a change brings, as far as tests go."""
+
+    root: Path
+    #: What it is compared with, as the user says it; and where the change left that.
+    base: str
+    commit: str
+    #: Path -> content id, of the files as they are; and of the commit.
+    now: Mapping[str, str]
+    then: Mapping[str, str]
+    #: New or changed test functions, and where they begin.
+    lines: Mapping[str, int]
+    #: Those of them that stood there before, with another body.
+    old: frozenset[str] = frozenset()
+    #: Other new tests: those that are marked as passing already, and those whose body stood elsewhere before.
+    marked: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    #: Files of tests.
+    tests: frozenset[str] = frozenset()
+    #: No source changed that a test could ask for.
+    has_only_tests: bool = False
+    #: Changed sources of the repository that lie outside of the project: real path -> path from its top.
+    outside: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return tuple(self.lines)
+
+
+def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: Iterable[str] = ()) -> Change:
+    """Return what a change brings. Raises NotAllowedError where the revision is not there.
+
+    :param now: path -> content id, of the files as they are.
+    :param left_out: globs of files whose tests are not asked for.
+    """
+    commit = find_commit(root, revision)
+    then = blobs_of(root, commit)
+    patterns = _patterns(root)
+    tests = frozenset(path for path in {*now, *then} if _has_tests(root, path, patterns))
+    # Documents are never among the present files.
+    there = {*now, *(path for path in then.keys() - now.keys() if not os.path.lexists(root / path))}
+    differing = sorted(path for path in there if now.get(path) != then.get(path))
+    is_left_out = compile_globs(tuple(left_out))
+    changed = [path for path in differing if path in tests and path.endswith(".py")]
+    texts = read_blobs(root, commit, changed)
+    before = {path: {test.name: test.body for test in _tests(text)} for path, text in texts.items()}
+    present = {path: (root / path).read_bytes() for path in changed if path in now}
+    after = {path: _tests(text) for path, text in present.items()}
+    # What stood elsewhere and is not there any more has moved: one new test is one old one at most.
+    free = [
+        body
+        for path, bodies in before.items()
+        for name, body in bodies.items()
+        if (name, body) not in {(test.name, test.body) for test in after.get(path, ())}
+    ]
+    lines: dict[str, int] = {}
+    marked, moved, old = [], [], set()
+    for path in (each for each in present if not is_left_out(each)):
+        marks = guards_in_source(parse_source(present[path])) if after[path] else {}
+        known = before.get(path, {})
+        for test in after[path]:
+            test_id = join_id(path, test.name)
+            if known.get(test.name) == test.body:
+                continue
+            if test.body in free:
+                free.remove(test.body)
+                moved.append(test_id)
+            elif test.name in marks:
+                marked.append(test_id)
+            else:
+                lines[test_id] = test.line
+                old |= {test_id} if test.name in known else set()
+    outside = _changed_outside(root, commit)
+    sources = [path for path in differing if path not in tests]
+    return Change(
+        root=root,
+        base=revision,
+        commit=commit,
+        now=now,
+        then=then,
+        lines=lines,
+        old=frozenset(old),
+        marked=tuple(marked),
+        moved=tuple(moved),
+        tests=tests,
+        has_only_tests=not outside and not _changes_sources(root, commit, sources, {*now, *then} - tests),
+        outside=outside,
+    )
+
+
+def _has_tests(root: Path, path: str, patterns: tuple[str, ...]) -> bool:
+    """Tell files of the tests from sources, also where the project names its tests otherwise."""
+    if is_test_side(path):
+        return True
+    # A pattern such as *.py takes in every source: those with tests in them count.
+    return path.endswith(".py") and matches(path, patterns) and any(_tests(_read(root / path)))
+
+
+def _patterns(root: Path) -> tuple[str, ...]:
+    texts = ((name, _read_text(root / name)) for name in FILES)
+    return next((found for name, text in texts if text and (found := file_patterns(name, text))), ())
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _read_text(path: Path) -> str:
+    return _read(path).decode("utf-8", "surrogateescape")
+
+
+def _tests(source: bytes) -> tuple[SourceTest, ...]:
+    try:
+        return find_tests(source, functions=("test",), classes=("*",))
+    except SyntaxError:
+        return ()
+
+
+def _changes_sources(root: Path, commit: str, changed: list[str], sources: Collection[str]) -> bool:
+    """Tell whether something changed that a test could ask for: code that means something else now, or its data."""
+
+    def is_code(path: str) -> bool:
+        return path.endswith((".py", *COMPILED)) and posixpath.basename(path) not in _OF_TOOLS
+
+    folders = {posixpath.dirname(path) for path in sources if is_code(path)} - {""}
+    code = [path for path in changed if path.endswith(".py") and is_code(path)]
+    data = [PurePosixPath(path) for path in changed if not path.endswith(".py")]
+    if any(path.suffix in COMPILED or not folders.isdisjoint(map(str, path.parents)) for path in data):
+        return True
+    before = read_blobs(root, commit, code)
+    try:
+        return any(
+            path not in before or hash_body(parse_source(before[path])) != hash_body(parse_source(_read(root / path)))
+            for path in code
+        )
+    except SyntaxError:
+        return True
+
+
+def settings_of_root(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
+    """Return what makes pytest follow the settings of the root where it would take those of a folder below it.
+
+    It looks for them from the files upwards that it is asked for, and a user asks for the whole project.
+    """
+    top = root.resolve()
+    folders = {folder for each in targets for folder in (top / split_id(each)[0]).parents if top in folder.parents}
+    if not any((folder / name).exists() for folder in folders for name in (*FILES, "setup.py")):
+        return ()
+    for folder in (top, *top.parents):
+        for name in FILES:
+            if (text := _read_text(folder / name)) and pytest_section(name, text) is not None:
+                return (f"--rootdir={folder}", "-c", str(folder / name))
+    return (f"--rootdir={top}", "-c", os.devnull)
+
+
+def _changed_outside(root: Path, commit: str) -> dict[str, str]:
+    """Return the changed sources of the repository that lie outside of the root."""
+    prefix = ask_git(root, "rev-parse", "--show-prefix")
+    if not prefix:
+        return {}
+    top = Path(ask_git(root, "rev-parse", "--show-toplevel"))
+    names = ask_git(root, "diff", "--name-only", "--no-relative", "-z", commit).split("\0")
+    others = (each for each in names if each.endswith(".py") and not each.startswith(prefix) and not is_test_side(each))
+    return {str((top / each).resolve()): each for each in others}
+
+
+# --- what its tests show
 
 
 def prove_against(
-    root: Path,
-    revision: str,
-    files: Mapping[str, str],
-    *,
-    seconds: float,
-    show: Show = lambda text: None,
-    keep_in: Path | None = None,
+    root: Path, revision: str, files: Mapping[str, str], *, seconds: float, show: Show = lambda text: None
 ) -> Proof:
-    """Return what the experiment shows about the tests since a revision, or why there is nothing to compare with."""
+    """Return what the experiments show about the tests since a revision, or why there is nothing to compare with."""
     try:
         change = find_change(root, revision, files)
     except NotAllowedError as error:
         return Proof(problem=f"{error.problem}; try: {error.remedy}")
-    proof = prove_change(change, seconds=seconds, show=show, keep_in=keep_in)
+    proof = prove_change(change, seconds=seconds, show=show)
     if proof.targets and proof.count(*_NEEDING) == len(proof.targets):
         return proof
     return replace(proof, notes=(*proof.notes, sum_up(proof, change)))
 
 
-def prove_change(
-    change: Change, *, seconds: float, show: Show = lambda text: None, keep_in: Path | None = None
-) -> Proof:
-    """Return what the experiment shows about the change's tests."""
+def prove_change(change: Change, *, seconds: float, show: Show = lambda text: None) -> Proof:
+    """Return what the experiments show about the change's tests."""
     if not change.targets:
         return Proof()
-    root, paths = change.root, {*change.now, *change.then}
-    is_test = find_test_side(root)
     trial = Trial(
-        root=root,
+        root=change.root,
         targets=change.targets,
         then=Kept(files=dict(change.then), commit=change.commit),
         now=change.now,
-        frozen=frozenset(filter(is_test, paths)),
+        frozen=change.tests,
         seconds=seconds,
         has_present_tests=True,
         outside=change.outside,
-        options=settings_of_root(root, change.targets),
+        options=settings_of_root(change.root, change.targets),
         # Where no source changed, with and without the change are the same.
         has_control=not change.has_only_tests,
     )
-    proof = make_proof(trial, show=show, keep_in=keep_in)
-    own = _top_modules(paths)
-    if name := _find_uninstalled(proof, own):
-        return Proof(problem=f"no module named {name!r}: {_how_to_install(root)}")
+    proof = make_proof(trial, show=show)
+    # Any folder may be one that modules are looked for in: that of a package among several, say.
+    files = [path for path in (*change.now, *change.then) if path.endswith((".py", ".pyi"))]
+    own = {part for path in files for part in path.rpartition(".")[0].split("/")}
+    missing = {each.missing if each.treatment in ("fails", "unknown") else "" for each in proof.targets}
+    if missing and missing <= own:
+        return Proof(problem=f"no module named {min(missing)!r}: {_how_to_install(change.root)}")
     if change.has_only_tests:
-        return _compare_with_nothing(proof)
-    proof = replace(proof, targets=excuse(proof.targets, _find_excuses(change, proof.outside, own)))
-    return _tolerate(_try_old_versions(proof, trial, change, show), change.old)
+        return replace(proof, targets=tuple(map(_compare_with_nothing, proof.targets)))
 
-
-def _find_excuses(change: Change, outside: tuple[str, ...], own: Collection[str]) -> Callable[[TargetProof], str]:
-    """Return what tells why a comparison with the earlier revision says nothing about a target; empty if it does.
-
-    A reason is looked for only where it would change the answer.
-
-    :param outside: changed sources of the repository outside of the project that were imported.
-    :param own: the top-level modules that the project has or had.
-    """
-    is_test = find_test_side(change.root)
-    sources = _top_modules(path for path in (*change.now, *change.then) if not is_test(path))
-
-    @cache
-    def find_code_in(file: str) -> str:
-        """Return a changed function that stands in a file of tests, where that file uses no source."""
-        now = (change.root / file).read_bytes()
-        before = read_blobs(change.root, change.commit, [file]) if file in change.then else {}
-        return "" if _imports(now, sources) else next(changed_code(before.get(file), now), "")
-
-    def find(target: TargetProof) -> str:
-        if target.verdict == "proven":
-            # Its control failed because the earlier revision is broken here.
-            top = target.missing.partition(".")[0]
-            if top and top not in own:
-                return f"the earlier revision does not import: no module {top!r}"
-            if target.broken and not is_test(target.broken):
-                return f"the earlier revision does not import: {target.broken}"
-        elif target.verdict == "passes-without":
-            if code := find_code_in(split_id(target.id)[0]):
-                return f"{code} stands in the file of the test, so it can't be put back alone"
-            if outside:
-                return f"{outside[0]} changed, too, outside of this project: it is not put back"
+    def why(target: TargetProof) -> str:
+        """Return why a comparison with the earlier revision says nothing about a target; empty if it does."""
+        top = target.missing.partition(".")[0]
+        if target.verdict == "proven" and top and top not in own:
+            return f"the earlier revision does not import: no module {top!r}"
+        if target.verdict == "passes-without" and proof.outside:
+            return f"{proof.outside[0]} changed, too, outside of this project: it is not put back"
         return ""
 
-    return find
-
-
-def _imports(source: bytes, modules: Collection[str]) -> bool:
-    """Tell whether a file imports one of these, or something beside it in its package."""
-    for node in ast.walk(parse_source(source)):
-        if isinstance(node, ast.ImportFrom):
-            if node.level or (node.module or "").partition(".")[0] in modules:
-                return True
-        elif isinstance(node, ast.Import) and any(each.name.partition(".")[0] in modules for each in node.names):
-            return True
-    return False
-
-
-def _find_uninstalled(proof: Proof, modules: Collection[str]) -> str:
-    """Return the project's own module that no target finds with the change; empty where some find it.
-
-    :param modules: the top-level modules that the project has or had.
-    """
-    missing = {each.missing if each.treatment in ("fails", "unknown") else "" for each in proof.targets}
-    return min(missing) if missing and missing <= {*modules} else ""
+    targets = excuse(proof.targets, why)
+    reworded = [each.id for each in targets if each.verdict == "passes-without" and each.id in change.old]
+    if reworded:
+        targets = _try_old_versions(targets, reworded, trial, show)
+    starts = proof.starts + bool(reworded)
+    return replace(proof, targets=_tolerate(targets, change.old), starts=starts)
 
 
 def _how_to_install(root: Path) -> str:
@@ -139,66 +268,45 @@ def _how_to_install(root: Path) -> str:
     return f"install the project first (pip install -e .), or {where}" if can_be_installed else where
 
 
-def _compare_with_nothing(proof: Proof) -> Proof:
-    """Return the proof of a change without sources: what passes with it passes without it, and that says nothing."""
-    return replace(
-        proof,
-        targets=tuple(
-            replace(each, verdict="no-change", control=each.treatment)
-            if each.treatment == "passes" and each.verdict != "cannot-fail"
-            else each
-            for each in proof.targets
-        ),
-    )
+def _compare_with_nothing(target: TargetProof) -> TargetProof:
+    """Of a change without sources, what passes with it passes without it, and that says nothing."""
+    if target.treatment != "passes" or target.verdict == "cannot-fail":
+        return target
+    return replace(target, verdict="no-change", control=target.treatment)
 
 
-def _tolerate(proof: Proof, old: Collection[str]) -> Proof:
-    """Return the proof with those targets tolerated that pass without the change, unless they are all that it has.
+def _tolerate(targets: Targets, old: Collection[str]) -> Targets:
+    """Return the targets, those tolerated that pass without the change, unless they are all that it has.
 
     A test may guard what works already where others need the change, and an old one may be worded otherwise.
 
     :param old: targets that were there before.
     """
-    telling = [each for each in proof.targets if each.verdict != "skipped"]
-    is_bare = all(each.verdict == "passes-without" for each in telling) and any(each.id not in old for each in telling)
-    if is_bare:
-        return proof
-    return replace(
-        proof,
-        targets=tuple(
-            replace(each, is_tolerated=True) if each.verdict == "passes-without" else each for each in proof.targets
-        ),
-    )
+    telling = [each for each in targets if each.verdict != "skipped"]
+    if all(each.verdict == "passes-without" for each in telling) and any(each.id not in old for each in telling):
+        return targets
+    return tuple(replace(each, is_tolerated=each.verdict == "passes-without") for each in targets)
 
 
-def _try_old_versions(proof: Proof, trial: Trial, change: Change, show: Show) -> Proof:
-    """Return the proof with what the base versions of old tests say that pass with the change and without it."""
-    ids = [each.id for each in proof.targets if each.verdict == "passes-without" and each.id in change.old]
-    if not ids:
-        return proof
+def _try_old_versions(targets: Targets, ids: Collection[str], trial: Trial, show: Show) -> Targets:
+    """Return the targets with what the base versions of these say: they pass with the change and without it."""
     try:
         experiment = Experiment(replace(trial, has_present_tests=False), show)
         run = experiment.enter(experiment.sandboxes.treatment(), ids)
     except (LostError, NoSandboxError, OSError):
-        return proof
-    return replace(
-        proof,
-        starts=proof.starts + 1,
-        targets=tuple(
-            replace(each, old_version=outcome_of(each.id, run), why=_SAID_OF_OLD[outcome_of(each.id, run)])
-            if each.id in ids
-            else each
-            for each in proof.targets
-        ),
+        return targets
+    return tuple(
+        replace(each, old_version=outcome, why=_SAID_OF_OLD.get(outcome, ""))
+        if each.id in ids and (outcome := run.outcome(each.id))
+        else each
+        for each in targets
     )
 
 
 #: How the base version of a test ends with the change -> what that says of the present one.
-_SAID_OF_OLD: Mapping[Outcome, str] = {
+_SAID_OF_OLD = {
     "passes": "it was changed without need, for its base version passes with the change, too",
     "fails": "its base version fails with the change, so see whether it checks less now",
-    "skipped": "",
-    "unknown": "",
 }
 
 
@@ -206,15 +314,12 @@ def sum_up(proof: Proof, change: Change) -> str:
     """Return in a line what the change's tests say about it."""
     if not change.targets:
         return f"no test is new or changed since {change.base}: nothing to prove"
-    passing = proof.count("no-change")
-    if change.has_only_tests and passing == len(proof.targets):
+    total, passing, needing = len(proof.targets), proof.count("no-change"), proof.count(*_NEEDING)
+    if change.has_only_tests and passing == total:
         compared = "it" if passing == 1 else "them"
         them = f"{passing} pass{'es' if passing == 1 else ''}, and there is nothing to compare {compared} with"
         return f"only tests changed since {change.base}: {them}"
-    all_of_them, needing = len(proof.targets), proof.count(*_NEEDING)
-    said = [
-        f"{needing} of {count(all_of_them, 'test')} {'needs' if 1 in (needing, all_of_them) else 'need'} the change"
-    ]
+    said = [f"{needing} of {count(total, 'test')} {'needs' if 1 in (needing, total) else 'need'} the change"]
     said += [
         f"{many} {one if many == 1 else several}"
         for verdict, (one, several) in _OTHERS.items()
@@ -235,8 +340,3 @@ _OTHERS: Mapping[Verdict, tuple[str, str]] = {
     "unknown": ("is unknown", "are unknown"),
     "skipped": ("is skipped", "are skipped"),
 }
-
-
-def _top_modules(paths: Iterable[str]) -> set[str]:
-    # Any folder may be one that modules are looked for in: that of a package among several, say.
-    return {part for path in paths if path.endswith((".py", ".pyi")) for part in path.rpartition(".")[0].split("/")}

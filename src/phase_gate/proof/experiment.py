@@ -1,162 +1,41 @@
-"""What the runs in sandboxes say about each target: pure, values in, values out.
+"""Make a proof: lay out the sandboxes, run the targets in them, and judge what they show.
 
-A target is a test function: it fails if one of its rows does. A control that passes, or a treatment that fails,
-disproves it; a run that says nothing about it proves nothing, and is never evidence against it.
+Every experiment is one shape: some targets run in a sandbox with one difference, and each has an outcome there.
+Control: the project as it was when RED exited; every target has to fail. Treatment: the frozen tests with the present
+sources; every target has to pass. Then the targets that expect something else, in `unfailing`, and the negative
+control, in `negative`. A run that says nothing about a target proves nothing, and is never evidence against it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.proof.model import DISPROVEN, UNPROVEN, Outcome, Proof, TargetProof, Verdict
-from phase_gate.proof.testing import Report, Reports, SandboxRun
+from phase_gate.proof.model import DISPROVEN, FunctionProof, Outcome, Proof, TargetProof, Verdict
+from phase_gate.proof.negative import ChangedSource, NegativeControl
+from phase_gate.proof.reading import name_references, read_target
+from phase_gate.proof.rows import find_changed_rows, judge_rows
+from phase_gate.proof.running import SandboxRun, run_in_sandbox
+from phase_gate.proof.sandbox import NoSandboxError, Sandbox
+from phase_gate.proof.trial import Sandboxes, Trial
+from phase_gate.proof.unfailing import find_unfailing
+from phase_gate.source.functions import find_changed
+from phase_gate.storage.keeping import LostError
 from phase_gate.values import replace
+from phase_gate.visible import name_first
 
+Show = Callable[[str], None]
+Runs = tuple[SandboxRun, ...]
+Targets = tuple[TargetProof, ...]
+
+#: Runs that a proof may take: what is left then is unknown. A number, not seconds, so that it is the same when busy.
+MOST_STARTS = 100
 #: Said of a target that is flaky.
-TWO_OUTCOMES = "the same files gave two outcomes"
-
-
-def outcome_of(target: str, run: SandboxRun | None) -> Outcome:
-    """Return how a target ended in a sandbox."""
-    # What ended before it was cut counts; a copied sandbox may not have told where its modules came from.
-    if run is None or (run.problem and not (run.is_cut and (run.kind == "mounted" or run.modules))):
-        return "unknown"
-    reports = list(reports_of(target, run.reports))
-    if not reports or any(report.doubt for report in reports):
-        return "unknown"
-    if any(not report.has_passed and not report.is_skipped for report in reports):
-        return "fails"
-    # Rows that do not run here, by their platform say, leave the others their word.
-    return "passes" if any(report.has_passed for report in reports) else "skipped"
-
-
-def reports_of(target: str, reports: Reports) -> Iterable[Report]:
-    """Yield what was said about a target, or about the file that it stands in."""
-    if found := reports.of(target):
-        yield from found
-    elif (file := reports.get(split_id(target)[0])) is not None:
-        yield file
-
-
-def first_failure(target: str, run: SandboxRun | None) -> Report | None:
-    if run is None:
-        return None
-    reports = [report for report in reports_of(target, run.reports) if not report.has_passed]
-    return min(reports, key=lambda report: report.is_skipped, default=None)
-
-
-def fails_by_check(report: Report, checked: Collection[str], *, or_error: bool = False) -> bool:
-    """Tell whether a test failed by its own check: an assertion in the lines of a frozen file.
-
-    :param or_error: any other exception in these lines counts as well.
-    """
-    is_failure = not report.has_passed and not report.is_skipped
-    return is_failure and report.place in checked and (report.is_check or or_error)
-
-
-def has_failed_by_check(target: str, runs: Iterable[SandboxRun], checked: Collection[str]) -> bool:
-    return any(fails_by_check(report, checked) for run in runs for report in reports_of(target, run.reports))
-
-
-def judge_target(
-    target: str,
-    controls: tuple[SandboxRun, ...],
-    treatments: tuple[SandboxRun, ...],
-    *,
-    is_structural: bool,
-    has_control: bool = True,
-    has_passed: bool = False,
-) -> TargetProof:
-    """Return what both runs say about a target; each may have been made twice.
-
-    :param has_control: it was to be tried without the change, too.
-    :param has_passed: it passes with the change where there is no sandbox.
-    """
-    before = [outcome_of(target, run) for run in controls]
-    after = [outcome_of(target, run) for run in treatments]
-    control, treatment = _settle(before), _settle(after)
-    verdict: Verdict = "proven"
-    why = ""
-    if control == "flaky" or treatment == "flaky":
-        verdict = "flaky"
-        why = TWO_OUTCOMES
-    elif treatment == "skipped" and not (control in ("passes", "fails") and _has_run(target, controls)):
-        verdict = "skipped"
-    elif treatment in ("fails", "skipped"):
-        verdict = "fails-with"
-        failure = first_failure(target, treatments[0])
-        why = "" if failure is None else failure.message
-        if failure is not None and failure.lack:
-            verdict, why = "unknown", f"with the change: {failure.lack}: {failure.message}"
-    elif control == "passes":
-        verdict = "passes-without"
-    elif control == "skipped":
-        verdict = "unknown"
-        why = "it is skipped without the change"
-    elif treatment == "unknown" or (has_control and control == "unknown"):
-        verdict = "unknown"
-        why = _why_unknown(target, controls, treatments)
-    if verdict in DISPROVEN and any(run.is_cut for run in (*controls, *treatments)):
-        verdict = "unknown"  # a run that did not end speaks against nothing
-        why = _why_unknown(target, controls, treatments)
-    if has_passed and (ending := _find_ending(target, treatments)):
-        # Unless that is just what the target does to it, and to nothing else.
-        verdict = "fails-with"
-        why = f"it passes outside, and ends the sandbox, twice: {ending}"
-    failing = controls if treatment in ("passes", "skipped") else treatments
-    failure = first_failure(target, failing[0]) if failing else None
-    unfound = failing[0].missing if failing else ""
-    return TargetProof(
-        id=target,
-        verdict=verdict,
-        control="unknown" if control == "flaky" else control,
-        treatment="unknown" if treatment == "flaky" else treatment,
-        why=why,
-        missing=unfound if failure is None else failure.missing,
-        broken="" if failure is None else failure.broken,
-        is_structural=is_structural,
-    )
-
-
-def _has_run(target: str, runs: tuple[SandboxRun, ...]) -> bool:
-    """Tell whether the test itself had a word, not only the file that it stands in."""
-    return any(run.reports.of(target) for run in runs)
-
-
-def _settle(outcomes: list[Outcome]) -> Outcome | Literal["flaky"]:
-    known = {each for each in outcomes if each != "unknown"}
-    if len(known) > 1:
-        return "flaky"
-    return next(iter(known), "unknown")
-
-
-def _why_unknown(target: str, controls: tuple[SandboxRun, ...], treatments: tuple[SandboxRun, ...]) -> str:
-    for name, runs in (("without the change", controls), ("with the change", treatments)):
-        problems = [run.problem for run in runs if run.problem]
-        doubts = [report.doubt for run in runs for report in reports_of(target, run.reports) if report.doubt]
-        if problems or doubts:
-            return f"{name}: {(*problems, *doubts)[0]}"
-    return "it did not run in the sandbox"
-
-
-def _find_ending(target: str, treatments: tuple[SandboxRun, ...]) -> str:
-    """Return how a target, and no other, ended the sandbox each time that it was tried; empty if it did not."""
-    if len(treatments) < 2 or any(outcome_of(target, run) != "unknown" for run in treatments):
-        return ""
-    last = treatments[-1]
-    is_its_own = all(run.is_cut and not run.is_lack for run in treatments) and (
-        not last.at_work or bare_id(last.at_work) == target
-    )
-    return last.problem if is_its_own else ""
-
-
-def excuse(targets: tuple[TargetProof, ...], why: Callable[[TargetProof], str]) -> tuple[TargetProof, ...]:
-    """Return the targets; of those nothing is known for which there is a reason for that."""
-    return tuple(replace(each, verdict="unknown", why=reason) if (reason := why(each)) else each for each in targets)
-
-
+_TWO_OUTCOMES = "the same files gave two outcomes"
 #: Sources of compiled modules.
 COMPILED = (
     *(".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp", ".m", ".mm"),
@@ -164,43 +43,322 @@ COMPILED = (
 )
 
 
-def excuse_built(
-    targets: tuple[TargetProof, ...], imported: Collection[str], needed: Collection[str], changed: Collection[str]
-) -> tuple[TargetProof, ...]:
-    """Return the targets; of those nothing is known that used a module as it was built before its source changed.
+def make_proof(trial: Trial, *, show: Show = lambda text: None) -> Proof:
+    """Return what the experiments show. It never raises for what a project does: then it is unknown, and says why."""
+    began = time.monotonic()
+    if not trial.targets:
+        return Proof(problem="there are no targets")
+    try:
+        proof = Experiment(trial, show).run()
+    except (LostError, NoSandboxError, OSError) as error:
+        proof = Proof(problem=str(error))
+    return replace(proof, seconds=round(time.monotonic() - began, 2))
 
-    :param imported: the compiled modules of the project that were imported without the change.
-    :param needed: those that the targets can't do without although their sources have changed.
-    :param changed: the files that are not what they were.
-    """
-    # A module of Python may be compiled, too: it has the same name.
-    stems = {path.partition(".")[0] for path in imported}
-    sources = [path for path in changed if path.endswith(COMPILED) or (path.endswith(".py") and path[:-3] in stems)]
 
-    def why(target: TargetProof) -> str:
-        if needed and target.verdict == "proven":
-            built, source = min(needed), f"{min(needed).partition('.')[0]}.py"
+class Experiment:
+    """The sandboxes of one trial, and the runs in them."""
+
+    def __init__(self, trial: Trial, show: Show) -> None:
+        self._trial, self._show = trial, show
+        self._starts, self._kind, self._words = 0, "", trial.words
+        #: Files in whose lines a target fails by its own check.
+        self._checked = trial.frozen | trial.sources_with_tests
+        self.sandboxes = Sandboxes(trial)
+        self._notes = [
+            f"{path} was too large to be kept: the sandboxes have it as it is now" for path in self.sandboxes.too_large
+        ]
+        #: Built modules that the targets can't do without.
+        self._built: list[str] = []
+        self._sources: dict[str, ChangedSource] = {}
+        self._look_at(
+            path
+            for path in sorted(self.sandboxes.changed - trial.frozen)
+            if path.endswith(".py") and not self.sandboxes.is_late(path)
+        )
+
+    def _look_at(self, paths: Iterable[str]) -> None:
+        """Take in changed sources, and the functions in them that are new or changed."""
+        for path in paths:
+            text = (self._trial.root / path).read_bytes()
+            functions = find_changed(self.sandboxes.before.get(path), text)
+            self._sources[path] = ChangedSource(text=text, functions=tuple(functions))
+
+    def enter(
+        self,
+        sandbox: Sandbox,
+        targets: Iterable[str],
+        *,
+        is_watched: bool = False,
+        is_traced: bool = False,
+        limit: float = math.inf,
+    ) -> SandboxRun:
+        """Run the targets in a sandbox.
+
+        :param is_watched: it is told which of the changed functions they call.
+        :param limit: processor seconds that this run may take, where that is less than what any run may take.
+        """
+        if self._starts >= MOST_STARTS:
+            return SandboxRun(kind="mounted", seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
+        wanted, limits = tuple(targets), self._trial.limits
+        if limit < limits.processor:
+            limits = replace(limits, processor=limit, clock=limits.clock * limit / limits.processor)
+        files = dict.fromkeys(split_id(target)[0] for target in wanted)
+        # By file and first line.
+        watched = {
+            path: {str(each.first_line): f"{path}::{each.name}" for each in source.functions if each.is_watched}
+            for path, source in self._sources.items()
+            if source.functions and is_watched
+        }
+        while True:
+            run = run_in_sandbox(
+                sandbox,
+                (*self._trial.options, *self._words, *files),
+                limits=limits,
+                wanted=wanted,
+                watched=watched,
+                is_traced=is_traced,
+            )
+            self._starts += 1
+            self._kind = run.kind
+            if not run.is_silent or not self._words:
+                return run
+            # A plugin that RED had is not there any more, say.
+            self._notes.append(f"pytest does not start with what was typed in RED: {' '.join(self._words)}")
+            self._words = ()
+
+    def run(self) -> Proof:
+        """Return what all runs show."""
+        trial = self._trial
+        controls: Runs = (self._control(trial.targets),) if trial.has_control else ()
+        self._show("proof: the targets with the change")
+        sandbox, treatments = self._treat()
+        targets, controls = self._compare(controls, treatments, sandbox)
+        if trial.has_control and not trial.has_present_tests:
+            targets, notes = judge_rows(targets, controls, treatments[0], sandbox.read)
+            self._notes += notes
+        functions: tuple[FunctionProof, ...] = ()
+        # A gate that is closed already needs no further runs; a pull request is told everything at once.
+        if trial.has_present_tests or not any(each.is_disproven for each in targets):
+            targets, functions = self._look_closer(targets, controls, treatments[0], sandbox)
+            if len(controls) == 1 and not controls[0].is_cut and trial.has_present_tests:
+                targets = self._find_flaky(targets)
+            targets = self._find_broken(targets)
+        imported = {os.path.realpath(file) for run in controls for file in run.modules} if trial.outside else set()
+        return Proof(
+            targets=targets,
+            functions=functions,
+            notes=tuple(self._notes),
+            outside=tuple(sorted(shown for path, shown in trial.outside.items() if path in imported)),
+            sandbox=self._kind,
+            has_control=trial.has_control,
+            starts=self._starts,
+        )
+
+    # --- with the change, and without it
+
+    def _control(self, targets: Iterable[str]) -> SandboxRun:
+        self._show("proof: the targets without the change")
+        return self.enter(self.sandboxes.control(), targets)
+
+    def _treat(self) -> tuple[Sandbox, Runs]:
+        """Run the targets with the change; once more with files that turn out to be needed, and say which."""
+        targets, sandbox = self._trial.targets, self.sandboxes.treatment()
+        run = self.enter(sandbox, targets, is_watched=True)
+        failing = [target for target in targets if run.outcome(target) == "fails"]
+        failures = [failure for target in failing if (failure := run.failure(target)) is not None]
+        missing = [run.missing, *(failure.missing for failure in failures)]
+        if needed := self.sandboxes.needed(missing) if failing or run.missing else []:
+            wider = self.sandboxes.treatment(needed)
+            # What they need to be imported is code of the step, wherever it lies.
+            self._look_at(path for path in needed if path.endswith(".py"))
+            again = self.enter(wider, targets, is_watched=True)
+            if not again.is_cut and not any(again.outcome(target) == "fails" for target in failing):
+                self._built = [path for path in needed if path in self.sandboxes.built]
+                if not self._built:
+                    self._notes.append(f"the targets need files that came after RED: {name_first(needed)}")
+                return wider, (again,)
+        if not run.is_cut or run.is_lack:
+            return sandbox, (run,)
+        # It died, or never ended. Once more: that may have been an accident.
+        again = self.enter(sandbox, targets, is_watched=True)
+        return sandbox, ((run, again) if again.is_cut else (again,))
+
+    def _compare(self, controls: Runs, treatments: Runs, sandbox: Sandbox) -> tuple[Targets, Runs]:
+        """Return what both runs say, and the controls; what speaks against a target is tried once more.
+
+        What has two outcomes on the same files says nothing.
+        """
+        targets = self._judge(controls, treatments)
+        failing = [each.id for each in targets if each.verdict == "fails-with"]
+        if failing:
+            treatments = (*treatments, self.enter(sandbox, failing))
+        is_doubted = any(each.is_disproven for each in targets) or find_changed_rows(controls, treatments[0])
+        if is_doubted and controls and not controls[0].is_cut:
+            controls = (*controls, self._control(self._trial.targets))
+        judged = self._judge(controls, treatments)
+        return excuse(judged, lambda target: self._why_built(target, controls)), controls
+
+    def _judge(self, controls: Runs, treatments: Runs) -> Targets:
+        trial = self._trial
+        # A refactoring has no control, and a pull request is told about its tests, and no more.
+        may_close = trial.has_control and not trial.has_present_tests
+        judged = (
+            judge_target(each, controls, treatments, has_control=trial.has_control, has_passed=trial.took is not None)
+            for each in trial.targets
+        )
+        return tuple(
+            replace(
+                each,
+                is_structural=may_close and each.id not in trial.old and not self._failed_by_check(each.id, controls),
+            )
+            for each in judged
+        )
+
+    def _failed_by_check(self, target: str, runs: Runs) -> bool:
+        return any(report.is_own_check(self._checked) for run in runs for report in run.of(target))
+
+    def _why_built(self, target: TargetProof, controls: Runs) -> str:
+        """Say which module a target used as it was built before its source changed; empty if none."""
+        imported = sorted({path for run in controls for path in run.built})
+        # A module of Python may be compiled, too: it has the same name.
+        stems = {path.partition(".")[0] for path in imported}
+        changed = sorted(self.sandboxes.changed)
+        sources = [path for path in changed if path.endswith(COMPILED) or (path[-3:] == ".py" and path[:-3] in stems)]
+        if self._built and target.verdict == "proven":
+            built, source = min(self._built), f"{min(self._built).partition('.')[0]}.py"
         elif imported and sources and target.verdict == "passes-without":
-            built, source = min(imported), min(sources)
+            built, source = imported[0], sources[0]
         else:
             return ""
         return f"{built} is as it was built last, and {source} has changed: nothing is built in a sandbox"
 
-    return excuse(targets, why)
+    # --- what else they show
+
+    def _look_closer(
+        self, targets: Targets, controls: Runs, treatment: SandboxRun, sandbox: Sandbox
+    ) -> tuple[Targets, tuple[FunctionProof, ...]]:
+        """Return the targets with what they show when they expect something else, and when functions do nothing."""
+        self._show("proof: the targets expecting something else")
+        targets = find_unfailing(targets, treatment, sandbox, self.enter)
+        written = {each.id: read_target(each.id, sandbox.read) for each in targets}
+        self._show("proof: the targets with emptied functions")
+        control = NegativeControl(targets, written, self._sources, treatment, sandbox, self.enter, self._checked)
+        targets, functions = control.run()
+        # What failed by its own check without the change has shown that it can, whatever else it holds for.
+        targets = tuple(
+            replace(each, verdict="proven")
+            if each.verdict == "checks-nothing" and self._failed_by_check(each.id, controls)
+            else each
+            for each in targets
+        )
+        if not self._trial.has_present_tests:
+            now = {path: source.text for path, source in self._sources.items()}
+            self._notes += name_references(written, self.sandboxes.before, now)
+        return targets, functions
+
+    def _find_flaky(self, targets: Targets) -> Targets:
+        """Return the targets; what a single run has seen failing runs once more: it may fail by itself."""
+        once = [each.id for each in targets if each.control == "fails" and not each.notices and not each.is_disproven]
+        run = self._control(once) if once else None
+        return tuple(
+            replace(each, verdict="flaky", control="unknown", why=_TWO_OUTCOMES)
+            if run is not None and each.id in once and run.outcome(each.id) == "passes"
+            else each
+            for each in targets
+        )
+
+    def _find_broken(self, targets: Targets) -> Targets:
+        """Return the targets; those that pass with the files that the cycle began with ask for what was there."""
+        files = tuple(sorted(self.sandboxes.changed_twice))
+        if not files:
+            return targets
+        self._show("proof: the targets with the files that the cycle began with")
+        try:
+            run = self.enter(self.sandboxes.beginning(), self._trial.targets)
+        except LostError:  # it would be advice only
+            return targets
+        return tuple(
+            replace(each, worked_with=files) if each.verdict == "proven" and run.outcome(each.id) == "passes" else each
+            for each in targets
+        )
 
 
-def is_objection(target: TargetProof, *, required: bool) -> bool:
-    """Tell whether a target keeps the gate closed.
+def excuse(targets: Targets, why: Callable[[TargetProof], str]) -> Targets:
+    """Return the targets; of those nothing is known for which there is a reason for that."""
+    return tuple(replace(each, verdict="unknown", why=reason) if (reason := why(each)) else each for each in targets)
 
-    "Checks nothing" closes only where the test has never failed by its own check: it may be unable to.
+
+# --- what both runs say about a target
+
+#: How it ended without the change and with it -> what that says. Any other pair: it is unknown.
+_VERDICTS: Mapping[tuple[str, str], Verdict] = {
+    ("fails", "passes"): "proven",
+    **{("passes", after): "passes-without" for after in ("passes", "unknown")},
+    **{(before, "fails"): "fails-with" for before in ("passes", "fails", "skipped", "unknown")},
+    **{(before, "skipped"): "skipped" for before in ("skipped", "unknown")},
+    **{(before, "skipped"): "fails-with" for before in ("passes", "fails")},
+}
+
+
+def judge_target(
+    target: str, controls: Runs, treatments: Runs, *, has_control: bool = True, has_passed: bool = False
+) -> TargetProof:
+    """Return what both runs say about a target; each may have been made twice.
+
+    :param has_control: it was to be tried without the change, too.
+    :param has_passed: it passes with the change where there is no sandbox.
     """
-    if target.is_disproven:
-        return True
-    if target.verdict == "checks-nothing":
-        return target.is_structural
-    return required and (target.is_tolerated or target.verdict in UNPROVEN)
+    control, treatment = _settle(target, controls), _settle(target, treatments)
+    verdict: Verdict = _VERDICTS.get((control if has_control else "fails", treatment), "unknown")
+    failing = controls if treatment in ("passes", "skipped") else treatments
+    failure = failing[0].failure(target) if failing else None
+    why = ""
+    if "flaky" in (control, treatment):
+        verdict, why = "flaky", _TWO_OUTCOMES
+    elif treatment == "skipped" and not any(run.reports.of(target) for run in controls):
+        verdict = "skipped"  # only the file that it stands in had a word
+    elif verdict == "fails-with" and (told := treatments[0].failure(target)) is not None:
+        verdict, why = (
+            ("unknown", f"with the change: {told.lack}: {told.message}") if told.lack else (verdict, told.message)
+        )
+    elif control == "skipped" and treatment == "passes":
+        why = "it is skipped without the change"
+    elif verdict == "unknown":
+        why = _why_unknown(target, controls, treatments)
+    if verdict in DISPROVEN and any(run.is_cut for run in (*controls, *treatments)):
+        # A run that did not end speaks against nothing.
+        verdict, why = "unknown", _why_unknown(target, controls, treatments)
+    if has_passed and (ending := _find_ending(target, treatments)):
+        # Unless that is just what the target does to it, and to nothing else.
+        verdict, why = "fails-with", f"it passes outside, and ends the sandbox, twice: {ending}"
+    return TargetProof(
+        id=target,
+        verdict=verdict,
+        control="unknown" if control == "flaky" else control,
+        treatment="unknown" if treatment == "flaky" else treatment,
+        why=why,
+        missing=failure.missing if failure is not None else failing[0].missing if failing else "",
+    )
 
 
-def closes(proof: Proof, *, required: bool) -> bool:
-    """Tell whether one of the targets keeps the gate closed."""
-    return any(is_objection(each, required=required) for each in proof.targets)
+def _settle(target: str, runs: Runs) -> Outcome | Literal["flaky"]:
+    known = {run.outcome(target) for run in runs} - {"unknown"}
+    return "flaky" if len(known) > 1 else next(iter(known), "unknown")
+
+
+def _why_unknown(target: str, controls: Runs, treatments: Runs) -> str:
+    for name, runs in (("without the change", controls), ("with the change", treatments)):
+        problems = [run.problem for run in runs if run.problem]
+        doubts = [report.doubt for run in runs for report in run.of(target) if report.doubt]
+        if problems or doubts:
+            return f"{name}: {(*problems, *doubts)[0]}"
+    return "it did not run in the sandbox"
+
+
+def _find_ending(target: str, treatments: Runs) -> str:
+    """Return how a target, and no other, ended the sandbox each time that it was tried; empty if it did not."""
+    if len(treatments) < 2 or any(run.outcome(target) != "unknown" for run in treatments):
+        return ""
+    last = treatments[-1]
+    is_its_own = not last.at_work or bare_id(last.at_work) == target
+    return last.problem if is_its_own and all(run.is_cut and not run.is_lack for run in treatments) else ""

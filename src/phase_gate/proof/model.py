@@ -54,7 +54,7 @@ class TargetProof(Value):
 
     id: str
     verdict: Verdict
-    #: Without the change, with it, and with functions emptied.
+    #: Without the change, and with it.
     control: Outcome = "unknown"
     treatment: Outcome = "unknown"
     #: Why, in a line: what it said when it failed, or what kept it from being tried.
@@ -64,8 +64,6 @@ class TargetProof(Value):
     notices: tuple[str, ...] = ()
     #: A module that it could not find without the change; with it, where it does not pass with it.
     missing: str = ""
-    #: A file of the project that could not be imported without the change.
-    broken: str = ""
     #: Without the change it fails, but not by its own check: the code that it asks for is missing, or raises.
     is_structural: bool = False
     #: The functions could be emptied, so that nothing noticed means something.
@@ -85,6 +83,15 @@ class TargetProof(Value):
     def is_disproven(self) -> bool:
         return self.verdict in DISPROVEN and not self.is_tolerated
 
+    def closes(self, *, required: bool) -> bool:
+        """Tell whether it keeps the gate closed.
+
+        "Checks nothing" closes only where the test has never failed by its own check: it may be unable to.
+        """
+        if self.verdict == "checks-nothing":
+            return self.is_structural
+        return self.is_disproven or (required and (self.is_tolerated or self.verdict in UNPROVEN))
+
 
 def say_broken(target: TargetProof) -> str:
     """Say of a target that it worked before RED."""
@@ -101,6 +108,10 @@ class FunctionProof(Value):
     noticed_by: tuple[str, ...] = ()
     #: Why it was not emptied; empty: it was.
     left_out: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line} {self.name}"
 
 
 class Proof(Value):
@@ -127,6 +138,6 @@ class Proof(Value):
         """The functions that were emptied, and no target noticed."""
         return tuple(each for each in self.functions if not each.noticed_by and not each.left_out)
 
-    def is_called(self, function: FunctionProof) -> bool:
-        """Tell whether a target calls a function, as far as that can be seen: not what its child processes call."""
-        return any(f"{function.file}::{function.name}" in each.reaches for each in self.targets)
+    def closes(self, *, required: bool) -> bool:
+        """Tell whether one of the targets keeps the gate closed."""
+        return any(each.closes(required=required) for each in self.targets)

@@ -8,15 +8,14 @@ takes it from a changed module.
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
-from phase_gate.proof.experiment import fails_by_check, reports_of
-from phase_gate.proof.frozen_test import TargetSource, statements_of
+from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.model import FunctionProof, TargetProof, Verdict
+from phase_gate.proof.reading import TargetSource, statements_of
+from phase_gate.proof.running import NOTHING, SandboxRun
 from phase_gate.proof.sandbox import Sandbox
-from phase_gate.proof.testing import NOTHING, SandboxRun
 from phase_gate.source.functions import Function, walk_functions
 from phase_gate.source.names import FunctionNode, bound_names
 from phase_gate.values import Value, replace
@@ -38,6 +37,25 @@ class ChangedSource(Value):
 
     text: bytes
     functions: tuple[Function, ...] = ()
+
+
+class _Unit:
+    """A function that is new or changed, or another name that targets call; and what became of them without it."""
+
+    def __init__(self, path: str, name: str, function: Function | None = None) -> None:
+        self.path, self.name, self.function = path, name, function
+        self.label = f"{path}::{name}"
+        #: Targets that call it: those that noticed, that passed without it, and that failed by something else.
+        self.callers: set[str] = set()
+        self.noticed: set[str] = set()
+        self.passed: set[str] = set()
+        self.disturbed: set[str] = set()
+        #: It was emptied; without it a target did not end.
+        self.was_tried = self.is_endless = False
+
+    @property
+    def left_out(self) -> str:
+        return self.function.left_out if self.function else ""
 
 
 class NegativeControl:
@@ -64,156 +82,124 @@ class NegativeControl:
         self._all, self._sources, self._sandbox, self._enter = targets, sources, sandbox, enter
         self._targets = {each.id: written[each.id] for each in targets if each.verdict == "proven"}
         self._checked = checked
-        self._names = {f"{path}::{each.name}": (path, each) for path, of in sources.items() for each in of.functions}
-        #: Function -> tests that call it; those of them that are targets here.
-        self._callers: dict[str, set[str]] = defaultdict(set)
-        for test_id, names in treatment.reached.items():
-            for name in names:
-                self._callers[name].add(test_id.partition("[")[0])
-        #: Function -> targets that noticed; those that passed without it; those that failed by something else.
-        self._noticed: dict[str, set[str]] = defaultdict(set)
-        self._passed: dict[str, set[str]] = defaultdict(set)
-        self._disturbed: dict[str, set[str]] = defaultdict(set)
-        #: Functions that were emptied, and those without which a target did not end.
-        self._tried: set[str] = set()
-        self._endless: set[str] = set()
-        self._called_by_import = treatment.called_by_import
         self._limit = max(_LEAST_SECONDS, _TIMES * treatment.seconds)
+        functions = [_Unit(path, each.name, each) for path, source in sources.items() for each in source.functions]
+        self._units = {each.label: each for each in functions}
+        for test_id, labels in treatment.reached.items():
+            for label in labels if bare_id(test_id) in self._targets else ():
+                self._units[label].callers.add(bare_id(test_id))
 
     def run(self) -> tuple[tuple[TargetProof, ...], tuple[FunctionProof, ...]]:
         """Return the targets with what they notice, and the functions with the targets that notice them."""
-        self._empty_functions()
-        # A target that failed by its own check without the change needs no stand-in.
-        self._stand_in([each.id for each in self._all if each.is_structural and each.id in self._targets])
-        return tuple(map(self._judge, self._all)), (*self._functions(), *self._stood_in_for())
-
-    def _callers_of(self, name: str) -> set[str]:
-        return self._callers[name] & self._targets.keys()
-
-    def _notices(self, target: str) -> list[str]:
-        return sorted(name for name, noticed in self._noticed.items() if target in noticed)
-
-    # --- functions that do nothing
-
-    def _empty_functions(self) -> None:
-        """Empty every function that targets call, until each of them has noticed one, or nothing is left to try."""
-        names = [name for name, (_, each) in self._names.items() if not each.left_out and self._callers_of(name)]
-        names.sort(key=lambda name: (-len(self._callers[name]), name))
+        units = [each for each in self._units.values() if not each.left_out and each.callers]
+        units.sort(key=lambda unit: (-len(unit.callers), unit.label))
         for stub in STUBS:
             # After the first only what was not noticed yet, or is called by targets that have not noticed anything.
-            waiting = [name for name in names if stub == STUBS[0] or self._is_open(name)]
-            for batch in self._batches(waiting):
-                self._try(batch, stub)
+            self._try_all([each for each in units if stub == STUBS[0] or self._is_open(each)], stub)
+        others = self._find_others()
+        for stub in _IDLE:
+            self._try_all([each for each in others if not all(map(self._notices, each.callers))], stub)
+        return tuple(map(self._judge, self._all)), tuple(self._functions())
 
-    def _is_open(self, name: str) -> bool:
+    def _notices(self, target: str) -> list[str]:
+        return sorted(each.label for each in self._units.values() if target in each.noticed)
+
+    def _is_open(self, unit: _Unit) -> bool:
         # A test without a check may have one in a helper: it is tried once.
-        callers = {each for each in self._callers_of(name) if self._targets[each].has_check}
-        is_done = bool(self._noticed[name]) and all(map(self._notices, callers))
-        return bool(callers) and not is_done and name not in self._endless
+        callers = {each for each in unit.callers if self._targets[each].has_check}
+        is_done = bool(unit.noticed) and all(map(self._notices, callers))
+        return bool(callers) and not is_done and not unit.is_endless
 
-    def _batches(self, names: Iterable[str]) -> list[list[str]]:
-        """Return the names in groups: no target calls two functions of a group."""
-        groups: list[tuple[list[str], set[str]]] = []
-        for name in names:
-            callers = self._callers_of(name)
-            members, taken = next((each for each in groups if not callers & each[1]), ([], set()))
+    def _find_others(self) -> list[_Unit]:
+        """Return what can't be emptied: names that targets take from changed modules, and call.
+
+        A target that has no check, or failed by its own without the change, needs none.
+        """
+        found = []
+        for target in self._all:
+            written = self._targets.get(target.id)
+            if written is None or not target.is_structural or not written.has_check or self._notices(target.id):
+                continue
+            labels = [(path, each.name) for each in written.taken for path in self._sources if each.is_from(path)]
+            known = (self._units.setdefault(f"{path}::{name}", _Unit(path, name)) for path, name in labels)
+            for unit in [each for each in known if not each.was_tried][:_NAMES]:
+                unit.callers.add(target.id)
+                found.append(unit)
+        return list(dict.fromkeys(found))
+
+    def _try_all(self, units: Iterable[_Unit], stub: Stub) -> None:
+        """Try the units in groups: no target calls two of a group."""
+        groups: list[tuple[list[_Unit], set[str]]] = []
+        for unit in units:
+            members, taken = next((each for each in groups if not unit.callers & each[1]), ([], set()))
             if not members:
                 groups.append((members, taken))
-            members.append(name)
-            taken |= callers
-        return [members for members, _ in groups]
+            members.append(unit)
+            taken |= unit.callers
+        for members, _ in groups:
+            self._try(members, stub)
 
-    def _try(self, names: list[str], stub: Stub) -> None:
-        if not names:
-            return
+    def _try(self, units: list[_Unit], stub: Stub) -> None:
         contents = dict(self._sandbox.contents)
         try:
-            for path in {name.partition("::")[0] for name in names}:
-                inside = {name.partition("::")[2] for name in names if name.startswith(f"{path}::")}
-                contents[path] = empty(self._sources[path].text, inside, stub)
+            for path in {unit.path for unit in units}:
+                names = {unit.name for unit in units if unit.path == path}
+                contents[path] = empty(self._sources[path].text, names, stub)
         except (SyntaxError, ValueError, RecursionError):
             return  # not every syntax tree can be written again
-        callers = sorted({target for name in names for target in self._callers_of(name)})
+        callers = sorted({target for unit in units for target in unit.callers})
         run = self._enter(replace(self._sandbox, contents=contents), callers, limit=self._limit)
-        if run.is_late and len(names) > 1:
-            for name in names:
-                self._try([name], stub)
+        if run.is_late and len(units) > 1:
+            for unit in units:
+                self._try([unit], stub)
             return
-        if run.is_late:
-            self._endless |= set(names)
-        if not run.problem:
-            self._tried |= set(names)
-            for name in names:
-                for target in self._callers_of(name):
-                    self._see(name, target, run, stub)
+        for unit in units:
+            unit.is_endless |= run.is_late
+            unit.was_tried |= not run.problem
+            for target in unit.callers if not run.problem else ():
+                self._see(unit, target, run, stub)
 
-    def _see(self, name: str, target: str, run: SandboxRun, stub: Stub) -> None:
-        """Note what a target did without a function: it noticed if it failed by its own check."""
-        reports = list(reports_of(target, run.reports))
-        failures = [report for report in reports if not report.has_passed and not report.is_skipped]
+    def _see(self, unit: _Unit, target: str, run: SandboxRun, stub: Stub) -> None:
+        """Note what a target did without a unit: it noticed if it failed by its own check."""
+        reports = run.of(target)
         # Of a function that does nothing, any exception in the lines of a test with a check is one. What is there
         # instead otherwise may go wrong in these lines before they come to their check.
-        is_any_enough = stub in _IDLE and name in self._names and self._targets[target].has_check
-        if any(fails_by_check(each, self._checked, or_error=is_any_enough) for each in failures):
-            self._noticed[name].add(target)
+        is_any_enough = stub in _IDLE and unit.function is not None and self._targets[target].has_check
+        if any(each.is_own_check(self._checked, or_error=is_any_enough) for each in reports):
+            unit.noticed.add(target)
         elif reports and stub in _IDLE:
-            (self._disturbed if failures else self._passed)[name].add(target)
-
-    # --- what stands in for code that can't be emptied
-
-    def _stand_in(self, targets: Iterable[str]) -> None:
-        """Have something stand in for names that targets with a check take from changed modules, and call."""
-        names: dict[str, None] = {}
-        for target in targets:
-            taken = self._targets[target].taken
-            found = [f"{path}::{each.name}" for each in taken for path in self._sources if each.is_from(path)]
-            untried = [label for label in found if label not in self._tried]
-            for label in untried[:_NAMES] if self._targets[target].has_check and not self._notices(target) else ():
-                names.setdefault(label)
-                self._callers[label].add(target)
-        for batch in self._batches(names):
-            for stub in _IDLE:
-                self._try([name for name in batch if not all(map(self._notices, self._callers_of(name)))], stub)
+            (unit.disturbed if any(each.has_failed for each in reports) else unit.passed).add(target)
 
     # --- what that shows
 
-    def _functions(self) -> Iterable[FunctionProof]:
-        """Yield what became of each function that is new or changed."""
-        for name, (path, function) in self._names.items():
-            yield FunctionProof(
-                file=path,
-                name=function.name,
-                line=function.line,
-                noticed_by=tuple(sorted(self._noticed[name])),
-                left_out="" if self._noticed[name] else function.left_out or self._why_untried(name),
-            )
+    def _functions(self) -> Iterator[FunctionProof]:
+        """Yield what became of each function that is new or changed, and of the names that something stood in for."""
+        for unit in self._units.values():
+            if unit.function or unit.noticed or unit.passed:
+                yield FunctionProof(
+                    file=unit.path,
+                    name=unit.name,
+                    line=unit.function.line if unit.function else _find_line(self._sources[unit.path].text, unit.name),
+                    noticed_by=tuple(sorted(unit.noticed)),
+                    left_out="" if unit.noticed else unit.left_out or self._why_untried(unit),
+                )
 
-    def _why_untried(self, name: str) -> str:
-        """Return why nothing is known of a function; empty where it was emptied, or no target calls it."""
-        callers = self._callers_of(name)
-        if name in self._endless:
+    def _why_untried(self, unit: _Unit) -> str:
+        """Return why nothing is known of a function; empty where it was emptied."""
+        if unit.is_endless:
             return "without it a test does not end"
-        if callers and not any(self._targets[each].has_check for each in callers):
+        if not unit.callers and self._targets:
+            return "no target calls it, as far as that can be seen"
+        if unit.callers and not any(self._targets[each].has_check for each in unit.callers):
             return "the tests that call it show only that nothing is raised"
-        if name in self._called_by_import and not self._callers[name]:
-            return "it is called while modules are imported"
-        # Where some target is proven as far as that goes, what none of them calls can be told.
-        return "" if name in self._tried or (self._targets and not self._callers[name]) else "it could not be tried"
-
-    def _stood_in_for(self) -> Iterable[FunctionProof]:
-        """Yield what became of the names that something stood in for."""
-        for label in sorted(self._tried - self._names.keys()):
-            if self._noticed[label] or self._passed[label]:
-                path, _, name = label.partition("::")
-                line = _find_line(self._sources[path].text, name)
-                yield FunctionProof(file=path, name=name, line=line, noticed_by=tuple(sorted(self._noticed[label])))
+        return "" if unit.was_tried else "it could not be tried"
 
     def _judge(self, target: TargetProof) -> TargetProof:
         if target.id not in self._targets:
             return target
-        reached = tuple(sorted(name for name, callers in self._callers.items() if target.id in callers))
+        reached = [unit for unit in self._units.values() if target.id in unit.callers]
         notices = tuple(self._notices(target.id))
-        is_vacuous = not notices and self._passes_without_all(target.id, reached)
+        is_vacuous = not notices and _passes_without_all(target.id, reached)
         verdict: Verdict = "proven"
         why, is_structural = "", target.is_structural
         if is_structural and not notices and not self._targets[target.id].has_check:
@@ -228,19 +214,21 @@ class NegativeControl:
             target,
             verdict=verdict,
             why=why,
-            reaches=reached,
+            reaches=tuple(sorted(unit.label for unit in reached)),
             notices=notices,
             was_tried=bool(notices) or is_vacuous,
             is_structural=is_structural,
         )
 
-    def _passes_without_all(self, target: str, reached: Iterable[str]) -> bool:
-        """Tell whether a target passes without each function that it calls, and without what was stood in for."""
-        passed = {name for name, targets in self._passed.items() if target in targets}
-        disturbed = {name for name, targets in self._disturbed.items() if target in targets}
-        # What Python itself calls is never tried, and may be just what the target is about; a class has its methods.
-        changed = {name for name in reached if name in self._names and name.rpartition(".")[0] not in passed}
-        return bool(passed) and not disturbed & passed and changed - self._endless <= passed
+
+def _passes_without_all(target: str, reached: Collection[_Unit]) -> bool:
+    """Tell whether a target passes without each function that it calls, and without what was stood in for."""
+    passed = {unit.label for unit in reached if target in unit.passed}
+    if not passed or any(target in unit.disturbed for unit in reached if unit.label in passed):
+        return False
+    # What Python itself calls is never tried, and may be just what the target is about; a class has its methods.
+    changed = [each for each in reached if each.function and each.label.rpartition(".")[0] not in passed]
+    return all(unit.label in passed or unit.is_endless for unit in changed)
 
 
 def _find_line(source: bytes, name: str) -> int:

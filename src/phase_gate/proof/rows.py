@@ -6,14 +6,13 @@ Pure. A source that changes such a value under the same id changes the test, and
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.proof.frozen_test import TargetSource, statements_of
 from phase_gate.proof.model import TargetProof
-from phase_gate.proof.testing import SandboxRun
-from phase_gate.source.functions import find_changed, find_functions
+from phase_gate.proof.reading import statements_of
+from phase_gate.proof.running import SandboxRun
 from phase_gate.values import Value, replace
 
 #: Characters of a value that are shown.
@@ -111,48 +110,3 @@ def _written_ids(source: bytes) -> set[str]:
     ids = (node for table in tables for node in table if isinstance(node, ast.keyword) and node.arg in ("id", "ids"))
     texts = (node for each in ids for node in ast.walk(each) if isinstance(node, ast.Constant))
     return {node.value for node in texts if isinstance(node.value, str)}
-
-
-def name_references(
-    targets: Iterable[TargetProof],
-    written: Mapping[str, TargetSource],
-    before: Mapping[str, bytes],
-    now: Mapping[str, bytes],
-) -> Iterator[str]:
-    """Say which targets compare with what a source answers or holds, where that may be another one since RED.
-
-    :param written: what the sources of the targets say.
-    :param before: path -> text, of changed sources in RED; `now` likewise.
-    """
-    functions: dict[str, str] = {}
-    values: dict[str, str] = {}
-    for path, text in now.items():
-        known = {name: each for name, each in find_functions(before.get(path)).items() if not each.left_out}
-        changed = [each for each in find_changed(before.get(path), text) if each.name in known]
-        functions |= {f"{path}::{each.name}": f"{path}:{each.line} {each.name}" for each in changed}
-        then = _values(before.get(path, b""))
-        values |= {
-            name: f"{path}:{line} {name}"
-            for name, (line, value) in _values(text).items()
-            if then.get(name, (0, value))[1] != value
-        }
-    for target in targets:
-        called = {name.rpartition("::")[2]: functions[name] for name in target.reaches if name in functions}
-        for line, names in written[target.id].compared:
-            place = f"{split_id(target.id)[0]}:{line}"
-            for name in sorted(names & called.keys()):
-                yield f"{place} compares with what {called[name]} answers, which has changed since RED"
-            for name in sorted(names & values.keys()):
-                yield f"{place} compares with {values[name]}, which has changed since RED"
-
-
-def _values(source: bytes) -> dict[str, tuple[int, str]]:
-    """Return the names that a module gives values to, with their lines, and the values as they are written."""
-    found = {}
-    for node in statements_of(source):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                found[name] = (node.lineno, ast.unparse(value))
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                found[name] = (node.lineno, ast.unparse(value))
-    return found

@@ -6,23 +6,19 @@ back through a socket; nothing of the user's is written, and nothing stays behin
 
 from __future__ import annotations
 
-import contextlib
 import json
 import marshal
 import os
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from phase_gate.errors import StorageError
 from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
-from phase_gate.proof.talk import Heard, Limits, Line, hear
-from phase_gate.storage.lock import LockedError, RunLock
+from phase_gate.proof.talk import Heard, Limits, hear
 from phase_gate.storage.root import is_in_environment
 from phase_gate.storage.tree.walk import SKIP_MARKS, SKIPPED_FOLDERS
 from phase_gate.values import Value, field
@@ -36,10 +32,6 @@ _INSIDE = Path(__file__).with_name("inside")
 _OUR_VARIABLES = "PHASE_GATE_"
 #: Once it was refused here, it will be refused again.
 _refused: set[str] = set()
-#: What the name of a lock begins with, before that of its folder. Tests see the folder: it is named as any other is.
-_LOCKS = "phase-gate-"
-#: Seconds after which a lock that is free is a lost one: before, another proof may have made it and not yet taken it.
-_SETTLED = 60
 #: Folders that are copied although a walk for sources leaves them out: built extensions lie there.
 _COPIED = frozenset({"build", "dist"})
 
@@ -65,7 +57,7 @@ class NoSandboxError(Exception):
 
 
 def visit_sandbox(
-    sandbox: Sandbox, arguments: tuple[str, ...], order: Mapping[str, Any], limits: Limits, kind: Kind | None = None
+    sandbox: Sandbox, arguments: Iterable[str], order: Mapping[str, Any], limits: Limits, kind: Kind | None = None
 ) -> tuple[Kind, str, Heard]:
     """Run pytest in the sandbox; return its kind, where it was, and what was heard.
 
@@ -77,7 +69,6 @@ def visit_sandbox(
     # What is in the sandbox speaks to us through a socket that it inherits, and ends with its group.
     if not hasattr(os, "killpg"):
         raise NoSandboxError("there are no sandboxes on Windows: use Linux or macOS, or WSL")
-    remove_left_sandboxes()
     root = os.path.realpath(sandbox.root)
     if kind != "copied" and _may_mount(root):
         plan = {
@@ -95,13 +86,16 @@ def visit_sandbox(
         _refused.add("mounted")
     if kind == "mounted":
         raise NoSandboxError("this system does not allow a mount over the project")
-    with sandbox_folder() as made:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
         try:
-            folder = str(place_in(made, sandbox.root))
-        except OSError as error:
-            raise NoSandboxError(f"what lies beside the project could not be linked: {error}") from error
-        _furnish(sandbox, folder)
-        roots = [os.path.normpath(os.path.join(folder, path)) for path in import_roots(sandbox.root)]
+            folder = str(_link_neighbours(Path(os.path.realpath(made)), root))
+            _copy_project(root, folder)
+            if os.path.isdir(os.path.join(root, STATE_FOLDER)):
+                os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be all that tells where the root is
+            namespace.lay_out(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
+        except (OSError, shutil.Error) as error:
+            raise NoSandboxError(f"the project could not be copied: {error}") from error
+        roots = [os.path.normpath(os.path.join(folder, path)) for path in _import_roots(root)]
         own = {
             "PYTHONPATH": os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])]),
             # Its bytecode must not be taken for that of the sources that it was copied from, nor the other way.
@@ -123,7 +117,7 @@ def _may_mount(root: str) -> bool:
 
 def _hear(
     root: str,
-    arguments: list[str] | tuple[str, ...],
+    arguments: Iterable[str],
     order: Mapping[str, Any],
     limits: Limits,
     own: Mapping[str, str],
@@ -137,79 +131,37 @@ def _hear(
     environment = {name: text for name, text in os.environ.items() if not name.startswith(_OUR_VARIABLES)}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", **own}
     path = {name: text for name, text in environment.items() if name == "PYTHONPATH"}
-    with sandbox_folder() as temporary, Line() as line:
-        if environment.get("PYTHONPYCACHEPREFIX"):
-            # The user has named a place of bytecode outside of the project: the sandbox has its own.
-            environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
-        package = f"plugin_{os.urandom(6).hex()}"
-        shutil.copytree(_INSIDE, temporary / package, ignore=shutil.ignore_patterns("__pycache__"))
-        order = {**order, "root": root, "temporary": str(temporary / "made"), "path": path}
-        order |= {"number": line.number, "word": line.word, "maker": os.getpid()}
-        (temporary / package / "order.json").write_text(json.dumps(order), encoding="utf-8")
-        environment["PYTHONPATH"] = os.pathsep.join([str(temporary), *path.values()])
-        command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *arguments]
-        if plan is not None:
-            (temporary / "plan").write_bytes(marshal.dumps({**plan, "command": command}))
-            command = [sys.executable, "-I", "-S", namespace.__file__, str(temporary / "plan")]
-        return hear(command, root, environment, line, limits)
+    # Tests see the folder: it is named as any other is.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
+        temporary = Path(os.path.realpath(made))
 
+        def prepare(line: Mapping[str, Any]) -> tuple[list[str], Mapping[str, str]]:
+            if environment.get("PYTHONPYCACHEPREFIX"):
+                # The user has named a place of bytecode outside of the project: the sandbox has its own.
+                environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
+            package = f"plugin_{os.urandom(6).hex()}"
+            shutil.copytree(_INSIDE, temporary / package, ignore=shutil.ignore_patterns("__pycache__"))
+            whole = {**order, **line, "root": root, "temporary": str(temporary / "made"), "path": path}
+            (temporary / package / "order.json").write_text(json.dumps(whole), encoding="utf-8")
+            environment["PYTHONPATH"] = os.pathsep.join([str(temporary), *path.values()])
+            command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *arguments]
+            if plan is not None:
+                (temporary / "plan").write_bytes(marshal.dumps({**plan, "command": command}))
+                command = [sys.executable, "-I", "-S", namespace.__file__, str(temporary / "plan")]
+            return command, environment
 
-def keep_sandbox(sandbox: Sandbox, folder: Path) -> None:
-    """Copy the sandbox to a folder that stays, for people who want to look."""
-    folder.mkdir(parents=True)
-    _furnish(sandbox, str(folder))
-
-
-def _furnish(sandbox: Sandbox, folder: str) -> None:
-    try:
-        copy_project(sandbox.root, Path(folder))
-        if os.path.isdir(os.path.join(sandbox.root, STATE_FOLDER)):
-            os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be all that tells where the root is
-        namespace.lay_out(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
-    except (OSError, shutil.Error) as error:
-        raise NoSandboxError(f"the project could not be copied: {error}") from error
+        return hear(prepare, root, limits)
 
 
 # --- a copied folder
 
 
-@contextlib.contextmanager
-def sandbox_folder() -> Iterator[Path]:
-    """Make an empty folder for a sandbox; it is gone afterwards."""
-    folder = Path(os.path.realpath(tempfile.mkdtemp()))
-    lock = RunLock(_lock_file(folder))
-    try:
-        lock.acquire()
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        lock.release()
-
-
-def remove_left_sandboxes() -> None:
-    """Remove the sandboxes of processes that were killed: ours by owner, and with a lock that is free."""
-    for path in Path(tempfile.gettempdir()).glob(f"{_LOCKS}*.lock"):
-        folder = path.with_name(path.stem.removeprefix(_LOCKS))
-        lock = RunLock(path)
-        with contextlib.suppress(OSError, LockedError, StorageError):
-            found = path.lstat()
-            if found.st_uid != os.getuid() or time.time() - found.st_mtime < _SETTLED:
-                continue
-            lock.acquire()
-            shutil.rmtree(folder, ignore_errors=True)
-            lock.release()
-
-
-def _lock_file(folder: Path) -> Path:
-    return folder.with_name(f"{_LOCKS}{folder.name}.lock")
-
-
-def place_in(folder: Path, root: Path) -> Path:
+def _link_neighbours(folder: Path, root: str) -> Path:
     """Return where in the folder the project is to be copied to: what lies beside it in its repository is there, too.
 
     Settings and tests of one of several packages may name its neighbours by `..`: they are links to the real ones.
     """
-    top = Path(os.path.realpath(root))
+    top = Path(root)
     above = [] if (top / ".git").exists() else [each for each in top.parents if (each / ".git").exists()]
     if not above:
         return folder
@@ -225,16 +177,15 @@ def place_in(folder: Path, root: Path) -> Path:
     return folder
 
 
-def copy_project(root: Path, target: Path) -> None:
+def _copy_project(top: str, target: str) -> None:
     """Copy what tests may need: sources, data, built extensions; no environments and no caches."""
-    top, kept = os.path.realpath(root), os.path.dirname(os.path.realpath(target))
     for folder, folders, files in os.walk(top):
+        # The folder for temporary files may lie in the project.
         folders[:] = [
             name
             for name in folders
             if not _is_skipped(os.path.join(folder, name), name, top)
-            and os.path.join(folder, name) != kept
-            and not _lock_file(Path(folder, name)).exists()
+            and not f"{target}{os.sep}".startswith(os.path.join(folder, name, ""))
         ]
         below = os.path.join(target, os.path.relpath(folder, top))
         os.makedirs(below, exist_ok=True)
@@ -243,10 +194,10 @@ def copy_project(root: Path, target: Path) -> None:
             if name == ".git":
                 continue
             if os.path.islink(full):
-                os.symlink(_point_inside(full, top, str(target)), copied)
+                os.symlink(_point_inside(full, top, target), copied)
             elif os.path.isfile(full):
                 shutil.copy2(full, copied)
-    _point_at_repository(os.path.join(top, ".git"), target)
+    _point_at_repository(os.path.join(top, ".git"), Path(target))
 
 
 def _point_inside(link: str, top: str, target: str) -> str:
@@ -273,10 +224,9 @@ def _is_skipped(path: str, name: str, top: str) -> bool:
     )
 
 
-def import_roots(root: Path) -> list[str]:
+def _import_roots(top: str) -> list[str]:
     """Return the folders of the project that Python looks for modules in, from the root."""
-    top = os.path.realpath(root)
     found = [os.path.realpath(each or os.getcwd()) for each in sys.path]
     inside = [each for each in found if each.startswith(top + os.sep) and not is_in_environment(each + os.sep, top)]
-    inside += [os.path.join(top, name) for name in ("src",) if os.path.isdir(os.path.join(top, name))]
-    return [os.path.relpath(each, top) for each in dict.fromkeys(each for each in inside if os.path.isdir(each))]
+    inside += [os.path.join(top, "src")]
+    return [os.path.relpath(each, top) for each in dict.fromkeys(inside) if os.path.isdir(each)]

@@ -1,120 +1,115 @@
-"""A proof for people: as rows of text, as Markdown for the summary of a CI job, and the places to annotate. Pure."""
+"""A proof for people: rows of text, the same rows as Markdown for the summary of a CI job, and as annotations. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from phase_gate.gate.inventory import split_id
-from phase_gate.proof.base import sum_up
-from phase_gate.proof.change import Change
-from phase_gate.proof.experiment import is_objection
-from phase_gate.proof.model import MEANINGS, FunctionProof, Proof, TargetProof, Verdict, say_broken
+from phase_gate.proof.base import Change, sum_up
+from phase_gate.proof.model import MEANINGS, Proof, Shown, TargetProof, Verdict, say_broken
+from phase_gate.proof.suite import CLOSING, SuiteProof
 from phase_gate.report.ci import Place
 from phase_gate.report.text import ALTERED, say_emptied
 from phase_gate.source import PASSES_ALREADY
+from phase_gate.values import Value
 from phase_gate.visible import count, name_first, show_rows
 
-#: What stands in front of a target: shapes, so that colour is not needed.
+#: What stands in front of a target: shapes, so that colour is not needed. What a reader has to look at comes first.
 _SIGNS: dict[Verdict, str] = {
-    "proven": "+",
-    "passes-without": "-",
-    "fails-with": "-",
-    "row-changed": "-",
-    "cannot-fail": "-",
+    **dict.fromkeys(("passes-without", "fails-with", "row-changed", "cannot-fail"), "-"),
+    **dict.fromkeys(("nothing-raised", "flaky", "skipped", "unknown"), "?"),
     "checks-nothing": "!",
     "no-change": "=",
-    "nothing-raised": "?",
-    "flaky": "?",
-    "skipped": "?",
-    "unknown": "?",
+    "proven": "+",
 }
+_ORDER = "-?!=+ "
+_OF_SUITE: dict[Shown, str] = {"still-passes": "-", "dead-assert": "!", "some-rows": "?", "not-tried": "?"}
 #: What to do about a test that checks nothing.
 _COMPARE = "its check holds for any answer, so compare the answer with a value"
-#: Rows of what a reader has to look at come first.
-_ORDER = "-?!=+"
 
 
-def proof_text(proof: Proof, change: Change | None = None, *, strict: bool = False) -> str:
+class Row(Value):
+    """What is said of a target, a function or a check, and where that is to be annotated."""
+
+    sign: str
+    title: str
+    said: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+class Told(Value):
+    """All that is said."""
+
+    title: str
+    rows: tuple[Row, ...]
+    #: What it comes to, and what to do next.
+    end: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        lines = [
+            line for row in self.rows for line in (f"{row.sign} {row.title}", *(f"    {each}" for each in row.said))
+        ]
+        return show_rows([*lines, *self.end])
+
+    @property
+    def markdown(self) -> str:
+        rows = [f"- {': '.join((row.title, *row.said))}" for row in self.rows]
+        return show_rows([f"## {self.title}", "", *rows, *([""] if rows else []), *self.end, ""])
+
+    @property
+    def places(self) -> list[Place]:
+        return sorted((row.place for row in self.rows if row.place), key=lambda place: not place.is_error)
+
+
+def tell_proof(proof: Proof, change: Change | None = None, *, strict: bool = False) -> Told:
     """Return a row for each target and each function that no target notices.
 
     :param change: what is proven, where it is a change and not a task.
     :param strict: whatever is not shown counts against it.
     """
-    rows = [*_rows(proof, change, strict=strict), *([] if change is None else _rows_of_change(change))]
-    return show_rows([*rows, _sum_up(proof, change), *_next(proof, change, strict=strict)])
+    rows = [_row(each, proof, change, strict=strict) for each in proof.targets]
+    rows.sort(key=lambda row: _ORDER.index(row.sign))
+    unnoticed = "no target notices when it does nothing: check what it returns or changes"
+    rows += [Row(sign="!", title=each.place, said=(unnoticed,)) for each in proof.unnoticed]
+    rows += [Row(sign=" ", title=f"note: {text}") for text in proof.notes]
+    if change is not None:
+        rows += [Row(sign=" ", title=f"{each}: marked as passing already") for each in change.marked]
+        rows += [Row(sign=" ", title=f"{each}: moved, with the same body") for each in change.moved]
+    end = (_sum_up(proof, change), *_next(proof, change, strict=strict))
+    return Told(title="Proof", rows=tuple(rows), end=end)
 
 
-def _next(proof: Proof, change: Change | None, *, strict: bool) -> list[str]:
-    """Return what to do about a change that is refused."""
-    refused = [each for each in proof.targets if is_objection(each, required=strict)]
-    if change is None or not refused:
-        return []
-    failing = [each.id for each in refused if each.verdict == "fails-with"]
-    if failing:
-        return [f"next: mend what fails: pytest {failing[0]}"]
-    unfailing = [f"{split_id(each.id)[0]}:{each.line}" for each in refused if each.verdict == "cannot-fail"]
-    if unfailing:
-        return [f"next: mend the check that can't fail: {unfailing[0]}"]
-    passing = [each.id for each in refused if each.verdict == "passes-without"]
-    if passing:
-        mark = f'mark what guards something that works already: @pytest.mark.{PASSES_ALREADY}("why")'
-        register = f"; register the mark for pytest without this plugin, markers = {PASSES_ALREADY}"
-        todo = "let them fail" if len(passing) > 1 else "let it fail"
-        return [f"next: {todo} without the change, or {mark}{register if change.must_register else ''}"]
-    return ["next: mend what keeps them from an answer, or leave out --strict"] if strict else []
-
-
-def _rows(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]:
-    for sign, target in _in_order(proof, strict=strict):
-        yield f"{sign} {target.id}"
-        yield f"    {_say(proof, target, change)}"
-        if target.advice:
-            yield f"    {target.advice}"
-    for function in proof.unnoticed:
-        yield f"! {place_of(function)}"
-        yield f"    {_say_unnoticed(proof, function)}"
-    yield from (f"note: {text}" for text in proof.notes)
-
-
-def _in_order(proof: Proof, *, strict: bool) -> list[tuple[str, TargetProof]]:
-    rows = [(_sign(each, strict=strict), each) for each in proof.targets]
-    return sorted(rows, key=lambda row: _ORDER.index(row[0]))
-
-
-def _sign(target: TargetProof, *, strict: bool) -> str:
+def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bool) -> Row:
+    sign = "!" if target.worked_with else _SIGNS[target.verdict]
     if target.is_tolerated and not strict:
-        return "?" if target.old_version else "="
-    if target.worked_with:
-        return "!"
-    return _SIGNS[target.verdict]
-
-
-def _rows_of_change(change: Change) -> Iterator[str]:
-    yield from (f"  {test_id}: marked as passing already" for test_id in change.marked)
-    yield from (f"  {test_id}: moved, with the same body" for test_id in change.moved)
+        sign = "?" if target.old_version else "="
+    said = _say(proof, target, change)
+    file, name = split_id(target.id)
+    is_refused = target.closes(required=strict)
+    is_doubtful = target.verdict in ("unknown", "flaky") or bool(target.old_version)
+    line = 1 if change is None else change.lines.get(target.id, 1)
+    return Row(
+        sign=sign,
+        title=target.id,
+        said=(said, *([target.advice] if target.advice else [])),
+        place=Place(file=file, line=line, text=f"{name}: {said}", is_error=is_refused)
+        if is_refused or is_doubtful
+        else None,
+    )
 
 
 def _say(proof: Proof, target: TargetProof, change: Change | None) -> str:
-    meaning = MEANINGS[target.verdict]
+    said = MEANINGS[target.verdict]
     if change is not None and target.verdict == "fails-with":
-        meaning = "fails with the change"  # nothing is frozen: all is there as it lies in the project
-    why = target.why or (_COMPARE if target.verdict == "checks-nothing" else "")
-    said = f"{meaning}: {why}" if why else meaning
+        said = "fails with the change"  # nothing is frozen: all is there as it lies in the project
+    if why := target.why or (_COMPARE if target.verdict == "checks-nothing" else ""):
+        said = f"{said}: {why}"
     if target.worked_with:
         said = f"{said}; {say_broken(target)}"
-    places = {f"{each.file}::{each.name}": place_of(each) for each in proof.functions}
+    places = {f"{each.file}::{each.name}": each.place for each in proof.functions}
     noticed = name_first(places.get(name, name) for name in target.notices)
     return f"{said}; notices {noticed}" if noticed and target.verdict == "proven" else said
-
-
-def _say_unnoticed(proof: Proof, function: FunctionProof) -> str:
-    if proof.is_called(function):
-        return "no target notices when it does nothing: check what it returns or changes"
-    return "no target calls it, unless in a child process, which is not seen"
-
-
-def place_of(function: FunctionProof) -> str:
-    return f"{function.file}:{function.line} {function.name}"
 
 
 def _sum_up(proof: Proof, change: Change | None) -> str:
@@ -128,6 +123,26 @@ def _sum_up(proof: Proof, change: Change | None) -> str:
     return f"{proof.count('proven')} of {count(len(proof.targets), 'target')} proven ({spent})"
 
 
+def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]:
+    """Yield what to do about a change that is refused."""
+    refused = [each for each in proof.targets if each.closes(required=strict)]
+    if change is None or not refused:
+        return
+    by_verdict = {each.verdict: each for each in reversed(refused)}
+    if failing := by_verdict.get("fails-with"):
+        yield f"next: mend what fails: pytest {failing.id}"
+    elif unfailing := by_verdict.get("cannot-fail"):
+        yield f"next: mend the check that can't fail: {split_id(unfailing.id)[0]}:{unfailing.line}"
+    elif "passes-without" in by_verdict:
+        todo = "let it fail" if len(refused) == 1 else "let them fail"
+        yield (
+            f"next: {todo} without the change, or mark what guards something that works already: @pytest.mark."
+            f'{PASSES_ALREADY}("why"); register the mark for pytest without this plugin, markers = {PASSES_ALREADY}'
+        )
+    elif strict:
+        yield "next: mend what keeps them from an answer, or leave out --strict"
+
+
 def runs_text(proof: Proof) -> str:
     """Return the runs of each target side by side."""
     rows = [f"  {'without':8} {'with':8} {'altered':12} {'emptied':12} target"]
@@ -135,52 +150,30 @@ def runs_text(proof: Proof) -> str:
         emptied = say_emptied(target.notices, was_tried=target.was_tried)
         altered = ALTERED[target.altered]
         rows.append(f"  {target.control:8} {target.treatment:8} {altered:12} {emptied:12} {target.id}")
-        if target.verdict != "proven":
-            rows.append(f"      {_say(proof, target, None)}")
-        if target.advice:
-            rows.append(f"      {target.advice}")
+        said = (_say(proof, target, None) if target.verdict != "proven" else "", target.advice)
+        rows += [f"      {each}" for each in said if each]
     return show_rows([*rows, f"  {_sum_up(proof, None)}"])
 
 
-def proof_markdown(proof: Proof, change: Change | None = None, *, strict: bool = False) -> str:
-    """Return it as Markdown: a table of targets, and a list of functions."""
-    rows = ["## Proof", "", _sum_up(proof, change), ""]
-    for text in _next(proof, change, strict=strict):
-        rows += [text, ""]
-    if proof.targets:
-        rows += ["| test | without the change | with it | expecting something else | verdict |"]
-        rows += ["| --- | --- | --- | --- | --- |"]
-        for _, each in _in_order(proof, strict=strict):
-            said = _cell(_say(proof, each, change))
-            cells = (f"`{_cell(each.id)}`", each.control, each.treatment, ALTERED[each.altered], said)
-            rows.append(f"| {' | '.join(cells)} |")
-        rows.append("")
-    if proof.unnoticed:
-        rows += [f"- `{_cell(place_of(each))}`: {_say_unnoticed(proof, each)}" for each in proof.unnoticed]
-        rows.append("")
-    if proof.notes:
-        rows += [f"- note: {_cell(each)}" for each in proof.notes]
-        rows.append("")
-    if change is not None and (change.marked or change.moved):
-        rows += [f"- {_cell(row.strip())}" for row in _rows_of_change(change)]
-        rows.append("")
-    return show_rows(rows)
+def tell_suite(proof: SuiteProof) -> Told:
+    """Return a row for each check that can't fail, is never run, or could not be tried."""
+    rows = []
+    for shown, sign in _OF_SUITE.items():
+        for each in proof.of(shown):
+            silent = f"{each.file}:{each.line} could not be tried: {each.ids[0]} does not end, or ends pytest"
+            text = each.text or silent
+            place = Place(file=each.file, line=each.line, text=text, is_error=shown in CLOSING)
+            rows.append(Row(sign=sign, title=text, place=place))
+    return Told(title="Checks that can't fail", rows=tuple(rows), end=(_sum_up_suite(proof),))
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("`", "'")
-
-
-def proof_places(proof: Proof, change: Change, *, strict: bool) -> Iterator[Place]:
-    """Yield what a CI system shows beside the lines of a pull request: errors for what refuses it, and doubts."""
-    rows = [each for _, each in _in_order(proof, strict=strict)]
-    refused = [each for each in rows if is_objection(each, required=strict)]
-    doubted = [each for each in rows if each not in refused and _is_doubtful(each)]
-    for each in (*refused, *doubted):
-        file, name = split_id(each.id)
-        text = f"{name}: {_say(proof, each, change)}"
-        yield Place(file=file, line=change.lines.get(each.id, 1), text=text, is_error=each in refused)
-
-
-def _is_doubtful(target: TargetProof) -> bool:
-    return target.verdict in ("unknown", "flaky") or bool(target.old_version)
+def _sum_up_suite(proof: SuiteProof) -> str:
+    if proof.problem:
+        return f"nothing tried: {proof.problem}"
+    found = f"{count(len(proof.of('still-passes')), 'test')} can't fail"
+    dead = len(proof.of("dead-assert"))
+    found += f", {count(dead, 'assert')} {'is' if dead == 1 else 'are'} never run" if dead else ""
+    return (
+        f"{found}; {len(proof.altered)} of {count(proof.passing, 'passing test')} had something to alter"
+        f" ({count(proof.starts, 'run')} of pytest in {proof.seconds:g} s)"
+    )

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.values import Value
@@ -56,23 +56,29 @@ class Heard(Value):
     is_out_of_memory: bool = False
 
 
-def hear(command: list[str], folder: str, environment: Mapping[str, str], line: Line, limits: Limits) -> Heard:
+#: Gets what the process has to know of the socket; returns its command and its environment.
+Prepare = Callable[[Mapping[str, Any]], tuple[list[str], Mapping[str, str]]]
+
+
+def hear(prepare: Prepare, folder: str, limits: Limits) -> Heard:
     """Run a process in a group of its own, and read what it says until it has ended, or is over its limits."""
-    kills, began = _count_memory_kills(), time.monotonic()
-    said = bytearray()
-    with tempfile.TemporaryFile() as printed:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=printed,
-            stderr=subprocess.STDOUT,
-            pass_fds=(line.number,),
-            start_new_session=True,
-        )
-        line.theirs.close()
-        listener = threading.Thread(target=_listen, args=(line.ours, said), daemon=True)
+    ours, theirs = socket.socketpair()
+    word = os.urandom(16).hex()  # only both ends know it
+    command, environment = prepare({"number": theirs.fileno(), "word": word, "maker": os.getpid()})
+    kills, began, said = _count_memory_kills(), time.monotonic(), bytearray()
+    with ours, tempfile.TemporaryFile() as printed:
+        with theirs:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        listener = threading.Thread(target=_listen, args=(ours, said), daemon=True)
         listener.start()
         try:
             late = _wait(process, limits, said)
@@ -90,28 +96,13 @@ def hear(command: list[str], folder: str, environment: Mapping[str, str], line: 
         printed.seek(max(0, os.fstat(printed.fileno()).st_size - _OUTPUT_KEPT))
         output = printed.read().decode("utf-8", "replace")
     return Heard(
-        answers=tuple(_with_word(bytes(said), line.word)),
+        answers=tuple(_with_word(bytes(said), word)),
         seconds=time.monotonic() - began,
         output=output,
         late=late,
         status=process.returncode,
         is_out_of_memory=process.returncode == -signal.SIGKILL and _count_memory_kills() > kills,
     )
-
-
-class Line:
-    """A socket to a process, and a word that only both ends know."""
-
-    def __init__(self) -> None:
-        self.ours, self.theirs = socket.socketpair()
-        self.number, self.word = self.theirs.fileno(), os.urandom(16).hex()
-
-    def __enter__(self) -> Line:
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        self.ours.close()
-        self.theirs.close()
 
 
 def _listen(ours: socket.socket, said: bytearray) -> None:
@@ -122,12 +113,10 @@ def _listen(ours: socket.socket, said: bytearray) -> None:
 
 def _with_word(said: bytes, word: str) -> Iterator[Mapping[str, Any]]:
     for line in said.split(b"\n"):
-        try:
+        with contextlib.suppress(ValueError):
             answer = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(answer, dict) and answer.get("word") == word:
-            yield answer
+            if isinstance(answer, dict) and answer.get("word") == word:
+                yield answer
 
 
 def _wait(process: subprocess.Popen[bytes], limits: Limits, said: bytearray) -> str:

@@ -1,32 +1,40 @@
-"""The proof of a task: what it is made from, what it says to the gate, and the event that records it."""
+"""The proof of a task: what it is made from, what it says to the gate, and the event that records it.
+
+It is made from the files, the tests and the options as they were when RED exited.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from phase_gate.codec import from_json, spell_out, to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding, cap_findings
-from phase_gate.gate.inventory import split_id
+from phase_gate.gate.freeze import Frozen
+from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.judging import evaluate_again
 from phase_gate.gate.measuring import GUARD, say_no_proof, wants_proof
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against
-from phase_gate.proof.experiment import is_objection
-from phase_gate.proof.making import make_proof
+from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.model import MEANINGS, UNPROVEN, Proof, TargetProof, say_broken
-from phase_gate.proof.trial import trial_of
+from phase_gate.proof.trial import Trial
+from phase_gate.storage.keeping import Kept, files_at_beginning, hidden_sources
+from phase_gate.storage.tree.contents import changed_before
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase
 
+Show = Callable[[str], None]
+
 #: Of these nothing is to be said: other guards judge skips, and a note counts them.
 _UNSAID = ("proven", "no-change", "skipped")
+#: Ours: a run in a sandbox is no run of any task.
+_OUR_OPTIONS = ("--phase", "--exit-signal")
 
 
 def prove(
@@ -37,7 +45,7 @@ def prove(
     tree: str,
     iteration: int,
     at: str,
-    show: Callable[[str], None] = lambda text: None,
+    show: Show = lambda text: None,
 ) -> Event | None:
     """Make the proof that a phase wants before it exits, and return the event that records it; None: it is off.
 
@@ -48,53 +56,196 @@ def prove(
     if settings.mode == "off":
         return None
     proof = _make(task, phase, files, tree, seconds=settings.seconds, at=at, show=show)
-    record = record_of(proof, task, tree=tree, iteration=iteration, required=settings.mode == "required")
-    return Event(kind="proved", data={"proof": to_json(record)}, at=at)
+    return _recorded(record_of(proof, task, tree=tree, iteration=iteration), at)
+
+
+def prove_before_exit(task: Task, reading: Reading, *, at: str, show: Show = lambda text: None) -> Event | None:
+    """Make the proof that the last run's verdict wants with this signal; None where none is wanted."""
+    state, measured = task.state, task.state.measurement
+    phase = task.rules.phase(state.phase or "")
+    if phase is None or measured is None or not reading.is_done or GUARD not in phase.gate_1.guards:
+        return None
+    if state.exited or task.tree.digest != measured.tree:
+        return None
+    evaluation = evaluate_again(state, task.rules, phase, reading, at=at, root=str(task.project.root))
+    if not wants_proof(state, phase, evaluation, measured.tree):
+        return None
+    return gathering.prove(
+        task, phase, files=task.tree.files, tree=measured.tree, iteration=measured.iteration, at=at, show=show
+    )
+
+
+@again_if_moved
+def prove_now(task: Task, *, at: str, show: Show = lambda text: None, seconds: float | None = None) -> Proof:
+    """Make the proof of the present phase by hand, and record it. Raises NotAllowedError where there is none to make.
+
+    :param seconds: processor time that a run may take, where that is not what the project says.
+    """
+    state, settings = task.state, task.project.configuration.proof
+    phase = task.rules.phase(state.phase or "")
+    base = "compare with a revision: phase-gate prove --base REV"
+    if phase is None or GUARD not in phase.gate_1.guards:
+        problem = f"{state.phase} has no proof: it speaks of targets that pass by now"
+        raise NotAllowedError(problem, remedy=f"go on to GREEN, or {base}")
+    if not state.freeze.red_exited and not settings.base:
+        raise NotAllowedError("RED was never seen in this cycle: there is nothing to compare with", remedy=base)
+    tree, allowed = task.tree, settings.seconds if seconds is None else seconds
+    proof = _make(task, phase, tree.files, tree.digest, seconds=allowed, at=at, show=show)
+    if proof.problem and not proof.starts:
+        return proof  # there was nothing to try
+    record = record_of(proof, task, tree=tree.digest, iteration=state.iteration)
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        if change.state.freeze.current == record.freeze and change.state.phase == state.phase:
+            change.record(_recorded(record, at))
+    return proof
+
+
+def load_proof(task: Task) -> Proof | None:
+    """Return the last proof of the present phase; None if none was made."""
+    record = task.state.proof
+    return None if record is None else from_json(Proof, task.store.objects.load(record.object))
+
+
+# --- what is tried
 
 
 def _make(
-    task: Task,
-    phase: Phase,
-    files: Mapping[str, str],
-    tree: str,
-    *,
-    seconds: float,
-    at: str,
-    show: Callable[[str], None],
-    keep_in: Path | None = None,
+    task: Task, phase: Phase, files: Mapping[str, str], tree: str, *, seconds: float, at: str, show: Show
 ) -> Proof:
     """Return the proof against RED; without a RED against the revision that the project names, if it names one."""
-    base = task.project.configuration.proof.base
-    if base and not task.state.freeze.red_exited:
-        return prove_against(task.project.root, base, files, seconds=seconds, show=show, keep_in=keep_in)
-    trial = trial_of(task, phase, files, at=at)
+    base, state = task.project.configuration.proof.base, task.state
+    if base and not state.freeze.red_exited:
+        return prove_against(task.project.root, base, files, seconds=seconds, show=show)
+    trial = _trial_of(task, phase, files, at=at)
     if isinstance(trial, Proof):
         return trial
-    return make_proof(replace(trial, seconds=seconds, took=_took_outside(task.state, tree)), show=show, keep_in=keep_in)
-
-
-def _took_outside(state: State, tree: str) -> float | None:
-    """Return how long the targets took in the last run, if that passed on these files."""
     measured = state.measurement
-    if measured is None or measured.tree != tree or measured.measured.metrics.get("tests_failing") != 0:
-        return None
-    return measured.targets_s
+    has_passed = measured is not None and measured.tree == tree and measured.measured.metrics.get("tests_failing") == 0
+    took = measured.targets_s if measured is not None and has_passed else None
+    return make_proof(replace(trial, seconds=seconds, took=took), show=show)
 
 
-def record_of(proof: Proof, task: Task, *, tree: str, iteration: int, required: bool) -> ProofRecord:
+def _trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> Trial | Proof:
+    """Return what is to be tried; a proof that says why nothing can be, where that is so.
+
+    :param at: the time: waivers expire.
+    """
+    state, objects = task.state, task.store.objects
+    frozen = objects.load_frozen(state.freeze.current)
+    if not state.freeze.red_exited or frozen is None or state.aim.targets is None:
+        return Proof(problem="RED was never seen in this cycle")
+    remembered = state.memory.phase.get("proof")
+    if remembered is None:
+        return Proof(problem="the files of the phase before were not kept")
+    waived = tuple(_waived_findings(state, at))
+    excused = {bare_id(finding.id) for finding in waived if finding.belongs_to("tests-kept")}
+    targets = sorted({bare_id(each) for each in objects.load(state.aim.targets)} - excused)
+    sources = {path for path, file in frozen.inventory.files.items() if file.is_source}
+    then = from_json(Kept, objects.load(remembered))
+    red = [each for each in task.rules.phases if each.tests == "failing"]
+    return Trial(
+        root=task.project.root,
+        targets=tuple(targets),
+        then=then,
+        now={**files, **_changed_beside(task, files, then, since=objects.kept_at(remembered))},
+        frozen=frozenset({*frozen.inventory.files, *frozen.support} - sources),
+        old=_old_tests(task, frozen, targets),
+        options=("-c", settings) if (settings := frozen.settings.get("option -c")) else (),
+        words=_words_of_red(task, {each.name for each in red}),
+        sources_with_tests=frozenset({*sources, *frozen.pieces}),
+        as_now=frozenset(finding.file for finding in waived if finding.file),
+        # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
+        has_control=phase.name in {each.next for each in red},
+        began=files_at_beginning(objects, state, task.project.root, files),
+    )
+
+
+def _old_tests(task: Task, frozen: Frozen, targets: Collection[str]) -> frozenset[str]:
+    """Return the targets that are as they were before the cycle, and were red only by what is around them.
+
+    None of them where no target is new or changed: then nothing else would ask for the code.
+    """
+    baseline = task.state.snapshots.baseline
+    if baseline is None:
+        return frozenset()
+    before = task.store.objects.load_inventory(baseline.inventory)
+    old = frozenset(each for each in targets if (body := before.body(each)) and body == frozen.inventory.body(each))
+    return old if len(old) < len(targets) else frozenset()
+
+
+def _changed_beside(task: Task, files: Mapping[str, str], then: Kept, *, since: float | None) -> dict[str, str]:
+    """Return the sources that git ignores and that the step made or changed.
+
+    One that lay there in RED, and that no run imported yet, is no part of the step.
+    """
+    root = str(task.project.root)
+    return {
+        path: content
+        for path, content in hidden_sources(files, task.tree.beside).items()
+        if path in then.files or (since is not None and not changed_before(root, path, since))
+    }
+
+
+def _waived_findings(state: State, at: str) -> Iterator[Finding]:
+    """Yield the changes to tests that a person has let pass: the sandboxes have them as they are now."""
+    keys = {key for waiver in state.overrides.waivers if waiver.is_in_force(at) for key in waiver.findings}
+    for finding in () if state.measurement is None else state.measurement.measured.findings:
+        if finding.key in keys and (finding.belongs_to("tests-unchanged") or finding.belongs_to("tests-kept")):
+            yield finding
+
+
+def _words_of_red(task: Task, phases: Collection[str]) -> tuple[str, ...]:
+    """Return what was typed for the last run of RED, as far as the tests may need it."""
+    words: tuple[str, ...] = ()
+    for line in task.store.lines():
+        data = line.event.data
+        if line.event.kind == "run-started" and data["phase"] in phases and not data["nested"]:
+            words = keep_words(map(str, data.get("arguments", ())))
+    return words
+
+
+def keep_words(arguments: Iterable[str]) -> tuple[str, ...]:
+    """Return what was typed in RED without files and our own options.
+
+    A word after an option may be its value or a file: it stays. A file too many does no harm, since only targets run.
+    """
+    found: list[str] = []
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        value = waiting.pop(0) if waiting and word.startswith("-") and not waiting[0].startswith("-") else None
+        name = value if word == "-p" else word.removeprefix("-p")
+        is_ours = word.startswith(_OUR_OPTIONS) or (name or "").startswith("phase_gate.")
+        if word.startswith("-") and word != "--" and not is_ours:
+            found += [word] if value is None else [word, value]
+    return tuple(found)
+
+
+# --- what it says to the gate
+
+
+def _recorded(record: ProofRecord, at: str) -> Event:
+    return Event(kind="proved", data={"proof": to_json(record)}, at=at)
+
+
+def record_of(proof: Proof, task: Task, *, tree: str, iteration: int) -> ProofRecord:
     """Return what the gate knows of a proof; all of it is stored as an object."""
-    state: State = task.state
-    metrics, findings = metrics_of(proof, required=required), findings_of(proof, required=required)
+    state, settings = task.state, task.project.configuration.proof
+    required = settings.mode == "required"
     weakened = _weakened(task) if required or task.store.is_driven() else ()
+    metrics = metrics_of(proof, required=required)
     metrics["proof_objections"] = int(metrics["proof_objections"] or 0) + len(weakened)
+    # A finding says why there is no proof where one is required; the verdict says already that RED was never seen.
+    is_said = required or not (state.freeze.red_exited or settings.base)
     return ProofRecord(
         tree=tree,
         freeze=state.freeze.current,
         object=task.store.keep("proof", spell_out(proof)),
         iteration=iteration,
         metrics=metrics,
-        findings=cap_findings((*findings, *weakened)),
-        notes=(*proof.notes, *_note_problem(proof, task, required=required)),
+        findings=cap_findings((*findings_of(proof, required=required), *weakened)),
+        notes=proof.notes if is_said or not proof.problem else (*proof.notes, say_no_proof(proof.problem)),
         problem=proof.problem,
     )
 
@@ -104,12 +255,6 @@ def _weakened(task: Task) -> tuple[Finding, ...]:
     frozen = task.store.objects.load_frozen(task.state.freeze.current)
     found = () if frozen is None else frozen.weakened
     return tuple(replace(each, slug=GUARD, guard=GUARD, tier="hard") for each in found)
-
-
-def _note_problem(proof: Proof, task: Task, *, required: bool) -> tuple[str, ...]:
-    """Say why there is no proof, unless a finding says it, or the verdict says already that RED was never seen."""
-    is_said = required or not (task.state.freeze.red_exited or task.project.configuration.proof.base)
-    return () if not proof.problem or is_said else (say_no_proof(proof.problem),)
 
 
 def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
@@ -124,7 +269,7 @@ def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
         "functions_changed": sum(not each.left_out for each in proof.functions),
         "functions_unnoticed": len(proof.unnoticed),
         "proof_has_control": proof.has_control,
-        "proof_objections": sum(is_objection(each, required=required) for each in proof.targets),
+        "proof_objections": sum(each.closes(required=required) for each in proof.targets),
     }
 
 
@@ -133,17 +278,12 @@ def findings_of(proof: Proof, *, required: bool) -> Iterator[Finding]:
     yield from (_finding(each, required=required) for each in proof.targets if each.verdict not in _UNSAID)
     for each in proof.targets:
         advice = Finding(
-            slug="check-never-fails",
-            tier="advisory",
-            id=each.id,
-            file=split_id(each.id)[0],
-            line=each.line,
-            detail=each.advice,
+            slug="check-never-fails", tier="advisory", id=each.id, file=split_id(each.id)[0], detail=each.advice
         )
         if each.worked_with:
-            yield replace(advice, slug=GUARD, line=None, detail=say_broken(each))
+            yield replace(advice, slug=GUARD, detail=say_broken(each))
         if each.advice:
-            yield advice
+            yield replace(advice, line=each.line)
     for function in proof.unnoticed:
         detail = f"{function.name} can do nothing, and no target notices: check what it returns or changes"
         yield Finding(slug="function-unnoticed", tier="advisory", file=function.file, line=function.line, detail=detail)
@@ -152,7 +292,7 @@ def findings_of(proof: Proof, *, required: bool) -> Iterator[Finding]:
 
 
 def _finding(target: TargetProof, *, required: bool) -> Finding:
-    closes = is_objection(target, required=required)
+    closes = target.closes(required=required)
     said = f": {target.why}" if target.why else ""
     return Finding(
         slug=GUARD if closes or target.verdict != "checks-nothing" else "checks-nothing",
@@ -162,67 +302,4 @@ def _finding(target: TargetProof, *, required: bool) -> Finding:
         file=split_id(target.id)[0],
         line=target.line if target.verdict == "cannot-fail" else None,
         detail=f"{MEANINGS[target.verdict]}{said}",
-    )
-
-
-def load_proof(task: Task) -> Proof | None:
-    """Return the last proof of the present phase; None if none was made."""
-    record = task.state.proof
-    return None if record is None else from_json(Proof, task.store.objects.load(record.object))
-
-
-@again_if_moved
-def prove_now(
-    task: Task,
-    *,
-    at: str,
-    show: Callable[[str], None] = lambda text: None,
-    seconds: float | None = None,
-    keep_in: Path | None = None,
-) -> Proof:
-    """Make the proof of the present phase by hand, and record it. Raises NotAllowedError where there is none to make.
-
-    :param seconds: processor time that a run may take, where that is not what the project says.
-    """
-    state = task.state
-    phase = task.rules.phase(state.phase or "")
-    if phase is None or GUARD not in phase.gate_1.guards:
-        raise NotAllowedError(
-            f"{state.phase} has no proof: it speaks of targets that pass by now",
-            remedy="go on to GREEN, or compare with a revision: phase-gate prove --base REV",
-        )
-    settings = task.project.configuration.proof
-    if not state.freeze.red_exited and not settings.base:
-        raise NotAllowedError(
-            "RED was never seen in this cycle: there is nothing to compare with",
-            remedy="compare with a revision: phase-gate prove --base REV",
-        )
-    tree = task.tree
-    allowed = settings.seconds if seconds is None else seconds
-    proof = _make(task, phase, tree.files, tree.digest, seconds=allowed, at=at, show=show, keep_in=keep_in)
-    if proof.problem and not proof.starts:
-        return proof  # there was nothing to try
-    record = record_of(proof, task, tree=tree.digest, iteration=state.iteration, required=settings.mode == "required")
-    with task.transaction() as change:
-        task.store.refuse_while_running(change.opened.state)
-        if change.state.freeze.current == record.freeze and change.state.phase == state.phase:
-            change.record(Event(kind="proved", data={"proof": to_json(record)}, at=at))
-    return proof
-
-
-def prove_before_exit(
-    task: Task, reading: Reading, *, at: str, show: Callable[[str], None] = lambda text: None
-) -> Event | None:
-    """Make the proof that the last run's verdict wants with this signal; None where none is wanted."""
-    state, measured = task.state, task.state.measurement
-    phase = task.rules.phase(state.phase or "")
-    if phase is None or measured is None or not reading.is_done or GUARD not in phase.gate_1.guards:
-        return None
-    if state.exited or task.tree.digest != measured.tree:
-        return None
-    evaluation = evaluate_again(state, task.rules, phase, reading, at=at, root=str(task.project.root))
-    if not wants_proof(state, phase, evaluation, measured.tree):
-        return None
-    return gathering.prove(
-        task, phase, files=task.tree.files, tree=measured.tree, iteration=measured.iteration, at=at, show=show
     )

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.altering import Site, alter
 from phase_gate.proof.model import Shown, TargetProof
+from phase_gate.proof.running import Item, SandboxRun
 from phase_gate.proof.sandbox import Sandbox
-from phase_gate.proof.testing import Item, SandboxRun
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
 
@@ -61,7 +61,7 @@ def find_unfailing(
     :param treatment: the run with the change, in that sandbox.
     """
     tried = {each.id for each in targets if each.treatment == "passes"}
-    passing = [item for item in passing_items(treatment) if bare_id(item.id) in tried]
+    passing = [item for item in treatment.passing if bare_id(item.id) in tried]
     limit = max(_LEAST_SECONDS, _TIMES * treatment.seconds)
 
     def run(altered: Sandbox, wanted: Collection[str], *, is_alone: bool) -> SandboxRun:
@@ -76,10 +76,6 @@ def _judge_target(target: TargetProof, proof: AlteredProof) -> TargetProof:
     if proof.shown == "still-passes":
         return replace(target, verdict="cannot-fail", why=proof.text)
     return replace(target, advice=proof.text)
-
-
-def passing_items(run: SandboxRun) -> list[Item]:
-    return [item for item in run.items if item.id in run.reports and run.reports[item.id].has_passed]
 
 
 def try_altered(passing: Iterable[Item], sandbox: Sandbox, enter: Enter) -> tuple[AlteredProof, ...]:

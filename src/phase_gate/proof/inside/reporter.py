@@ -172,23 +172,13 @@ class _Reporter:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        self._profile.begin()
-        try:
-            report = yield
-        finally:
-            names = self._profile.end()
-        if names:
-            self._send("imported", names=sorted(names))
+        report = yield
         if report.failed:
             call = getattr(report, "call", None)
             error = None if call is None or call.excinfo is None else call.excinfo.value
             lines = str(report.longrepr).strip().splitlines()
-            self._send(
-                "uncollectable",
-                id=self._test_id(report.nodeid),
-                message=lines[-1][:300] if lines else "",
-                missing=_missing_module(error),
-                files=_files_of_import(error),
+            self._tell(
+                report.nodeid, "failed", message=lines[-1][:300] if lines else "", missing=_missing_module(error)
             )
         return report
 
@@ -250,15 +240,19 @@ class _Reporter:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         raised = self._raised.pop((report.nodeid, str(report.when)), {})
         if report.when == "call" or report.outcome != "passed":
-            usual = {"files": [], "missing": "", "errno": 0, "check": False, "lie": "", "doubt": ""}
-            self._send(
-                "report",
-                id=self._test_id(report.nodeid),
-                outcome=report.outcome,
+            crash = getattr(report.longrepr, "reprcrash", None)
+            self._tell(
+                report.nodeid,
+                report.outcome,
                 expected=hasattr(report, "wasxfail"),
-                message=_last_line(report),
-                **{**usual, **raised, **self.results.judge(report)},
+                message=str(getattr(crash, "message", "") or "").strip().partition("\n")[0][:300],
+                **{**raised, **self.results.judge(report)},
             )
+
+    def _tell(self, node: str, outcome: str, **more: object) -> None:
+        """Say how a test ended, or that a file can't be collected."""
+        usual = {"files": [], "missing": "", "errno": 0, "check": False, "lie": "", "doubt": "", "expected": False}
+        self._send("report", **{**usual, **more, "id": self._test_id(node), "outcome": outcome})
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
@@ -300,11 +294,6 @@ def _is_check(error: BaseException) -> bool:
     return is_example or isinstance(error, (AssertionError, pytest.fail.Exception))
 
 
-def _last_line(report: pytest.TestReport) -> str:
-    crash = getattr(report.longrepr, "reprcrash", None)
-    return str(getattr(crash, "message", "") or "").strip().partition("\n")[0][:300]
-
-
 def _spell(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".partition("\n")[0][:300]
 
@@ -323,14 +312,6 @@ def _errno(error: BaseException) -> int:
     if isinstance(error, MemoryError):
         return errno.ENOMEM
     return error.errno or 0 if isinstance(error, OSError) else 0
-
-
-def _files_of_import(error: BaseException | None) -> list[str]:
-    """Return the files that an import went through, the one that it ended in last."""
-    error = error and (error.__cause__ or error)
-    if isinstance(error, SyntaxError) and error.filename:
-        return [os.path.realpath(error.filename)]
-    return [] if error is None else _files_of(error.__traceback__)
 
 
 def _files_of(traceback: TracebackType | None) -> list[str]:

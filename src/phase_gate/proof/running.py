@@ -1,4 +1,4 @@
-"""Run tests in a sandbox, and say how each ended: what pytest is called with, and what its answers mean."""
+"""Run tests in a sandbox, and say how each ended: what pytest's answers mean, and what they say about a target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
-from phase_gate.gate.inventory import bare_id
+from phase_gate.gate.inventory import bare_id, split_id
+from phase_gate.proof.model import Outcome
 from phase_gate.proof.sandbox import Kind, Sandbox, visit_sandbox
 from phase_gate.proof.talk import Heard, Limits
 from phase_gate.storage.root import is_in_environment
@@ -53,12 +54,21 @@ class Report(Value):
     missing: str = ""
     #: An assertion failed, and not code that went wrong.
     is_check: bool = False
-    #: A file of the project that can't be imported, where the test's own file can't be collected for that.
-    broken: str = ""
     #: What it had not enough of: space, memory, a free port.
     lack: str = ""
     #: Why nothing is known although it is reported as passed.
     doubt: str = ""
+
+    @property
+    def has_failed(self) -> bool:
+        return not self.has_passed and not self.is_skipped
+
+    def is_own_check(self, checked: Collection[str], *, or_error: bool = False) -> bool:
+        """Tell whether a test failed by its own check: an assertion in the lines of a frozen file.
+
+        :param or_error: any other exception in these lines counts as well.
+        """
+        return self.has_failed and self.place in checked and (self.is_check or or_error)
 
 
 class Reports(dict[str, Report]):
@@ -86,15 +96,11 @@ class SandboxRun(Value):
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     #: Which watched functions each test called.
     reached: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    #: Watched functions that were called while modules were imported: decorators, say.
-    called_by_import: frozenset[str] = frozenset()
     #: Why it says nothing, or not all; empty if it ended as it should.
     problem: str = ""
-    #: Files that were imported.
+    #: Files that were imported; those of them that were compiled, and lie in the project: from its root.
     modules: tuple[str, ...] = ()
-    #: Those of them that were compiled, and lie in the project; from its root.
     built: tuple[str, ...] = ()
-    output: str = ""
     #: pytest ended before it collected anything: it did not start as it should.
     is_silent: bool = False
     #: It died, or was ended because it was over its limits: only what had ended before counts.
@@ -108,10 +114,37 @@ class SandboxRun(Value):
     #: A module that a conftest could not find.
     missing: str = ""
 
+    def of(self, target: str) -> list[Report]:
+        """Return what was said about a target, or about the file that it stands in."""
+        file = self.reports.get(split_id(target)[0])
+        return self.reports.of(target) or ([] if file is None else [file])
+
+    def outcome(self, target: str) -> Outcome:
+        """Return how a target ended. It fails if one of its rows does."""
+        # What ended before it was cut counts; a copied sandbox may not have told where its modules came from.
+        if self.problem and not (self.is_cut and (self.kind == "mounted" or self.modules)):
+            return "unknown"
+        reports = self.of(target)
+        if not reports or any(report.doubt for report in reports):
+            return "unknown"
+        if any(report.has_failed for report in reports):
+            return "fails"
+        # Rows that do not run here, by their platform say, leave the others their word.
+        return "passes" if any(report.has_passed for report in reports) else "skipped"
+
+    def failure(self, target: str) -> Report | None:
+        """Return why a target did not pass: the first row that failed, else one that was skipped."""
+        reports = [report for report in self.of(target) if not report.has_passed]
+        return min(reports, key=lambda report: report.is_skipped, default=None)
+
+    @property
+    def passing(self) -> list[Item]:
+        return [item for item in self.items if item.id in self.reports and self.reports[item.id].has_passed]
+
 
 def run_in_sandbox(
     sandbox: Sandbox,
-    arguments: tuple[str, ...],
+    arguments: Iterable[str],
     *,
     limits: Limits,
     wanted: Iterable[str] = (),
@@ -134,10 +167,9 @@ def run_in_sandbox(
     }
     made, folder, heard = visit_sandbox(sandbox, arguments, order, limits, kind)
     run = read_heard(heard, made, folder, os.path.realpath(sandbox.root))
-    stray = _find_stray(run.modules, sandbox, folder)
-    if stray:
+    if stray := _find_stray(run.modules, sandbox, folder):
         run = replace(run, problem=f"{stray}, not from the sandbox", is_cut=False)
-    return replace(run, built=_find_built(run.modules, folder))
+    return run
 
 
 # --- what the reporter has said
@@ -150,7 +182,6 @@ _LACKS = {
     errno.ENOMEM: "the system had no memory left",
     errno.EADDRINUSE: "a port that it wants is in use",
 }
-_SIGNALS = {int(each): each.name for each in signal.Signals}
 #: What pytest ends with where it does not know an option.
 _REFUSED = 4
 
@@ -166,10 +197,10 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
         return {answer["id"]: frozenset(answer[key]) for answer in said.get(of, ())}
 
     reports = Reports()
-    for answer in (*said.get("uncollectable", ()), *said.get("report", ())):
+    for answer in said.get("report", ()):
         known = reports.get(answer["id"])
         # The first failure says why.
-        if known is None or known.has_passed or known.is_skipped:
+        if known is None or not known.has_failed:
             reports[answer["id"]] = _read_report(answer, folder, root)
     collected = told.get("collected", {"items": (), "dropped": ()})
     items = tuple(Item(**each) for each in collected["items"])
@@ -187,6 +218,8 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
         # Functions whose rows have all ended; the one at work may have had more to say.
         unfinished = {bare_id(test_id) for test_id in (*left, at_work)}
         reports = Reports({each: report for each, report in reports.items() if bare_id(each) not in unfinished})
+    modules: tuple[str, ...] = tuple(told["ended"]["modules"]) if "ended" in told else ()
+    own = [file for file in modules if file.startswith(folder + os.sep) and not is_in_environment(file, folder)]
     return SandboxRun(
         kind=kind,
         seconds=heard.seconds,
@@ -194,10 +227,9 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
         items=items,
         lines=names("lines", "lines"),
         reached=names("reached", "names"),
-        called_by_import=frozenset(name for answer in said.get("imported", ()) for name in answer["names"]),
-        modules=tuple(told["ended"]["modules"]) if "ended" in told else (),
+        modules=modules,
+        built=tuple(os.path.relpath(file, folder) for file in own if file.endswith(tuple(EXTENSION_SUFFIXES))),
         problem=problem,
-        output=heard.output,
         is_silent="ended" not in told and not heard.late and not reports,
         is_cut=is_cut,
         is_late=bool(heard.late),
@@ -208,18 +240,15 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
 
 
 def _read_report(answer: Mapping[str, Any], folder: str, root: str) -> Report:
-    inside = [os.path.relpath(file, folder) for file in answer["files"] if file.startswith(folder + os.sep)]
-    own = [path for path in inside if not is_in_environment(os.path.join(root, path), root)]
-    place = own[-1].replace(os.sep, "/") if own else ""
-    if answer["kind"] == "uncollectable":
-        return Report(has_passed=False, message=answer["message"], missing=answer["missing"], broken=place)
     # A skipped or expected failure is no pass: the target did not show what it is for.
     if answer["outcome"] == "passed" and not answer["expected"] and not answer["lie"]:
         return Report(has_passed=True, doubt=answer["doubt"])
+    inside = [os.path.relpath(file, folder) for file in answer["files"] if file.startswith(folder + os.sep)]
+    own = [path for path in inside if not is_in_environment(os.path.join(root, path), root)]
     return Report(
         has_passed=False,
         is_skipped=answer["outcome"] == "skipped",
-        place=place,
+        place=own[-1].replace(os.sep, "/") if own else "",
         message=answer["lie"] or answer["message"],
         missing=answer["missing"],
         is_check=answer["check"],
@@ -234,27 +263,19 @@ def _say_end(heard: Heard, at_work: str, left: str) -> str:
         return f"{_LACKS[errno.ENOMEM]}{at}"
     if heard.late:
         return f"it took longer than {heard.late}{at}"
-    last = _last_line(heard.output)
+    lines = [line.strip() for line in heard.output.splitlines() if line.strip()]
+    # pytest says what was wrong with its options first, and then which settings it read.
+    said = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")] or lines
+    last = f": {said[-1][:200]}" if said else ""
     for number, lack in _LACKS.items():
         if os.strerror(number) in last:
             return f"{lack}{at}{last}"
     if heard.status < 0:
-        return f"pytest was ended by {_SIGNALS.get(-heard.status, 'a signal')}{at}{last}"
-    return (
-        f"pytest stopped at {left}{last}"
-        if left
-        else f"pytest ended too early{at}, with exit status {heard.status}{last}"
-    )
-
-
-def _last_line(output: str) -> str:
-    """Return what a process said last, for a sentence; empty if it said nothing.
-
-    pytest says what was wrong with its options first, and then which settings it read.
-    """
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    said = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")] or lines
-    return f": {said[-1][:200]}" if said else ""
+        name = {int(each): each.name for each in signal.Signals}.get(-heard.status, "a signal")
+        return f"pytest was ended by {name}{at}{last}"
+    if left:
+        return f"pytest stopped at {left}{last}"
+    return f"pytest ended too early{at}, with exit status {heard.status}{last}"
 
 
 # --- where modules came from: the sandbox, the project beside it, or a copy that is installed
@@ -274,21 +295,11 @@ def _find_stray(modules: Collection[str], sandbox: Sandbox, folder: str) -> str:
     installed = {file.rpartition("/site-packages/")[2] for file in modules if "/site-packages/" in file}
     for path in sorted({*sandbox.contents, *sandbox.left_out}):
         if path.endswith(".py") and os.path.join(folder, path) not in files:
-            least = len(_tail_of(path, top))
+            base = posixpath.dirname(path)
+            while base and os.path.exists(os.path.join(top, base, "__init__.py")):
+                base = posixpath.dirname(base)
+            # From the folder that its outermost package lies in: less of a path is another module.
+            least = len(posixpath.relpath(path, base or "."))
             if any(len(name) >= least and f"/{path}".endswith(f"/{name}") for name in installed):
                 return f"{path} was imported from an installed copy of it"
     return ""
-
-
-def _find_built(modules: Collection[str], folder: str) -> tuple[str, ...]:
-    """Return the compiled modules that lie in the sandbox, from its folder."""
-    inside = (file for file in modules if file.startswith(folder + os.sep) and not is_in_environment(file, folder))
-    return tuple(sorted(os.path.relpath(file, folder) for file in inside if file.endswith(tuple(EXTENSION_SUFFIXES))))
-
-
-def _tail_of(path: str, top: str) -> str:
-    """Return the path of a module from the folder that its outermost package lies in."""
-    base = posixpath.dirname(path)
-    while base and os.path.exists(os.path.join(top, base, "__init__.py")):
-        base = posixpath.dirname(base)
-    return posixpath.relpath(path, base or ".")

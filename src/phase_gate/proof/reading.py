@@ -7,17 +7,18 @@ emptied.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from phase_gate.gate.inventory import split_id
 from phase_gate.source.checks import find_function, has_check
+from phase_gate.source.functions import find_functions
 from phase_gate.source.names import FunctionNode, last_name
 from phase_gate.source.tests import parse_source
 from phase_gate.values import Value
 
 
 class Taken(Value):
-    """A name that a test calls."""
+    """A name that a test takes from a module."""
 
     #: As the test imports it: with dots in front where that is relative.
     module: str
@@ -39,7 +40,7 @@ class TargetSource(Value):
     #: In doubt it has: a test may be inherited, or made by code.
     has_check: bool = True
     #: Its lines in which an answer is compared, and the imported names by which, or with which, that is done.
-    compared: tuple[tuple[int, frozenset[str]], ...] = ()
+    compared: tuple[tuple[int, frozenset[Taken]], ...] = ()
 
 
 def read_target(target: str, read: Callable[[str], bytes]) -> TargetSource:
@@ -82,12 +83,16 @@ class _Imports:
                     # It may be a module of a package as well.
                     self._modules[alias] = f"{module}{'' if module.endswith('.') else '.'}{each.name}"
 
-    def find(self, called: ast.expr) -> Taken | None:
-        if isinstance(called, ast.Name):
-            return self._names.get(called.id)
-        if isinstance(called, ast.Attribute) and (module := self._modules.get(ast.unparse(called.value))):
-            return Taken(module=module, name=called.attr)
+    def find(self, node: ast.AST) -> Taken | None:
+        if isinstance(node, ast.Name):
+            return self._names.get(node.id)
+        if isinstance(node, ast.Attribute) and (module := self._modules.get(ast.unparse(node.value))):
+            return Taken(module=module, name=node.attr)
         return None
+
+    def find_all(self, *nodes: ast.expr) -> frozenset[Taken]:
+        found = (self.find(each) for node in nodes for each in ast.walk(node))
+        return frozenset(each for each in found if each is not None)
 
 
 def _walk_calls(test: FunctionNode, tree: ast.Module) -> Iterator[ast.Call]:
@@ -105,12 +110,8 @@ def _walk_calls(test: FunctionNode, tree: ast.Module) -> Iterator[ast.Call]:
                     waiting.append(functions[name])
 
 
-def _walk_compared(test: FunctionNode, imports: _Imports) -> Iterator[tuple[int, frozenset[str]]]:
+def _walk_compared(test: FunctionNode, imports: _Imports) -> Iterator[tuple[int, frozenset[Taken]]]:
     """Yield lines, and what an answer is compared with there: a reference, a bound, or the function that compares."""
-
-    def names(*sides: ast.expr) -> frozenset[str]:
-        nodes = (node for side in sides for node in ast.walk(side) if isinstance(node, ast.Name | ast.Attribute))
-        return frozenset(taken.name for node in nodes if (taken := imports.find(node)) is not None)
 
     def answers(side: ast.expr) -> bool:
         return any(isinstance(node, ast.Call) and imports.find(node.func) is not None for node in ast.walk(side))
@@ -118,10 +119,58 @@ def _walk_compared(test: FunctionNode, imports: _Imports) -> Iterator[tuple[int,
     for node in ast.walk(test):
         match node:
             case ast.Compare(left=left, ops=[ast.Eq() | ast.Lt() | ast.LtE()], comparators=[right]) if answers(left):
-                yield node.lineno, names(right) - names(left)
+                yield node.lineno, imports.find_all(right) - imports.find_all(left)
             case ast.Assert(test=ast.Call(func=compares, args=[_, _, *_] as given, keywords=more)):
                 if any(map(answers, given)):
-                    yield node.lineno, names(compares, *(each.value for each in more))
+                    yield node.lineno, imports.find_all(compares, *(each.value for each in more))
+
+
+# --- what a test compares with, and a source has changed
+
+
+def name_references(
+    written: Mapping[str, TargetSource], before: Mapping[str, bytes], now: Mapping[str, bytes]
+) -> Iterator[str]:
+    """Say which targets compare with what a source answers or holds, where that may be another one since RED.
+
+    :param written: what the sources of the targets say.
+    :param before: path -> text, of changed sources in RED; `now` likewise.
+    """
+    changed = {path: dict(_changed(before.get(path, b""), text)) for path, text in now.items()}
+    for target, source in written.items():
+        for line, names in source.compared:
+            found = {
+                f"{path}:{lines[each.name]} {each.name}"
+                for each in names
+                for path, lines in changed.items()
+                if each.name in lines and each.is_from(path)
+            }
+            for each in sorted(found):
+                yield f"{split_id(target)[0]}:{line} compares with {each}, which has changed since RED"
+
+
+def _changed(before: bytes, now: bytes) -> Iterable[tuple[str, int]]:
+    """Return the functions and values of a module that are not what they were, and their lines; not what was a stub."""
+    known = {name: each for name, each in find_functions(before).items() if not each.left_out}
+    for name, function in find_functions(now).items():
+        if name in known and known[name].hash != function.hash:
+            yield name, function.line
+    values = _values(before)
+    for name, (line, value) in _values(now).items():
+        if values.get(name, (0, value))[1] != value:
+            yield name, line
+
+
+def _values(source: bytes) -> dict[str, tuple[int, str]]:
+    """Return the names that a module gives values to, with their lines, and the values as they are written."""
+    found = {}
+    for node in statements_of(source):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found[name] = (node.lineno, ast.unparse(value))
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                found[name] = (node.lineno, ast.unparse(value))
+    return found
 
 
 def statements_of(source: bytes) -> list[ast.stmt]:
