@@ -130,20 +130,6 @@ def test_what_is_acknowledged_was_synced_file_and_folder(tmp_path: Path) -> None
     assert appended.calls == ["open", "fsync_folder", "write", "fsync"]
 
 
-def test_append_adds_to_the_end(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.jsonl"
-    for line in (b"one\n", b"two\n"):
-        append_durably(REAL, path, line)
-    assert path.read_bytes() == b"one\ntwo\n"
-
-
-def test_cut_off_keeps_the_first_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.jsonl"
-    path.write_bytes(b"one\ntw")
-    cut_off(REAL, path, 4)
-    assert path.read_bytes() == b"one\n"
-
-
 def test_short_writes_lose_nothing(tmp_path: Path) -> None:
     files = ShortWrites()
     write_atomically(files, tmp_path / "state.json", b"0123456789")
@@ -206,24 +192,6 @@ def test_a_failed_append_leaves_the_file_as_it_was(tmp_path: Path, call: str) ->
     assert path.read_bytes() == b"one\n"
 
 
-def test_an_append_that_failed_is_not_found_later_in_a_new_file_either(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.jsonl"
-    with pytest.raises(StorageError):
-        append_durably(FailsAt("fsync_folder"), path, b"one\n")
-    assert path.read_bytes() == b""
-    again = FailsAt("never")
-    append_durably(again, path, b"one\n")
-    assert "fsync_folder" in again.calls, "whoever made the file did not come to it"
-
-
-@pytest.mark.parametrize("call", ["open", "truncate", "fsync"])
-def test_a_failed_cut_is_said(tmp_path: Path, call: str) -> None:
-    path = tmp_path / "ledger.jsonl"
-    path.write_bytes(b"one\ntw")
-    with pytest.raises(StorageError, match=r"^ledger\.jsonl could not be written"):
-        cut_off(FailsAt(call), path, 4)
-
-
 # --- what is refused
 
 
@@ -264,12 +232,6 @@ def test_a_file_where_the_folder_should_be_is_named(tmp_path: Path, operation: O
         operation(REAL, place / name)
     assert caught.value.remedy == f"move {place} out of the way"
     assert place.read_bytes() == b"mine"
-
-
-def test_making_a_folder_where_a_file_is_says_so(tmp_path: Path) -> None:
-    (tmp_path / ".phase-gate").write_bytes(b"mine")
-    with pytest.raises(StorageError, match=r"^\.phase-gate is a file, not a folder"):
-        make_folder(REAL, tmp_path / ".phase-gate")
 
 
 @pytest.mark.parametrize(

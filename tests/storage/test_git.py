@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.storage.tree.git import NoGitError, find_hooks, find_program, read_blobs, run_git
+from phase_gate.storage.tree.git import NoGitError, find_program, read_blobs, run_git
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
 pytestmark = pytest.mark.processes
@@ -50,33 +50,6 @@ def test_a_folder_that_is_a_repository_itself_is_none(repo: Path, place: Callabl
     assert git(folder, "rev-parse", "--git-dir"), "git takes it"
     with pytest.raises(NoGitError):
         run_git(str(folder), "rev-parse", "--git-dir")
-
-
-@posix_only
-def test_signatures_are_not_checked(repo: Path, tmp_path: Path) -> None:
-    """By whichever program the repository names for it."""
-    text = git(repo, "cat-file", "commit", "HEAD")
-    head, _, message = text.partition("\n\n")
-    signed = write(tmp_path / "signed", f"{head}\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n\n{message}")
-    git(repo, "update-ref", "HEAD", git(repo, "hash-object", "-t", "commit", "-w", str(signed)).strip())
-    canary = tmp_path / "canary"
-    program = write(tmp_path / "program", f"#!/bin/sh\ntouch {canary}\n")
-    program.chmod(0o755)
-    git(repo, "config", "gpg.program", str(program))
-    git(repo, "config", "log.showSignature", "true")
-    git(repo, "log", "-n", "1", "--format=%H")
-    assert canary.exists(), "git itself does"
-    canary.unlink()
-    run_git(str(repo), "log", "-n", "1", "--format=%H")
-    assert not canary.exists()
-
-
-def test_where_hooks_are(repo: Path, tmp_path: Path) -> None:
-    assert find_hooks(repo) == repo / ".git" / "hooks"
-    git(repo, "config", "core.hooksPath", "mine")
-    assert find_hooks(repo) == repo / "mine"
-    (tmp_path / "plain" / ".git").mkdir(parents=True)
-    assert find_hooks(bare(repo)) is None
 
 
 def test_git_is_called_in_one_place() -> None:

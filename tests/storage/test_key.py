@@ -11,7 +11,6 @@ from phase_gate.errors import (
     KeylessError,
     KeyMismatchError,
     PhaseGateError,
-    TamperedError,
 )
 from phase_gate.gate.state import Event
 from phase_gate.storage.ledger import GENESIS, digest, encode_transaction
@@ -22,7 +21,6 @@ from tests.storage.stores import (
     begin,
     contents,
     declare,
-    edit_json,
     fact,
     facts,
     open_store,
@@ -87,25 +85,11 @@ def test_key_and_ledger(
         assert facts(declare(store, "two")) == ["one", "two"]
 
 
-def test_a_new_folder_is_begun_with_the_key(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "new", key=KEY)
-    assert not store.look().exists
-    assert list(store.lines()) == []
-    assert facts(declare(begin(store), "one")) == ["one"]
-    assert store.look().key_check is not None
-
-
 def test_a_first_write_that_was_cut_short_is_no_ledger_without_a_key(tmp_path: Path) -> None:
     folder = made_with(tmp_path / "state", None)
     (folder / "state.json").unlink()
     (folder / "ledger.jsonl").write_bytes((folder / "ledger.jsonl").read_bytes()[:50])
     assert facts(declare(begin(open_store(folder, key=KEY)), "mine")) == ["mine"]
-
-
-def test_a_keyed_state_edited_by_hand_is_refused(keyed: Path) -> None:
-    edit_json(keyed / "state.json", lambda stored: stored.update(streak=9))
-    with pytest.raises(TamperedError, match=r"state\.json is not what the ledger gives"):
-        open_store(keyed, key=KEY).look()
 
 
 def test_a_ledger_that_claims_a_key_in_a_line_too_long_to_look_at(tmp_path: Path) -> None:
@@ -124,9 +108,3 @@ def test_a_ledger_without_the_key_that_is_set_is_not_repaired(keyless: Path) -> 
         repair(open_store(keyless, key=KEY))
     assert "begin anew" in caught.value.remedy
     assert contents(keyless) == before
-
-
-def test_a_key_begins_anew_where_the_old_folder_is_moved_away(keyless: Path) -> None:
-    assert_refused(open_store(keyless, key=KEY), "the ledger was made without a key", KeylessError)
-    keyless.rename(keyless.with_name("old"))
-    assert facts(declare(begin(open_store(keyless, key=KEY)), "two")) == ["two"]

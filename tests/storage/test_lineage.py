@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ from phase_gate.config.compiled import load_compiled
 from phase_gate.errors import ForeignStateError, StorageError
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.state import Event
-from phase_gate.storage.files import FileSystem
 from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
@@ -106,16 +104,6 @@ def test_a_ledger_from_elsewhere_is_refused_in_mid_cycle(
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("name", ["the-folder-of-another-clone", "one-made-by-somebody-without-a-memory"])
-def test_another_ledger_can_be_accepted(user: User, folder: Path, name: str) -> None:
-    declare(begin(user.store(folder)), "one")
-    FOREIGN[name][1](user, folder)
-    store = user.store(folder)
-    with store.transaction(accept_rollback=True) as change:
-        change.record(Event(kind="rollback-accepted", data={"reason": "swapped", "by": "dev"}))
-    assert facts(declare(store, "new"))[-1] == "new"
-
-
 def test_another_task_s_ledger_can_not_be_accepted(user: User, folder: Path) -> None:
     begin(user.store(folder))
     put_in_another_task(user, folder)
@@ -153,32 +141,16 @@ def link(folder: Path) -> Path:
     return place / folder.name
 
 
-def move_and_link_back(folder: Path) -> Path:
-    folder.parent.symlink_to(move(folder).parent)
-    return folder
-
-
 @pytest.mark.parametrize(
     "happens",
     [
         pytest.param(move, id="the-project-was-moved"),
-        pytest.param(lambda folder: move(move(folder).parent.rename(folder.parent) / folder.name), id="and-back"),
         pytest.param(link, id="a-linked-parent"),
-        pytest.param(move_and_link_back, id="moved-with-a-link-in-its-place"),
-        pytest.param(lambda folder: folder.parent / "." / ".." / folder.parent.name / folder.name, id="spelled-odd"),
     ],
 )
 def test_twin_the_same_ledger_by_another_path(user: User, folder: Path, happens: Callable[[Path], Path]) -> None:
     declare(begin(user.store(folder)), "one")
     assert facts(declare(user.store(happens(folder)), "two")) == ["one", "two"]
-
-
-def test_twin_two_worktrees_have_a_ledger_each(user: User, tmp_path: Path) -> None:
-    folders = [tmp_path / name / ".phase-gate" for name in ("main", "worktree")]
-    for folder in folders:
-        begin(user.store(folder))
-    for folder in folders:
-        assert facts(declare(user.store(folder), "one")) == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -195,12 +167,6 @@ def test_twin_another_ledger_between_cycles(user: User, folder: Path, happens: C
     store = declare(user.store(folder), "mine")
     assert facts(store)[-1] == "mine"
     assert not store.look().state.vanished
-
-
-def test_twin_somebody_without_a_memory_goes_on(user: User, folder: Path) -> None:
-    declare(begin(user.store(folder)), "one")
-    declare(User(None).store(folder), "two")
-    assert facts(declare(user.store(folder), "three")) == ["one", "two", "three"]
 
 
 # --- a folder that vanished in mid-cycle: it may begin anew, and that is not forgotten until a cycle has ended
@@ -229,11 +195,6 @@ def take_baseline(store: TaskStore) -> None:
         change.record(Event(kind="baseline-taken", data={"inventory": "i", "outcomes": "o"}))
 
 
-def take_baseline_and_vanish_again(store: TaskStore) -> None:
-    take_baseline(store)
-    shutil.rmtree(store.folder)
-
-
 def damage_and_repair(store: TaskStore) -> None:
     begin(User(None).store(store.folder))
     store.ledger_file.write_bytes(b"{}\n")
@@ -246,7 +207,6 @@ def damage_and_repair(store: TaskStore) -> None:
         pytest.param(lambda store: None, id="at-once"),
         pytest.param(take_baseline, id="after-a-baseline"),
         pytest.param(take_back, id="after-a-void-run"),
-        pytest.param(take_baseline_and_vanish_again, id="after-it-vanished-twice"),
         pytest.param(damage_and_repair, id="after-a-repair-of-nothing"),
     ],
 )
@@ -281,53 +241,7 @@ def test_a_repair_that_cuts_the_open_cycle_off_asks_for_red_again(user: User, fo
     assert (state.phase, state.vanished, state.freeze.red_exited) == ("DONE", True, False)
 
 
-def test_twin_a_repair_that_leaves_the_cycle_s_red_asks_for_nothing(user: User, folder: Path) -> None:
-    store = begin(user.store(folder))
-    with store.transaction() as change:
-        change.record(Event(kind="phase-exited", data={"next": "GREEN", "freezes": True}))
-    declare(store, "one")
-    overwrite(store.ledger_file, b'"name":"one"', b'"name":"two"')
-    repair(store)
-    state = store.look().state
-    assert (state.vanished, state.freeze.red_exited) == (False, True)
-
-
 # --- what comes between
-
-
-class DiesError(Exception):
-    pass
-
-
-class DiesAt(FileSystem):
-    """A disk under a process that dies at a call of this kind."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def write(self, descriptor: int, data: bytes) -> int:
-        if self._name == "ledger" and b'"kind":"created"' in data:
-            raise DiesError
-        return super().write(descriptor, data)
-
-    def replace(self, source: Path, target: Path) -> None:
-        if target.name == self._name:
-            raise DiesError
-        super().replace(source, target)
-
-
-@pytest.mark.parametrize("point", ["ledger", "state.json"])
-def test_who_dies_while_it_begins_anew_leaves_no_riddle(user: User, folder: Path, point: str) -> None:
-    begin(user.store(folder))
-    shutil.rmtree(folder)
-    with pytest.raises(DiesError):
-        enter_green(open_store(folder, memory=user.memory(folder), files=DiesAt(point)))
-    store = user.store(folder)
-    assert store.look().exists == (point == "state.json")
-    if point == "ledger":
-        enter_green(store)
-    assert facts(declare(store, "one")) == ["one"]
-    assert store.look().state.vanished
 
 
 def test_a_memory_that_can_not_be_changed_is_said_and_not_got_stuck_in(
@@ -367,12 +281,3 @@ class BeginsAnewMeanwhile(Memory):
 def test_a_beginning_between_recalling_and_opening_is_no_exchange(user: User, folder: Path) -> None:
     begin(user.store(folder))
     assert open_store(folder, memory=BeginsAnewMeanwhile(user, folder)).look().serial == 3
-
-
-def test_a_memory_of_an_older_version_is_understood(user: User, folder: Path, tmp_path: Path) -> None:
-    begin(user.store(folder))
-    (kept,) = (tmp_path / "home" / "phase-gate").iterdir()
-    row = json.loads(kept.read_text(encoding="utf-8"))
-    del row["cycle"]
-    kept.write_text(json.dumps(row), encoding="utf-8")
-    assert facts(declare(user.store(folder), "one")) == ["one"]

@@ -16,25 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import filelock
 import pytest
 
-from phase_gate import bound
 from phase_gate.errors import LockTimeoutError, PhaseGateError, StorageError
 from phase_gate.storage.lock import KernelLock, LockedError, RunLock, hold_lock, holder_file, is_free
 from tests.storage.stores import begin, facts, open_store
-
-#: Reads, adds one, writes: not atomic at all, so any two at once lose something.
-COUNT = """
-import sys
-from pathlib import Path
-from phase_gate.storage.lock import hold_lock
-
-counter = Path(sys.argv[1])
-for _ in range(50):
-    with hold_lock(counter.with_suffix(".lock"), timeout=120):
-        counter.write_text(str(int(counter.read_text()) + 1))
-"""
 
 DECLARE = """
 import sys
@@ -88,15 +74,6 @@ def run_all(script: str, *arguments: list[str]) -> None:
 # --- one at a time
 
 
-@pytest.mark.sweep
-@pytest.mark.processes
-def test_eight_processes_lose_no_increment(tmp_path: Path) -> None:
-    counter = tmp_path / "counter"
-    counter.write_text("0", encoding="ascii")
-    run_all(COUNT, *[[str(counter)]] * 8)
-    assert counter.read_text(encoding="ascii") == "400"
-
-
 @pytest.mark.processes
 def test_four_processes_lose_no_transaction(tmp_path: Path) -> None:
     store = begin(open_store(tmp_path / "state"))
@@ -128,19 +105,6 @@ def test_a_time_out_names_the_holder(tmp_path: Path) -> None:
     assert "wait for that run to end" in caught.value.remedy
 
 
-@pytest.mark.processes
-def test_a_time_out_is_said_even_if_the_holder_s_note_is_gone_or_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "state.json.lock"
-    with held_by_another(path):
-        for content in ("", "{", "[]", "{}", None):
-            if content is None:
-                holder_file(path).unlink()
-            else:
-                holder_file(path).write_text(content, encoding="utf-8")
-            with pytest.raises(LockTimeoutError, match=r"was not free within 0 s \["):
-                take(path, timeout=0)
-
-
 def test_the_holder_s_note_is_there_only_while_it_holds(tmp_path: Path) -> None:
     path = tmp_path / "state.json.lock"
     with hold_lock(path, command="phase-gate signal"):
@@ -170,16 +134,6 @@ def test_it_is_free_after_its_holder_was_killed(tmp_path: Path) -> None:
         take(path, timeout=0)
 
 
-def test_it_is_free_after_an_exception(tmp_path: Path) -> None:
-    def hold_and_fail() -> None:
-        with hold_lock(tmp_path / "state.json.lock"):
-            raise RuntimeError("stop")
-
-    with pytest.raises(RuntimeError, match="stop"):
-        hold_and_fail()
-    take(tmp_path / "state.json.lock", timeout=0)
-
-
 # --- who may open it
 
 
@@ -189,10 +143,7 @@ def test_it_is_free_after_an_exception(tmp_path: Path) -> None:
     [
         pytest.param(0o755, 0o022, 0o600, id="a-folder-that-others-may-read"),
         pytest.param(0o755, 0o000, 0o600, id="a-umask-that-allows-everything"),
-        pytest.param(0o700, 0o022, 0o600, id="a-private-folder"),
         pytest.param(0o775, 0o002, 0o660, id="a-group-that-shares-the-folder"),
-        pytest.param(0o775, 0o022, 0o640, id="a-umask-that-keeps-the-group-from-writing"),
-        pytest.param(0o775, 0o077, 0o600, id="a-umask-that-keeps-the-group-out"),
         pytest.param(0o777, 0o000, 0o666, id="a-folder-of-everybody"),
         pytest.param(0o1777, 0o000, 0o660, id="in-a-folder-like-tmp-others-have-no-business-with-it"),
         pytest.param(0o755, 0o777, 0o600, id="a-umask-that-keeps-the-user-out-too"),
@@ -216,56 +167,6 @@ def test_those_who_may_write_to_the_folder_may_open_the_lock(
     run.release()
 
 
-@pytest.mark.parametrize(
-    ("folder", "old", "expected"),
-    [
-        pytest.param(0o755, 0o644, 0o600, id="an-older-version-let-everybody-read-it"),
-        pytest.param(0o775, 0o664, 0o660, id="the-group-keeps-what-it-has"),
-        pytest.param(0o775, 0o600, 0o600, id="and-gets-nothing-more"),
-    ],
-)
-def test_a_lock_that_is_there_is_closed_to_others(tmp_path: Path, folder: int, old: int, expected: int) -> None:
-    path = tmp_path / "shared" / "state.json.lock"
-    path.parent.mkdir()
-    path.parent.chmod(folder)
-    path.touch()
-    path.chmod(old)
-    take(path)
-    assert stat.S_IMODE(path.stat().st_mode) == expected
-
-
-def test_another_group_than_the_folder_s_is_kept_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "shared" / "state.json.lock"
-    path.parent.mkdir()
-    path.parent.chmod(0o775)
-    really = os.fstat
-
-    def fstat(descriptor: int) -> os.stat_result:
-        found = list(really(descriptor))
-        found[stat.ST_GID] += 1
-        return os.stat_result(found)
-
-    before = os.umask(0o002)
-    monkeypatch.setattr(bound.os, "fstat", fstat)
-    try:
-        take(path)
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_a_file_system_without_permissions_is_no_reason_to_stop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fchmod(*_: object) -> None:
-        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
-
-    monkeypatch.setattr(bound.os, "fchmod", fchmod)
-    path = tmp_path / "state.json.lock"
-    path.touch(0o644)
-    take(path)
-
-
 # --- what is no lock
 
 
@@ -276,12 +177,6 @@ def test_a_linked_lock_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"^state\.json\.lock is a symbolic link"):
         take(path)
     assert target.read_text(encoding="utf-8") == "mine"
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "state.json.lock").mkdir()
-    with pytest.raises(StorageError, match=r"^state\.json\.lock is a folder"):
-        take(tmp_path / "state.json.lock")
 
 
 def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,11 +194,6 @@ def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest
 
 
 # --- a run's own lock
-
-
-def test_a_lock_that_is_not_there_is_free(tmp_path: Path) -> None:
-    assert is_free(tmp_path / "run.lock")
-    assert not (tmp_path / "run.lock").exists()
 
 
 def test_a_run_s_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
@@ -329,12 +219,6 @@ def closed_by_others(tmp_path: Path) -> tuple[RunLock, int]:
     return lock, next_number
 
 
-def test_a_lock_that_somebody_closed_is_let_go(closed_by_others: tuple[RunLock, int], tmp_path: Path) -> None:
-    lock, _ = closed_by_others
-    lock.release()
-    assert is_free(tmp_path / "run.lock")
-
-
 @pytest.mark.processes
 def test_a_file_that_took_the_number_of_a_lock_stays_open(closed_by_others: tuple[RunLock, int]) -> None:
     lock, number = closed_by_others
@@ -350,14 +234,6 @@ def test_a_file_that_took_the_number_of_a_lock_stays_open(closed_by_others: tupl
     finally:
         if _is_open(other):
             os.close(other)
-
-
-def test_another_lock_that_took_the_number_is_still_held(closed_by_others: tuple[RunLock, int], tmp_path: Path) -> None:
-    lock, number = closed_by_others
-    with hold_lock(tmp_path / "state.lock"):
-        assert os.path.samestat(os.fstat(number), (tmp_path / "state.lock").stat())
-        lock.release()
-        assert not is_free(tmp_path / "state.lock")
 
 
 def _is_open(descriptor: int) -> bool:
@@ -452,20 +328,6 @@ def test_the_lock_on_a_file_that_was_taken_away_guards_nothing(tmp_path: Path, m
     monkeypatch.setattr(fcntl, "flock", too_late)
     with pytest.raises(LockedError):
         KernelLock(path).acquire()
-
-
-@pytest.mark.parametrize("ours_first", [True, False], ids=["ours-first", "theirs-first"])
-def test_it_is_the_lock_that_filelock_takes(tmp_path: Path, ours_first: bool) -> None:
-    # An older installation in another environment may be at work in the same folder.
-    path = tmp_path / "state.json.lock"
-    ours, theirs = KernelLock(path), filelock.FileLock(path, timeout=0)
-    first, second = (ours, theirs) if ours_first else (theirs, ours)
-    first.acquire()
-    with pytest.raises((LockedError, filelock.Timeout)):
-        second.acquire()
-    first.release()
-    second.acquire()
-    second.release()
 
 
 @pytest.mark.processes

@@ -65,17 +65,3 @@ def test_a_network_is_warned_of_with_a_way_out(table: Path, folder: str, kind: s
         assert "PHASE_GATE_DIR" in warning
     else:
         assert warning == ""
-
-
-def test_links_are_resolved_first(table: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("/home/dev")
-    assert filesystem_type(tmp_path / "link" / "project", table) == "nfs4"
-
-
-@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\x00"], ids=["no-table", "an-empty-one", "binary"])
-def test_where_nobody_can_tell_nothing_is_said(tmp_path: Path, content: bytes | None) -> None:
-    table = tmp_path / "mountinfo"
-    if content is not None:
-        table.write_bytes(content)
-    assert filesystem_type(tmp_path, table) == ""
-    assert network_warning(tmp_path, table) == ""

@@ -13,13 +13,10 @@ from phase_gate.errors import (
     NotAllowedError,
     OtherSchemaError,
     PhaseGateError,
-    RollbackError,
     StorageError,
-    TamperedError,
 )
 from phase_gate.gate.state import SCHEMA
 from phase_gate.storage.files import FileSystem
-from phase_gate.storage.memory import Memory
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, edit_json, facts, lines_of, open_store, pass_once
@@ -95,23 +92,6 @@ def test_an_object_that_nothing_needs_any_more_is_not_missed(store: TaskStore) -
         repair(open_store(store.folder))
 
 
-def test_a_second_repair_keeps_the_first_copy(store: TaskStore) -> None:
-    for number in (1, 2):
-        store.state_file.write_bytes(b"damage %d" % number)
-        assert repair(store).copy.name == f"ledger.damaged-{number}"
-    assert (store.folder / "state.damaged-1").read_bytes() == b"damage 1"
-    assert (store.folder / "state.damaged-2").read_bytes() == b"damage 2"
-
-
-def test_a_repair_is_remembered_and_no_rollback(tmp_path: Path) -> None:
-    folder = tmp_path / "state"
-    store = open_store(folder, memory=Memory.for_folder(folder, {"XDG_STATE_HOME": str(tmp_path / "home")}))
-    declare(begin(store), "one", "two", "three")
-    rewrite(store, lambda lines: [*lines[:3], b"{}\n"])
-    repair(store)
-    assert store.look().serial == 4
-
-
 def other_schema(store: TaskStore) -> None:
     edit_json(store.state_file, lambda doc: doc.update(schema=SCHEMA + 1))
 
@@ -150,46 +130,6 @@ def test_a_keyed_ledger_is_repaired_by_its_owner_only(tmp_path: Path, key: bytes
     with pytest.raises(KeyMismatchError):
         repair(open_store(keyed.folder, key=key))
     assert contents(keyed.folder) == before
-
-
-def test_an_old_copy_is_not_repaired(tmp_path: Path) -> None:
-    folder = tmp_path / "state"
-    memory = Memory.for_folder(folder, {"XDG_STATE_HOME": str(tmp_path / "home")})
-    store = declare(begin(open_store(folder, memory=memory)), "one")
-    old = contents(folder)
-    declare(store, "two")
-    for name in ("ledger.jsonl", "state.json"):
-        (folder / name).write_bytes(old[name])
-    with pytest.raises(RollbackError):
-        repair(store)
-
-
-class DiesAt(FileSystem):
-    """A process that is killed before one of its calls."""
-
-    def __init__(self, call: str, name: str) -> None:
-        self._call, self._name = call, name
-
-    def replace(self, source: Path, target: Path) -> None:
-        if (self._call, self._name) == ("replace", target.name):
-            raise KeyboardInterrupt
-        super().replace(source, target)
-
-
-@pytest.mark.parametrize("name", ["ledger.jsonl", "state.json"])
-def test_a_repair_that_dies_half_way_leaves_a_task_that_is_refused_and_can_be_repaired(
-    tmp_path: Path, name: str
-) -> None:
-    folder = tmp_path / "state"
-    memory = Memory.for_folder(folder, {"XDG_STATE_HOME": str(tmp_path / "home")})
-    store = declare(pass_once(begin(open_store(folder, memory=memory)), "first"), "one")
-    edit_json(store.state_file, lambda stored: stored.update(streak=9))
-    with pytest.raises(KeyboardInterrupt):
-        repair(open_store(folder, memory=memory, files=DiesAt("replace", name)))
-    with pytest.raises(TamperedError):
-        store.look()
-    repair(store)
-    assert store.look().state.streak.count == 0
 
 
 def test_a_damaged_object_is_put_aside_so_that_it_can_be_stored_again(store: TaskStore) -> None:

@@ -87,11 +87,6 @@ def test_a_folder_makes_a_root(outer: Path, folder: str, is_mark: bool) -> None:
     assert root_of(outer / "package" / "deep") == (outer / "package" if is_mark else outer)
 
 
-def test_a_file_named_like_the_state_folder_is_none(outer: Path) -> None:
-    write(outer / "package" / ".phase-gate")
-    assert root_of(outer / "package") == outer
-
-
 @pytest.mark.parametrize(
     ("marks", "expected"),
     [
@@ -115,17 +110,6 @@ def test_a_package_or_a_state_folder_is_a_weak_sign(tmp_path: Path, marks: list[
     for mark in marks:
         (tmp_path / mark).mkdir() if mark.endswith("/") else write(tmp_path / mark)
     assert root_of(tmp_path / "a" / "b" / "c") == tmp_path / expected
-
-
-def test_without_any_mark_it_is_the_start(tmp_path: Path) -> None:
-    start = tmp_path / "a" / "b"
-    start.mkdir(parents=True)
-    assert root_of(start) == start
-
-
-def test_a_relative_start_gives_an_absolute_root(outer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(outer / "package")
-    assert root_of(Path("deep")) == outer
 
 
 @pytest.mark.processes
@@ -153,12 +137,6 @@ def test_a_worktree_is_a_root_of_its_own(tmp_path: Path) -> None:
     assert root_of(tmp_path / "beside" / "src") == tmp_path / "beside"
     assert root_of(main / "work" / "inside" / "src") == main / "work" / "inside"
     assert root_of(main / "work") == main
-
-
-@needs_links
-def test_a_link_into_a_project_finds_that_project(outer: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(outer / "package")
-    assert root_of(tmp_path / "link" / "deep") == outer
 
 
 @pytest.mark.parametrize(

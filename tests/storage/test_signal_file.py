@@ -132,16 +132,6 @@ def test_what_is_not_plainly_an_answer_is_malformed(path: Path, content: str | b
     assert path.exists(), "its author may want to mend it"
 
 
-def test_a_truthy_value_is_told_what_to_write() -> None:
-    with pytest.raises(PhaseGateError) as caught:
-        parse_signal("exit_signal: yes\n")
-    assert (caught.value.remedy, caught.value.slug, caught.value.exit_code) == (EXACTLY, "bad-signal", 13)
-
-
-def test_as_big_as_allowed_is_read(path: Path) -> None:
-    assert read(path, b"exit_signal: true\n#".ljust(MAX_SIZE, b"x")).signal == Signal(answer="done")
-
-
 def test_a_file_of_any_size_is_read_up_to_the_limit_only(path: Path) -> None:
     path.touch()
     os.truncate(path, 1 << 36)  # 64 GB of holes: whoever reads them all runs out of memory
@@ -158,12 +148,6 @@ def test_done_with_work_left_contradicts_itself(path: Path, left: str) -> None:
     with pytest.raises(ContradictionError) as caught:
         check_signal(Signal(answer="done"), remaining_work=left)
     assert (caught.value.slug, caught.value.exit_code) == ("contradictory-signal", 13)
-
-
-def test_a_folder_in_its_place_is_a_problem(path: Path) -> None:
-    path.mkdir()
-    problem = "exit-signal.yaml is a folder, not a file"
-    assert read_signal_file(path) == SignalFile(identity="", problem=problem, is_unreadable=True)
 
 
 @pytest.mark.parametrize("target", ["elsewhere.yaml", "nowhere.yaml"])
@@ -252,18 +236,6 @@ def test_a_reason_is_written_as_it_is_or_refused_at_once(path: Path, reason: str
         found = read_signal_file(path)
         assert found is not None
         assert found.signal == signal
-
-
-def test_an_emoji_is_a_reason_like_any_other(path: Path) -> None:
-    write_signal_file(path, Signal(answer="done", reason="done \U0001f389"))
-    assert parse_signal(path.read_bytes()).reason == "done \U0001f389"
-
-
-def test_removing_what_is_not_there_is_fine(path: Path) -> None:
-    remove_signal_file(path)
-    path.write_text("exit_signal: true\n", encoding="utf-8")
-    remove_signal_file(path)
-    assert not path.exists()
 
 
 # --- anything at all

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -76,27 +75,17 @@ def commits(root: Path) -> None:
         pytest.param(writes("tests/table.csv", "1,1,3\n"), True, id="tracked-data-edited"),
         pytest.param(writes("src/new.py", ""), True, id="untracked-source-added"),
         pytest.param(writes("data.csv", "a"), True, id="untracked-data-added"),
-        pytest.param(writes("src/rates.toml", "a"), True, id="untracked-settings-added"),
         pytest.param(writes("ignored.py", "a = 1\n"), False, id="ignored-source"),
-        pytest.param(writes("out/made.py", "a = 1\n"), False, id="source-in-an-ignored-folder"),
         pytest.param(writes("README.md", "# Other\n"), False, id="readme-edited"),
-        pytest.param(writes("src/deep/notes.rst", "a"), False, id="docs-by-suffix-at-any-depth"),
         pytest.param(writes("docs/conf.py", "project = 'Other'\n"), False, id="source-in-the-docs-folder"),
-        pytest.param(writes("src/docs/a.py", "a = 1\n"), True, id="a-deeper-docs-folder-is-none"),
         pytest.param(writes(".phase-gate/guard.py", "a = 1\n"), False, id="state-folder"),
         pytest.param(lambda root: (root / "src/app.py").touch(), False, id="touched"),
-        pytest.param(lambda root: os.utime(root / "src/app.py", (0, 0)), False, id="mtime-set-back"),
         pytest.param(lambda root: edit_unnoticed(root / "src/app.py"), True, id="same-size-and-same-mtime"),
         pytest.param(writes("src/app.py", "def add(a, b):\n    return a - b\n"), True, id="same-size-at-once"),
         pytest.param(lambda root: (root / "src/app.py").rename(root / "src/b.py"), True, id="renamed"),
-        pytest.param(runs_git("mv", "src/app.py", "src/b.py"), True, id="renamed-by-git"),
         pytest.param(lambda root: (root / "src/app.py").unlink(), True, id="deleted"),
-        pytest.param(runs_git("rm", "-q", "src/app.py"), True, id="deleted-by-git"),
-        pytest.param(runs_git("rm", "-q", "--cached", "src/app.py"), False, id="source-forgotten-by-git-but-there"),
         pytest.param(lambda root: (root / "src/app.py").chmod(0o755), False, id="a-mode-is-no-content"),
         pytest.param(runs_git("commit", "-qm", "empty", "--allow-empty"), False, id="empty-commit"),
-        pytest.param(runs_git("checkout", "-qb", "other"), False, id="new-branch-on-the-same-files"),
-        pytest.param(runs_git("pack-refs", "--all"), False, id="housekeeping"),
         pytest.param(
             all_of(writes("src/app.py", "a = 1\n"), lambda root: write_project(root)), False, id="edited-and-undone"
         ),
@@ -120,8 +109,6 @@ def commits(root: Path) -> None:
             True,
             id="edit-hidden-by-a-filter",
         ),
-        pytest.param(runs_git("update-index", "--assume-unchanged", "src/app.py"), False, id="assume-unchanged-alone"),
-        pytest.param(runs_git("update-index", "--skip-worktree", "src/app.py"), False, id="skip-worktree-alone"),
     ],
 )
 def test_edits_against_the_commit(repo: Path, edit: Edit, changes: bool) -> None:
@@ -137,13 +124,9 @@ def test_edits_against_the_commit(repo: Path, edit: Edit, changes: bool) -> None
 @pytest.mark.parametrize(
     ("prepare", "edit"),
     [
-        pytest.param(writes("src/app.py", "a = 1\n"), runs_git("add", "-A"), id="edit-staged"),
         pytest.param(writes("src/app.py", "a = 1\n"), commits, id="edit-committed"),
-        pytest.param(writes("src/new.py", "a = 1\n"), runs_git("add", "-A"), id="new-source-staged"),
-        pytest.param(writes("src/new.py", "a = 1\n"), runs_git("add", "-N", "."), id="new-source-announced"),
         pytest.param(writes("src/new.py", "a = 1\n"), commits, id="new-source-committed"),
         pytest.param(writes("src/data.csv", "1\n"), runs_git("add", "-A"), id="new-data-staged"),
-        pytest.param(writes("src/data.csv", "1\n"), commits, id="new-data-committed"),
         pytest.param(
             writes("tests/table.csv", "1,1,3\n"),
             all_of(commits, runs_git("commit", "-q", "--amend", "-m", "again")),
@@ -163,16 +146,7 @@ def test_edits_against_the_commit(repo: Path, edit: Edit, changes: bool) -> None
             ),
             id="a-part-staged",
         ),
-        pytest.param(lambda root: (root / "src/app.py").unlink(), commits, id="deletion-committed"),
         pytest.param(lambda root: (root / "src/app.py").rename(root / "src/b.py"), commits, id="rename-committed"),
-        pytest.param(
-            all_of(writes("src/app.py", "a = 1\n"), runs_git("add", "-A")), runs_git("reset", "-q"), id="unstaged"
-        ),
-        pytest.param(
-            all_of(runs_git("config", "core.autocrlf", "true"), writes("src/new.py", b"a = 1\r\nb = 2\r\n")),
-            commits,
-            id="new-source-with-crlf-through-the-filter",
-        ),
         pytest.param(
             all_of(
                 runs_git("config", "filter.plain.clean", "tr a b"),
@@ -181,11 +155,6 @@ def test_edits_against_the_commit(repo: Path, edit: Edit, changes: bool) -> None
             ),
             commits,
             id="new-source-through-a-filter",
-        ),
-        pytest.param(
-            all_of(runs_git("config", "core.autocrlf", "true"), writes("src/app.py", b"a = 1\r\nb = 2\r\n")),
-            runs_git("add", "-A"),
-            id="edit-with-crlf-through-the-filter",
         ),
     ],
 )
@@ -240,11 +209,6 @@ def test_the_given_state_folder_is_never_part(repo: Path) -> None:
     git(repo, "add", "-A")
     assert take_tree(repo, state_folder=repo / "state", always=["state/tasks/a.py"]) == before
     assert take_tree(repo).files.keys() - before.files.keys() == {"state/tasks/a.py"}
-
-
-@pytest.mark.parametrize("state", [pytest.param(".", id="the-root"), pytest.param("..", id="above-the-root")])
-def test_a_state_folder_never_hides_the_sources(repo: Path, state: str) -> None:
-    assert take_tree(repo, state_folder=repo / state) == take_tree(repo)
 
 
 ODD_NAMES = {
@@ -302,25 +266,6 @@ def test_links_are_not_followed(repo: Path, tmp_path: Path) -> None:
     assert changed_sources(changed, take_tree(repo)) == ("link.py",)
 
 
-def test_a_conflict_is_hashed_as_it_lies_there(repo: Path) -> None:
-    git(repo, "checkout", "-qb", "theirs")
-    write(repo / "src/app.py", "theirs = 1\n")
-    commit_all(repo)
-    git(repo, "checkout", "-q", "-")
-    write(repo / "src/app.py", "ours = 1\n")
-    commit_all(repo)
-    ours = take_tree(repo)
-    with pytest.raises(subprocess.CalledProcessError):
-        git(repo, "merge", "theirs")
-    conflict = take_tree(repo)
-    assert changed_sources(ours, conflict) == ("src/app.py",)
-    write(repo / "src/app.py", "both = 1\n")
-    resolved = take_tree(repo)
-    assert changed_sources(conflict, resolved) == ("src/app.py",)
-    git(repo, "add", "-A")
-    assert take_tree(repo) == resolved
-
-
 def test_a_submodule_is_looked_into(repo: Path, tmp_path: Path) -> None:
     library = write_project(tmp_path / "library")
     git(library, "init", "-q")
@@ -338,22 +283,6 @@ def test_a_submodule_is_looked_into(repo: Path, tmp_path: Path) -> None:
     assert take_tree(repo) == edited
 
 
-def test_a_submodule_that_is_not_there_has_no_files(repo: Path, tmp_path: Path) -> None:
-    library = write_project(tmp_path / "library")
-    git(library, "init", "-q")
-    commit_all(library)
-    git(repo, "submodule", "--quiet", "add", str(library), "lib")
-    commit_all(repo)
-    git(repo, "submodule", "--quiet", "deinit", "--all")
-    assert not [path for path in take_tree(repo).files if path.startswith("lib")]
-
-
-def test_an_empty_repository_inside_has_no_files(repo: Path) -> None:
-    before = take_tree(repo)
-    git(repo, "init", "-q", "inner")
-    assert take_tree(repo) == before
-
-
 def test_a_clone_inside_is_part_and_a_worktree_is_not(repo: Path) -> None:
     before = take_tree(repo)
     git(repo, "worktree", "add", "-q", "-b", "other", "work/other")
@@ -361,13 +290,6 @@ def test_a_clone_inside_is_part_and_a_worktree_is_not(repo: Path) -> None:
     assert take_tree(repo) == before
     git(repo, "clone", "-q", ".", "vendor")
     assert "vendor/src/app.py" in describe_difference(before.files, take_tree(repo).files).added
-
-
-def test_a_worktree_has_the_tree_of_its_branch(repo: Path, tmp_path: Path) -> None:
-    git(repo, "worktree", "add", "-q", "-b", "other", str(tmp_path / "beside"))
-    assert take_tree(tmp_path / "beside") == take_tree(repo)
-    write(tmp_path / "beside/src/app.py", "a = 1\n")
-    assert changed_sources(take_tree(repo), take_tree(tmp_path / "beside")) == ("src/app.py",)
 
 
 def test_a_root_below_the_repository_sees_only_itself(repo: Path) -> None:
@@ -381,14 +303,6 @@ def test_a_root_below_the_repository_sees_only_itself(repo: Path) -> None:
     edited = take_tree(repo / "src")
     git(repo, "add", "-A")
     assert take_tree(repo / "src") == edited != before
-
-
-def test_outside_files_can_be_asked_for(repo: Path) -> None:
-    before = take_tree(repo / "src", always=["../tests/test_app.py"])
-    write(repo / "tests/test_app.py", "a = 1\n")
-    assert changed_sources(before, take_tree(repo / "src", always=["../tests/test_app.py"])) == (
-        "../tests/test_app.py",
-    )
 
 
 @pytest.mark.parametrize("pattern", ["scratch/", "scratch/*", "*"])
@@ -410,16 +324,6 @@ def test_variables_of_a_hook_do_not_mislead(repo: Path, tmp_path: Path, monkeypa
     monkeypatch.setenv("GIT_WORK_TREE", str(other))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / "index"))
     monkeypatch.setenv("GIT_PREFIX", "src/")
-    assert take_tree(repo) == before
-
-
-def test_settings_of_a_person_stay(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = take_tree(repo)
-    write(tmp_path / "ignore", "scratch.py\n")
-    write(tmp_path / "config", f"[core]\nexcludesFile = {(tmp_path / 'ignore').as_posix()}\n")
-    write(repo / "scratch.py", "a = 1\n")
-    assert take_tree(repo) != before
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
     assert take_tree(repo) == before
 
 
@@ -456,16 +360,6 @@ def test_a_monitor_is_not_asked(repo: Path, tmp_path: Path) -> None:
     assert changed_sources(before, take_tree(repo)) == ("src/app.py",)
 
 
-def test_a_sha256_repository(tmp_path: Path) -> None:
-    root = write_project(tmp_path)
-    git(root, "init", "-q", "--object-format=sha256")
-    commit_all(root)
-    write(root / "src/app.py", "a = 1\n")
-    before = take_tree(root)
-    git(root, "add", "-A")
-    assert take_tree(root) == before
-
-
 # --- git that fails
 
 
@@ -495,17 +389,6 @@ def test_without_an_answer_the_folder_is_walked(
     assert take_tree(repo).digest.startswith("walk:")
 
 
-def test_a_missing_git_means_walking(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_git = take_tree(repo)
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    before = take_tree(repo)
-    assert before.digest.startswith("walk:")
-    assert before.digest != with_git.digest, "they can't be compared"
-    assert changed_sources(with_git, before) == ()
-    write(repo / "src/app.py", "a = 1\n")
-    assert changed_sources(before, take_tree(repo)) == ("src/app.py",)
-
-
 # --- without git
 
 
@@ -524,12 +407,8 @@ def no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(writes("ignored.py", ""), True, id="without-git-nothing-is-ignored"),
         pytest.param(writes("tests/table.csv", "1,1,3\n"), False, id="data-is-not-looked-at"),
         pytest.param(writes("pyproject.toml", "[tool.pytest]\na = 1\n"), True, id="pyproject"),
-        pytest.param(writes("sub/setup.cfg", ""), True, id="setup-cfg-below"),
-        pytest.param(writes("tox.ini", ""), True, id="tox-ini"),
         pytest.param(writes("sub/.pytest.ini", ""), True, id="hidden-pytest-ini"),
-        pytest.param(writes("pytest.toml", ""), True, id="pytest-toml"),
         pytest.param(writes("phase-gate.yaml", ""), True, id="our-configuration"),
-        pytest.param(writes("other.yaml", ""), False, id="another-yaml"),
         pytest.param(writes("README.md", "# Other\n"), False, id="readme-edited"),
         pytest.param(writes("docs/conf.py", ""), False, id="docs-folder"),
         pytest.param(lambda root: (root / "src/app.py").touch(), False, id="touched"),
@@ -570,15 +449,6 @@ def test_edits_without_git(plain: Path, tmp_path: Path, edit: Edit, changes: boo
     assert before.digest.startswith("walk:")
     assert after == take_tree(plain)
     assert (after.digest != before.digest) is changes
-
-
-@pytest.mark.usefixtures("no_git")
-def test_the_root_is_walked_whatever_it_is(tmp_path: Path) -> None:
-    root = write_project(tmp_path / "build")
-    write(root / "pyvenv.cfg", "")
-    write(root / "lib/python3/site-packages/a.py", "")
-    assert {"src/app.py", "pyvenv.cfg"} < take_tree(root).files.keys()
-    assert not [path for path in take_tree(root).files if "site-packages" in path]
 
 
 @pytest.mark.usefixtures("no_git")
@@ -632,12 +502,6 @@ def test_a_walk_has_a_bound(plain: Path, monkeypatch: pytest.MonkeyPatch, limit:
     assert take_tree(plain).files.keys() >= fits.files.keys()
 
 
-def test_git_has_no_bound(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walked_files, "MAX_LOOKED_AT", 0)
-    monkeypatch.setattr(walked_files, "MAX_SOURCES", 0)
-    assert take_tree(repo).digest.startswith("git:")
-
-
 class Reads:
     """What was read to be hashed, and a clock that is set by hand."""
 
@@ -683,24 +547,6 @@ def test_what_is_old_is_read_once(tmp_path: Path, reads: Reads) -> None:
     assert changed_sources(first, edited) == ("package_0/module_0.py",)
 
 
-def test_what_is_fresh_is_read_again(plain: Path, tmp_path: Path, reads: Reads) -> None:
-    cache = tmp_path / "cache.json"
-    assert reads.take(plain, cache)[1] == 3
-    assert reads.take(plain, cache)[1] == 3
-    reads.ahead_ns = HOUR_NS  # what the cache was begun too early for is read once more, and trusted from then on
-    assert reads.take(plain, cache)[1] == 3
-    assert reads.take(plain, cache)[1] == 0
-
-
-@posix_only
-def test_an_old_mtime_alone_earns_no_trust(plain: Path, tmp_path: Path, reads: Reads) -> None:
-    cache = tmp_path / "cache.json"
-    for path in plain.rglob("*.*"):
-        os.utime(path, (1e9, 1e9))
-    assert reads.take(plain, cache)[1] == 3
-    assert reads.take(plain, cache)[1] == 3
-
-
 @posix_only
 def test_an_edit_that_hides_its_mtime_is_read(plain: Path, tmp_path: Path, reads: Reads) -> None:
     cache = tmp_path / "cache.json"
@@ -709,16 +555,6 @@ def test_an_edit_that_hides_its_mtime_is_read(plain: Path, tmp_path: Path, reads
     edit_unnoticed(plain / "src/app.py")
     after, count = reads.take(plain, cache)
     assert (changed_sources(before, after), count) == (("src/app.py",), 1)
-
-
-def test_times_within_two_seconds_are_not_trusted(plain: Path, tmp_path: Path, reads: Reads) -> None:
-    cache = tmp_path / "cache.json"
-    newest = max((plain / name).stat().st_ctime_ns for name in take_tree(plain).files)
-    for margin, is_read in ((contents.RACY_NS, False), (contents.RACY_NS - 1, True)):
-        cache.unlink(missing_ok=True)
-        reads.now_ns = newest + margin
-        reads.take(plain, cache)
-        assert (reads.take(plain, cache)[1] > 0) is is_read
 
 
 @pytest.mark.parametrize(
@@ -755,13 +591,6 @@ def test_with_a_key_nothing_counts_that_it_did_not_sign(
         assert len(reads.paths) == expected
 
 
-def test_a_cache_that_cant_be_written_is_done_without(plain: Path, tmp_path: Path, reads: Reads) -> None:
-    assert reads.take(plain, tmp_path / "missing" / "cache.json")[1] == 3
-    (tmp_path / "folder.json").mkdir()
-    assert reads.take(plain, tmp_path / "folder.json")[1] == 3
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.json", "plain"]
-
-
 @pytest.mark.usefixtures("no_git")
 @pytest.mark.parametrize(
     ("prepare", "cache", "made"),
@@ -787,14 +616,6 @@ def test_the_folder_of_the_cache(
     assert state.exists() is bool(prepare)
     assert sorted(path.relative_to(state).as_posix() for path in state.rglob("*")) == sorted(made)
     assert not (tmp_path / "elsewhere").exists()
-
-
-@pytest.mark.usefixtures("no_git")
-def test_a_folder_of_the_cache_that_cant_be_made_is_done_without(plain: Path, tmp_path: Path) -> None:
-    in_the_way = write(tmp_path / "state" / "cache", "a file")
-    found = take_tree(plain, state_folder=tmp_path / "state", cache_file=in_the_way / "tree.json")
-    assert found == take_tree(plain)
-    assert in_the_way.read_text() == "a file"
 
 
 def test_the_cache_forgets_what_is_gone(plain: Path, tmp_path: Path, reads: Reads) -> None:
@@ -848,11 +669,3 @@ def test_files_that_cant_be_read(
 )
 def test_changed_sources(before: dict[str, str], after: dict[str, str], expected: tuple[str, ...]) -> None:
     assert changed_sources(Tree("git:1", before), Tree("git:2", after)) == expected
-
-
-def test_describe_difference() -> None:
-    before = {"same": "1", "edited": "1", "gone": "1", "also-gone": "1"}
-    after = {"same": "1", "edited": "2", "new": "1", "also-new": "1"}
-    assert describe_difference(before, after) == Difference(
-        added=("also-new", "new"), removed=("also-gone", "gone"), changed=("edited",)
-    )

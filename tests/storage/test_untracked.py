@@ -10,7 +10,6 @@ import pytest
 from phase_gate.errors import TooManyFilesError
 from phase_gate.storage.tree import walk
 from phase_gate.storage.tree.contents import name_blob
-from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.storage.tree.names import take_data
 from tests.support import Sample
 
@@ -67,21 +66,11 @@ def test_without_git_there_is_a_bound(tmp_path: Path, monkeypatch: pytest.Monkey
         take(tmp_path, "tests")
 
 
-def test_in_a_folder_of_a_repository(repository: Sample) -> None:
-    assert list(take(repository.root / "tests", "data")) == ["data/prices.csv"]
-
-
 def test_committing_changes_no_id(repository: Sample) -> None:
     before = take(repository.root, "tests")
     repository.commit_all()
     after = take(repository.root, "tests")
     assert {name: after[name] for name in before} == before
-
-
-def test_an_id_is_what_the_tree_has_for_a_tracked_file(repository: Sample) -> None:
-    before = take(repository.root, "tests")["tests/data/prices.csv"]
-    repository.commit_all()
-    assert take_tree(repository.root).files["tests/data/prices.csv"] == before
 
 
 def test_what_changed_has_another_id(repository: Sample) -> None:
@@ -91,11 +80,6 @@ def test_what_changed_has_another_id(repository: Sample) -> None:
     after = take(repository.root, "tests")
     changed = {name for name, content in before.items() if after[name] != content}
     assert changed == {"tests/table.csv", "tests/data/prices.csv"}
-
-
-def test_a_tracked_file_that_is_gone_is_not_there(repository: Sample) -> None:
-    (repository.root / "tests" / "table.csv").unlink()
-    assert "tests/table.csv" not in take(repository.root, "tests")
 
 
 def test_only_what_is_wanted_is_read(repository: Sample) -> None:
@@ -119,17 +103,6 @@ def test_our_own_folder_is_none_of_them(tmp_path: Path) -> None:
     write(tmp_path, "tests/mine/state.json", "tests/mine/objects/a", "tests/data.csv")
     found = take_data(tmp_path, ("tests",), state_folder=tmp_path / "tests" / "mine")
     assert list(found) == ["tests/data.csv"]
-
-
-def test_several_folders(tmp_path: Path) -> None:
-    write(tmp_path, "a/tests/x.csv", "b/test/y.csv")
-    assert list(take(tmp_path, "b/test", "a/tests")) == ["a/tests/x.csv", "b/test/y.csv"]
-
-
-@pytest.mark.parametrize("folders", [(), ("nowhere",), ("file",)], ids=["none", "missing", "a-file"])
-def test_no_folder_no_file(tmp_path: Path, folders: tuple[str, ...]) -> None:
-    write(tmp_path, "file", "tests/data.csv")
-    assert take(tmp_path, *folders) == {}
 
 
 def test_a_folder_that_looks_like_an_option(sample: Sample) -> None:
