@@ -83,7 +83,7 @@ def test_it_speaks_of_the_present_phase(begin: Begin) -> None:
         "# GREEN: All tests passing (stable)",
         "`pytest --phase=green`",
         "- `tests_failing == 0` (tests_failing: tests in scope that failed",
-        "`tests-unchanged`; where it is broken: take the change back",
+        "`tests-unchanged`; where it is broken: undo the change",
         "required_green_runs is 2",
         'phase-gate signal --reason "..."',
         "REFACTOR follows",

@@ -69,7 +69,7 @@ def test_a_guard_names_what_it_found(begin: Begin) -> None:
     desk.sample.write(test_calc="def test_add():\n    from calc import add\n\n    assert add(1, 2) == 3\n")
     desk.sample.pytest("--phase=green")
     ran = desk.gate("explain", "tests-kept")
-    assert ran.has("last verdict: known tests no longer in the sources: 1", "test_calc.py::test_sub: ")
+    assert ran.has("last verdict: tests missing from the sources: 1", "test_calc.py::test_sub: ")
     assert [finding["id"] for finding in desk.json("explain", "tests-kept")["findings"]] == ["test_calc.py::test_sub"]
 
 

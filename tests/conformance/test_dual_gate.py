@@ -1011,7 +1011,7 @@ def say_that_a_test_is_wrong(sample: Sample) -> None:
         pytest.param(
             delete_a_test,
             False,
-            "go on: tests-kept: known tests no longer in the sources: 1 (test_steps.py::test_step_2)",
+            "go on: tests-kept: tests missing from the sources: 1 (test_steps.py::test_step_2)",
             id="deleted-test",
         ),
         pytest.param(

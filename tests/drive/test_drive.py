@@ -146,7 +146,7 @@ def test_a_frozen_test_that_is_edited_closes_the_gate(track: Begin) -> None:
     easier = RED.replace("== 3", "== -1")
     driven = track("red-exited").plan(
         {"write": {"calc.py": WRONG, "test_calc.py": easier}, **answer()},
-        {**answer(), "expect": ["tests-unchanged", "take the change back"]},
+        {**answer(), "expect": ["tests-unchanged", "undo the change"]},
         signal="agent",
     )
     rows = driven.rows("--iterations", "2", code=10)

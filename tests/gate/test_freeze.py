@@ -174,25 +174,29 @@ def test_a_new_file_of_tests_is_free() -> None:
 # --- files that they use
 
 
+#: What is said of a file that tests use.
+USED = "the tests use this file, and it was changed after RED"
+
+
 @pytest.mark.parametrize(
     ("support", "details"),
     [
-        pytest.param({"data": ("d2", None)}, ["a file that the tests use changed"], id="data-changed"),
-        pytest.param({"data": None}, ["a file that the tests use is gone"], id="data-gone"),
+        pytest.param({"data": ("d2", None)}, [USED], id="data-changed"),
+        pytest.param({"data": None}, ["the tests use this file, and it is gone"], id="data-gone"),
         pytest.param({"conftest": ("c2", CONFTEST)}, [], id="code-reformatted"),
         pytest.param({"conftest": ("c2", f"{CONFTEST}\ndef more(): ...\n")}, [], id="code-grew"),
         pytest.param(
             {"conftest": ("c2", CONFTEST.replace("1", "2"))},
-            ["a file that the tests use changed", "a file that the tests use changed"],  # one is gone, another came
+            [USED, USED],  # one is gone, another came
             id="code-changed",
         ),
         pytest.param(
             {"conftest": ("c2", f"{CONFTEST}\ndef pytest_configure(): ...\n")},
-            ["a file that the tests use changed"],
+            [USED],
             id="a-hook-came",
         ),
-        pytest.param({"conftest": None}, ["a file that the tests use is gone"], id="code-gone"),
-        pytest.param({"conftest": ("c2", None)}, ["a file that the tests use changed"], id="code-that-nobody-read"),
+        pytest.param({"conftest": None}, ["the tests use this file, and it is gone"], id="code-gone"),
+        pytest.param({"conftest": ("c2", None)}, [USED], id="code-that-nobody-read"),
     ],
 )
 def test_files_that_tests_use(support: Used, details: list[str]) -> None:
@@ -213,14 +217,14 @@ def test_what_was_frozen_is_no_output_whoever_wrote_it() -> None:
     support = {path: row for path, row in SAME.support.items() if path != "tests/data.csv"}
     found = find_altered(FROZEN, INVENTORY, Meaning(support=support, written=frozenset({"tests/data.csv"})))
     assert [(finding.file, finding.detail, finding.change) for finding in found] == [
-        ("tests/data.csv", "a file that the tests use is gone", "gone")
+        ("tests/data.csv", "the tests use this file, and it is gone", "gone")
     ]
 
 
 def test_a_text_of_tests_that_the_run_began_with_in_another_form() -> None:
     found = find_altered(FROZEN, INVENTORY, replace(SAME, rewritten=("docs/how.txt",)))
     assert [(finding.file, finding.detail, finding.change) for finding in found] == [
-        ("docs/how.txt", "a file of tests changed while the run went on", "altered")
+        ("docs/how.txt", "this test file changed during the run", "altered")
     ]
 
 

@@ -106,7 +106,7 @@ def test_findings_and_their_document() -> None:
     now = {"shop/testing.py": PieceFile(content="2", names={"check": "a", "Base": "x"})}
     found = list(find_altered_pieces(frozen, now))
     assert [(each.file, each.detail, each.proof) for each in found] == [
-        ("shop/testing.py", "Base is not what was frozen, and tests are made of it", "x"),
-        ("shop/testing.py", "gone is gone, and tests are made of it", ""),
+        ("shop/testing.py", "the tests use Base, and it was changed after RED", "x"),
+        ("shop/testing.py", "the tests use gone, and it is gone", ""),
     ]
     assert [each.tier for each in find_altered_pieces(frozen, {})] == ["hard"] * 3

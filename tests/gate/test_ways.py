@@ -69,8 +69,8 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
             ALTERED,
             {"tests_altered": 1},
             "",
-            "take the change back: t.py::test_a, then run: pytest --phase=green; or go back: pytest --phase=red; "
-            'a person may let it pass: phase-gate waive tests-unchanged --reason "..." --by NAME',
+            "undo the change: t.py::test_a, then run: pytest --phase=green; or go back: pytest --phase=red; "
+            'or waive it: phase-gate waive tests-unchanged --reason "..." --by NAME',
             id="a-frozen-test-was-altered",
         ),
         pytest.param(
@@ -79,9 +79,9 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
             ALTERED,
             {"tests_altered": 1},
             "",
-            "take the change back: t.py::test_a, then run: pytest --phase=green; "
+            "undo the change: t.py::test_a, then run: pytest --phase=green; "
             'or go back: phase-gate rewind red --reason "..."; '
-            'a person may let it pass: phase-gate waive tests-unchanged --reason "..." --by NAME',
+            'or waive it: phase-gate waive tests-unchanged --reason "..." --by NAME',
             id="where-red-is-not-the-first-phase-only-rewind-leads-there",
         ),
         pytest.param(
@@ -91,7 +91,7 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
             {"tests_missing": 1},
             "",
             "put the tests back: t.py::test_a, then run: pytest --phase=work; "
-            'a person may let it pass: phase-gate waive tests-kept --reason "..." --by NAME',
+            'or waive it: phase-gate waive tests-kept --reason "..." --by NAME',
             id="a-workflow-without-red-names-none",
         ),
         pytest.param(
@@ -101,7 +101,7 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
             {"outcomes_doubtful": 1},
             "pytest --phase=refactor",
             "remove what changes outcomes: phase-gate explain outcomes-genuine names it; "
-            'a person may let it pass: phase-gate waive outcomes-genuine --reason "..." --by NAME',
+            'or waive it: phase-gate waive outcomes-genuine --reason "..." --by NAME',
             id="no-way-back-where-it-would-not-help",
         ),
         pytest.param(
@@ -110,8 +110,8 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
             VANISHED,
             {"red_seen": False},
             "pytest --phase=red",
-            "have these tests seen failing first; "
-            'a person may let it pass: phase-gate waive red-was-seen --reason "..." --by NAME',
+            "run these tests in RED first, and see them fail; "
+            'or waive it: phase-gate waive red-was-seen --reason "..." --by NAME',
             id="only-red-can-show-a-red",
         ),
         pytest.param(

@@ -127,21 +127,21 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
         if before is not None:
             proof = _hash_code(now)
             names = frozenset(name.partition("::")[0] for name in before.bodies)
-            what = "the code around its tests changed"
+            what = "code around the tests was changed after RED"
             asked = {*before.requests, *(name for file in frozen.support.values() for name in file.requests)}
             findings += _code_changes(path, before.statements, now, what, proof, tests=names, requested=asked)
     for path, file in frozen.support.items():
         found = meaning.support.get(path)
         if found is None:
-            findings.append(_altered(path, "a file that the tests use is gone", change="gone"))
+            findings.append(_altered(path, "the tests use this file, and it is gone", change="gone"))
         elif found[0] != file.content:
             if file.statements is not None and found[1] is not None:
                 asked = _requested_below(path, frozen)
-                what = "a file that the tests use changed"
+                what = "the tests use this file, and it was changed after RED"
                 findings += _code_changes(path, file.statements, found[1], what, _hash_code(found[1]), requested=asked)
             else:
-                findings.append(_altered(path, "a file that the tests use changed", proof=found[0]))
-    findings += [_altered(path, "a file of tests changed while the run went on") for path in meaning.rewritten]
+                findings.append(_altered(path, "the tests use this file, and it was changed after RED", proof=found[0]))
+    findings += [_altered(path, "this test file changed during the run") for path in meaning.rewritten]
     folders = {path.rpartition("/")[0] for path in frozen.inventory.files}
     for path in meaning.support:
         if path.endswith("conftest.py") and path not in frozen.support and _is_above(path, folders):
@@ -164,7 +164,7 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
             # The file itself is the test; of a text with examples, these are.
             if file.bodies and found.bodies == file.bodies:
                 continue
-            findings.append(_altered(path, "a file of tests is not the one that was frozen", proof=found.content))
+            findings.append(_altered(path, "this test file was changed after RED", proof=found.content))
             continue
         present = {bare_name(name) for name in found.ids}
         # One without a body here was inherited, or made at run time: one that stands here by now takes its place.
@@ -176,7 +176,7 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
                         tier="hard",
                         id=join_id(path, name),
                         file=path,
-                        detail="its body is not the one that was frozen",
+                        detail="was changed after RED",
                         proof=found.bodies.get(name, ""),
                         change="altered",
                     )
@@ -376,7 +376,7 @@ def find_altered_pieces(frozen: Mapping[str, PieceFile], now: Mapping[str, Piece
                     slug="tests-unchanged",
                     tier="hard",
                     file=path,
-                    detail=f"{name} is {'not what was frozen' if found else 'gone'}, and tests are made of it",
+                    detail=f"the tests use {name}, and it {'was changed after RED' if found else 'is gone'}",
                     proof=found,
                     change="altered" if found else "gone",
                 )

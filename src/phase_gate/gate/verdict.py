@@ -335,5 +335,5 @@ def way_out(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str
         ways.append(f"or go back: {back}")
     # What a pipeline wants written is agreed on by its reviewers: no message offers to do without.
     if has_findings and guard != _NEVER_WAIVED and (workflow.pipeline is None or phase.tests != "none"):
-        ways.append(f"a person may let it pass: {waive_command(guard, task)}")
+        ways.append(f"or waive it: {waive_command(guard, task)}")
     return "; ".join(ways)
