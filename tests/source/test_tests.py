@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from phase_gate.source.tests import duplicate_names, find_tests
+from phase_gate.source.tests import find_tests
 
 
 def names_in(source: str | bytes, **patterns: tuple[str, ...]) -> list[str]:
@@ -288,41 +288,6 @@ def test_a_change_in_either_branch_is_a_change(which: str) -> None:
     source = "if x:\n    def test_a():\n        assert 1\nelse:\n    def test_a():\n        assert 2\n"
     before, after = find_tests(source), find_tests(source.replace(which, "assert 3"))
     assert before[0].body != after[0].body
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        pytest.param("def test_a(): ...\ndef test_b(): ...", (), id="none"),
-        pytest.param("def test_b(): ...\ndef test_a(): ...\n" * 2, ("test_a", "test_b"), id="functions"),
-        pytest.param("def helper(): ...\ndef helper(): ...", (), id="helpers-do-not-matter"),
-        pytest.param(
-            "class TestA:\n    def test_a(self): ...\n    def test_a(self): ...", ("TestA::test_a",), id="methods"
-        ),
-        pytest.param(
-            "class TestA:\n    def test_a(self): ...\nclass TestA:\n    def test_b(self): ...",
-            ("TestA::test_a",),
-            id="tests-of-a-hidden-class",
-        ),
-        pytest.param("def test_a(): ...\nclass test_a: ...", ("test_a",), id="hidden-by-a-class"),
-        pytest.param("if x:\n    def test_a(): ...\nelse:\n    def test_a(): ...", (), id="if-and-else"),
-        pytest.param("if x:\n    def test_a(): ...\nelif y:\n    def test_a(): ...", (), id="if-and-elif"),
-        pytest.param("try:\n    def test_a(): ...\nexcept E:\n    def test_a(): ...", (), id="try-and-except"),
-        pytest.param("try:\n    def test_a(): ...\nfinally:\n    def test_a(): ...", ("test_a",), id="try-and-finally"),
-        pytest.param(
-            "match x:\n    case 1:\n        def test_a(): ...\n    case 2:\n        def test_a(): ...", (), id="cases"
-        ),
-        pytest.param("if x:\n    def test_a(): ...\nif y:\n    def test_a(): ...", ("test_a",), id="two-ifs"),
-        pytest.param("def test_a(): ...\nif x:\n    def test_a(): ...", ("test_a",), id="maybe-hidden"),
-        pytest.param("if x:\n    def test_a(): ...\n    def test_a(): ...", ("test_a",), id="twice-in-a-branch"),
-        pytest.param("def test_a(): ...\ndel test_a\ndef test_b(): ...", (), id="deleted-is-not-hidden"),
-        pytest.param(
-            "class A:\n    def test_a(self): ...\nclass TestB(A):\n    def test_a(self): ...", (), id="overridden"
-        ),
-    ],
-)
-def test_duplicate_names(source: str, expected: tuple[str, ...]) -> None:
-    assert duplicate_names(source) == expected
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def run(call: Call) -> Done:
 
 
 def _calibration(lines: Iterable[Line]) -> Done:
-    from phase_gate.gate.calibration import calibrate, calibration_to_json, judge_claims
+    from phase_gate.claims.calibration import calibrate, calibration_to_json, judge_claims
 
     found = calibrate(*judge_claims(line.event for line in lines))
     rows = ["score    claims  true later"]

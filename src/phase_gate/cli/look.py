@@ -122,11 +122,10 @@ def _look(call: Call) -> Done:
         text = f"{text}\n\n{show_rows(drawn)}"
     if found.breaker.is_open:
         from phase_gate.cli.people import stuck_report
-        from phase_gate.gate.stuck import stuck_to_json
         from phase_gate.report.text import render_stuck
 
         report = stuck_report(task)
-        document["stuck"] = stuck_to_json(report)
+        document["stuck"] = spell_out(report)
         text = f"{text}\n\n{render_stuck(report)}"
     # Where nothing has begun there is nothing to refuse: `check` is what asks whether a phase may end.
     has_begun = state.phase is not None or standing.status != "unstarted"

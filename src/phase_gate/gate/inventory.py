@@ -29,8 +29,6 @@ class TestFile(Value):
     bodies: Mapping[str, str] = field(default_factory=dict)
     #: It is collected for the examples in it only: its code is what they are about.
     is_source: bool = False
-    #: Tests that a later definition of the same name hides.
-    hidden: tuple[str, ...] = ()
     #: Hashes of what is around the tests: imports, constants, helpers, fixtures.
     statements: tuple[str, ...] = ()
     #: Fixtures that its tests and fixtures ask for.
@@ -96,7 +94,6 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
             ids=tuple(sorted(kept)),
             bodies={**before.bodies, **file.bodies},
             is_source=file.is_source,
-            hidden=file.hidden,
             statements=file.statements,
             requests=file.requests,
         )

@@ -15,7 +15,7 @@ from phase_gate.gate.findings import (
     name_tests,
 )
 from phase_gate.gate.freeze import find_altered, find_changed_settings
-from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, join_id, split_id
+from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
 from phase_gate.gate.outcomes import FAILING, Bucket, Green, Judgement, Kind, References, all_passed, odd_buckets
 from phase_gate.gate.record import RunRecord
@@ -133,7 +133,6 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
         *find_weakened(run),
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
-        *name_tests("hidden-test", "advisory", _hidden(record), "defined twice: the first definition never runs"),
         *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
         *name_tests("two-outcomes", "advisory", {*_two_outcomes(run)}, "another outcome on the same tree"),
         *_too_fast(record, run.state),
@@ -275,10 +274,6 @@ def _gone(run: JudgedRun) -> list[str]:
         if bare_id(test_id) not in run.moves and split_id(test_id)[0] not in waiting
     )
     return find_gone(baseline.inventory, missing, record.inventory)
-
-
-def _hidden(record: RunRecord) -> list[str]:
-    return [join_id(path, name) for path, file in record.inventory.files.items() for name in file.hidden]
 
 
 def _two_outcomes(run: JudgedRun) -> list[str]:

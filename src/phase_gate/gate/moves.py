@@ -145,7 +145,7 @@ def move_tests(inventory: Inventory, moves: Moves) -> Inventory:
         bodies = {each: body for each, body in source.bodies.items() if each != name}
         left = tuple(each for each in source.ids if bare_name(each) != name)
         files[path] = replace(source, ids=left, bodies=bodies)
-        home = files.get(new_path) or replace(source, ids=(), bodies={}, hidden=())
+        home = files.get(new_path) or replace(source, ids=(), bodies={})
         body = {new_name: source.bodies[name]} if name in source.bodies else {}
         files[new_path] = replace(
             home,

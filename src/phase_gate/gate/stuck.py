@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.failures import blank
 from phase_gate.gate.verdict import breaker_command, waive_command
-from phase_gate.values import Value, as_dict, field
+from phase_gate.values import Value, field
 from phase_gate.workflow.names import of_task
 
-#: Failing tests, files and causes that a report names.
-_NAMED = 10
-_CAUSES = 3
+#: Failing tests, and causes, that a report names.
+_NAMED, _CAUSES = 10, 3
 
 
 class Tried(Value):
@@ -44,18 +42,20 @@ class Cause(Value):
 
 
 class StuckReport(Value):
+    """The fields are those of its document."""
+
     task: str
     phase: str
-    breaker: Breaker
+    #: Of the circuit: where it stands, why, and since when.
+    state: str
+    reason: str
+    since: str
+    failed_iterations: int
     failing_now: Mapping[str, str]
     guards_now: tuple[str, ...]
+    likely_causes: tuple[Cause, ...]
     tried: tuple[Tried, ...]
-    causes: tuple[Cause, ...]
     decisions: tuple[str, ...]
-
-    @property
-    def failed_iterations(self) -> int:
-        return sum(bool(each.failing or each.guards) for each in self.tried)
 
 
 def describe_stuck(task: str, phase: str, breaker: Breaker, tried: Sequence[Tried], *, back: str = "") -> StuckReport:
@@ -67,11 +67,14 @@ def describe_stuck(task: str, phase: str, breaker: Breaker, tried: Sequence[Trie
     return StuckReport(
         task=task,
         phase=phase,
-        breaker=breaker,
+        state=str(breaker.status),
+        reason=breaker.reason,
+        since=breaker.opened_at,
+        failed_iterations=sum(bool(each.failing or each.guards) for each in tried),
         failing_now={} if last is None else dict(list(last.failures.items())[:_NAMED]),
         guards_now=() if last is None else last.guards,
+        likely_causes=_find_causes(tried),
         tried=tuple(tried),
-        causes=_find_causes(tried),
         decisions=_what_to_decide(task, phase, breaker, last, back),
     )
 
@@ -81,12 +84,11 @@ def _find_causes(tried: Sequence[Tried]) -> tuple[Cause, ...]:
     runs: Counter[str] = Counter()
     tests: dict[str, set[str]] = {}
     for each in tried:
-        for error in {blank(message) for message in each.failures.values()} - {""}:
-            runs[error] += 1
-        for test_id, message in each.failures.items():
-            if blank(message):
-                tests.setdefault(blank(message), set()).add(test_id)
-    ranked = sorted(runs, key=lambda error: (-runs[error], -len(tests[error]), error))
+        errors = {test_id: blank(message) for test_id, message in each.failures.items()}
+        runs.update(set(errors.values()))
+        for test_id, error in errors.items():
+            tests.setdefault(error, set()).add(test_id)
+    ranked = sorted(runs.keys() - {""}, key=lambda error: (-runs[error], -len(tests[error]), error))
     return tuple(Cause(error=error, tests=len(tests[error]), runs=runs[error]) for error in ranked[:_CAUSES])
 
 
@@ -99,35 +101,7 @@ def _what_to_decide(task: str, phase: str, breaker: Breaker, last: Tried | None,
         wrong = of_task('phase-gate signal --test-wrong --reason "..."', task)
         questions.append(f"Is a test wrong? Then: {wrong}, correct it{f', {back}' if back else ''}")
         questions.append("Is something missing that the work needs (a decision, an access, a dependency)?")
-    questions.append(
-        f"Try once more, with help: {breaker_command('reset', task)}"
-        if breaker.is_open
-        else "Does the next run try something else?"
-    )
-    if breaker.is_open:
-        questions.append(f"Give {phase} up, on the record: {breaker_command('skip', task)}")
-    return tuple(questions)
-
-
-def stuck_to_json(report: StuckReport) -> dict[str, Any]:
-    return {
-        "task": report.task,
-        "phase": report.phase,
-        "state": str(report.breaker.status),
-        "reason": report.breaker.reason,
-        "since": report.breaker.opened_at,
-        "failed_iterations": report.failed_iterations,
-        "failing_now": dict(report.failing_now),
-        "guards_now": list(report.guards_now),
-        "likely_causes": [as_dict(cause) for cause in report.causes],
-        "tried": [
-            {
-                **as_dict(each),
-                "changed": None if each.changed is None else list(each.changed),
-                "failures": dict(each.failures),
-                "guards": list(each.guards),
-            }
-            for each in report.tried
-        ],
-        "decisions": list(report.decisions),
-    }
+    if not breaker.is_open:
+        return (*questions, "Does the next run try something else?")
+    questions.append(f"Try once more, with help: {breaker_command('reset', task)}")
+    return (*questions, f"Give {phase} up, on the record: {breaker_command('skip', task)}")

@@ -137,7 +137,7 @@ _RUNS_SHOWN, _FILES_SHOWN = 10, 5
 
 
 def render_stuck(report: StuckReport, *, markdown: bool = False) -> str:
-    title = f"Stuck in {report.phase}: {report.breaker.reason}" if report.breaker.reason else report.phase
+    title = f"Stuck in {report.phase}: {report.reason}" if report.reason else report.phase
     return render_sections(title, _sections(report, code="`" if markdown else ""), markdown=markdown)
 
 
@@ -152,9 +152,8 @@ def render_sections(title: str, sections: Iterable[tuple[str, Iterable[str]]], *
 
 
 def _sections(report: StuckReport, *, code: str) -> Iterator[tuple[str, Iterable[str]]]:
-    breaker = report.breaker
-    since = f" since {breaker.opened_at}" if breaker.opened_at else ""
-    yield "The circuit", [f"{breaker.status}{since}", count(report.failed_iterations, "failed iteration")]
+    since = f" since {report.since}" if report.since else ""
+    yield "The circuit", [f"{report.state}{since}", count(report.failed_iterations, "failed iteration")]
     failing = [
         " ".join((f"{code}{test_id}{code}", *message.strip().splitlines()[:1]))
         for test_id, message in report.failing_now.items()
@@ -162,7 +161,7 @@ def _sections(report: StuckReport, *, code: str) -> Iterator[tuple[str, Iterable
     yield "What fails now", [*failing, *(f"guard {name}" for name in report.guards_now)]
     yield (
         "Likely cause",
-        [f"{cause.error} ({count(cause.tests, 'test')}, {count(cause.runs, 'run')})" for cause in report.causes],
+        [f"{cause.error} ({count(cause.tests, 'test')}, {count(cause.runs, 'run')})" for cause in report.likely_causes],
     )
     tried = report.tried[-_RUNS_SHOWN:]
     left_out = len(report.tried) - len(tried)

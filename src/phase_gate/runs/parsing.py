@@ -8,7 +8,7 @@ from phase_gate.gate.inventory import TestFile, bare_name
 from phase_gate.source.doctests import are_doctests, find_doctests, hash_examples
 from phase_gate.source.module_code import module_code
 from phase_gate.source.names import requested_names
-from phase_gate.source.tests import duplicate_names, find_tests, parse_source
+from phase_gate.source.tests import find_tests, parse_source
 
 
 def read_tests(path: str, names: Sequence[str], ids: tuple[str, ...], content: str, source: bytes) -> TestFile:
@@ -39,7 +39,6 @@ def read_tests(path: str, names: Sequence[str], ids: tuple[str, ...], content: s
         content=content,
         ids=ids,
         bodies=bodies,
-        hidden=tuple(name for name in duplicate_names(tree, functions=("*",), classes=("*",)) if name in wanted),
         statements=tuple(row.hash for row in rows),
         requests=tuple(sorted(requested_names(tree, tests=wanted))),
     )

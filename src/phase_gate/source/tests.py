@@ -50,18 +50,6 @@ def find_tests(
     return tuple(sorted(tests, key=lambda test: (test.line, test.name)))
 
 
-def duplicate_names(
-    source: str | bytes | ast.Module, *, functions: Sequence[str] = ("test",), classes: Sequence[str] = ("Test",)
-) -> tuple[str, ...]:
-    """Return the names of tests with a definition that a later one hides, sorted.
-
-    The branches of an `if`, `try` or `match` hide nothing from each other: one of them is taken.
-    """
-    finder = _Finder(_as_tree(source), functions, classes)
-    finder.find()
-    return tuple(sorted(finder.hidden))
-
-
 def _as_tree(source: str | bytes | ast.Module) -> ast.Module:
     return source if isinstance(source, ast.Module) else parse_source(source)
 
@@ -116,10 +104,9 @@ class _Scope:
 
 
 class _Finder:
-    """One pass over one module. `hidden` and `own_nodes` are there after `find`."""
+    """One pass over one module. `own_nodes` are there after `find`."""
 
     def __init__(self, tree: ast.Module, functions: Sequence[str], classes: Sequence[str]) -> None:
-        self.hidden: set[str] = set()
         self.own_nodes: set[int] = set()  # by id(); the tree outlives us
         self._functions, self._classes = functions, classes
         self._module = _Scope(tree.body, None)
@@ -138,12 +125,9 @@ class _Finder:
                 if name in seen:
                     continue
                 seen.add(name)
-                live, hidden = _split_hidden(bindings)
-                for binding in live:
+                for binding in _in_force(bindings):
                     for test, nodes in self._tests_of(binding.node, prefix, scope, unittest).items():
                         found.setdefault(test, []).extend(nodes)
-                for binding in hidden:
-                    self.hidden.update(self._tests_of(binding.node, prefix, scope, unittest))
         return found
 
     def _tests_of(
@@ -243,24 +227,14 @@ def _step(path: _Path, statement: ast.stmt, branch: int) -> _Path:
     return (*path, (id(statement), branch))
 
 
-def _split_hidden(bindings: list[_Binding]) -> tuple[list[_Binding], list[_Binding]]:
-    """Return the bindings that may be in force at the end, and those that another definition may hide."""
+def _in_force(bindings: list[_Binding]) -> list[_Binding]:
+    """Return the bindings that may be in force at the end."""
     live: list[_Binding] = []
-    hidden: list[_Binding] = []
-    for number, binding in enumerate(bindings):
-        if binding.node is not None:
-            hidden += [earlier for earlier in bindings[:number] if not _are_alternatives(earlier.path, binding.path)]
+    for binding in bindings:
         # It takes the place of all that lies on its own way, not of what is in another branch, or above an `if`.
         live = [earlier for earlier in live if earlier.path[: len(binding.path)] != binding.path]
         live.append(binding)
-    return live, hidden
-
-
-def _are_alternatives(one: _Path, other: _Path) -> bool:
-    for step, step_of_other in zip(one, other, strict=False):
-        if step != step_of_other:
-            return step[0] == step_of_other[0]
-    return False
+    return live
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

@@ -44,39 +44,36 @@ class Calibration(Value):
 def judge_claims(events: Iterable[Event]) -> tuple[list[JudgedClaim], int]:
     """Return the claims of "done" that time has told about, and how many it has not."""
     judged: list[JudgedClaim] = []
-    waiting: dict[str, Any] | None = None
-    has_run = False
-    left_open = 0
+    score: int | None = None
+    has_run, left_open = False, 0
+
+    def tell(*, was_true: bool) -> None:
+        nonlocal score
+        if score is not None:
+            judged.append(JudgedClaim(score=score, was_true=was_true))
+        score = None
+
+    def leave() -> None:
+        nonlocal left_open
+        left_open += score is not None and not has_run
+        if has_run:
+            tell(was_true=True)
+
     for event in events:
+        data = event.data
         if event.kind == "claimed":
-            claim = event.data["claim"]
-            if waiting is not None:
-                if has_run:
-                    judged.append(_judge(waiting, was_true=True))
-                else:
-                    left_open += 1
-            waiting, has_run = (dict(claim) if claim["explicit"] is True else None), False
-        elif waiting is None:
-            continue
-        elif event.kind == "run-ended" and event.data.get("iteration") is not None:
-            if event.data["green"] == Green.NOT_GREEN:
-                judged.append(_judge(waiting, was_true=False))
-                waiting = None
+            leave()
+            score, has_run = (data["claim"]["confidence"] if data["claim"]["explicit"] is True else None), False
+        elif event.kind == "run-ended" and data.get("iteration") is not None:
             has_run = True
-        elif event.kind == "rewound" or (event.kind == "phase-entered" and event.data.get("how") == "rewind"):
-            judged.append(_judge(waiting, was_true=False))
-            waiting = None
+            if data["green"] == Green.NOT_GREEN:
+                tell(was_true=False)
+        elif event.kind == "rewound" or (event.kind == "phase-entered" and data.get("how") == "rewind"):
+            tell(was_true=False)
         elif event.kind == "phase-exited":
-            judged.append(_judge(waiting, was_true=not event.data.get("forced", False)))
-            waiting = None
-    if waiting is not None:
-        left_open += not has_run
-        judged += [_judge(waiting, was_true=True)] if has_run else []
+            tell(was_true=not data.get("forced", False))
+    leave()
     return judged, left_open
-
-
-def _judge(claim: dict[str, Any], *, was_true: bool) -> JudgedClaim:
-    return JudgedClaim(score=claim["confidence"], was_true=was_true)
 
 
 def calibrate(claims: Iterable[JudgedClaim], left_open: int = 0) -> Calibration:
@@ -90,7 +87,5 @@ def calibrate(claims: Iterable[JudgedClaim], left_open: int = 0) -> Calibration:
 
 
 def calibration_to_json(calibration: Calibration) -> dict[str, Any]:
-    return {
-        "rows": [{**as_dict(row), "share": row.share} for row in calibration.rows],
-        "open": calibration.open,
-    }
+    rows = [{**as_dict(row), "share": row.share} for row in calibration.rows]
+    return {"rows": rows, "open": calibration.open}

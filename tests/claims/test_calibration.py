@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.calibration import JudgedClaim, calibrate, judge_claims
+from phase_gate.claims.calibration import JudgedClaim, calibrate, judge_claims
 from phase_gate.gate.state import Event
 
 
