@@ -175,7 +175,7 @@ class StoreUnreachableError(StorageError):
 
 class StoreUntrustedError(StateError):
     slug = "store-untrusted"
-    meaning = "phase-gate.yaml names a shared store. You decide whether your results go there."
+    meaning = "The project's settings name a shared store. You decide whether your results go there."
 
 
 class MovedError(StorageError):

@@ -324,6 +324,16 @@ def test_what_is_no_yaml_is_refused_by_the_reader(text: str | bytes, place: str)
             "guards:\n  tests-kept: {condition: iteration > 0, remedy: x}", "2:3", "exists already", id="shipped-guard"
         ),
         pytest.param("metrics:\n  refactoring_complete: bool", "2:3", "exists already", id="metric-that-is-a-fact"),
+        pytest.param("phases:\n  red: {condition: iteration == true}", "2:20", "int with bool", id="mixed-types"),
+        pytest.param(
+            "phases:\n  red: {condition: 'true', replace: true}", "2:20", "measures nothing", id="always-open"
+        ),
+        pytest.param(
+            f"phases:\n  red: {{condition: {' AND '.join(['iteration > 1'] * 499)}}}",
+            "2:20",
+            "500",
+            id="too-long-together",
+        ),
     ],
 )
 def test_what_does_not_fit_the_workflow_is_found_in_the_file(text: str, place: str, problem: str) -> None:

@@ -75,76 +75,30 @@ def test_odd_but_plain(tmp_path: Path, text: str, expected: list[tuple[str, str]
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "problem", "remedy"),
+    ("name", "text", "problem"),
     [
-        pytest.param(
-            "a.yaml", "AC-1: a\nAC-1: b\n", "a.yaml:2:1: key 'AC-1' again, first in line 1", "one", id="twice"
-        ),
-        pytest.param(
-            "a.yaml",
-            "- AC-1 a\n- AC-2 b\n- AC-1: c\n",
-            "a.yaml:3: AC-1 stands there twice, first in line 1",
-            "own",
-            id="twice-in-a-list",
-        ),
-        pytest.param(
-            "a.md",
-            "# Sums\n- AC-1 a\n\n- AC-1 b\n",
-            "a.md:4: AC-1 stands there twice, first in line 2",
-            "own",
-            id="twice-in-markdown",
-        ),
-        pytest.param("a.yaml", "- AC-1 a\n- It adds up\n", "a.yaml:2: 'It adds up' has no id", "`AC-1: ", id="no-id"),
-        pytest.param(
-            "a.yaml", "- {text: It adds up}\n", "a.yaml:1: this item has no id", "`id:`", id="a-record-without"
-        ),
-        pytest.param(
-            "a.yaml", "1: a\n", "a.yaml:1: a criterion can't be called '1'", "`AC-1: ", id="a-number-for-an-id"
-        ),
-        pytest.param(
-            "a.yaml",
-            "- {id: ac 1, text: a}\n",
-            "a.yaml:1: a criterion can't be called 'ac 1'",
-            "`AC-1: ",
-            id="an-id-of-two-words",
-        ),
-        pytest.param(
-            "a.yaml", "criteria: 3\n", "a.yaml:1: a list of criteria has to stand here", "`AC-1: ", id="a-number"
-        ),
-        pytest.param(
-            "a.yaml", "It adds up\n", "a.yaml:1: a list of criteria has to stand here", "`AC-1: ", id="a-text"
-        ),
-        pytest.param("a.yaml", "", "a.yaml:1:1: the file is empty", "fill it", id="empty-yaml"),
-        pytest.param("a.yaml", "[]\n", "a.yaml: no criterion in it", "`AC-1: ", id="an-empty-list"),
-        pytest.param("a.yaml", "criteria: {}\n", "a.yaml: no criterion in it", "`AC-1: ", id="an-empty-mapping"),
-        pytest.param("a.yaml", "AC-1: a: b\n", "a.yaml:1:8: not YAML", "quotes", id="not-yaml"),
-        pytest.param("a.md", "", "a.md: no criterion in it", "`- [ ] AC-1 ", id="empty-markdown"),
-        pytest.param("a.md", "# Sums\n\nAC-1 is one.\n", "a.md: no criterion in it", "`- [ ] AC-1 ", id="only-prose"),
-        pytest.param("a.yaml", b"AC-1: a\nAC-2: \xff\n", "a.yaml:2:7: not UTF-8 text", "UTF-8", id="not-utf-8"),
-        pytest.param("a.md", b"- AC-1 a\n- AC-2 \xff\n", "a.md:2:8: not UTF-8 text", "UTF-8", id="markdown-not-utf-8"),
-        pytest.param(
-            "a.md", "- AC-1 a\x00b\n", "a.md:1:9: the character U+0000", "plain UTF-8", id="a-control-character"
-        ),
-        pytest.param(
-            "a.md", "- AC-1 a\n" + "x" * MAX_BYTES, f"a.md:1:1: bigger than {MAX_BYTES} bytes", "only", id="too-large"
-        ),
-        pytest.param(
-            "a.txt",
-            "AC-1 a\n",
-            "'a.txt' is neither a number nor a file of criteria",
-            ".md, .yaml, .yml, .json",
-            id="another-suffix",
-        ),
-        pytest.param(
-            "criteria", "AC-1 a\n", "'criteria' is neither a number nor a file of criteria", ".md", id="no-suffix"
-        ),
+        ("a.yaml", "AC-1: a\nAC-1: b\n", "a.yaml:2:1: key 'AC-1' again, first in line 1; keep one of the two"),
+        ("a.yaml", "- AC-1 a\n- AC-1: c\n", "a.yaml:2: AC-1 stands there twice, first in line 1; give each"),
+        ("a.md", "# Sums\n- AC-1 a\n\n- AC-1 b\n", "a.md:4: AC-1 stands there twice, first in line 2; give each"),
+        ("a.yaml", "- AC-1 a\n- It adds up\n", "a.yaml:2: 'It adds up' has no id; write `AC-1: "),
+        ("a.yaml", "- {text: It adds up}\n", "a.yaml:1: this item has no id; write `AC-1: "),
+        ("a.yaml", "1: a\n", "a.yaml:1: a criterion can't be called '1'; write `AC-1: "),
+        ("a.yaml", "- {id: ac 1, text: a}\n", "a.yaml:1: a criterion can't be called 'ac 1'; write `AC-1: "),
+        ("a.yaml", "criteria: 3\n", "a.yaml:1: a list of criteria has to stand here; write one a line"),
+        ("a.yaml", "", "a.yaml:1:1: the file is empty; fill it"),
+        ("a.yaml", "criteria: {}\n", "a.yaml: no criterion in it; write one a line, as in `AC-1: "),
+        ("a.yaml", "AC-1: a: b\n", "a.yaml:1:8: not YAML: mapping values are not allowed in this context; put"),
+        ("a.md", "# Sums\n\nAC-1 is one.\n", "a.md: no criterion in it; write one a line, as in `- [ ] AC-1 "),
+        ("a.yaml", b"AC-1: a\nAC-2: \xff\n", "a.yaml:2:7: not UTF-8 text; save the file as UTF-8"),
+        ("a.md", "- AC-1 a\x00b\n", "a.md:1:9: the character U+0000 can't stand in a text file; save"),
+        ("a.md", "- AC-1 a\n" + "x" * MAX_BYTES, f"a.md:1:1: bigger than {MAX_BYTES} bytes; keep"),
+        ("a.txt", "AC-1 a\n", "'a.txt' is neither a number nor a file of criteria; give a whole number from 1 on"),
     ],
 )
-def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, text: str | bytes, problem: str, remedy: str) -> None:
+def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, text: str | bytes, problem: str) -> None:
     with pytest.raises(CriteriaError) as caught:
         read(tmp_path, name, text)
-    assert problem in caught.value.problem
-    assert remedy in caught.value.remedy
+    assert f"{caught.value.problem}; {caught.value.remedy}".startswith(problem)
 
 
 def test_a_folder_and_a_file_that_is_not_there(tmp_path: Path) -> None:
