@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.values import Value
-from tests.clients.model import Call, Refusal, Say, Talk
+from tests.clients.model import Call, Fault, Say, Talk
 
 Document = Mapping[str, Any]
 #: The name of a server-sent event, empty where it has none, and its data.
@@ -24,9 +24,15 @@ class Dialect(Value):
     read: Callable[[Document, str], Talk]
     stream: Callable[[Said, Talk], Iterable[Event]]
     whole: Callable[[Said, Talk], Document]
-    refuse: Callable[[Refusal], Document]
+    #: How its makers' server refuses: by fault the kind and the words; and the document of a refusal.
+    refusals: Mapping[Fault, tuple[str, str]]
+    refuse: Callable[[int, str, str], Document]
     #: What ends a stream, beside its end.
     last: str = ""
+
+
+#: What a refusal ends with; those from 429 on ask for a second of patience.
+STATUSES: Mapping[Fault, int] = {"login": 401, "credit": 402, "rate": 429, "overload": 529}
 
 
 def find_dialect(path: str) -> Dialect | None:
@@ -127,12 +133,22 @@ def _stream_messages(said: Said, talk: Talk) -> Iterator[Event]:
         yield row["type"], row
 
 
-def _refuse_messages(refusal: Refusal) -> Document:
-    return {"type": "error", "error": {"type": refusal.kind, "message": refusal.message}, "request_id": "req_0001"}
-
-
 MESSAGES = Dialect(
-    name="messages", read=_read_messages, stream=_stream_messages, whole=_message, refuse=_refuse_messages
+    name="messages",
+    read=_read_messages,
+    stream=_stream_messages,
+    whole=_message,
+    refusals={
+        "login": ("authentication_error", "invalid x-api-key"),
+        "credit": ("billing_error", "Your credit balance is too low to access the Anthropic API."),
+        "rate": ("rate_limit_error", "This request would exceed your organization's rate limit."),
+        "overload": ("overloaded_error", "Overloaded"),
+    },
+    refuse=lambda status, kind, message: {
+        "type": "error",
+        "error": {"type": kind, "message": message},
+        "request_id": "req_0001",
+    },
 )
 
 
@@ -198,12 +214,25 @@ def _stream_responses(said: Said, talk: Talk) -> Iterator[Event]:
         yield row["type"], {**row, "sequence_number": number}
 
 
-def _refuse_openai(refusal: Refusal) -> Document:
-    return {"error": {"message": refusal.message, "type": refusal.kind, "param": None, "code": refusal.kind}}
+_OPENAI: Mapping[Fault, tuple[str, str]] = {
+    "login": ("invalid_api_key", "Incorrect API key provided: none."),
+    "credit": ("insufficient_quota", "You exceeded your current quota, please check your plan and billing details."),
+    "rate": ("rate_limit_exceeded", "Rate limit reached for requests."),
+    "overload": ("server_is_overloaded", "Our servers are currently overloaded."),
+}
+
+
+def _refuse_openai(status: int, kind: str, message: str) -> Document:
+    return {"error": {"message": message, "type": kind, "param": None, "code": kind}}
 
 
 RESPONSES = Dialect(
-    name="responses", read=_read_responses, stream=_stream_responses, whole=_response, refuse=_refuse_openai
+    name="responses",
+    read=_read_responses,
+    stream=_stream_responses,
+    whole=_response,
+    refusals=_OPENAI,
+    refuse=_refuse_openai,
 )
 
 
@@ -227,20 +256,25 @@ def _generated(said: Said, talk: Talk) -> dict[str, Any]:
     return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": talk.model}
 
 
-def _stream_generate(said: Said, talk: Talk) -> Iterator[Event]:
-    yield "", _generated(said, talk)
-
-
-def _refuse_generate(refusal: Refusal) -> Document:
-    error: dict[str, Any] = {"code": refusal.status, "message": refusal.message, "status": refusal.kind}
-    if refusal.retry_after is not None:
-        retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{refusal.retry_after}s"}
-        error["details"] = [retry]
+def _refuse_generate(status: int, kind: str, message: str) -> Document:
+    error: dict[str, Any] = {"code": status, "message": message, "status": kind}
+    if status >= 429:
+        error["details"] = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"}]
     return {"error": error}
 
 
 GENERATE = Dialect(
-    name="generate", read=_read_generate, stream=_stream_generate, whole=_generated, refuse=_refuse_generate
+    name="generate",
+    read=_read_generate,
+    stream=lambda said, talk: [("", _generated(said, talk))],
+    whole=_generated,
+    refusals={
+        "login": ("UNAUTHENTICATED", "API key not valid. Please pass a valid API key."),
+        "credit": ("FAILED_PRECONDITION", "Billing is not enabled for this project."),
+        "rate": ("RESOURCE_EXHAUSTED", "Resource has been exhausted."),
+        "overload": ("UNAVAILABLE", "The model is overloaded."),
+    },
+    refuse=_refuse_generate,
 )
 
 
@@ -290,4 +324,12 @@ def _chat_head(talk: Talk) -> dict[str, Any]:
 
 _CHAT_USAGE = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
 
-CHAT = Dialect(name="chat", read=_read_chat, stream=_stream_chat, whole=_chat, refuse=_refuse_openai, last="[DONE]")
+CHAT = Dialect(
+    name="chat",
+    read=_read_chat,
+    stream=_stream_chat,
+    whole=_chat,
+    refusals=_OPENAI,
+    refuse=_refuse_openai,
+    last="[DONE]",
+)

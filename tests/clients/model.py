@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from phase_gate.values import Value, field
 
 
-class Say(Value):
+class Say(Value, kw_only=False):
     """It answers in words, and so ends its turn."""
 
     text: str
@@ -29,38 +30,38 @@ class Edit(Value):
     new: str
 
 
-class Shell(Value):
+class Shell(Value, kw_only=False):
     command: str
 
 
 #: What the model does of its own accord.
 Step = Say | Write | Edit | Shell
 
-
-class Refusal(Value):
-    """The server refuses the request, as the makers' server does it."""
-
-    status: int
-    kind: str
-    message: str
-    retry_after: int | None = None
+#: What goes wrong instead of an answer: none comes, none that can be read, or the server refuses it: for want of a
+#: login (401) or of credit (402), for too many requests (429), for it is overloaded (529).
+Fault = Literal["hang", "garbage", "login", "credit", "rate", "overload"]
 
 
-class Breakdown(Value):
-    """No answer (`hang`), half an answer (`cut`), or none that can be read (`garbage`)."""
-
-    how: Literal["hang", "cut", "garbage"]
-
-
-Fault = Refusal | Breakdown
-
-
-class Call(Value):
-    """A tool call in the client's own terms."""
+class Call(Value, kw_only=False):
+    """A tool call in the client's own terms; in the table of a client with places for the words of a step."""
 
     tool: str
     #: A mapping, or the text of a tool that takes no JSON.
     given: Mapping[str, Any] | str
+
+
+def words_of(step: Write | Edit | Shell, root: Path) -> dict[str, str]:
+    """Return what stands in the places of a call."""
+    if isinstance(step, Shell):
+        return {"{command}": step.command}
+    path = {"{path}": str(root / step.path)}
+    if isinstance(step, Write):
+        rows = "".join(f"+{row}\n" for row in step.text.splitlines())
+        patch = f"*** Begin Patch\n*** Add File: {step.path}\n{rows}*** End Patch\n"
+        return {**path, "{text}": step.text, "{patch}": patch}
+    rows = "".join(f"-{row}\n" for row in step.old.splitlines()) + "".join(f"+{row}\n" for row in step.new.splitlines())
+    patch = f"*** Begin Patch\n*** Update File: {step.path}\n@@\n{rows}*** End Patch\n"
+    return {**path, "{old}": step.old, "{new}": step.new, "{patch}": patch}
 
 
 class Talk(Value):

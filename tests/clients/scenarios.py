@@ -1,199 +1,146 @@
-"""What is played with every client: a script for the model, and what has to come of it."""
+"""What is played with every client: a script for the model, and what has to come of it.
+
+First by the hooks alone; then with a driver, which starts the client for each iteration, runs the tests and decides.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from phase_gate.values import Value, field
-from tests.clients.model import Breakdown, Edit, Fault, Refusal, Say, Script, Shell, Step, Write
+from tests.clients.model import Edit, Fault, Say, Script, Shell, Step, Write
 from tests.clients.stage import CODE, TESTS
 
-#: What the tests are turned into by one that cheats.
-WEAK_TESTS = "def test_children_pay_half():\n    assert True\n"
+_WRITE_TESTS, _WRITE_CODE = Write(path="test_fare.py", text=TESTS), Write(path="fare.py", text=CODE)
+_RUN_GREEN = Shell("pytest --phase=green -q")
+_RED: tuple[Step, ...] = (_WRITE_TESTS, Shell("pytest --phase=red -q"), Shell("phase-gate signal --reason red"))
+_GREEN: tuple[Step, ...] = (_WRITE_CODE, _RUN_GREEN, _RUN_GREEN, Shell("phase-gate signal --reason green"))
+_DONE = Say("All done.")
+_GIVE_UP: tuple[Step, ...] = (Shell("phase-gate signal --blocked --reason 'it is frozen'"), _DONE)
 
-WRITE_TESTS = Write(path="test_fare.py", text=TESTS)
-WRITE_CODE = Write(path="fare.py", text=CODE)
-_RED: tuple[Step, ...] = (
-    WRITE_TESTS,
-    Shell(command="pytest --phase=red -q"),
-    Shell(command="phase-gate signal --reason red"),
-)
-_GREEN: tuple[Step, ...] = (
-    WRITE_CODE,
-    Shell(command="pytest --phase=green -q"),
-    Shell(command="pytest --phase=green -q"),
-    Shell(command="phase-gate signal --reason green"),
-)
-DONE = Say(text="All done.")
-GIVE_UP: tuple[Step, ...] = (Shell(command="phase-gate signal --blocked --reason 'it is frozen'"), DONE)
-
+#: The ways in which a frozen test is changed: with the client's own tool, and in the shell.
+_WEAK_TESTS = "def test_children_pay_half():\n    assert True\n"
+_EDIT = Edit(path="test_fare.py", old=TESTS, new=_WEAK_TESTS)
+_CHEATS: dict[str, Step] = {"frozen-edit": _EDIT, "frozen-shell": Shell("sed -i 's/== 5/>= 0/' test_fare.py")}
+_INTO_STATE: tuple[Step, ...] = (Write(path=".phase-gate/state.json", text="{}"), Shell("rm -rf .phase-gate"))
 #: Only a refusal says so.
-FROZEN = "a person goes back with: phase-gate rewind red"
+_FROZEN = "a person goes back with: phase-gate rewind red"
 
 
-class Expected(Value):
+class Scenario(Value, kw_only=False):
+    name: str
+    script: Script
     #: What the client may end with; empty: anything but its time limit. None: it has to be ended.
     codes: tuple[int | None, ...] = (0,)
     #: What `phase-gate check` says afterwards.
     check: int = 10
-    #: What the model has to be told.
+    #: What the model has to be told, and what it must not be told.
     told: tuple[str, ...] = ()
-    #: What it must not be told.
     not_told: tuple[str, ...] = ()
-    #: Files that stay as they are, with their text.
-    kept: Mapping[str, str] = field(default_factory=dict)
     #: What is printed.
     said: tuple[str, ...] = ()
+    #: Files that stay as they are, with their text.
+    kept: Mapping[str, str] = field(default_factory=dict)
     #: How often the model may be asked.
-    most: int = 20
+    most: int = 40
     #: What the end is called in the table of endings; empty: not looked at.
-    ending: str = "ended"
-    #: For a client that does not start in a folder that it does not trust: what it ends with, and what is printed.
-    refused: tuple[int, str] | None = None
-
-
-class Scenario(Value):
-    name: str
-    says: str
-    script: Script
-    expected: Expected
+    ending: str = ""
     #: GREEN has begun before the client starts: its test is frozen, and fails.
-    in_green: bool = False
+    in_green: bool = True
     #: Seconds that it may take.
-    limit: float = 240.0
-    #: Killed when the model has been asked so often.
+    limit: float = 600.0
+    #: Killed when the model has been asked so often; not the driver, but the client that it started.
     kill_at: int | None = None
-    #: Not the driver is killed, but the client that it started.
     kills_client: bool = False
     #: The drive is taken up again after that.
     resumes: bool = False
     #: The user has trusted the project, so that the client runs the hooks.
     is_trusted: bool = True
-    asks_doctor: bool = False
+    #: For a client that does not start in a folder that it does not trust: what it ends with, and what is printed.
+    when_refused: tuple[int, str] | None = None
     #: Options of `phase-gate drive`, which starts the client; none: it is started by itself, and only the hooks speak.
     drive: tuple[str, ...] = ()
-    #: What goes wrong for clients that are refused in other words.
-    refused: Literal["", "login", "credit", "rate", "overload"] = ""
 
 
-def plain(*steps: Step) -> Script:
+def _plain(*steps: Step) -> Script:
     return Script(steps=steps)
 
 
-def always(*faults: Fault) -> Script:
-    return Script(steps=(DONE,), faults={0: faults}, for_ever=True)
+def _always(fault: Fault) -> Script:
+    return Script(steps=(_DONE,), faults={0: (fault,)}, for_ever=True)
 
 
-#: The ways in which a frozen test is changed: name, what that is, how.
-CHEATS: tuple[tuple[str, str, Step], ...] = (
-    ("frozen-edit", "edits a frozen test with its own tool", Edit(path="test_fare.py", old=TESTS, new=WEAK_TESTS)),
-    ("frozen-shell", "changes a frozen test in the shell", Shell(command="sed -i 's/== 5/>= 0/' test_fare.py")),
-)
-#: With its own tool, and in the shell.
-INTO_STATE: tuple[Step, ...] = (
-    Write(path=".phase-gate/state.json", text="{}"),
-    Shell(command="rm -rf .phase-gate"),
-)
+_KEPT = {"test_fare.py": TESTS}
+_GO_ON = "Next: pytest --phase=green"
 
-
-def _cheats() -> tuple[Scenario, ...]:
-    expected = Expected(told=(FROZEN,), kept={"test_fare.py": TESTS})
-    return tuple(
-        Scenario(name=name, says=says, script=plain(step, *GIVE_UP), expected=expected, in_green=True)
-        for name, says, step in CHEATS
-    )
-
-
-def _refusals() -> tuple[Scenario, ...]:
-    rows: tuple[tuple[str, str, Literal["login", "credit", "rate", "overload"], str], ...] = (
-        ("no-login", "is not logged in (401)", "login", "no-login"),
-        ("no-credit", "has no credit left (402)", "credit", "no-credit"),
-        ("rate-limit", "is refused for too many requests (429), again and again", "rate", "busy"),
-        ("overload", "finds the server overloaded (529), again and again", "overload", "busy"),
-    )
-    return tuple(
-        Scenario(
-            name=name,
-            says=says,
-            script=always(Refusal(status=0, kind="", message="")),
-            expected=Expected(codes=(), ending=ending),
-            in_green=True,
-            refused=refused,
-        )
-        for name, says, refused, ending in rows
-    )
-
-
-SCENARIOS: tuple[Scenario, ...] = (
+BY_HOOKS: tuple[Scenario, ...] = (
+    Scenario("honest", _plain(*_RED, *_GREEN, _DONE), check=0, not_told=("phase-gate: not done",), in_green=False),
+    Scenario("early", _plain(_DONE, *_GREEN, _DONE), check=0, told=("phase-gate: not done: ", _GO_ON)),
+    *(Scenario(name, _plain(step, *_GIVE_UP), told=(_FROZEN,), kept=_KEPT) for name, step in _CHEATS.items()),
+    Scenario("state", _plain(*_INTO_STATE, *_GIVE_UP), told=("phase-gate: .phase-gate",)),
+    Scenario("stubborn", _plain(_DONE), told=(_GO_ON,)),
     Scenario(
-        name="honest",
-        says="works through RED and GREEN",
-        script=plain(*_RED, *_GREEN, DONE),
-        expected=Expected(check=0, not_told=("phase-gate: not done", "the cycle is not done")),
-        asks_doctor=True,
-    ),
-    Scenario(
-        name="early",
-        says="says that it is done while the test fails, and works on when it is sent back",
-        script=plain(DONE, *_GREEN, DONE),
-        expected=Expected(check=0, told=("phase-gate: not done: ", "Next: pytest --phase=green")),
-        in_green=True,
-    ),
-    *_cheats(),
-    Scenario(
-        name="state",
-        says="writes into the state folder, with its tool and in the shell",
-        script=plain(*INTO_STATE, *GIVE_UP),
-        expected=Expected(told=("phase-gate: .phase-gate",)),
-        in_green=True,
-    ),
-    Scenario(
-        name="stubborn",
-        says="only ever says that it is done",
-        script=plain(DONE),
-        expected=Expected(told=("Next: pytest --phase=green",)),
-        in_green=True,
-    ),
-    Scenario(
-        name="crash",
-        says="is killed in the middle of its work",
-        script=Script(steps=(*_GREEN, DONE), faults={2: (Breakdown(how="hang"),)}, for_ever=True),
-        expected=Expected(codes=(-9,), ending="failed"),
-        in_green=True,
+        "crash",
+        Script(steps=(*_GREEN, _DONE), faults={2: ("hang",)}, for_ever=True),
+        codes=(-9,),
+        ending="failed",
         kill_at=3,
     ),
-    Scenario(
-        name="hang",
-        says="gets no answer from its model, and is ended by its time limit",
-        script=always(Breakdown(how="hang")),
-        expected=Expected(codes=(None,), ending=""),
-        in_green=True,
-        limit=20.0,
+    Scenario("hang", _always("hang"), codes=(None,), limit=20.0),
+    Scenario("waits", Script(steps=(*_GREEN, _DONE), faults={1: ("rate",)}), check=0, ending="ended"),
+    Scenario("no-login", _always("login"), codes=(), ending="no-login"),
+    Scenario("no-credit", _always("credit"), codes=(), ending="no-credit"),
+    Scenario("rate-limit", _always("rate"), codes=(), ending="busy"),
+    Scenario("overload", _always("overload"), codes=(), ending="busy"),
+    Scenario("garbage", _always("garbage"), codes=(), ending="failed"),
+    Scenario("untrusted", _plain(_DONE), not_told=(_GO_ON,), is_trusted=False),
+)
+
+
+# --- with a driver
+
+
+_UNTIL = ("--until", "GREEN", "--signal", "agent", "--goal", "Children pay half.")
+_TWICE = (*_UNTIL, "--iterations=2")
+_FOR_A_WHILE = (*_UNTIL, "--time=40s")
+_IN_RED: tuple[Step, ...] = (_WRITE_TESTS, Shell("phase-gate signal --reason red"), _DONE)
+_IN_GREEN: tuple[Step, ...] = (_WRITE_CODE, Shell("phase-gate signal --reason green"), _DONE)
+_BY_PHASE = Script(steps=(_DONE,), by_prompt={"# RED: ": _IN_RED, "# GREEN: ": _IN_GREEN})
+_AT_THE_SECOND = Script(steps=(_DONE,), by_prompt={"This is iteration 2": _IN_GREEN})
+#: The model does not answer once, in the middle of the work.
+_STALLED = Script(steps=_IN_GREEN, faults={1: ("hang",)})
+_BUSY = Script(steps=_IN_GREEN, faults={0: ("rate",) * 6})
+_CANT = ("the agent can't work: ",)
+
+BY_DRIVER: tuple[Scenario, ...] = (
+    Scenario("drive-honest", _BY_PHASE, check=0, in_green=False, drive=_UNTIL),
+    Scenario("drive-early", _AT_THE_SECOND, check=0, drive=_UNTIL),
+    *(
+        Scenario(f"drive-{name}", _plain(step, _DONE), (10,), told=(_FROZEN,), kept=_KEPT, drive=_TWICE)
+        for name, step in _CHEATS.items()
     ),
+    Scenario("drive-state", _plain(*_INTO_STATE, _DONE), (10,), told=("phase-gate: .phase-",), drive=_TWICE),
+    Scenario("drive-stubborn", _plain(_DONE), (12,), drive=_UNTIL),
+    Scenario("drive-crash", _STALLED, check=0, said=("failed with",), kill_at=2, kills_client=True, drive=_UNTIL),
+    Scenario("drive-killed", _STALLED, check=0, kill_at=2, resumes=True, drive=_UNTIL),
+    Scenario("drive-hang", _always("hang"), (10,), drive=(*_TWICE, "--time-limit=15s")),
+    Scenario("drive-garbage", _always("garbage"), (10,), drive=_TWICE),
+    Scenario("drive-waits", _BUSY, check=0, drive=_TWICE),
+    Scenario("drive-rate-limit", _always("rate"), (10,), drive=_FOR_A_WHILE),
+    Scenario("drive-overload", _always("overload"), (10,), drive=_FOR_A_WHILE),
+    Scenario("drive-no-login", _always("login"), (13,), said=_CANT, drive=_UNTIL),
+    Scenario("drive-no-credit", _always("credit"), (13,), said=_CANT, drive=_UNTIL),
+    # No hook refuses the change of a frozen test: our own run of the tests does.
     Scenario(
-        name="waits",
-        says="is refused for too many requests (429) once, and works on by itself",
-        script=Script(steps=(*_GREEN, DONE), faults={1: (Refusal(status=429, kind="", message=""),)}),
-        expected=Expected(check=0),
-        in_green=True,
-        refused="rate",
-    ),
-    *_refusals(),
-    Scenario(
-        name="garbage",
-        says="gets an answer that can't be read, again and again",
-        script=always(Breakdown(how="garbage")),
-        expected=Expected(codes=(), ending="failed"),
-        in_green=True,
-    ),
-    Scenario(
-        name="untrusted",
-        says="does not run the hooks, and the doctor tells what to do",
-        script=plain(DONE),
-        expected=Expected(not_told=("Next: pytest --phase=green",)),
-        in_green=True,
+        "drive-untrusted",
+        _plain(_EDIT, _DONE),
+        (10,),
+        not_told=(_FROZEN,),
+        said=("test_fare.py",),
         is_trusted=False,
-        asks_doctor=True,
+        when_refused=(13, *_CANT),
+        drive=_TWICE,
     ),
 )
+
+SCENARIOS = {scenario.name: scenario for scenario in (*BY_HOOKS, *BY_DRIVER)}

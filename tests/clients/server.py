@@ -11,11 +11,11 @@ from types import TracebackType
 from typing import Any, ClassVar
 
 from phase_gate.values import Value
-from tests.clients.dialects import Dialect, find_dialect
-from tests.clients.model import Breakdown, Call, Fault, Refusal, Say, Script, Step, Talk
+from tests.clients.dialects import STATUSES, Dialect, find_dialect
+from tests.clients.model import Call, Fault, Say, Script, Step, Talk
 
 #: In the client's own terms; words stay words.
-Translate = Callable[[Step, Talk], Say | Call]
+Translate = Callable[[Step], Say | Call]
 
 GARBAGE = b'data: {"type": "\xff\xfe\x00 {{{ \n\nevent: \x1b[2J\ndata: ]]>\n\n'
 
@@ -35,7 +35,6 @@ class ModelServer:
     def __init__(self, script: Script, translate: Translate) -> None:
         self.script, self.translate = script, translate
         self.seen: list[Exchange] = []
-        self.bodies: list[Any] = []
         self.closing = threading.Event()
         self._asked: Counter[int] = Counter()
         self._guard = threading.Lock()
@@ -69,11 +68,11 @@ class ModelServer:
 
     def decide(self, talk: Talk) -> Say | Call | Fault:
         if not talk.tools:
-            return Say(text="ok")  # a title, a summary, a look at whether the model is there
+            return Say("ok")  # a title, a summary, a look at whether the model is there
         with self._guard:
             asked = self._asked[talk.turns]
             self._asked[talk.turns] += 1
-        return self.script.fault(talk, asked) or self.translate(self.script.step(talk), talk)
+        return self.script.fault(talk, asked) or self.translate(self.script.step(talk))
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -93,7 +92,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         document = self._read()
-        self.owner.bodies.append((self.path, dict(self.headers), document))
         if self.path.partition("?")[0].endswith(("/count_tokens", ":countTokens")):
             self._send(200, {"input_tokens": 10, "totalTokens": 10})
             return
@@ -107,25 +105,20 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(dialect, talk, answer)
 
     def _answer(self, dialect: Dialect, talk: Talk, answer: Say | Call | Fault) -> None:
-        if isinstance(answer, Refusal):
-            headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
-            self._send(answer.status, dialect.refuse(answer), **headers)
-        elif isinstance(answer, Breakdown):
-            self._break_down(dialect, talk, answer)
+        if answer == "hang":
+            self.owner.closing.wait()
+            self.close_connection = True
+        elif answer == "garbage":
+            self._stream(GARBAGE)
+            self.close_connection = True
+        elif isinstance(answer, str):
+            status = STATUSES[answer]
+            headers = {"Retry-After": "1"} if status >= 429 else {}
+            self._send(status, dialect.refuse(status, *dialect.refusals[answer]), **headers)
         elif talk.is_stream:
             self._stream(b"".join(self._events(dialect, talk, answer)))
         else:
             self._send(200, dialect.whole(answer, talk))
-
-    def _break_down(self, dialect: Dialect, talk: Talk, fault: Breakdown) -> None:
-        if fault.how == "hang":
-            self.owner.closing.wait()
-        elif fault.how == "garbage":
-            self._stream(GARBAGE)
-        else:
-            whole = b"".join(self._events(dialect, talk, Say(text="half an ans")))
-            self._stream(whole[: len(whole) // 2], missing=len(whole))
-        self.close_connection = True
 
     def _events(self, dialect: Dialect, talk: Talk, answer: Say | Call) -> list[bytes]:
         rows = [
@@ -136,10 +129,10 @@ class _Handler(BaseHTTPRequestHandler):
             rows.append(f"data: {dialect.last}\n\n")
         return [row.encode() for row in rows]
 
-    def _stream(self, body: bytes, *, missing: int = 0) -> None:
+    def _stream(self, body: bytes) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(body) + missing))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
@@ -149,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 

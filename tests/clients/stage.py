@@ -40,10 +40,6 @@ class Played(Value):
     #: Processes that it left behind, by name.
     left: tuple[str, ...]
 
-    @property
-    def last_words(self) -> str:
-        return f"{self.out}\n{self.err}"
-
 
 class Stage:
     def __init__(self, client: Client, folder: Path, programs: Path, *, rules: str = "") -> None:
@@ -130,7 +126,7 @@ class Stage:
         :param kills_client: the command is a driver: kill the client that it started.
         :param then: what is started after that, with the same model; nothing by default.
         """
-        with ModelServer(script, lambda step, talk: self.client.translate(step, self.root)) as server:
+        with ModelServer(script, lambda step: self.client.translate(step, self.root)) as server:
             environment = {**self.environment, **self.client.settle(self.home, server.url)}
             if is_trusted:
                 environment |= self.client.trust(self.home, self.root, environment)

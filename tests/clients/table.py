@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from phase_gate.agents.agent import fill
 from phase_gate.values import Value
-from tests.clients.model import Call, Edit, Say, Step, Write
+from tests.clients.model import Call, Edit, Say, Shell, Step, Write, words_of
 
 #: What stands where a key is wanted: no server here looks at it.
 KEY = "none"
@@ -26,7 +27,8 @@ class Client(Value):
     command: Command
     #: Writes its settings into a home folder, and returns the environment that points it at a server.
     settle: Callable[[Path, str], Mapping[str, str]]
-    translate: Callable[[Step, Path], Say | Call]
+    #: Its tools, with places for what a step says.
+    tools: Mapping[type[Step], Call]
     #: Trusts a project, given home and root, as its user would; returns what its environment has to have for that.
     trust: Callable[[Path, Path, Mapping[str, str]], Mapping[str, str]]
     #: What the doctor says of its hooks, which answer: a client that has to trust them first gets a note.
@@ -35,6 +37,13 @@ class Client(Value):
     distrust: Callable[[Path], object] = lambda home: None
     #: What is added for a folder that is not trusted, so that it starts at all.
     when_untrusted: Command = ()
+
+    def translate(self, step: Step, root: Path) -> Say | Call:
+        """Return a step in the client's own terms; words stay words."""
+        if isinstance(step, Say):
+            return step
+        call = self.tools[type(step)]
+        return Call(call.tool, fill(call.given, words_of(step, root)))
 
 
 def _write(place: Path, text: str) -> None:
@@ -54,23 +63,16 @@ def _settle_claude(home: Path, url: str) -> Mapping[str, str]:
     }
 
 
-def _translate_claude(step: Step, root: Path) -> Say | Call:
-    if isinstance(step, Say):
-        return step
-    if isinstance(step, Write):
-        return Call(tool="Write", given={"file_path": str(root / step.path), "content": step.text})
-    if isinstance(step, Edit):
-        given = {"file_path": str(root / step.path), "old_string": step.old, "new_string": step.new}
-        return Call(tool="Edit", given=given)
-    return Call(tool="Bash", given={"command": step.command, "description": "go on"})
-
-
 CLAUDE = Client(
     name="claude",
     package="@anthropic-ai/claude-code",
     command=("claude", "-p", "--permission-mode", "acceptEdits", "--allowedTools", "Bash"),
     settle=_settle_claude,
-    translate=_translate_claude,
+    tools={
+        Write: Call("Write", {"file_path": "{path}", "content": "{text}"}),
+        Edit: Call("Edit", {"file_path": "{path}", "old_string": "{old}", "new_string": "{new}"}),
+        Shell: Call("Bash", {"command": "{command}", "description": "go on"}),
+    },
     trust=lambda home, root, environment: {},
     doctor="good",
     distrust=lambda home: _write(home / ".claude" / "settings.json", json.dumps({"disableAllHooks": True})),
@@ -97,26 +99,6 @@ stream_idle_timeout_ms = 600000
 def _settle_codex(home: Path, url: str) -> Mapping[str, str]:
     _write(home / ".codex" / "config.toml", _CODEX.format(url=url))
     return {"LOOPBACK_KEY": KEY}
-
-
-def _translate_codex(step: Step, root: Path) -> Say | Call:
-    if isinstance(step, Say):
-        return step
-    if isinstance(step, Write):
-        rows = "".join(f"+{row}\n" for row in step.text.splitlines())
-        return Call(tool="apply_patch", given=f"*** Begin Patch\n*** Add File: {step.path}\n{rows}*** End Patch\n")
-    if isinstance(step, Edit):
-        old, new = (
-            "".join(f"{sign}{row}\n" for row in text.splitlines()) for sign, text in (("-", step.old), ("+", step.new))
-        )
-        patch = f"*** Begin Patch\n*** Update File: {step.path}\n@@\n{old}{new}*** End Patch\n"
-        return Call(tool="apply_patch", given=patch)
-    return _run_in_codex(step.command)
-
-
-def _run_in_codex(command: str) -> Call:
-    # As long as it can be made to wait: on a busy machine it goes on with a command that still runs.
-    return Call(tool="exec_command", given={"cmd": command, "yield_time_ms": 30_000})
 
 
 def _list_codex_hooks(root: Path, environment: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -164,7 +146,12 @@ CODEX = Client(
     package="@openai/codex",
     command=("codex", "exec", "--sandbox", "workspace-write", "-"),
     settle=_settle_codex,
-    translate=_translate_codex,
+    tools={
+        Write: Call("apply_patch", "{patch}"),
+        Edit: Call("apply_patch", "{patch}"),
+        # As long as it can be made to wait: on a busy machine it goes on with a command that still runs.
+        Shell: Call("exec_command", {"cmd": "{command}", "yield_time_ms": 30_000}),
+    },
     trust=_trust_codex,
 )
 
@@ -183,23 +170,19 @@ def _settle_gemini(home: Path, url: str) -> Mapping[str, str]:
     return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": KEY, "GEMINI_MODEL": "gemini-2.5-pro"}
 
 
-def _translate_gemini(step: Step, root: Path) -> Say | Call:
-    if isinstance(step, Say):
-        return step
-    if isinstance(step, Write):
-        return Call(tool="write_file", given={"file_path": str(root / step.path), "content": step.text})
-    if isinstance(step, Edit):
-        given = {"file_path": str(root / step.path), "old_string": step.old, "new_string": step.new}
-        return Call(tool="replace", given={**given, "instruction": "change it"})
-    return Call(tool="run_shell_command", given={"command": step.command, "description": "go on"})
-
-
 GEMINI = Client(
     name="gemini",
     package="@google/gemini-cli",
     command=("gemini", "--approval-mode", "yolo"),
     settle=_settle_gemini,
-    translate=_translate_gemini,
+    tools={
+        Write: Call("write_file", {"file_path": "{path}", "content": "{text}"}),
+        Edit: Call(
+            "replace",
+            {"file_path": "{path}", "old_string": "{old}", "new_string": "{new}", "instruction": "change it"},
+        ),
+        Shell: Call("run_shell_command", {"command": "{command}", "description": "go on"}),
+    },
     trust=lambda home, root, environment: {"GEMINI_CLI_TRUST_WORKSPACE": "true"},
     when_untrusted=("--skip-trust",),
 )
@@ -217,18 +200,6 @@ def _settle_copilot(home: Path, url: str) -> Mapping[str, str]:
     }
 
 
-def _translate_copilot(step: Step, root: Path) -> Say | Call:
-    if isinstance(step, Say):
-        return step
-    if isinstance(step, Write):
-        return Call(tool="create", given={"path": str(root / step.path), "file_text": step.text})
-    if isinstance(step, Edit):
-        return Call(tool="edit", given={"path": str(root / step.path), "old_str": step.old, "new_str": step.new})
-    # In seconds: otherwise it goes on with a command that still runs, on a busy machine.
-    given = {"command": step.command, "description": "go on", "mode": "sync", "initial_wait": 180}
-    return Call(tool="bash", given=given)
-
-
 def _trust_copilot(home: Path, root: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
     _write(home / ".copilot" / "config.json", json.dumps({"trustedFolders": [str(root)]}))
     return {}
@@ -239,7 +210,12 @@ COPILOT = Client(
     package="@github/copilot",
     command=("copilot", "--allow-all-tools", "--silent", "--no-color"),
     settle=_settle_copilot,
-    translate=_translate_copilot,
+    tools={
+        Write: Call("create", {"path": "{path}", "file_text": "{text}"}),
+        Edit: Call("edit", {"path": "{path}", "old_str": "{old}", "new_str": "{new}"}),
+        # In seconds: otherwise it goes on with a command that still runs, on a busy machine.
+        Shell: Call("bash", {"command": "{command}", "description": "go on", "mode": "sync", "initial_wait": 180}),
+    },
     trust=_trust_copilot,
 )
 
