@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -14,12 +13,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from phase_gate.agents.agent import AGENT_NAMES
 from phase_gate.agents.hook import MOST_SESSIONS
-from phase_gate.agents.install import TEXT
 from tests.cli.conftest import Begin, Desk
 from tests.support import CALC, FAILING_TESTS, Ran
 
@@ -92,13 +89,6 @@ def test_what_an_agent_is_answered(begin: Begin, hook: Hook, agent: str, situati
     assert document_of(ran) == expected
 
 
-def test_every_agent_has_its_pairs() -> None:
-    pairs = {f"{situation}.{end}.json" for situation in (*STOPS, *TOOLS) for end in ("in", "out")}
-    assert {folder.name for folder in DATA.iterdir()} == {*AGENT_NAMES}
-    for agent in AGENT_NAMES:
-        assert {path.name for path in (DATA / agent).iterdir()} == pairs
-
-
 @pytest.mark.parametrize("agent", AGENT_NAMES)
 @pytest.mark.parametrize("situation", ["closed", "frozen-test"])
 def test_whose_event_it_is_can_be_told(begin: Begin, hook: Hook, agent: str, situation: str) -> None:
@@ -107,64 +97,6 @@ def test_whose_event_it_is_can_be_told(begin: Begin, hook: Hook, agent: str, sit
     ran = hook(desk, "stop" if situation == "closed" else "pre-tool", "--json", event=event)
     # VS Code's events are Claude Code's: only its settings tell them apart.
     assert ran.document["agent"] == ("claude" if agent == "vscode" else agent)
-
-
-# --- Codex takes no key that it does not know: one too many, and nothing is blocked
-
-UNIVERSAL = {
-    "continue": {"type": "boolean"},
-    "stopReason": {"type": "string"},
-    "suppressOutput": {"type": "boolean"},
-    "systemMessage": {"type": "string"},
-}
-FILLED = {"type": "string", "pattern": r"\S"}
-#: What Codex reads, written down from its hook schemas and its parser (which takes less than they allow).
-CODEX = {
-    "stop": {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {**UNIVERSAL, "decision": {"const": "block"}, "reason": FILLED},
-        "dependencies": {"decision": ["reason"], "reason": ["decision"]},
-    },
-    "pre-tool": {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "systemMessage": UNIVERSAL["systemMessage"],
-            "hookSpecificOutput": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["hookEventName", "permissionDecision", "permissionDecisionReason"],
-                "properties": {
-                    "hookEventName": {"const": "PreToolUse"},
-                    "permissionDecision": {"const": "deny"},
-                    "permissionDecisionReason": FILLED,
-                },
-            },
-        },
-    },
-}
-
-
-@pytest.mark.parametrize("situation", [*STOPS, *TOOLS])
-def test_codex_can_read_every_answer(situation: str) -> None:
-    answer = json.loads((DATA / "codex" / f"{situation}.out.json").read_text(encoding="utf-8"))
-    schema = CODEX["stop" if situation in STOPS else "pre-tool"]
-    assert answer["exit_code"] == 0
-    jsonschema.Draft7Validator(schema).validate(answer["stdout"])
-
-
-@pytest.mark.parametrize(
-    ("event", "answer"),
-    [
-        pytest.param("stop", {"decision": "block"}, id="no-reason"),
-        pytest.param("stop", {"decision": "block", "reason": " "}, id="a-blank-reason"),
-        pytest.param("stop", {"next": "x"}, id="an-unknown-key"),
-        pytest.param("pre-tool", {"decision": "deny", "reason": "x"}, id="another-agent's-form"),
-    ],
-)
-def test_codex_reads_no_other(event: str, answer: dict[str, str]) -> None:
-    assert not jsonschema.Draft7Validator(CODEX[event]).is_valid(answer)
 
 
 # --- about to stop
@@ -236,12 +168,6 @@ def test_the_folder_that_it_was_started_in_counts(
     assert stop(desk, hook, workspace_roots=[str(desk.root)])[0] == "block"
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(desk.root))
     assert stop(desk, hook, cwd=str(elsewhere))[0] == "block", "an agent that goes elsewhere is not out of it"
-
-
-def test_by_hand_it_does_not_wait_for_an_event(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = begin("green-once")
-    monkeypatch.setattr("phase_gate.cli._dispatch._is_interactive", lambda: True)
-    assert desk.gate("hook", "stop").document["decision"] == "block"
 
 
 def test_as_a_process(begin: Begin) -> None:
@@ -356,14 +282,6 @@ def test_where_nothing_can_be_written_it_lets_go(begin: Begin, hook: Hook) -> No
     assert document["next_command"] == "pytest --phase=green"
 
 
-def test_a_configuration_that_stays_broken(begin: Begin, hook: Hook) -> None:
-    desk = begin("green-exited")
-    desk.sample.write({"phase-gate.yaml": "nonsense: 1\n"})
-    held, ran = drive(desk, hook, "codex", {"hook_event_name": "Stop", "session_id": "s1"})
-    assert held == 3
-    assert "nonsense" in ran.out
-
-
 def test_by_hand_nothing_is_counted(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green-once")
     monkeypatch.setattr("phase_gate.cli._dispatch._is_interactive", lambda: True)
@@ -464,32 +382,6 @@ def test_the_way_back(begin: Begin, hook: Hook) -> None:
     assert use(desk, hook, tool, **given) == ("allow", "")
 
 
-ANSWERS = {
-    "a-test": (edit("test_calc.py", "== 1", "== 2"), "test-wrong"),
-    "what-tests-use": (write("conftest.py", "import pytest\n"), "test-wrong"),
-    "the-rules": (write("phase-gate.yaml", "workflow: tdd\n"), "blocked"),
-    "options": (write("pytest.ini", "[pytest]\naddopts = -x\n"), "blocked"),
-}
-
-
-@pytest.mark.parametrize(("call", "answer"), ANSWERS.values(), ids=ANSWERS)
-def test_an_agent_may_say_so_and_no_more(
-    begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], answer: str
-) -> None:
-    """The hook's advice is what the instructions and the prompt say, and it can be typed."""
-    desk = begin("green")
-    desk.sample.write(FILES)
-    tool, given = call
-    event = {"tool_name": tool, "tool_input": given, "cwd": str(desk.root)}
-    document = hook(desk, "pre-tool", "--json", event=event).document
-    command = f'phase-gate signal --{answer} --reason "..."'
-    assert document["next_command"] == command
-    assert f"`{command}`" in TEXT
-    assert f"`{command}`" in desk.gate("agent", "prompt").out
-    assert desk.gate(*shlex.split(command.replace("...", "the row is wrong"))[1:]).code == 10
-    assert desk.json("check")["status"] == "needs-person"
-
-
 RED_CALLS = {
     "code": (edit("calc.py", "a + b", "b + a"), "allow"),
     "code-by-a-shell": (shell("echo > calc.py"), "allow"),
@@ -510,19 +402,19 @@ def test_in_red(begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], e
 
 
 @pytest.mark.parametrize(
-    ("story", "code", "test"),
+    ("story", "test"),
     [
-        pytest.param("", "allow", "allow", id="nothing-began"),
-        pytest.param("red-exited", "allow", "deny", id="red-is-over-and-green-comes"),
-        pytest.param("green-exited", "allow", "allow", id="the-next-cycle's-tests-may-be-written"),
-        pytest.param("refactor", "allow", "deny", id="refactor"),
-        pytest.param("document", "allow", "deny", id="document"),
-        pytest.param("done", "allow", "allow", id="the-cycle-is-done"),
+        pytest.param("", "allow", id="nothing-began"),
+        pytest.param("red-exited", "deny", id="red-is-over-and-green-comes"),
+        pytest.param("green-exited", "allow", id="the-next-cycle's-tests-may-be-written"),
+        pytest.param("refactor", "deny", id="refactor"),
+        pytest.param("document", "deny", id="document"),
+        pytest.param("done", "allow", id="the-cycle-is-done"),
     ],
 )
-def test_in_other_phases(begin: Begin, hook: Hook, story: str, code: str, test: str) -> None:
+def test_in_other_phases(begin: Begin, hook: Hook, story: str, test: str) -> None:
     desk = begin(story)
-    assert use(desk, hook, "Write", file_path="calc.py", content="x = 1\n")[0] == code
+    assert use(desk, hook, "Write", file_path="calc.py", content="x = 1\n")[0] == "allow"
     assert use(desk, hook, "Write", file_path="test_calc.py", content="x = 1\n")[0] == test
     assert use(desk, hook, "Write", file_path=".phase-gate/state.json", content="")[0] == "deny"
 
