@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.context import RunCoverage
 from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
-from phase_gate.gate.inventory import merge_inventories
+from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.measured import BEGINNING
 from phase_gate.gate.record import Audit, Document, RunRecord, Selection, Sources, audit_selection
 from phase_gate.runs.hello import own_settings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def make_record(
     run: Recorder,
-    facts: Document,
+    document: Document,
     *,
     is_output: Callable[[str], bool],
     show: Callable[[str], None],
@@ -39,88 +39,105 @@ def make_record(
     :param is_output: whether the run itself has written a file.
     :param coverage: what coverage.py measured of the run.
     """
-    project, root, outcomes = run.project, run.project.root, facts.outcomes
-    assert run.tree is not None, "the run was begun"
-    facts = replace(
-        facts,
-        settings={**facts.settings, **own_settings(project.configuration, run.declared)},
-        surroundings=facts.surroundings or run.surroundings,
-    )
-    criteria, began = run.criteria, run.hello.at
+    project, state, objects = run.project, run.look_again(), run.store.objects
     in_first_phase = run.phase.scope == "targets"
-    looked = run.look_again()
-    # In RED everything is frozen anew, whole.
-    name = None if in_first_phase else looked.freeze.current
-    frozen = run.store.objects.load_frozen(name)
-    after = project.take_tree(reports=run.reports)
-    known = None if looked.snapshots.known is None else run.store.objects.load_inventory(looked.snapshots.known)
-    inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
-    selection = Selection(
-        deselected=facts.deselected,
-        collected_files=frozenset(inventory.files) if facts.sees_whole_files else frozenset(),
-        narrowed_files=facts.narrowed_files,
+    document = replace(
+        document,
+        settings={**document.settings, **own_settings(project.configuration, run.declared)},
+        surroundings=document.surroundings or run.surroundings,
     )
+    # RED freezes everything anew, and is compared with nothing.
+    frozen = None if in_first_phase else objects.load_frozen(state.freeze.current)
+    tree = project.take_tree(reports=run.reports)
+    known = None if state.snapshots.known is None else objects.load_inventory(state.snapshots.known)
+    inventory = take_inventory(document.outcomes, root=project.root, contents=tree.files, known=known)
+    # What was frozen has to stay, whatever became of it since: it may have moved, and be known by another name.
+    expected = known if known is None or frozen is None else merge_inventories(frozen.inventory, known)
+    audit = Audit((), ()) if expected is None else _audit(run, document, inventory, expected)
+    is_narrow = bool(audit.unselected or document.interrupted)
+    tree = run.tree_left = _add_imported(run, tree, () if is_narrow else document.imported)
+    meaning = take_meaning(
+        project,
+        run.criteria,
+        inventory,
+        tree,
+        document,
+        frozen=frozen,
+        at_start=run.at_start,
+        is_output=is_output,
+        outputs=frozenset() if state.outputs is None else frozenset(objects.load(state.outputs)),
+    )
+    task = Task(project, run.store, state)
+    record = RunRecord(
+        run=run.id,
+        root=str(project.root),
+        session=document,
+        sources=_take_sources(run, tree),
+        inventory=inventory,
+        audit=audit,
+        criteria=run.criteria,
+        links=_take_links(run.criteria, document, root=project.root, in_first_phase=in_first_phase),
+        meaning=meaning,
+        altered_elsewhere=run.find_altered_elsewhere(inventory, tree, document, is_output),
+        resolved={name: document.modules[name] for name in missing_modules(run) if name in document.modules},
+        evidence=gather(task, run.workflow, run.phase, show=show, coverage=coverage),
+        start_warnings=tuple(run.warnings),
+        start_notes=tuple(run.notes),
+    )
+    return _compare_with_before(run, record, task) if in_first_phase else record
+
+
+def _audit(run: Recorder, document: Document, inventory: Inventory, expected: Inventory) -> Audit:
+    """Return which of the expected tests did not run, and which are gone."""
+    root = run.project.root
 
     def names_in(path: str) -> Collection[str] | None:
         # By any patterns: those of this run may be the ones that left a test out.
         names = names_in_source(root / path)
         return None if names is None else {*names, *doctests_in_source(root / path, path)}
 
-    # What was frozen has to stay, whatever became of it since: it may have moved, and be known by another name.
-    expected = known if known is None or frozen is None else merge_inventories(frozen.inventory, known)
-    audit = Audit((), ()) if expected is None else audit_selection(expected, outcomes, selection, names_in, inventory)
-    # A narrow run adds nothing: the last green one is compared without what only this one needs.
-    is_whole = not audit.unselected and not facts.interrupted
-    unseen = [path for path in facts.imported if is_whole and not is_shown(path, after.files)]
-    # What the run wrote for itself it will write again: only what lay there is kept in sight.
-    lay_there = (path for path in unseen if changed_before(str(root), path, began))
-    after = run.tree_left = add_beside(after, root, {*looked.beside, *lay_there})
-    missing_since: tuple[str, ...] = ()
-    if in_first_phase and looked.snapshots.baseline is not None:
-        before = run.store.objects.load_inventory(looked.snapshots.baseline.inventory)
-        missing_since = audit_selection(before, outcomes, selection, names_in).missing
-    task = Task(project, run.store, looked)
-    measured = gather(task, run.workflow, run.phase, show=show, coverage=coverage)
-    missing = missing_modules(run)
-    record = RunRecord(
-        run=run.id,
-        root=str(root),
-        session=facts,
-        sources=Sources(
-            tree=after.digest,
-            files=after.files,
-            beside=after.beside,
-            changed=changed_sources(run.tree, after),
-            changed_since=last_files.changed_since(run.store.folder, run.tree.files),
-            changed_since_green=_changed_since_green(run, run.tree),
-        ),
-        inventory=inventory,
-        audit=audit,
-        criteria=criteria,
-        links=_take_links(criteria, facts, root=root, in_first_phase=in_first_phase),
-        meaning=take_meaning(
-            project,
-            criteria,
-            inventory,
-            after,
-            facts,
-            frozen=frozen,
-            at_start=run.at_start,
-            is_output=is_output,
-            outputs=frozenset() if looked.outputs is None else frozenset(run.store.objects.load(looked.outputs)),
-        ),
-        missing_since=missing_since,
-        altered_elsewhere=run.find_altered_elsewhere(inventory, after, facts, is_output),
-        resolved={name: facts.modules[name] for name in missing if name in facts.modules},
-        evidence=measured,
-        start_warnings=tuple(run.warnings),
-        start_notes=tuple(run.notes),
+    selection = Selection(
+        deselected=document.deselected,
+        collected_files=frozenset(inventory.files) if document.sees_whole_files else frozenset(),
+        narrowed_files=document.narrowed_files,
     )
-    if not in_first_phase or not (looked.freeze.before or BEGINNING in looked.memory.cycle):
+    return audit_selection(expected, document.outcomes, selection, names_in, inventory)
+
+
+def _add_imported(run: Recorder, tree: Tree, imported: Iterable[str]) -> Tree:
+    """Return the tree with imported files that git does not show, but for what the run wrote itself.
+
+    :param imported: none for a narrow run: the last green one is compared without what only this one needs.
+    """
+    root = run.project.root
+    hidden = (path for path in imported if not is_shown(path, tree.files))
+    were_there = (path for path in hidden if changed_before(str(root), path, run.hello.at))
+    return add_beside(tree, root, {*run.state.beside, *were_there})
+
+
+def _take_sources(run: Recorder, tree: Tree) -> Sources:
+    assert run.tree is not None, "the run was begun"
+    return Sources(
+        tree=tree.digest,
+        files=tree.files,
+        beside=tree.beside,
+        changed=changed_sources(run.tree, tree),
+        changed_since=last_files.changed_since(run.store.folder, run.tree.files),
+        changed_since_green=_changed_since_green(run, run.tree),
+    )
+
+
+def _compare_with_before(run: Recorder, record: RunRecord, task: Task) -> RunRecord:
+    """Return the record of a run in RED with what it did to older tests: gone, or their support weakened."""
+    state, objects = run.state, run.store.objects
+    if state.snapshots.baseline is not None:
+        before = objects.load_inventory(state.snapshots.baseline.inventory)
+        record = replace(record, missing_since=_audit(run, record.session, record.inventory, before).missing)
+    if not state.freeze.before and BEGINNING not in state.memory.cycle:
         return record
     from phase_gate.runs.older import find_weakened
 
-    return replace(record, weakened=find_weakened(task, after.files, inventory, record.meaning))
+    return replace(record, weakened=find_weakened(task, record.sources.files, record.inventory, record.meaning))
 
 
 def _take_links(criteria: Criteria, facts: Document, *, root: Path, in_first_phase: bool) -> Links:
