@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,12 +23,10 @@ from phase_gate.config.files import load_shipped_guards, load_shipped_workflow, 
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.breaker import TRANSITIONS
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
-from phase_gate.report.mermaid import render_mermaid
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 from phase_gate.tasks.model import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.values import fields
 from phase_gate.workflow.metrics import METRICS, SPELLINGS
-from phase_gate.workflow.model import Phase
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -37,55 +34,55 @@ WORKFLOWS = DOCS.parent / "src" / "phase_gate" / "workflows"
 
 _PART = re.compile(r"(?P<begin><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<text>.*?)(?P<end><!-- end -->)", re.S)
 
-#: What each event tells. A kind that is missing here is an error, so that a new one is not forgotten.
+#: A kind that is missing here is an error, so that a new one is not forgotten.
 EVENTS: Mapping[str, str] = {
-    "baseline-taken": "`phase-gate baseline` recorded tests and outcomes for the next cycle",
-    "claimed": "An agent's words were compared with what was measured: the decision, with every part of it",
-    "created": "The task's ledger was made: its task, and a random `lineage` that tells it from any other",
-    "cycle-began": "A cycle began, with its workflow and its baseline",
-    "proved": "An experiment: the targets without the change, with it, and with functions emptied",
-    "evaluated": "A verdict, whole: both gates with every value",
-    "fact-declared": "A fact was declared",
-    "fact-withdrawn": "A declared fact was taken back",
-    "phase-entered": "A phase began, and how: first, next, by a rewind, a request, a failure, a recovery, guidance",
-    "phase-exited": "Both gates were open: the phase is over; with how things are, for the next one to compare with",
-    "repaired": "`audit --repair` cut off a damaged end; streak and verdict start anew",
-    "rewound": "The task went back to an earlier phase, with a reason",
-    "rollback-accepted": "A person accepted a folder that came back from an old copy, or from elsewhere",
-    "run-ended": "A run ended: kind, counts, metrics, the tree that it left",
-    "run-lost": "A run began and never ended, which was noticed later",
-    "run-started": "A run began: phase, tree, arguments, versions; the shards that it is made of, if it is",
-    "signal-refused": "A signal file appeared while a run was open, and was not taken",
-    "signal-spent": "A verdict read the signal; it can't be read again",
-    "signal-withdrawn": "A waiting signal was taken back",
-    "voted": "A reviewer voted in a consensus phase of a pipeline, on one version of what is voted on",
-    "request-made": "A change request of a pipeline was made, by a person or by what a phase found",
-    "request-decided": "A change request was approved, by a person or by leading back, or was rejected",
-    "gate-failed": "A gate of a pipeline failed: what was not met, and whether a recovery was left for it",
-    "stuck": "A pipeline ended without being done, and why",
-    "commands-added": "A check that had no command when the pipeline began has one: from now on it is a rule",
-    "waived": "A person let a guard's findings pass: which ones, why, who, until when",
-    "known-taken": "The tests that a task's verify command selected when it was taken: what it knows",
-    "task-taken": "`verify start` took a verify task: its text, limits, rules, and what git showed",
-    "attempt-began": "An attempt of the task began; nothing of the one before counts in it",
-    "executor-reported": "Step 1: the executor's report, by whom, on which files",
-    "verify-started": "Step 2 began: the command, its time-out, the files that it begins with",
-    "verify-ran": "Step 2 ended: exit code, output, tests, the files that it left; or it was interrupted",
-    "agent-worked": "A drive ended a turn of the executor or the reviewer: how, and after how many seconds",
-    "reviewed": "Step 3: the reviewer's verdict, by whom, on which files",
-    "attempt-failed": "A step did not pass: the type of failure, the error, its first lines",
-    "verification-skipped": "A person completed the task unverified, or forced it: kind, reason, name",
-    "committed": "An approved task was committed; with the commit's id",
-    "task-resumed": "A person let a task go on that waited for one",
-    "steps-voided": "What an agent recorded in its own turn does not count until a person has looked",
-    "wave-resumed": "A person let a halted wave go on",
-    "drive-started": "`phase-gate drive` began, or went on: the agent, the settings, the goal",
-    "iteration-started": "A drive starts its agent: the phase, and a hash of the word that an answer has to repeat",
-    "agent-ended": "The agent of a drive stopped, or was stopped: how, and after how many seconds",
-    "iteration-ended": "An iteration of a drive is judged: the agent's time, the tests' time, the decision",
-    "drive-ended": "A drive ended: the outcome, the reason, the exit code",
-    "breaker-reset": "A person let an open circuit try again",
-    "overridden": "A person decided against the evidence: a skip, a forced exit, a reset of the breaker",
+    "agent-ended": "a drive's agent stopped or was stopped",
+    "agent-worked": "a drive finished a turn of the executor or reviewer",
+    "attempt-began": "an attempt at a task began",
+    "attempt-failed": "a step failed, with type and error",
+    "baseline-taken": "`phase-gate baseline` recorded tests and outcomes",
+    "breaker-reset": "a person reset the circuit breaker",
+    "claimed": "an agent's claim was compared with the measurements",
+    "commands-added": "a pipeline check got a command",
+    "committed": "an approved task was committed",
+    "created": "the ledger was created, with a random `lineage`",
+    "cycle-began": "a cycle began, with its workflow and baseline",
+    "drive-ended": "a drive ended: outcome, reason, exit code",
+    "drive-started": "a drive began: agent, settings, goal",
+    "evaluated": "a verdict, with every value of both gates",
+    "executor-reported": "the executor's report",
+    "fact-declared": "a fact was declared",
+    "fact-withdrawn": "a fact was withdrawn",
+    "gate-failed": "a pipeline gate failed",
+    "iteration-ended": "an iteration of a drive ended, with its decision",
+    "iteration-started": "a drive starts its agent",
+    "known-taken": "the tests that a task's verify command selects",
+    "overridden": "a person overrode the evidence: skip, force, breaker reset",
+    "phase-entered": "a phase began, and how",
+    "phase-exited": "both gates were open, and the phase ended",
+    "proved": "a proof: the targets with and without the change",
+    "repaired": "`audit --repair` removed a damaged end",
+    "request-decided": "a change request was approved or rejected",
+    "request-made": "a change request was made",
+    "reviewed": "the reviewer's verdict",
+    "rewound": "the task went back to an earlier phase",
+    "rollback-accepted": "a person accepted an old or foreign state folder",
+    "run-ended": "a run ended: kind, counts, metrics, tree",
+    "run-lost": "a run began and never ended",
+    "run-started": "a run began: phase, tree, arguments, versions",
+    "signal-refused": "a signal file appeared during a run",
+    "signal-spent": "a verdict used the signal",
+    "signal-withdrawn": "a waiting signal was withdrawn",
+    "steps-voided": "steps that an agent recorded itself are void until a person confirms them",
+    "stuck": "a pipeline is stuck, and why",
+    "task-resumed": "a person resumed a waiting task",
+    "task-taken": "`verify start` took a task: text, limits, rules",
+    "verification-skipped": "a person completed a task without verification",
+    "verify-ran": "the verify command ended: exit code, output, tests",
+    "verify-started": "the verify command began",
+    "voted": "a reviewer voted",
+    "waived": "a person waived findings of a guard",
+    "wave-resumed": "a person resumed a halted wave",
 }
 
 
@@ -130,12 +127,12 @@ def commands() -> str:
 
 
 def _command(name: str, summary: str, parser: argparse.ArgumentParser) -> str:
-    own = own_actions(parser)
-    words = (word_of(each) if is_required(each) else f"[{word_of(each)}]" for each in own)
-    text = f"## {name}\n\n{summary}.\n\n`{' '.join(('phase-gate', name, *words))}`\n"
-    if own:
-        text += "\n" + table(("argument", "meaning"), ((f"`{word_of(each)}`", help_of(each)) for each in own))
-    return text
+    rows = [
+        (f"`{word_of(each)}`", help_of(each) + (" (required)" if is_required(each) else ""))
+        for each in own_actions(parser)
+    ]
+    text = f"## {name}\n\n{summary}.\n"
+    return f"{text}\n{table(('argument', 'meaning'), rows)}" if rows else text
 
 
 def subparsers(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
@@ -172,12 +169,9 @@ def is_required(action: argparse.Action) -> bool:
 
 def schemas() -> str:
     folder = WORKFLOWS.parent / "schemas"
-    rows = []
-    for path in sorted(folder.glob("*.json")):
-        schema = json.loads(path.read_text(encoding="utf-8"))
-        link = f"[{path.name.removesuffix('.schema.json')}](../../{path.relative_to(DOCS.parent).as_posix()})"
-        rows.append((link, schema["title"]))
-    return table(("schema", "of"), rows)
+    names = (path.relative_to(DOCS.parent).as_posix() for path in sorted(folder.glob("*.json")))
+    links = [f"[{Path(name).name.removesuffix('.schema.json')}](../../{name})" for name in names]
+    return ",\n".join(links) + ".\n"
 
 
 # Codes, metrics, messages
@@ -190,7 +184,10 @@ def codes() -> str:
 def metrics() -> str:
     others = SPELLINGS
     return (
-        table(("metric", "type", "meaning"), ((f"`{each.name}`", each.type, each.meaning) for each in METRICS))
+        table(
+            ("metric", "meaning"),
+            ((f"`{each.name}`" + ("" if each.type == "int" else f" ({each.type})"), each.meaning) for each in METRICS),
+        )
         + "\n"
         + table(("also written", "stands for"), ((f"`{name}`", f"`{text}`") for name, text in others.items()))
     )
@@ -198,15 +195,15 @@ def metrics() -> str:
 
 def guards() -> str:
     return table(
-        ("guard", "met if", "if it is unmet"),
-        ((f"`{each.name}`", f"`{each.condition.text}`", each.remedy) for each in load_shipped_guards().values()),
+        ("guard", "requires"),
+        ((f"`{each.name}`", f"`{each.condition.text}`") for each in load_shipped_guards().values()),
     )
 
 
 def messages() -> str:
     status = {error.slug: error.exit_code for error in _errors(PhaseGateError)}
     rows = ((f"`{slug}`", text, f"`{status[slug]}`") for slug, text in sorted(MESSAGES.items()))
-    return table(("slug", "what it means", "`phase-gate` ends with"), rows)
+    return table(("slug", "what it means", "exit code"), rows)
 
 
 def _errors(base: type[PhaseGateError]) -> Iterator[type[PhaseGateError]]:
@@ -232,50 +229,21 @@ def events() -> str:
         (f"`{kind}`", f"{EVENTS[kind]}{' (history only)' if kind in HISTORY_KINDS else ''}")
         for kind in sorted(EVENT_KINDS)
     )
-    return table(("kind", "what happened"), rows)
+    return table(("event", "meaning"), rows)
 
 
 def workflow_names() -> str:
-    return "".join(f"- `{name}`\n" for name in shipped_workflow_names())
+    """Return every shipped workflow: what it is for, and its phases."""
+    rows = []
+    for name in shipped_workflow_names():
+        about = _ABOUT.search((WORKFLOWS / f"{name}.yaml").read_text(encoding="utf-8"))
+        assert about is not None, f"{name}.yaml has to say what it is for, after its name"
+        phases = ", ".join(phase.name for phase in load_shipped_workflow(name).phases)
+        rows.append((f"`{name}`", about[1], phases))
+    return table(("workflow", "for", "phases"), rows)
 
 
-def workflow_diagrams() -> str:
-    """Return every shipped workflow: what it is for, drawn, and its phases."""
-    return "\n".join(map(_workflow, shipped_workflow_names()))
-
-
-def _workflow(name: str) -> str:
-    workflow = load_shipped_workflow(name)
-    rows = (
-        (
-            f"`{phase.name}`",
-            phase.purpose,
-            f"`{phase.gate_1.condition.text}`",
-            ", ".join(f"`{guard}`" for guard in phase.gate_1.guards),
-            _requires(phase),
-        )
-        for phase in workflow.phases
-    )
-    titles = ("phase", "what it is for", "Gate 1 is open if", "and its guards are met", "requires")
-    about = _ABOUT.search((WORKFLOWS / f"{name}.yaml").read_text(encoding="utf-8"))
-    assert about is not None, f"{name}.yaml has to say what it is for, behind its name"
-    intro = f"{about[1][0].upper()}{about[1][1:]}.\n"
-    return f"## {name}\n\n{intro}\n```mermaid\n{render_mermaid(workflow)}```\n\n{table(titles, rows)}"
-
-
-def _requires(phase: Phase) -> str:
-    if phase.requires is None:
-        return ""
-    parts = {
-        "artifacts": ", ".join(phase.requires.artifacts),
-        "checks": ", ".join(phase.requires.checks),
-        "consensus on": "" if phase.requires.consensus is None else ", ".join(phase.requires.consensus.on),
-        "as approved": ", ".join(phase.requires.approved),
-    }
-    return "; ".join(f"{name} {text}" for name, text in parts.items() if text)
-
-
-#: What a shipped workflow is for stands in a comment behind its name.
+#: The comment after a workflow's name.
 _ABOUT = re.compile(r"^workflow: \S+ +# (.+)$", re.M)
 
 
@@ -316,7 +284,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "tdd": tdd,
     "transitions": transitions,
     "verification": verification,
-    "workflow-diagrams": workflow_diagrams,
     "workflows": workflow_names,
 }
 
