@@ -1,16 +1,25 @@
-"""What outcomes in sandboxes say about a target."""
+"""What runs in sandboxes say about a target: the table of outcomes, and whole proofs."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from phase_gate.proof.experiment import judge_target
+from phase_gate.proof import experiment, negative
+from phase_gate.proof.experiment import judge_target, make_proof
 from phase_gate.proof.model import TargetProof, Verdict
 from phase_gate.proof.running import Report, Reports, SandboxRun, read_heard
 from phase_gate.proof.talk import Heard
+from phase_gate.proof.task import keep_words
 from phase_gate.values import replace
+from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
+from tests.proof.twins import BUILD, EXTENSION
 
 TARGET = "test_a.py::test_a"
 PASSED, FAILED = Report(has_passed=True), Report(has_passed=False, message="assert 1 == 2")
@@ -115,3 +124,199 @@ def test_the_reason_of_an_unknown_one_is_named() -> None:
 def test_what_keeps_a_gate_closed(verdict: Verdict, is_structural: bool, required: bool, expected: bool) -> None:
     target = TargetProof(id=TARGET, verdict=verdict, is_structural=is_structural)
     assert target.closes(required=required) is expected
+
+
+def test_an_honest_step_is_proven_and_names_what_it_notices(tmp_path: Path) -> None:
+    proof = prove(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD})
+    assert verdicts(proof) == {"test_add": "proven"}
+    assert proof.targets[0].notices == ("calc.py::add",)
+    assert proof.starts == 4, "without the change, with it, expecting something else, emptied"
+
+
+def test_a_function_that_no_target_notices(tmp_path: Path) -> None:
+    idle = "\n\ndef idle():\n    return 3\n"
+    code = f"def add(a, b):\n    idle()\n    return a + b\n{idle}{idle.replace('idle', 'unused')}"
+    proof = prove(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": code})
+    assert [each.name for each in proof.unnoticed] == ["idle"]
+    assert {each.name: each.left_out for each in proof.functions}["unused"].startswith("no target calls it")
+
+
+#: Steps that look odd and are honest.
+TWINS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None]]] = {
+    "a-wrong-function-is-mended": ({"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}),
+    "only-a-constant-changes": (
+        {"test_calc.py": "import calc\n\n\ndef test_add():\n    assert calc.LIMIT == 3\n", "calc.py": "LIMIT = 2\n"},
+        {"calc.py": "LIMIT = 3\n"},
+    ),
+    "an-expected-exception": (
+        {
+            "test_calc.py": "import pytest\nimport calc\n\n\ndef test_add():\n"
+            "    with pytest.raises(ValueError):\n        calc.add(1, None)\n",
+            "calc.py": "def add(a, b):\n    return a\n",
+        },
+        {"calc.py": "def add(a, b):\n    if b is None:\n        raise ValueError\n    return a + b\n"},
+    ),
+    "a-helper-came-into-the-test-folder": (
+        {"tests/test_calc.py": "def test_add():\n    from tools import add\n\n    assert add(1, 2) == 3\n"},
+        {"tests/tools.py": ADD},
+    ),
+    "a-module-is-renamed": (
+        {"test_calc.py": "def test_add():\n    from sums import add\n\n    assert add(1, 2) == 3\n", "calc.py": ADD},
+        {"calc.py": None, "sums.py": ADD},
+    ),
+    "an-old-module-stays-where-the-new-one-is-wrapped": (
+        {"test_calc.py": TEST_ADD, "calc.py": "from core import total as add\n", "core.py": "total = None\n"},
+        {"core.py": "class Total:\n    def __call__(self, a, b):\n        return a + b\n\n\ntotal = Total()\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_twins(name: str, tmp_path: Path) -> None:
+    red, green = TWINS[name]
+    file = next(path for path in red if "test_calc" in path)
+    proof = prove(tmp_path, red, green, [f"{file}::test_add"])
+    assert verdicts(proof) == {"test_add": "proven"}
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="builds a module in C")
+@pytest.mark.parametrize(("source", "verdict"), [("fast.c", "unknown"), ("notes.txt", "passes-without")])
+def test_a_module_that_was_built_again_says_nothing(tmp_path: Path, source: str, verdict: str) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    test = "def test_add():\n    import fast\n\n    assert fast.two() == 2\n"
+    red = {".gitignore": "*.so\n", "test_calc.py": test, source: "before"}
+    built = tmp_path.parent / f"{tmp_path.name}-built"
+    write(built, {"fast.c": EXTENSION})
+    subprocess.run([sys.executable, "-c", BUILD], cwd=built, check=True)
+    shutil.copytree(built, tmp_path, ignore=shutil.ignore_patterns("*.c"), dirs_exist_ok=True)
+    proof = prove(tmp_path, red, {source: "after"})
+    assert verdicts(proof) == {"test_add": verdict}
+    assert ("fast.c has changed: nothing is built in a sandbox" in proof.targets[0].why) == (verdict == "unknown")
+
+
+def test_a_flaky_target_is_unknown(tmp_path: Path) -> None:
+    counter = tmp_path.parent / f"{tmp_path.name}-counter"
+    test = (
+        f"import pathlib\n\n\ndef test_add():\n    counter = pathlib.Path({str(counter)!r})\n"
+        "    runs = int(counter.read_text())\n"
+        "    counter.write_text(str(runs + 1))\n    assert runs % 2\n"
+    )
+    # It passes without the change, fails with it, and passes when that is tried again.
+    counter.write_text("1", encoding="utf-8")
+    proof = prove(tmp_path, {"test_calc.py": test, "calc.py": WRONG}, {"calc.py": ADD})
+    assert verdicts(proof) == {"test_add": "flaky"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        pytest.param("--phase=red tests", "", id="ours-and-files"),
+        pytest.param("--phase red --exit-signal done -q", "-q", id="ours-with-values"),
+        pytest.param("-p phase_gate.plugin -pphase_gate.plugin -p xdist -pcov", "-p xdist -pcov", id="plugins"),
+        pytest.param("tests/test_a.py::test_x --two 2 tests", "--two 2", id="a-value-and-files"),
+        pytest.param("--two=2 -- tests", "--two=2", id="a-value-in-the-word"),
+        pytest.param("-v tests --doctest-modules", "-v tests --doctest-modules", id="what-may-be-a-value-stays"),
+    ],
+)
+def test_what_was_typed_in_red_is_kept(typed: str, kept: str) -> None:
+    assert keep_words(typed.split()) == tuple(kept.split())
+
+
+@pytest.mark.sweep
+def test_a_plugin_that_is_gone_is_done_without_and_said(tmp_path: Path) -> None:
+    trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"])
+    proof = make_proof(replace(trial, words=("-p", "no_such_plugin")))
+    assert verdicts(proof) == {"test_add": "proven"}
+    assert proof.notes == ("pytest does not start with what was typed in RED: -p no_such_plugin",)
+
+
+def test_nothing_is_said_of_functions_that_were_not_tried(tmp_path: Path) -> None:
+    trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"], seconds=0)
+    proof = make_proof(trial)
+    assert verdicts(proof) == {"test_add": "unknown"}
+    assert (proof.unnoticed, proof.functions[0].left_out) == ((), "it could not be tried")
+
+
+def test_a_proof_has_a_number_of_runs_and_no_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "MOST_STARTS", 2)
+    proof = prove(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD})
+    assert (verdicts(proof), proof.starts) == ({"test_add": "proven"}, 2)
+    assert proof.functions[0].left_out == "it could not be tried"
+
+
+@pytest.mark.sweep
+def test_a_function_without_which_a_test_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(negative, "_LEAST_SECONDS", 2.0)
+    read = "def parts(text):\n    left = list(text)\n    while (part := take(left)) is not None:\n        yield part\n"
+    take = "\n\ndef take(left):\n    return left.pop(0) if left else None\n"
+    test = "from calc import double, parts\n\n\ndef test_parts():\n    assert list(parts('ab')) == ['a', 'b']\n\n\n"
+    proof = prove(
+        tmp_path,
+        {"test_calc.py": f"{test}def test_double():\n    assert double(2) == 4\n", "calc.py": ""},
+        {"calc.py": f"{read}{take}\n\ndef double(a):\n    return 2 * a\n"},
+        ("test_calc.py::test_parts", "test_calc.py::test_double"),
+    )
+    assert verdicts(proof) == {"test_parts": "proven", "test_double": "proven"}
+    assert {each.name: (each.left_out, bool(each.noticed_by)) for each in proof.functions} == {
+        "parts": ("", True),
+        "take": ("without it a test does not end", False),
+        "double": ("", True),
+    }
+
+
+MONEY = """\
+import functools
+
+
+def retry(function):
+    @functools.wraps(function)
+    def again(*given):
+        return function(*given)
+
+    return again
+
+
+class Money:
+    def __init__(self, cents):
+        self.cents = cents
+
+    def __repr__(self):
+        return f"Money({self.cents})"
+
+    def __hash__(self):
+        return hash(self.cents)
+
+    def __eq__(self, other):
+        return self.cents == other.cents
+
+    def parts(self):
+        for part in range(self.cents):
+            yield part
+
+    @retry
+    def doubled(self):
+        return Money(2 * self.cents)
+"""
+
+
+@pytest.mark.sweep
+def test_tests_of_what_python_itself_calls_and_of_nothing_check_something(tmp_path: Path) -> None:
+    checks = {
+        "repr": "repr(Money(1)) == 'Money(1)'",
+        "hash": "len({Money(1), Money(1)}) == 1",
+        "nothing": "list(Money(0).parts()) == []",
+        "doubled": "Money(2).doubled().cents == 4",
+    }
+    tests = [f"def test_{name}():\n    assert {check}\n" for name, check in checks.items()]
+    proof = prove(
+        tmp_path,
+        {"test_calc.py": "\n\n".join(["from calc import Money\n", *tests])},
+        {"calc.py": MONEY},
+        [f"test_calc.py::test_{name}" for name in checks],
+    )
+    # Without its attributes an object can't be hashed: that is no check of the test.
+    assert verdicts(proof) == {**{f"test_{name}": "proven" for name in checks}, "test_hash": "unknown"}
+    left_out = {each.name: each.left_out for each in proof.functions if each.left_out}
+    assert left_out.pop("retry") == "no target calls it, as far as that can be seen"
+    assert set(left_out) == {"Money.__repr__", "Money.__hash__", "Money.__eq__"}
+    assert proof.unnoticed == ()

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proof import sandbox as sandboxes
 from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.model import TargetProof
 from phase_gate.proof.running import Report, run_in_sandbox
@@ -20,20 +19,11 @@ from phase_gate.proof.talk import Limits
 from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, write
-from tests.proof.test_sandbox import kinds
 from tests.proof.twins import BUILD, EXTENSION
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(6)]
 
 TARGET = "test_calc.py::test_add"
-
-
-@pytest.fixture(params=["mounted", "copied"])
-def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kind:
-    """A system that allows mounts, and one that does not."""
-    monkeypatch.setattr(sandboxes, "_refused", {"mounted"} if request.param == "copied" else set())
-    chosen: Kind = request.param
-    return chosen if chosen in kinds() else "copied"
 
 
 def prove(
@@ -273,7 +263,7 @@ def test_nothing_of_ours_is_seen_there(tmp_path: Path, kind: Kind, monkeypatch: 
     assert report_of(tmp_path, kind) == Report(has_passed=True)
 
 
-def report_of(root: Path, kind: Kind, *words: str) -> Report:
+def report_of(root: Path, kind: Kind | None = None, *words: str) -> Report:
     limits = Limits(processor=240, clock=960)
     run = run_in_sandbox(Sandbox(root=root), (*words, "test_calc.py"), limits=limits, kind=kind)
     assert not run.problem
@@ -409,7 +399,7 @@ HONEST = {
 def test_honest_outcomes_are_believed(tmp_path: Path, name: str) -> None:
     test, conftest = HONEST[name]
     write(tmp_path, {"test_calc.py": test, "conftest.py": conftest})
-    assert report_of(tmp_path, kinds()[0]) == Report(has_passed=True)
+    assert report_of(tmp_path) == Report(has_passed=True)
 
 
 CHILD = """\

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proof import sandbox
 from phase_gate.proof.sandbox import Kind
 from phase_gate.proof.show import tell_suite
 from phase_gate.proof.suite import prove_suite
 from tests.proof.stories import write
-from tests.proof.test_sandbox import kinds
 from tests.support import Sample
 
 pytestmark = pytest.mark.processes
@@ -88,15 +86,6 @@ not called
 ? test_calc.py:40 can't fail in 1 of 2 rows of test_rows: 5-2
 ? test_calc.py:45 could not be tried: test_calc.py::test_kills does not end, or ends pytest
 3 tests can't fail, 1 assert is never run; 7 of 8 passing tests had something to alter"""
-
-
-@pytest.fixture(params=["mounted", "copied"])
-def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kind:
-    """A kind of sandbox; the copied one stands in where nothing can be mounted."""
-    wanted: Kind = request.param
-    if wanted == "copied" or wanted not in kinds():
-        monkeypatch.setattr(sandbox, "_refused", {"mounted"})
-    return wanted
 
 
 def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
