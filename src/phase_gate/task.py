@@ -139,7 +139,7 @@ class Task:
         left = self.state.trees.last
         if left is None or left == self.tree.digest:
             return ()
-        from phase_gate.storage.last_files import changed_since_left
+        from phase_gate.storage.keeping import changed_since_left
 
         return changed_since_left(self.store.folder, left, {**self.tree.files, **self.tree.beside})
 

@@ -17,7 +17,7 @@ from phase_gate import bound
 from phase_gate.cli import main
 from phase_gate.errors import ForeignRootError
 from phase_gate.storage.root import Climb, find_root
-from phase_gate.storage.tree import walk as walked_files
+from phase_gate.storage.tree import names as walked_files
 from tests.plugin.looking import last_run
 from tests.support import Sample
 

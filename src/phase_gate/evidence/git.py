@@ -13,8 +13,8 @@ from typing import Any
 
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
+from phase_gate.storage.tree.commits import read_status
 from phase_gate.storage.tree.git import NoGitError, run_git
-from phase_gate.storage.tree.git_status import read_status
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
 

@@ -20,7 +20,7 @@ from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
 from phase_gate.proof.talk import Heard, Limits, hear
 from phase_gate.storage.root import is_in_environment
-from phase_gate.storage.tree.walk import SKIP_MARKS, SKIPPED_FOLDERS
+from phase_gate.storage.tree.names import SKIP_MARKS, SKIPPED_FOLDERS
 from phase_gate.values import Value, field
 
 #: How a sandbox is made: at the project's own path, or in a copied folder.

@@ -184,15 +184,13 @@ else:
 
         def acquire(self) -> None:
             """Take it. Raises LockedError if another process has it, OSError if the lock can't be tried."""
-            folder = os.stat(self._path.parent)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(self._path, flags, _permissions(folder))
+            descriptor = os.open(self._path, flags, _permissions(os.stat(self._path.parent)))
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 status = os.fstat(descriptor)
                 if not status.st_nlink:
                     raise BlockingIOError  # the last holder removed the file: this lock guards nothing
-                _close_to_others(descriptor, status, folder)
             except BaseException as error:
                 os.close(descriptor)
                 if isinstance(error, BlockingIOError):
@@ -235,18 +233,6 @@ else:
             mode &= ~stat.S_IWOTH  # as /tmp: others may put files there, and not touch ours
         # To write is one bit, to read the one above it: three times the bit is both.
         return 0o600 | (mode & (stat.S_IWGRP | stat.S_IWOTH)) * 3
-
-    def _close_to_others(descriptor: int, status: os.stat_result, folder: os.stat_result) -> None:
-        """Take away what is meant for others than those who may write to the folder."""
-        allowed = _permissions(folder)
-        if status.st_gid != folder.st_gid:
-            allowed &= ~0o060
-        mode = stat.S_IMODE(status.st_mode)
-        if mode & ~allowed:
-            # Another member of the group made it, or the file system has no permissions: then it stays as it is.
-            with contextlib.suppress(OSError):
-                os.fchmod(descriptor, mode & allowed | 0o600)
-
 
 # --- which kind of file system a folder is on: locks on a network file system promise less than they seem to
 

@@ -6,7 +6,6 @@ replayed. What `state.json` shows has to be what the ledger gives.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import loads
 
@@ -285,27 +284,34 @@ def fold(lines: Iterable[Line], state: State = NEW_STATE) -> Iterator[tuple[Line
 
     Raises TamperedError for an event that can't be one of ours.
     """
-    for line in lines:
-        line, state = read_event(line, functools.partial(_take, line, state))
-        yield line, state
-
-
-def _take(line: Line, state: State, event: Event) -> tuple[Line, State]:
     from phase_gate.gate.brief import restore
     from phase_gate.gate.events import apply
 
-    event = restore(event, state)
-    return replace(line, event=event), apply(state, event)
+    for line in lines:
+        try:
+            event = restore(line.event, state)
+            state = apply(state, event)
+        except _MALFORMED as error:
+            raise _malformed(line) from error
+        yield replace(line, event=event), state
 
 
 def read_event(line: Line, read: Callable[[Event], T]) -> T:
     """Return what is read from a line's event. Raises TamperedError for one that can't be one of ours."""
     try:
         return read(line.event)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        # Its hash is right, so it was made on purpose; no version of ours writes such an event.
-        kind = ascii(line.event.kind[:40])[1:-1]
-        raise TamperedError(f"ledger.jsonl:{line.seq}: malformed {kind} event", remedy=REPAIR) from error
+    except _MALFORMED as error:
+        raise _malformed(line) from error
+
+
+#: What reading an event raises that no version of ours has written.
+_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
+
+
+def _malformed(line: Line) -> TamperedError:
+    # Its hash is right, so it was made on purpose.
+    kind = ascii(line.event.kind[:40])[1:-1]
+    return TamperedError(f"ledger.jsonl:{line.seq}: malformed {kind} event", remedy=REPAIR)
 
 
 def _compare(now: Opened, shown: Mapping[str, Any]) -> None:

@@ -25,42 +25,17 @@ class TaskPlaces:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-
-    @property
-    def ledger_file(self) -> Path:
-        return self.folder / "ledger.jsonl"
-
-    @property
-    def state_file(self) -> Path:
-        return self.folder / "state.json"
-
-    @property
-    def checkpoint_file(self) -> Path:
-        """What `state.json` is made from, so that no process has to read the whole ledger."""
-        return self.folder / "cache" / "checkpoint.json"
-
-    @property
-    def lock_file(self) -> Path:
-        return self.folder / "state.json.lock"
-
-    @property
-    def signal_file(self) -> Path:
-        return self.folder / "exit-signal.yaml"
-
-    @property
-    def drive_lock_file(self) -> Path:
-        """The lock that a drive of the task holds while it lives."""
-        return self.folder / "drive.lock"
-
-    @property
-    def drive_folder(self) -> Path:
-        """Prompts and transcripts of a drive of the task."""
-        return self.folder / "drive"
-
-    @property
-    def here_file(self) -> Path:
-        """Tells that runs of a task in a shared store were made in this folder, not only taken over from it."""
-        return self.folder / "runs" / "here"
+        self.ledger_file = folder / "ledger.jsonl"
+        self.state_file = folder / "state.json"
+        self.lock_file = folder / "state.json.lock"
+        self.signal_file = folder / "exit-signal.yaml"
+        #: What `state.json` is made from, so that no process has to read the whole ledger.
+        self.checkpoint_file = folder / "cache" / "checkpoint.json"
+        #: The lock that a drive of the task holds while it lives; its prompts and transcripts.
+        self.drive_lock_file = folder / "drive.lock"
+        self.drive_folder = folder / "drive"
+        #: Tells that runs of a task in a shared store were made in this folder, not only taken over from it.
+        self.here_file = folder / "runs" / "here"
 
     def run_lock_file(self, run: str) -> Path:
         """Return a run's own lock. Raises TamperedError for a name that leads elsewhere."""
@@ -92,13 +67,11 @@ def task_names(state_folder: Path) -> list[str]:
 def place_name(state_folder: Path, files: FileSystem = REAL) -> str:
     """Return the random name of this state folder, by which machines that share tasks tell work trees apart."""
     path = state_folder / "place"
-    name = (read_bytes(path, files) or b"").decode("ascii", "replace").strip()
-    if re.fullmatch("[0-9a-f]{16}", name):
-        return name
-    make_state_folder(state_folder, files)
-    write_atomically(files, path, os.urandom(8).hex().encode() + b"\n")
     # Of two processes that write it at once, both take the one that stays.
-    return (read_bytes(path, files) or b"").decode("ascii", "replace").strip()
+    while not (found := re.fullmatch(rb"([0-9a-f]{16})\n", read_bytes(path, files) or b"")):
+        make_state_folder(state_folder, files)
+        write_atomically(files, path, os.urandom(8).hex().encode() + b"\n")
+    return found[1].decode()
 
 
 def make_state_folder(folder: Path, files: FileSystem = REAL) -> None:

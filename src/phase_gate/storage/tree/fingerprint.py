@@ -96,7 +96,7 @@ def _list_names(top: str) -> tuple[str, Mapping[str, bool]]:
     try:
         return "git", list_with_git(top)
     except NoGitError:
-        from phase_gate.storage.tree.walk import walk_sources
+        from phase_gate.storage.tree.names import walk_sources
 
         return "walk", dict.fromkeys(walk_sources(top), False)
 
