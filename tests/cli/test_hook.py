@@ -372,8 +372,8 @@ def test_the_way_back(begin: Begin, hook: Hook) -> None:
         "test_calc.py is frozen: its tests were red before; new ones belong into another file (GREEN)"
     )
     back = 'phase-gate rewind red --reason "..."'
-    assert document["next_command"] == 'phase-gate signal --test-wrong --reason "..."'
-    assert document["next_hint"] == f"if it is wrong; then stop: a person goes back with: {back}"
+    call = 'phase-gate signal --test-wrong --reason "..."'
+    assert document["next_hint"] == f"if it is wrong: {call}, then stop: a person goes back with: {back}"
     desk.edit_source()
     assert desk.gate("signal", "--test-wrong", "--reason", "3 - 2 is 1").code == 10, "an agent may do that at any time"
     assert stop(desk, hook)[0] == "allow"

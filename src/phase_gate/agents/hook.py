@@ -357,8 +357,7 @@ def _refuse(context: WriteContext, reason: str, *, answer: _Call = "test-wrong")
     return HookAnswer(
         verdict="deny",
         reason=f"{reason} ({context.phase})",
-        next_command=call_command(answer, context.task),
-        next_hint=f"if {cause}; then stop: {way_back}",
+        next_hint=f"if {cause}: {call_command(answer, context.task)}, then stop: {way_back}",
     )
 
 
