@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.agents.hook import PATIENCE, Blocks, Stop, decide_stop, limit_blocks
-from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Finding
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.values import replace

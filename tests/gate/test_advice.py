@@ -9,9 +9,8 @@ import pytest
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.gate import verdict
 from phase_gate.gate.breaker import Breaker, Status
-from phase_gate.gate.evaluation import evaluate, with_breaker
-from phase_gate.gate.findings import ALREADY_PASSING, cap_findings, name_tests
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.judging import evaluate, with_breaker
+from phase_gate.gate.measured import ALREADY_PASSING, Measured, cap_findings, name_tests
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.gate.verdict import Evaluation, Verdict, show_next, show_verdict

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from phase_gate.codec import to_json
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.events import EVENT_KINDS, apply
-from phase_gate.gate.findings import Waiver
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.measured import Measured, Waiver
 from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.parts import DRIVE, PARTS, VERIFICATION
 from phase_gate.gate.state import (

@@ -17,7 +17,7 @@ from phase_gate.gate.criteria import (
     table_to_json,
     trace_criteria,
 )
-from phase_gate.gate.findings import Waiver, cap_findings
+from phase_gate.gate.measured import Waiver, cap_findings
 from phase_gate.gate.outcomes import FAILING, SKIPPED, Bucket, Judgement
 from phase_gate.values import replace
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import pytest
 
-from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import (
     PROFILE,
     Frozen,
@@ -20,6 +19,7 @@ from phase_gate.gate.freeze import (
     frozen_to_json,
 )
 from phase_gate.gate.inventory import Inventory, TestFile
+from phase_gate.gate.measured import Finding
 from phase_gate.source.module_code import ModuleStatement, module_code
 from phase_gate.source.tests import parse_source
 from phase_gate.values import replace

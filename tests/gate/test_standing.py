@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.gate.findings import Waiver
+from phase_gate.gate.measured import Waiver
 from phase_gate.gate.standing import WayOn, assess
 from phase_gate.gate.state import NEW_STATE, Fact, OpenRun, Overrides, RunSummary, State, Trees
 from phase_gate.gate.verdict import Evaluation

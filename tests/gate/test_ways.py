@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from phase_gate.config.files import load_shipped_workflow, load_workflow
-from phase_gate.gate.evaluation import evaluate
-from phase_gate.gate.findings import Finding
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.judging import evaluate
+from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.gate.verdict import Evaluation, way_back, way_to, way_to_begin

@@ -14,12 +14,11 @@ from phase_gate.gate.breaker import reset
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Failure, Reason
-from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import frozen_from_json
 from phase_gate.gate.inventory import Inventory, TestFile, inventory_to_json, split_id
 from phase_gate.gate.judged_run import judge_run
 from phase_gate.gate.judging import judgement_events
-from phase_gate.gate.measured import Measured, Table
+from phase_gate.gate.measured import Finding, Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.overrides import override_record

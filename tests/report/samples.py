@@ -6,8 +6,7 @@ from typing import Any
 
 from phase_gate.codec import spell_out
 from phase_gate.gate.criteria import Criteria, Criterion
-from phase_gate.gate.findings import Finding
-from phase_gate.gate.measured import Table
+from phase_gate.gate.measured import Finding, Table
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
 from phase_gate.report.story import Happening, Run, Series, Story
 from phase_gate.values import replace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Finding
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.report.panel import panel_text, render_panel
 from tests.gate.test_ways import ALTERED, judge

@@ -11,7 +11,7 @@ import pytest
 
 from phase_gate.errors import ShardError
 from phase_gate.gate.failures import Failure, Reason
-from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Finding
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
 from phase_gate.shards.merging import combine_shards

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.errors import PhaseGateError
-from phase_gate.gate.findings import WEAKENED
+from phase_gate.gate.measured import WEAKENED
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Status, show_next, show_verdict

@@ -11,8 +11,7 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import render_json
 from phase_gate.codec import each_from_json, spell_out
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
-from phase_gate.gate.findings import describe_override, is_said_by, place_of
-from phase_gate.gate.measured import PROVIDED, Table, wanted_names
+from phase_gate.gate.measured import PROVIDED, Table, describe_override, is_said_by, place_of, wanted_names
 from phase_gate.gate.order import shorten
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.verdict import FactSource, evaluation_to_json, who_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from phase_gate.cli._answer import Call, Done
 from phase_gate.gate.events import verdict_of
-from phase_gate.gate.findings import describe_override
+from phase_gate.gate.measured import describe_override
 from phase_gate.gate.state import Event
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.storage.ledger import Line

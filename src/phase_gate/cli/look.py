@@ -10,7 +10,7 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.breaker import Breaker, Status, at_time
-from phase_gate.gate.findings import describe_override, waiver_to_json
+from phase_gate.gate.measured import describe_override, waiver_to_json
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.evidence import gathering
-from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import find_changed_settings
-from phase_gate.gate.measured import Measured, Remembered
+from phase_gate.gate.measured import Finding, Measured, Remembered
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import State
 from phase_gate.storage.store import TaskStore

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.process.run import Ended, run_process
-from phase_gate.gate.findings import Finding
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.measured import Finding, Measured
 from phase_gate.workflow.settings import EvidenceCommand
 
 #: Bytes of a command's output that are kept: the beginning, and the end, where it says what went wrong.

@@ -7,8 +7,7 @@ from typing import Any
 from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, UnmeasuredError
 from phase_gate.evidence.sources import list_sources, read_files
-from phase_gate.gate.findings import Finding
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.measured import Finding, Measured
 from phase_gate.source.functions import Statement, find_new
 from phase_gate.storage.keeping import Kept, LostError, keep_files, kept_from, read_kept
 from phase_gate.visible import count

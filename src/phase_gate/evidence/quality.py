@@ -18,8 +18,7 @@ from typing import Any
 from phase_gate.codec import from_json, to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.sources import content_id, has_ruff, list_aside, list_sources, read_files
-from phase_gate.gate.findings import Finding
-from phase_gate.gate.measured import QUALITY_METRICS, Measured, Table
+from phase_gate.gate.measured import QUALITY_METRICS, Finding, Measured, Table
 from phase_gate.storage.root import is_in_environment
 from phase_gate.values import Value
 from phase_gate.visible import count, name_first

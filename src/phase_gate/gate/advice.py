@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import Breaker, describe_open
-from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER
+from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER
 from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.verdict import (
@@ -30,7 +30,7 @@ from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import of_task, signal_command
 
 if TYPE_CHECKING:
-    from phase_gate.gate.findings import Finding
+    from phase_gate.gate.measured import Finding
     from phase_gate.workflow.conditions import Clause
 
 #: The fact that nothing is left to improve.

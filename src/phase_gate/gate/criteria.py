@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
-from phase_gate.gate.findings import Finding, Waiver, cap_findings, covered_by
 from phase_gate.gate.inventory import bare_id
+from phase_gate.gate.measured import Finding, Waiver, cap_findings, covered_by
 from phase_gate.gate.outcomes import SKIPPED, Bucket, Judgement, Outcomes
 from phase_gate.values import Value, as_dict, field, replace
 from phase_gate.visible import count

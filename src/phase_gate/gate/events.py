@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from phase_gate.codec import from_json
 from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.findings import Waiver
+from phase_gate.gate.measured import Waiver
 from phase_gate.gate.parts import PART_KINDS, change_parts
 from phase_gate.gate.run_events import RUN_CHANGES, remember, snapshot_of
 from phase_gate.gate.state import (

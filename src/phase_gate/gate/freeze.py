@@ -11,8 +11,8 @@ import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from phase_gate.codec import from_json, spell_out
-from phase_gate.gate.findings import Change, Finding
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, join_id
+from phase_gate.gate.measured import Change, Finding
 from phase_gate.hashing import sha256
 from phase_gate.source.body_hash import HASH_LENGTH, hash_body
 from phase_gate.values import Value, field, replace

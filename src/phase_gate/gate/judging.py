@@ -6,27 +6,46 @@ Pure. A signal or a fact that comes after a run is judged with what that run mea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from phase_gate.codec import to_json
+from phase_gate.gate.advice import advise, advise_halt
 from phase_gate.gate.breaker import Breaker, at_time
-from phase_gate.gate.evaluation import evaluate, with_breaker
-from phase_gate.gate.findings import cap_findings
-from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered
+from phase_gate.gate.measured import (
+    EVIDENCE_SLUGS,
+    KEEP_IDS,
+    NOTHING_REMEMBERED,
+    Finding,
+    Measured,
+    Remembered,
+    Waiver,
+    cap_findings,
+    waiver_to_json,
+    wanted_names,
+)
 from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_findings, proof_notes, proof_values
 from phase_gate.gate.order import way_on
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.signals import Reading
-from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import Evaluation
-from phase_gate.values import replace
-from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import look_command, run_command
+from phase_gate.gate.state import Event, Fact, State
+from phase_gate.gate.verdict import (
+    PREMATURE,
+    UNDONE,
+    Evaluation,
+    FactSource,
+    Gate1Result,
+    GuardResult,
+    Subject,
+    way_out,
+    way_to,
+    with_advice,
+)
+from phase_gate.values import as_dict, replace
+from phase_gate.visible import name_first
+from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
+from phase_gate.workflow.model import Guard, Phase, Workflow
 
 # --- again, and without a run
-
-T = TypeVar("T")
 
 
 def judged_event(evaluation: Evaluation, *, at: str, by_person: bool = False) -> Event:
@@ -122,7 +141,7 @@ def evaluate_again(
     seen = replace(
         evidence,
         metrics={
-            **_left(measured.metrics, replaces),
+            **{name: value for name, value in measured.metrics.items() if name not in replaces},
             **evidence.metrics,
             **proof_values(state, run.tree, run.iteration),
             "signals_premature": state.signals_premature,
@@ -130,18 +149,15 @@ def evaluate_again(
         },
         findings=(*findings, *cap_findings(evidence.findings)),
         notes=(*notes, *evidence.notes, *claim_notes(state)),
-        told={**_left(measured.told, replaces), **evidence.told},
+        told={**{name: text for name, text in measured.told.items() if name not in replaces}, **evidence.told},
     )
     evaluation = evaluate(state, workflow, phase, seen, reading, iteration=run.iteration, run=run.run, at=at, root=root)
-    return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
+    return conclude(evaluation, at_time(state.breaker, at), state, workflow, phase)
 
 
-def _left(of_run: Mapping[str, T], replaced: frozenset[str]) -> dict[str, T]:
-    return {name: value for name, value in of_run.items() if name not in replaced}
-
-
-def with_consequences(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase) -> Evaluation:
-    """Return the verdict with what the task's parts make of it."""
+def conclude(evaluation: Evaluation, breaker: Breaker, state: State, workflow: Workflow, phase: Phase) -> Evaluation:
+    """Return the verdict with what the breaker and the task's parts make of it."""
+    evaluation = with_breaker(evaluation, breaker)
     for part, value in parts_of(state):
         evaluation = part.with_consequences(value, evaluation, state, workflow, phase)
     return evaluation
@@ -177,7 +193,7 @@ def evaluate_without_run(
     evaluation = evaluate(
         state, workflow, phase, seen, reading, iteration=iteration, run=None, at=at, root=root, kind="no run"
     )
-    return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
+    return conclude(evaluation, at_time(state.breaker, at), state, workflow, phase)
 
 
 def evaluate_call(
@@ -193,13 +209,9 @@ def evaluate_call(
     )
     if state.exited and reading.answer != "test-wrong":
         # The phase has exited and stays so: a run of it would take that back.
-        evaluation = replace(evaluation, next_command=_enter_next(state, workflow, phase))
+        following = workflow.phase(way_on(state, workflow, phase)[0]) or workflow.first
+        evaluation = replace(evaluation, next_command=way_to(following, state.task))
     return with_breaker(evaluation, at_time(state.breaker, at))
-
-
-def _enter_next(state: State, workflow: Workflow, phase: Phase) -> str:
-    following = workflow.phase(way_on(state, workflow, phase)[0]) or workflow.first
-    return look_command(state.task) if following.tests == "none" else run_command(following.name, state.task)
 
 
 def claim_values(state: State) -> dict[str, MetricValue]:
@@ -223,3 +235,177 @@ def claim_notes(state: State) -> tuple[str, ...]:
     if claim is None or claim["iteration"] != state.iteration:
         return ()
     return tuple(f"claim: {text}" for text in claim["leniency"])
+
+
+# --- both gates of one iteration
+
+#: The guard that no workflow can leave out: it would be the first thing that another workflow leaves out.
+_RULES = "rules-unchanged"
+
+
+def evaluate(
+    state: State,
+    workflow: Workflow,
+    phase: Phase,
+    measured: Measured,
+    reading: Reading,
+    *,
+    iteration: int | None,
+    run: str | None,
+    at: str,
+    root: str = "",
+    kind: str = "complete",
+    why: str = "",
+) -> Evaluation:
+    """Return the verdict on an iteration, without what the breaker and the task's parts make of it.
+
+    What was declared wins over what was measured.
+
+    :param iteration: None for a run that did not count.
+    :param kind: what kind of run it was, and why it did not count or how it was narrowed.
+    """
+    subject = Subject(
+        task=state.task,
+        cycle=state.cycle,
+        phase=phase.name,
+        iteration=iteration,
+        run=run,
+        timestamp=at,
+        root=root,
+        run_kind=kind,
+        run_note=why,
+    )
+    declared = state.facts
+    metrics = {**measured.metrics, **{fact.name: fact.value for fact in declared}}
+    in_force = tuple(waiver for waiver in state.overrides.waivers if waiver.is_in_force(at))
+    gate_1 = evaluate_gate_1(workflow, phase, metrics, measured.findings, in_force, task=state.task)
+    premature = (PREMATURE,) if reading.is_done and not gate_1.is_open else ()
+    problem = (f"exit signal {reading.answer}: {reading.problem}",) if reading.problem else ()
+    advice = advise(workflow, phase, subject, gate_1, reading, metrics, measured.findings)
+    return Evaluation(
+        **as_dict(advice),
+        subject=subject,
+        gate_1=gate_1,
+        gate_2=reading,
+        # Who looks next compares with what was remembered; a verdict does not.
+        measured=replace(measured, metrics=metrics, warnings=(), remembered={}),
+        remarks=(*_contradictions(declared, measured.metrics), *_limit_reached(gate_1, metrics)),
+        warnings=(*premature, *measured.warnings, *problem),
+        facts=who_said(workflow, phase, declared, measured.metrics),
+        overrides=(*(waiver_to_json(waiver) for waiver in in_force), *state.overrides.others),
+    )
+
+
+def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
+    """Return the verdict beside what the breaker says: an open circuit halts, whatever the gates say."""
+    evaluation = replace(evaluation, breaker=breaker)
+    if not breaker.is_open or evaluation.gate_2.calls_person:
+        return evaluation
+    return with_advice(evaluation, advise_halt(breaker, evaluation.subject, evaluation))
+
+
+def who_said(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[FactSource, ...]:
+    """Return the facts that decide about a phase and have a value, with where it comes from."""
+    by_name = {fact.name: fact for fact in declared}
+    said = []
+    for name in sorted(wanted_names(workflow, phase) & workflow.facts.keys()):
+        fact = by_name.get(name)
+        if fact is not None:
+            said.append(FactSource(**as_dict(fact), source="declared"))
+        elif name in metrics:
+            said.append(FactSource(name=name, value=metrics[name], source="measured"))
+    return tuple(said)
+
+
+def _contradictions(declared: tuple[Fact, ...], metrics: Metrics) -> list[str]:
+    return [
+        f"{fact.by} declared {fact.name} to be {show_value(fact.value)}; measured, it is "
+        f"{show_value(metrics[fact.name])}"
+        for fact in declared
+        if fact.name in metrics and metrics[fact.name] != fact.value
+    ]
+
+
+def _limit_reached(gate_1: Gate1Result, metrics: Metrics) -> list[str]:
+    """Say so where only the limit of iterations opens a gate."""
+    notes = []
+    for group in dict.fromkeys(clause.group for clause in gate_1.clauses if clause.group is not None):
+        met = [clause for clause in gate_1.clauses if clause.group == group and clause.met]
+        if len(met) == 1 and "iteration" in met[0].values:
+            delta = metrics.get("quality_delta")
+            quality = "quality was not measured" if delta is None else f"quality_delta is {delta}"
+            notes.append(
+                f"limit reached: {met[0].text} ({met[0].shown}) is met, and nothing else of its group; {quality}"
+            )
+    return notes
+
+
+def evaluate_gate_1(
+    workflow: Workflow,
+    phase: Phase,
+    metrics: Metrics,
+    findings: tuple[Finding, ...] = (),
+    waivers: tuple[Waiver, ...] = (),
+    *,
+    task: str = "default",
+) -> Gate1Result:
+    values = {**workflow.parameters, **metrics}
+    outcome = phase.gate_1.condition.evaluate(values)
+    guards = tuple(
+        _evaluate_guard(workflow.guards[name], values, findings, waivers, (workflow, phase, task))
+        for name in _guard_names(phase, values)
+        if name in workflow.guards
+    )
+    return Gate1Result(
+        # all(()) is true: a phase without a clause must not open by accident.
+        is_open=bool(outcome.clauses) and outcome.met is True and all(guard.passes for guard in guards),
+        name=phase.gate_1.name,
+        condition=phase.gate_1.condition.text,
+        values={name: values[name] for name in sorted(phase.gate_1.condition.names) if name in values},
+        guards=guards,
+        replaced=phase.gate_1.replaced,
+    )
+
+
+def _guard_names(phase: Phase, values: Metrics) -> tuple[str, ...]:
+    """Return the phase's guards. Rules that changed in mid-cycle close every gate, also one that does not ask."""
+    names = phase.gate_1.guards
+    return names if not values.get("rules_changed") or _RULES in names else (*names, _RULES)
+
+
+def _evaluate_guard(
+    guard: Guard,
+    values: Metrics,
+    findings: tuple[Finding, ...],
+    waivers: tuple[Waiver, ...],
+    where: tuple[Workflow, Phase, str],
+) -> GuardResult:
+    outcome = guard.condition.evaluate(values)
+    if outcome.met:
+        return GuardResult(name=guard.name)
+    covered = {key for waiver in waivers if waiver.guard == guard.name for key in waiver.findings}
+    found = [finding for finding in findings if finding.belongs_to(guard.name) and finding.tier == "hard"]
+    present = [finding.key for finding in found]
+    # Nothing was taken away: each of these tests is there under another id.
+    is_renamed = bool(found) and all(finding.change == "renamed" for finding in found)
+    remedy = KEEP_IDS if is_renamed else guard.remedy
+    if guard.name in UNDONE and found and not is_renamed:
+        remedy = f"{remedy}: {name_first(dict.fromkeys(finding.place or finding.detail for finding in found))}"
+    return GuardResult(
+        name=guard.name,
+        met=outcome.met,
+        detail=_describe(guard, values),
+        remedy=way_out(guard.name, remedy, *where, has_findings=bool(present)),
+        # Exactly what was there when it was given: one finding more, or another one, and it does not apply.
+        waived=bool(present) and covered.issuperset(present),
+    )
+
+
+def _describe(guard: Guard, values: Metrics) -> str:
+    unknown = sorted(name for name in guard.condition.names if name not in values)
+    if unknown:
+        return f"not measured: {', '.join(unknown)}"
+    detail = guard.detail or guard.condition.text
+    for name, value in values.items():
+        detail = detail.replace(f"{{{name}}}", str(value))
+    return detail

@@ -6,17 +6,10 @@ Pure. A name that is not among the metrics was not measured.
 from __future__ import annotations
 
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
-from phase_gate.gate.findings import (
-    ALREADY_PASSING,
-    BROKEN_MODULE,
-    STREAK_STARTS_OVER,
-    TESTS_GONE,
-    Finding,
-    name_tests,
-)
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
+from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER, TESTS_GONE, Finding, name_tests
 from phase_gate.gate.outcomes import FAILING, Bucket, Green, Judgement, Kind, References, all_passed, odd_buckets
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.state import ProofRecord, State

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.evaluation import evaluate
-from phase_gate.gate.judging import judged_event
+from phase_gate.gate.judging import evaluate, judged_event
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.order import way_on
 from phase_gate.gate.signals import ABSENT

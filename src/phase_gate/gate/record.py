@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.failures import Failure
-from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import Meaning, Parts
 from phase_gate.gate.inventory import Inventory, bare_name, join_id
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.outcomes import Bucket, Outcomes
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue

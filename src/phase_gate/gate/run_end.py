@@ -13,15 +13,13 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.gate.advice import STASH
 from phase_gate.gate.breaker import RunSeen, at_time, observe_run
 from phase_gate.gate.criteria import table_to_json
-from phase_gate.gate.evaluation import evaluate, with_breaker
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Reason, fingerprint
-from phase_gate.gate.findings import cap_findings
 from phase_gate.gate.freeze import freeze, frozen_to_json
 from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.judged_run import JudgedRun
-from phase_gate.gate.judging import with_consequences
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.judging import conclude, evaluate
+from phase_gate.gate.measured import Measured, cap_findings
 from phase_gate.gate.measuring import find_findings, find_weakened, measure, note_unseen, take_notes
 from phase_gate.gate.outcomes import (
     FAILING,
@@ -109,7 +107,7 @@ def _evaluate(judged: JudgedRun, shown: Measured, state: State, workflow: Workfl
         breaker = at_time(state.breaker, judged.at)
     else:
         breaker = observe_run(state.breaker, _see_run(judged, evaluation), phase.breaker, at=judged.at)
-    return with_consequences(with_breaker(evaluation, breaker), state, workflow, phase)
+    return conclude(evaluation, breaker, state, workflow, phase)
 
 
 def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluation:

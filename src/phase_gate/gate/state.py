@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.findings import Finding, Waiver
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.measured import Finding, Measured, Waiver
 from phase_gate.gate.parts import load_part
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value, field, replace

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.findings import Finding
-from phase_gate.gate.measured import Measured, Table
+from phase_gate.gate.measured import Finding, Measured, Table
 from phase_gate.gate.signals import Reading
 from phase_gate.values import Literal, Value, as_dict, field, replace
 from phase_gate.workflow.names import of_task, rewind_command, run_command, step_command

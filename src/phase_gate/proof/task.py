@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from phase_gate.codec import from_json, spell_out, to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence import gathering
-from phase_gate.gate.findings import Finding, cap_findings
 from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.judging import evaluate_again
+from phase_gate.gate.measured import Finding, cap_findings
 from phase_gate.gate.measuring import GUARD, say_no_proof, wants_proof
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State

@@ -10,8 +10,8 @@ import pytest
 
 from phase_gate.codec import from_json
 from phase_gate.gate.failures import Failure, Reason
-from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import join_id
+from phase_gate.gate.measured import Finding
 from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.gate.record import Document
 from phase_gate.recording.extensions import gather_metrics

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from phase_gate.codec import from_json, to_json
-from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import Parts, merge_parts
+from phase_gate.gate.measured import Finding
 from phase_gate.recording.ownership import Ownership
 from phase_gate.runs.hello import Wanted
 from phase_gate.source import PASSES_ALREADY

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.gate.findings import place_of
+from phase_gate.gate.measured import place_of
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json, show_next, show_verdict
 from phase_gate.report.markdown import render_markdown

@@ -18,8 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from phase_gate._version import __version__
-from phase_gate.gate.findings import describe_override, place_of
 from phase_gate.gate.inventory import split_id
+from phase_gate.gate.measured import describe_override, place_of
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import who_of
 from phase_gate.report.drawing import cell_paths, draw_series, draw_timeline, legend_signs

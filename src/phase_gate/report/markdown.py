@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from phase_gate.gate.findings import describe_override, is_said_by, place_of
-from phase_gate.gate.measured import Section, Table
+from phase_gate.gate.measured import Section, Table, describe_override, is_said_by, place_of
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import show_verdict, who_of
 from phase_gate.report.story import Story, short_time

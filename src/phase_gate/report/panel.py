@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.breaker import Status
-from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, WEAKENED, Finding, describe_override
+from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, WEAKENED, Finding, describe_override
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import PREMATURE, Evaluation, Gate1Result
 from phase_gate.report.text import describe_proof, table_lines, unmeasured_guards

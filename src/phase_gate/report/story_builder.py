@@ -13,7 +13,7 @@ from typing import Any, Literal
 from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.events import apply
-from phase_gate.gate.findings import describe_override
+from phase_gate.gate.measured import describe_override
 from phase_gate.gate.parts import PARTS, load_part
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State

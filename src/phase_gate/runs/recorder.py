@@ -16,9 +16,8 @@ from phase_gate.errors import StateError, StorageError
 from phase_gate.evidence.context import RunCoverage, say_nothing
 from phase_gate.evidence.gathering import remember, remember_next
 from phase_gate.gate.criteria import Criteria
-from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import Inventory
-from phase_gate.gate.measured import NOTHING_REMEMBERED
+from phase_gate.gate.measured import NOTHING_REMEMBERED, Finding
 from phase_gate.gate.measuring import GUARD, OFF
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
 from phase_gate.gate.parts import PIPELINE, VERIFICATION

@@ -11,7 +11,7 @@ from typing import Any
 
 from phase_gate.evidence.documents.library import Page, Piece
 from phase_gate.evidence.documents.rules import count_words, is_hole, is_open
-from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Finding
 from phase_gate.tasks.handins import read_audit, read_root_cause, read_snapshot
 from phase_gate.values import Value, field
 from phase_gate.visible import count

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from phase_gate.gate.findings import Finding
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.measured import Finding, Measured
 from phase_gate.tasks.artifacts import Drifted, SeenProject, fault_of, fingerprint, hard
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
 from phase_gate.tasks.pipeline import Pipeline, count_votes

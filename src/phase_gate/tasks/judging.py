@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from phase_gate.gate.evaluation import evaluate
-from phase_gate.gate.findings import Finding, cap_findings, covered_by
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.judging import evaluate
+from phase_gate.gate.measured import Finding, Measured, cap_findings, covered_by
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation, Verdict, with_advice

@@ -1,6 +1,6 @@
 """The model of a workflow: phases in order, their gates, and what may follow what.
 
-Data only. `config` makes it from text; `gate.order` and `gate.evaluation` read it.
+Data only. `config` makes it from text; `gate.order` and `gate.judging` read it.
 """
 
 from __future__ import annotations

@@ -21,8 +21,7 @@ from phase_gate.evidence.documents.diagrams import (
 )
 from phase_gate.evidence.documents.library import Catalogue, Library, Seen
 from phase_gate.evidence.documents.rules import find_changed, find_fault
-from phase_gate.gate.findings import Finding
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.measured import Finding, Measured
 from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import MetricValue
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.gate.findings import NAMED_AT_MOST, Finding, cap_findings, name_tests
+from phase_gate.gate.measured import NAMED_AT_MOST, Finding, cap_findings, name_tests
 from phase_gate.values import replace
 
 ONE = Finding(slug="s", tier="hard", id="i", file="f", detail="d", proof="p")
