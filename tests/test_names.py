@@ -10,7 +10,8 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.names import find_name_fault, name_key, same_name
 from phase_gate.storage.signal_file import parse_signal
 from phase_gate.tasks.handins import parse_vote, read_executor_result, read_verdict
-from phase_gate.tasks.pipeline import Choice, Vote, count_votes
+from phase_gate.tasks.model import Choice, Word
+from phase_gate.tasks.pipeline import count_votes
 
 
 @pytest.mark.parametrize(
@@ -102,9 +103,6 @@ def test_a_name_that_hides_something_is_refused(read: Callable[[str], object], n
 
 def test_two_spellings_have_one_vote() -> None:
     said: tuple[tuple[str, Choice], ...] = (("alice", "reject"), ("\uff21lice", "approve"), ("bob", "approve"))
-    votes = [
-        Vote(by=name, vote=vote, confidence=1.0, reason="", phase="P", attempt=1, on={"a": "1"}, at="")
-        for name, vote in said
-    ]
-    tally = count_votes(votes, phase="P", attempt=1, on={"a": "1"})
+    votes = [Word(by=name, answer=vote, confidence=1.0, about={"a": "1"}) for name, vote in said]
+    tally = count_votes(votes, {"a": "1"})
     assert [vote.by for vote in tally.counted] == ["\uff21lice", "bob"]

@@ -118,7 +118,7 @@ def test_nobody_votes_where_nobody_asks(pipe: Pipe) -> None:
     assert pipe.signal()["can_exit"]
     ran = pipe.vote("cyd")
     assert ran.code == 13
-    assert "asks for no vote any more" in ran.err
+    assert "ARCHITECTURE asks for no vote" in ran.err
 
 
 def test_a_snapshot_is_what_its_schema_says(pipe: Pipe) -> None:
@@ -235,9 +235,11 @@ def test_the_report_tells_what_happened_on_the_way(pipe: Pipe) -> None:
         assert words in story, words
 
 
-@pytest.mark.parametrize("words", [("advance",), ("signal", "--reason", "as asked for")], ids=["advance", "signal"])
+@pytest.mark.parametrize(
+    ("words", "most"), [(("advance",), 10), (("signal", "--reason", "as asked for"), 25)], ids=["advance", "signal"]
+)
 def test_a_command_reads_the_rules_once_and_parses_what_it_evaluates(
-    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], most: int
 ) -> None:
     pipe.at("REVIEW")
     pipe.prepare()
@@ -251,5 +253,5 @@ def test_a_command_reads_the_rules_once_and_parses_what_it_evaluates(
     monkeypatch.setattr("phase_gate.workflow.model_json.workflow_from_json", count_reads)
     assert pipe.gate(*words).code in (0, 10)
     assert read == ["pipeline"]
-    # Of 36: the condition of the phase, and its guards.
-    assert conditions._parse_stored.cache_info().misses < 10
+    # Of 36: the condition of the phase, and its guards; a signal enters the next one as well.
+    assert conditions._parse_stored.cache_info().misses < most

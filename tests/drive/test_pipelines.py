@@ -128,7 +128,7 @@ def test_each_role_does_its_part(crew: Crew) -> None:
     begun = [row["phase"] for row in rows if row["event"] == "iteration-started"]
     assert begun == ["PLAN", "BUILD", "QA"]
     assert [crew.turns(role) for role in ("planner", "BUILD", "implementer", "debugger", "voter1")] == [1, 1, 1, 0, 1]
-    assert {row["by"] for row in crew.track.events("voted")} == {
+    assert {row["word"]["by"] for row in crew.track.events("voted")} == {
         f"{sys.executable.rpartition('/')[2]} (voter 1)",
         f"{sys.executable.rpartition('/')[2]} (voter 2)",
     }

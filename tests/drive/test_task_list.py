@@ -21,7 +21,7 @@ def test_a_list_comes_to_its_end(team: Team) -> None:
     log = team.git("log", "--format=%s").split("\n")
     assert log[:4] == ["Task 3: Write part3", "Task 2: Write part2", "Task 1: Write part1", "begin"]
     (reported,), (reviewed,) = team.ledger(1, "executor-reported"), team.ledger(1, "reviewed")
-    assert reported["data"]["by"] != reviewed["data"]["by"]
+    assert reported["data"]["by"] != reviewed["data"]["word"]["by"]
     assert not list((team.root / ".phase-gate").rglob("*-*.yaml")), "no answer is left behind"
 
 

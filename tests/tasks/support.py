@@ -57,7 +57,9 @@ def check(*, run: str = "1", exit_code: int = 0, when: str = AT, **more: Any) ->
 
 def reviewed(verdict: str, *, when: str = AT, **more: Any) -> Event:
     said = {"verdict": verdict, "task_name": SPEC.name, "confidence": "HIGH", "findings": ["f"], **more}
-    return Event(kind="reviewed", data={"verdict": said, "by": "ann", "tree": "T"}, at=when)
+    answer = "approve" if verdict == "APPROVED" else "reject"
+    word = {"by": "ann", "answer": answer, "confidence": 1.0, "about": {"tree": "T"}, "said": said}
+    return Event(kind="reviewed", data={"word": word}, at=when)
 
 
 def failed(kind: FailureType, *, step: int, when: str = AT, **more: Any) -> Event:

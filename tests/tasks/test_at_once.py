@@ -64,7 +64,7 @@ def test_of_two_reviewers_at_once_one_is_heard(gate: Gate, other: str) -> None:
     ]
     said = [process.communicate()[0].decode() for process in calls]
     codes = sorted(process.returncode for process in calls)
-    heard = [line["data"]["by"] for line in gate.ledger() if line["kind"] == "reviewed"]
+    heard = [line["data"]["word"]["by"] for line in gate.ledger() if line["kind"] == "reviewed"]
     assert len(heard) == 1, said
     assert codes[-1] == 13, said
     assert gate.state == ("APPROVED" if heard == ["ann"] or other == "APPROVED" else "REJECTED")

@@ -392,7 +392,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "Vote in a consensus phase, or show how the votes stand",
             "pipeline vote vote.yaml --by Ada",
             {0: "the vote counts", 10: "no consensus yet", 13: _NOT_NOW},
-            "file [FILE]  the vote as YAML (phase-gate workflow schema vote); - for stdin; none: see the votes",
+            "files FILE*  votes as YAML, one a reviewer (phase-gate workflow schema vote); - for stdin; none: look",
             "--by NAME  who votes",
         ),
         "pipeline request": command(

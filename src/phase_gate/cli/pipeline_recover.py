@@ -14,8 +14,9 @@ from phase_gate.tasks.asking import needs_in, root_cause_record
 from phase_gate.tasks.evidence import record_name
 from phase_gate.tasks.pipeline import Pipeline, pipeline_of
 from phase_gate.tasks.pipeline_steps import require_pipeline, restart_cycle, resume_with_guidance, start_recovery
+from phase_gate.tasks.result import failure_to_json
 from phase_gate.tasks.routing import budget, main_line, problem_of_rewind, rules_of
-from phase_gate.tasks.show import failure_to_json, stuck_sections, stuck_to_json
+from phase_gate.tasks.show import stuck_sections, stuck_to_json
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command
@@ -47,7 +48,7 @@ def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> 
 
 def _none_going_on(state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
     rows = [f"{state.phase}: no recovery is going on, {pipeline.recoveries} of {budget(workflow)} are used up"]
-    rows += [f"  {each.at} {each.phase} failed: {each.reason}" for each in pipeline.failures]
+    rows += [f"  {each.at} {each.phase} failed: {each.error}" for each in pipeline.failures]
     return Done(text=show_rows(rows), document=_document(pipeline, workflow))
 
 
@@ -66,7 +67,7 @@ def _going_on(task: Task, pipeline: Pipeline, phase: Phase) -> Done:
     rules = rules_of(workflow)
     failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
     rows = [f"{phase.name}: recovery {pipeline.recoveries} of {budget(workflow)}"]
-    rows.append(f"  failed        {pipeline.failed_phase}" + (f": {failed[-1].reason}" if failed else ""))
+    rows.append(f"  failed        {pipeline.failed_phase}" + (f": {failed[-1].error}" if failed else ""))
     rows += [f"  {name:13} {text}" for name, text in needs_in(task, phase)]
     line = main_line(workflow)
     behind = line[: line.index(pipeline.failed_phase) + 1]

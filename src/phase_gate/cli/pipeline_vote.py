@@ -1,4 +1,4 @@
-"""`phase-gate pipeline vote`: a vote in a consensus phase, or how the votes stand."""
+"""`phase-gate pipeline vote`: votes in a consensus phase, or how the votes stand."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from phase_gate.tasks.handins import MAX_SIZE, Ballot, parse_vote
 from phase_gate.tasks.pipeline_steps import require_pipeline
 from phase_gate.tasks.result import votes_to_json
 from phase_gate.tasks.show import vote_rows
-from phase_gate.tasks.voting import cast_vote, show_votes
+from phase_gate.tasks.voting import cast_votes, show_votes
 from phase_gate.visible import show_rows
 
 
 def run(call: Call) -> Done:
     task = call.task()
     require_pipeline(task)
-    ballot = _read_ballot(call)
-    if ballot is None:
-        votes = show_votes(task)
-    else:
-        votes = cast_vote(task, ballot, call.handed(task.project.root, call.arguments.file))
+    files = call.arguments.files
+    reports = tuple(path for name in files for path in call.handed(task.project.root, name))
+    ballots = [_read_ballot(call, name) for name in files]
+    votes = cast_votes(task, *ballots, reports=reports) if ballots else show_votes(task)
     return Done(
         text=show_rows(vote_rows(votes)),
         document=votes_to_json(votes),
@@ -30,11 +29,8 @@ def run(call: Call) -> Done:
     )
 
 
-def _read_ballot(call: Call) -> Ballot | None:
-    """Return the vote that the call hands in; None if it hands in none."""
-    name = call.arguments.file
-    if name is None:
-        return None
+def _read_ballot(call: Call, name: str) -> Ballot:
+    """Return the vote in a file."""
     if name == "-":
         name, text = "vote", read_input(MAX_SIZE + 1)
     else:

@@ -23,10 +23,11 @@ from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.signal_file import check_signal, read_signal_file, remove_signal_file
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.pipeline import files_in, find_pipeline
+from phase_gate.values import replace
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
 from phase_gate.workflow.model import Phase, Workflow, requires_of
-from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, is_answer_name, of_task
+from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, STUCK, is_answer_name, of_task
 
 # --- the explicit answer of Gate 2, for the last complete run
 
@@ -49,7 +50,14 @@ def signal(call: Call) -> Done:
             document={"answer": given.answer, "waits_for": "next"},
         )
     evaluation, after = give_signal(task, given, show=say_aside, show_progress=say_progress)
-    return answer_with(call, evaluation, is_stuck=after.state.is_stuck)
+    done = answer_with(call, evaluation, is_stuck=after.state.is_stuck)
+    if find_pipeline(after.state) is None or not after.state.exited or after.state.phase in (DONE, STUCK):
+        return done
+    entered = advance_task(after, template=False, show=say_aside)
+    assert isinstance(entered, EnteredPhase), "one that follows begins"
+    # What to type next is what the phase asks for that has begun.
+    shown = answer_with(call, replace(evaluation, next_command="", next_hint=""))
+    return replace(done, text=f"{shown.text}\n{answer_entry(entered).text}")
 
 
 def _read_signal(call: Call) -> Signal:

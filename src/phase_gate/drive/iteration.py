@@ -24,7 +24,7 @@ from phase_gate.tasks.handins import parse_vote
 from phase_gate.tasks.pipeline import find_pipeline
 from phase_gate.tasks.pipeline_steps import start_recovery, write_snapshot
 from phase_gate.tasks.routing import rules_of
-from phase_gate.tasks.voting import VoteStanding, cast_vote, show_votes
+from phase_gate.tasks.voting import VoteStanding, cast_votes, show_votes
 from phase_gate.values import replace
 from phase_gate.workflow.model import SNAPSHOT, Phase, requires_of
 from phase_gate.workflow.names import of_task, show_duration
@@ -181,7 +181,7 @@ def _take_vote(session: Session, turn: Turn, played: Played, name: str, version:
     try:
         ballot = parse_vote(played.data, "the vote")
         # Theirs by the file that they were given, on what they were shown.
-        cast_vote(session.task(), replace(ballot, by=name, version=version))
+        cast_votes(session.task(), replace(ballot, by=name, version=version))
     except StateError:
         raise
     except PhaseGateError as error:

@@ -76,7 +76,7 @@ def _tell_needs(task: Task, phase: Phase) -> Iterator[str]:
     rows = [f"{name}: {text}" for name, text in needs_in(task, phase)]
     if phase.recovers:
         failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
-        rows += [f"failed: {pipeline.failed_phase}: {failed[-1].reason}"] if failed else []
+        rows += [f"failed: {pipeline.failed_phase}: {failed[-1].error}"] if failed else []
         rows.append(
             "fix it here, in the recovery: if `requires_phase_rewind_to` is null, the checks of the failed phase are"
             " run on what you leave"

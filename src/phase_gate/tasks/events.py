@@ -22,12 +22,11 @@ from phase_gate.tasks.model import (
     Failure,
     FailureType,
     Report,
-    Review,
     Skip,
     Status,
     TaskSpec,
-    Turn,
     Verification,
+    Word,
 )
 from phase_gate.values import replace
 
@@ -140,6 +139,7 @@ def _attempt_began(verification: Verification, event: Event) -> Verification:
         report=None,
         check=None,
         review=None,
+        codes={},
     )
 
 
@@ -166,21 +166,17 @@ def _verify_ran(verification: Verification, event: Event) -> Verification:
     check = replace(from_json(Check, event.data["check"]), ended_at=event.at)
     if check.id != verification.check.id:
         raise ValueError("another run of the verify command ended")
-    turn = Turn(attempt=verification.attempt, role="verify", seconds=check.seconds, how=check.how)
-    verification = replace(verification.after_turn(turn), check=check)
+    verification = replace(verification, check=check)
     return _recover(move(verification, Status.REVIEWING), 2) if check.passes else verification
 
 
 def _agent_worked(verification: Verification, event: Event) -> Verification:
-    return verification.after_turn(from_json(Turn, {**event.data, "attempt": verification.attempt}))
+    return replace(verification, codes={**verification.codes, event.data["role"]: event.data.get("code") or 0})
 
 
 def _reviewed(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.REVIEWING)
-    data = event.data
-    review = Review(
-        verdict=data["verdict"], by=data["by"], at=event.at, tree=data["tree"], flags=tuple(data.get("flags", ()))
-    )
+    review = replace(from_json(Word, event.data["word"]), at=event.at)
     return _mend(
         replace(verification, review=review),
         lambda failure: failure.step == 3 and failure.type is FailureType.MALFORMED,

@@ -139,7 +139,7 @@ def _consensus(project: SeenProject, pipeline: Pipeline, workflow: Workflow, pha
     if consensus is None:
         return Measured()
     on = {name: project.artifacts[name].digest for name in consensus.on}
-    tally = count_votes(pipeline.votes, phase=phase.name, attempt=pipeline.attempts.get(phase.name, 0), on=on)
+    tally = count_votes(pipeline.votes, on)
     threshold, voters = settle(consensus.threshold, workflow), int(settle(consensus.voters, workflow))
     reached = tally.score is not None and tally.score >= threshold and len(tally.counted) >= voters
     metrics: dict[str, MetricValue] = {"consensus_voters": len(tally.counted), "consensus_reached": reached}
@@ -156,9 +156,9 @@ def _consensus(project: SeenProject, pipeline: Pipeline, workflow: Workflow, pha
         said.append(f"{count(len(tally.counted), 'voter')}, {voters} are needed")
     words = {"reject": "rejects", "conditional": "agrees on a condition"}
     said += [
-        f"{vote.by} {words[vote.vote]}: {vote.reason or 'no reason given'}"
+        f"{vote.by} {words[vote.answer]}: {vote.reason or 'no reason given'}"
         for vote in tally.counted
-        if vote.vote in words
+        if vote.answer in words
     ]
     said += [f"the vote of {vote.by} is on another version" for vote in tally.outdated]
     proof = fingerprint(*on.values())

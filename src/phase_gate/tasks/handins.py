@@ -13,7 +13,7 @@ from phase_gate.codec import from_json, spell_out
 from phase_gate.config.fields import Fields, is_null, shorten
 from phase_gate.config.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_document
 from phase_gate.errors import DocumentError, MalformedResultError, VoteError
-from phase_gate.tasks.pipeline import CHOICES, Choice
+from phase_gate.tasks.model import CHOICES, Choice
 from phase_gate.values import Value, replace
 
 ExecutorStatus = Literal["success", "failure", "blocked"]

@@ -251,7 +251,7 @@ def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ())
 def holds_back(verification: Verification) -> str:
     """Say why an approved task is not committed by us; empty if it is."""
     assert verification.review is not None
-    verdict = verification.review.verdict
+    verdict = verification.review.said
     if verdict["confidence"] == "LOW":
         return "the reviewer's confidence is LOW"
     if verdict["recommendation"] != "commit":

@@ -285,5 +285,10 @@ def _root_cause(project: Project, rules: PipelineRules) -> dict[str, str]:
             record = look_at(project.root, artifact).document
             if isinstance(record, RootCause):
                 summary = f"{record.summary}: {record.root_cause}"
-                return {"artifact": artifact.name, "summary": summary, "human_input": record.required_human_input}
+                return {
+                    "artifact": artifact.name,
+                    "phase": record.failed_phase,
+                    "summary": summary,
+                    "human_input": record.required_human_input,
+                }
     return {}

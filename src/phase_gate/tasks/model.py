@@ -1,6 +1,7 @@
-"""A verify task: where it stands, what each of its three steps gave, and what failed before.
+"""What verify tasks and pipelines share, a reviewer's word and a failure; and a verify task: where it stands, what each
+of its three steps gave.
 
-Pure: values, and the table of what may follow what. How an event changes them is `verification.part`.
+Pure: values, and the table of what may follow what. How an event changes them is `events`.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ import hashlib
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from phase_gate.gate.parts import VERIFICATION
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, field
 from phase_gate.visible import cut
 
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ PHASE = "VERIFICATION"
 MAX_ATTEMPTS = 3
 
 
+#: What a reviewer may say.
+Choice = Literal["approve", "conditional", "reject"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+
+
 class Status(StrEnum):
     """Where a task stands."""
 
@@ -110,10 +116,6 @@ NOT_PASSED = frozenset({Status.FAILED, Status.REJECTED})
 STEPS: Mapping[int, str] = {1: "executor", 2: "verify", 3: "review"}
 
 
-#: Turns of a task that its state lists; the ledger has all of them.
-_LISTED = 60
-
-
 class FailureType(StrEnum):
     EXECUTION_FAILURE = "EXECUTION_FAILURE"
     VERIFY_FAILURE = "VERIFY_FAILURE"
@@ -123,6 +125,58 @@ class FailureType(StrEnum):
     BLOCKED = "BLOCKED"
     TIMEOUT = "TIMEOUT"
     MALFORMED = "MALFORMED"
+    #: The gate of a pipeline's phase.
+    GATE_FAILURE = "GATE_FAILURE"
+
+
+class Word(Value):
+    """What one reviewer said of one version: a vote in a pipeline, a verdict on a verify task."""
+
+    by: str
+    answer: Choice
+    #: How sure the reviewer is, from 0 to 1.
+    confidence: float
+    #: What was looked at: digests of artifacts, or of the files that were verified.
+    about: Mapping[str, str]
+    reason: str = ""
+    at: str = ""
+    #: All of it, where more was asked for.
+    said: Mapping[str, Any] = field(default_factory=dict)
+    #: What made the pass a weak one when it was given, beside the verdict itself.
+    flags: tuple[str, ...] = ()
+
+
+class Failure(Value):
+    """A step of a task, or a gate of a pipeline, that did not pass."""
+
+    error: str
+    type: FailureType = FailureType.GATE_FAILURE
+    at: str = ""
+    #: Of a verify task; and the phase of a pipeline.
+    attempt: int = 0
+    step: int = 0
+    phase: str = ""
+    tree: str = ""
+    #: The first lines that tell what failed; or guards and clauses that were not met.
+    lines: tuple[str, ...] = ()
+    #: What the verify command ended with; None where it did not end, or was not run.
+    exit_code: int | None = None
+    #: False for a verify command that could not even be started.
+    started: bool = True
+    #: False for what is no failure of the work: it waits for another task, or the files moved on.
+    counts: bool = True
+    #: True once a later attempt came past this step; and what mended it.
+    recovered: bool = False
+    resolution: str = ""
+    #: Failing tests and checks; None if it failed for want of something else, and says nothing about them.
+    failing: int | None = None
+    #: What the root-cause record said of it, and what it asks of a person.
+    root_cause: str = ""
+    human_input: str = ""
+
+    @property
+    def first_line(self) -> str:
+        return self.error.strip().partition("\n")[0]
 
 
 class Report(Value):
@@ -174,60 +228,6 @@ class Check(Value):
         return self.how == "ended" and self.exit_code == 0 and not self.problems
 
 
-class Review(Value):
-    """Step 3: the reviewer's verdict."""
-
-    verdict: Mapping[str, Any]
-    by: str
-    at: str
-    tree: str
-    #: What made the pass a weak one when it was given, beside the verdict itself.
-    flags: tuple[str, ...] = ()
-
-    @property
-    def is_approved(self) -> bool:
-        return bool(self.verdict["verdict"] == "APPROVED")
-
-
-class Failure(Value):
-    """One attempt, or one result in it, that did not pass."""
-
-    attempt: int
-    type: FailureType
-    step: int
-    error: str
-    at: str
-    tree: str = ""
-    #: The first lines that tell what failed.
-    lines: tuple[str, ...] = ()
-    #: What the verify command ended with; None where it did not end, or was not run.
-    exit_code: int | None = None
-    #: False for a verify command that could not even be started.
-    started: bool = True
-    #: False for what is no failure of the work: it waits for another task, or the files moved on.
-    counts: bool = True
-    #: True once a later attempt came past this step; and what mended it.
-    recovered: bool = False
-    resolution: str = ""
-
-    @property
-    def first_line(self) -> str:
-        return self.error.strip().partition("\n")[0]
-
-
-class Turn(Value):
-    """How long one of the three was at work in an attempt."""
-
-    attempt: int
-    #: executor, verify or reviewer.
-    role: str
-    seconds: float
-    #: ended, timed-out, interrupted or not-started.
-    how: str = "ended"
-    #: What its program ended with; None if it did not end by itself.
-    code: int | None = 0
-
-
 class Skip(Value):
     """A person took the task out of the gate."""
 
@@ -253,10 +253,10 @@ class Verification(Value):
     last_step_at: str = ""
     report: Report | None = None
     check: Check | None = None
-    review: Review | None = None
+    review: Word | None = None
     failures: tuple[Failure, ...] = ()
-    #: Who was at work, the latest; agents only where a drive started them.
-    turns: tuple[Turn, ...] = ()
+    #: What the agents of this attempt ended with, by role, where a drive started them.
+    codes: Mapping[str, int] = field(default_factory=dict)
     #: Seconds by step; what an attempt after a time-out gets is more.
     limits: Mapping[str, float] = field(default_factory=dict)
     #: No time limit for executor and reviewer.
@@ -322,38 +322,16 @@ class Verification(Value):
         """Why a pass is a weak one; nothing for a strong one."""
         said = [] if self.report is None else list(doubts(self.report.result, self.spec.verify))
         if self.review is not None:
-            confidence = self.review.verdict["confidence"]
+            confidence = self.review.said["confidence"]
             said += [] if confidence == "HIGH" else [f"confidence is {confidence}"]
-            said += [f"concern: {concern}" for concern in self.review.verdict.get("concerns", ())]
+            said += [f"concern: {concern}" for concern in self.review.said.get("concerns", ())]
             said += self.review.flags
-        return (*said, *self._failed_agents, *(() if self.check is None else self.check.flags))
-
-    @property
-    def _failed_agents(self) -> list[str]:
-        """The agents of this attempt that ended with an error, whatever they handed in."""
-        last = {turn.role: turn for turn in self.turns if turn.attempt == self.attempt and turn.role != "verify"}
-        return [f"the {role} ended with {turn.code}" for role, turn in last.items() if turn.code not in (0, None)]
+        failed = [f"the {role} ended with {code}" for role, code in self.codes.items() if code]
+        return (*said, *failed, *(() if self.check is None else self.check.flags))
 
     @property
     def is_weak(self) -> bool:
         return self.status is Status.APPROVED and bool(self.weak_because)
-
-    def after_turn(self, turn: Turn) -> Verification:
-        """Return the task after one of the three was at work."""
-        return replace(self, turns=(*self.turns, turn)[-_LISTED:])
-
-    @property
-    def is_driven(self) -> bool:
-        """Whether it is known how long agents worked on it."""
-        return any(turn.role != "verify" for turn in self.turns)
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """Seconds by role, of all attempts; none where no drive started the agents."""
-        found: dict[str, float] = {}
-        for turn in self.turns if self.is_driven else ():
-            found[turn.role] = round(found.get(turn.role, 0.0) + turn.seconds, 3)
-        return found
 
     @property
     def word(self) -> str:

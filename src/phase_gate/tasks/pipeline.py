@@ -6,12 +6,13 @@ Pure, and imported only where a cycle runs through a pipeline. Which phase follo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from phase_gate.codec import from_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.names import name_key, same_name
+from phase_gate.tasks.model import Choice, Failure, Word
 from phase_gate.values import Value, field, replace
 
 if TYPE_CHECKING:
@@ -19,26 +20,10 @@ if TYPE_CHECKING:
     from phase_gate.gate.state import Event, State
 
 
-Choice = Literal["approve", "conditional", "reject"]
-CHOICES: tuple[Choice, ...] = get_args(Choice)
 RequestStatus = Literal["proposed", "approved", "rejected"]
 
 #: Entries of phases that are remembered for drawings: more than any budget of recoveries needs.
 _STEPS = 200
-
-
-class Vote(Value):
-    """What one reviewer said of one version, in one attempt."""
-
-    by: str
-    vote: Choice
-    confidence: float
-    phase: str
-    attempt: int
-    #: Digests of what was voted on, by artifact.
-    on: Mapping[str, str]
-    reason: str = ""
-    at: str = ""
 
 
 class Request(Value):
@@ -58,21 +43,6 @@ class Request(Value):
     fingerprint: str = ""
     decided_by: str = ""
     reason: str = ""
-
-
-class Failure(Value):
-    """A gate that failed, and used up a recovery."""
-
-    phase: str
-    reason: str
-    at: str = ""
-    #: Names of the guards, and texts of the clauses, that were not met.
-    unmet: tuple[str, ...] = ()
-    #: Failing tests and checks; None if it failed for want of something else, and says nothing about them.
-    failing: int | None = None
-    #: What the root-cause record said by then.
-    root_cause: str = ""
-    human_input: str = ""
 
 
 class Step(Value, kw_only=False):
@@ -98,7 +68,7 @@ class Pipeline(Value):
     #: What artifacts were when the phase was left that asked for them.
     made: Mapping[str, str] = field(default_factory=dict)
     #: Those of the present phase.
-    votes: tuple[Vote, ...] = ()
+    votes: tuple[Word, ...] = ()
     #: What the reviewers agreed on, by artifact.
     approved: Mapping[str, str] = field(default_factory=dict)
     #: The commit that the plan was approved on.
@@ -216,8 +186,7 @@ def _exited(pipeline: Pipeline, event: Event) -> Pipeline:
 
 
 def _voted(pipeline: Pipeline, event: Event) -> Pipeline:
-    said = {name: value for name, value in event.data.items() if name != "reports"}
-    vote = Vote(**said, at=event.at)
+    vote = replace(from_json(Word, event.data["word"]), at=event.at)
     others = (each for each in pipeline.votes if not same_name(each.by, vote.by))
     return replace(pipeline, votes=(*others, vote))
 
@@ -240,10 +209,17 @@ def _request_decided(pipeline: Pipeline, event: Event) -> Pipeline:
 
 
 def _gate_failed(pipeline: Pipeline, event: Event) -> Pipeline:
+    failures, cause = list(pipeline.failures), event.data.get("cause")
+    if cause is not None:
+        # The record that lies there speaks of an earlier failure, of the phase that it names.
+        about = [number for number, each in enumerate(failures) if each.phase == cause["phase"]]
+        for number in about[-1:]:
+            known = {"root_cause": cause["summary"], "human_input": cause["human_input"]}
+            failures[number] = replace(failures[number], **known)
     failure = replace(from_json(Failure, event.data["failure"]), at=event.at)
     return replace(
         pipeline,
-        failures=(*pipeline.failures, failure),
+        failures=(*failures, failure),
         failed_phase=event.data["failed_phase"],
         recoveries=pipeline.recoveries + bool(event.data["uses_recovery"]),
         at_failure=event.data.get("at_failure", pipeline.at_failure),
@@ -277,23 +253,18 @@ class Tally(Value):
 
     #: None without a vote: no score is not a score of nothing.
     score: float | None
-    counted: tuple[Vote, ...] = ()
+    counted: tuple[Word, ...] = ()
     #: Votes on another version: they do not count.
-    outdated: tuple[Vote, ...] = ()
+    outdated: tuple[Word, ...] = ()
 
 
-def count_votes(votes: Iterable[Vote], *, phase: str, attempt: int, on: Mapping[str, str]) -> Tally:
+def count_votes(votes: Iterable[Word], on: Mapping[str, str]) -> Tally:
     """Return what the votes come to.
 
     :param on: digests of what has to be agreed on, as it is now; none of them empty, or nothing is there to vote on.
     """
-    last: dict[str, Vote] = {}
-    for vote in votes:
-        if vote.phase == phase and vote.attempt == attempt:
-            last[name_key(vote.by)] = vote
-    counted = tuple(vote for vote in last.values() if dict(vote.on) == dict(on) and all(on.values()))
-    outdated = tuple(vote for vote in last.values() if vote not in counted)
-    if not counted:
-        return Tally(score=None, outdated=outdated)
-    score = sum(WEIGHTS[vote.vote] * vote.confidence for vote in counted) / len(counted)
-    return Tally(score=round(score, 6), counted=counted, outdated=outdated)
+    last = {name_key(vote.by): vote for vote in votes}.values()
+    counted = tuple(vote for vote in last if dict(vote.about) == dict(on) and all(on.values()))
+    outdated = tuple(vote for vote in last if vote not in counted)
+    score = sum(WEIGHTS[vote.answer] * vote.confidence for vote in counted) / len(counted) if counted else None
+    return Tally(score=None if score is None else round(score, 6), counted=counted, outdated=outdated)

@@ -21,7 +21,8 @@ from phase_gate.storage.tree.git import head_of
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.looking import tree_of
-from phase_gate.tasks.pipeline import Failure, Pipeline, Request, files_in, pipeline_of
+from phase_gate.tasks.model import Failure
+from phase_gate.tasks.pipeline import Pipeline, Request, files_in, pipeline_of
 from phase_gate.tasks.routing import (
     Plan,
     budget,
@@ -114,7 +115,7 @@ def start_recovery(task: Task, *, reason: str, by: str) -> State:
         entered = workflow.phase(phase.on_failure)
         assert entered is not None, "the file was checked"
         now = remember(task.after(change), workflow, entered)
-        plan = Plan(failure=Failure(phase=phase.name, reason=f"{reason} (begun on purpose by {by})"))
+        plan = Plan(failure=Failure(phase=phase.name, error=f"{reason} (begun on purpose by {by})"))
         change.record(*failure_events(pipeline, workflow, phase, plan, now, at=change.at))
     return change.state
 

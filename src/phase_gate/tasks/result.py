@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.codec import spell_out_each
-from phase_gate.tasks.model import FINISHED, MAX_ATTEMPTS, NOT_PASSED, Failure, Status, Verification
+from phase_gate.codec import spell_out
+from phase_gate.tasks.model import FINISHED, MAX_ATTEMPTS, NOT_PASSED, Failure, FailureType, Status, Verification, Word
 from phase_gate.tasks.rules import Escalation, asks_person, needs_manual_review, seconds_between
 from phase_gate.values import as_dict
 
@@ -71,7 +71,7 @@ def status_to_json(task: str, verification: Verification, escalation: Escalation
         "worker": verification.by or None,
         "attempt": verification.attempt,
         "max_attempts": MAX_ATTEMPTS,
-        "previous_failures": spell_out_each(verification.failures),
+        "previous_failures": [failure_to_json(each) for each in verification.failures],
         "weak_because": list(verification.weak_because),
         "flags": list(verification.flags),
         "needs_manual_review": needs_manual_review(verification),
@@ -79,6 +79,19 @@ def status_to_json(task: str, verification: Verification, escalation: Escalation
         "commit_sha": verification.commit or None,
     }
     return document | (skip_to_json(verification) if verification.skip is not None else {})
+
+
+def failure_to_json(failure: Failure) -> dict[str, Any]:
+    """Return a failure, with what its kind has."""
+    of_gate = ("phase", "error", "lines", "failing", "root_cause", "at")
+    of_step = (
+        *("attempt", "type", "step", "error", "at", "tree", "lines", "exit_code", "started", "counts"),
+        *("recovered", "resolution"),
+    )
+    spelled = spell_out(failure)
+    if failure.type is not FailureType.GATE_FAILURE:
+        return {name: spelled[name] for name in of_step}
+    return {{"error": "reason", "lines": "unmet"}.get(name, name): spelled[name] for name in of_gate}
 
 
 def skip_to_json(verification: Verification) -> dict[str, Any]:
@@ -134,7 +147,7 @@ def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
             "flags": list(check.flags),
         }
     if review is not None:
-        said = {name: review.verdict.get(name, nothing) for name, nothing in _ARCHITECT.items()}
+        said = {name: review.said.get(name, nothing) for name, nothing in _ARCHITECT.items()}
         chain["architect"] = {**said, "by": review.by, "timestamp": review.at}
     return chain
 
@@ -236,9 +249,14 @@ def votes_to_json(votes: VoteStanding) -> dict[str, Any]:
         "voters": len(votes.tally.counted),
         "required_voters": votes.required_voters,
         "reached": votes.is_reached,
-        "votes": [as_dict(each) for each in votes.tally.counted],
-        "outdated": [as_dict(each) for each in votes.tally.outdated],
+        "votes": [_vote(each) for each in votes.tally.counted],
+        "outdated": [_vote(each) for each in votes.tally.outdated],
     }
+
+
+def _vote(word: Word) -> dict[str, Any]:
+    said = {name: getattr(word, name) for name in ("by", "confidence", "reason", "at")}
+    return {**said, "vote": word.answer, "on": dict(word.about)}
 
 
 def phase_result(evaluation: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from phase_gate.codec import spell_out
+from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.advice import what_gate_1_misses
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import Event
 from phase_gate.gate.verdict import Evaluation, Verdict, way_to, way_to_begin, with_advice
-from phase_gate.tasks.pipeline import Failure, Pipeline, PipelineFiles, Request, files_in
+from phase_gate.tasks.model import Failure
+from phase_gate.tasks.pipeline import Pipeline, PipelineFiles, Request, files_in
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import MAX_RECOVERIES, Artifact, Phase, PipelineRules, Workflow, requires_of
 from phase_gate.workflow.names import DONE, STUCK, look_command
@@ -149,7 +150,7 @@ def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:
 def rewind_key(pipeline: Pipeline, target: str) -> str:
     """Return what tells one rewind for one failure from another."""
     failure = next((each for each in reversed(pipeline.failures) if each.phase == pipeline.failed_phase), None)
-    unmet = () if failure is None else failure.unmet
+    unmet = () if failure is None else failure.lines
     return "|".join((pipeline.failed_phase, target, *sorted(unmet)))
 
 
@@ -229,7 +230,7 @@ def describe_failure(evaluation: Evaluation, workflow: Workflow, phase: Phase) -
     reason = what_gate_1_misses(
         workflow, phase, gate, evaluation.metrics, "", evaluation.findings, evaluation.subject.task
     )[0]
-    return Failure(phase=phase.name, reason=reason, unmet=tuple(unmet), failing=failing or None)
+    return Failure(phase=phase.name, error=reason, lines=tuple(unmet), failing=failing or None)
 
 
 def why_stuck(pipeline: Pipeline, workflow: Workflow, failure: Failure) -> str:
@@ -271,7 +272,7 @@ def with_pipeline(
     if notes:
         evaluation = replace(evaluation, remarks=(*evaluation.remarks, *notes))
     if plan.failure is not None:
-        failed = f"the gate of {phase.name} failed: {plan.failure.reason}"
+        failed = f"the gate of {phase.name} failed: {plan.failure.error}"
         recover = "phase-gate pipeline recover" + ("" if task == "default" else f" --task {task}")
         if plan.stuck:
             reason = f"{STUCK}: {failed}; {plan.stuck}. A person is needed"
@@ -339,7 +340,7 @@ def pipeline_events(
         said["rewind"] = rewind_key(pipeline, plan.way.phase)
     if wanted.consensus is not None:
         on = {name: now.artifacts.get(name, "") for name in wanted.consensus.on}
-        if any(dict(vote.on) == on for vote in pipeline.votes):
+        if any(dict(vote.about) == on for vote in pipeline.votes):
             said["approved"] = on
     return events, said
 
@@ -358,7 +359,7 @@ def _root_cause(pipeline: Pipeline, now: PipelineFiles) -> dict[str, str]:
     record = now.root_cause
     if not record or now.artifacts.get(record["artifact"]) in pipeline.old.get(record["artifact"], ()):
         return {}
-    return {"root_cause": record["summary"], "human_input": record["human_input"]}
+    return {name: record[name] for name in ("phase", "summary", "human_input")}
 
 
 def failure_events(
@@ -367,11 +368,12 @@ def failure_events(
     """Return the events of a gate that failed: the recovery that begins, or the end of the pipeline."""
     assert plan.failure is not None, "a gate failed"
     files = files_in(now)
-    failure = replace(plan.failure, **_root_cause(pipeline, files))
+    failure, cause = plan.failure, _root_cause(pipeline, files)
     data = {
         "phase": phase.name,
-        "reason": failure.reason,
-        "failure": spell_out(failure),
+        "reason": failure.error,
+        "failure": to_json(failure),
+        **({"cause": cause} if cause else {}),
         "failed_phase": pipeline.failed_phase if phase.recovers else phase.name,
         "uses_recovery": not plan.stuck,
     }

@@ -17,10 +17,10 @@ from phase_gate.tasks.judging import advise_task, weak_notes
 from phase_gate.tasks.model import NOT_PASSED, Failure, Status, Verification
 from phase_gate.tasks.overview import RECENT, Overview
 from phase_gate.tasks.pipeline import WEIGHTS, Pipeline, find_pipeline
-from phase_gate.tasks.pipeline import Failure as GateFailure
 from phase_gate.tasks.result import (
     architect_status,
     executor_status,
+    failure_to_json,
     failures_to_json,
     skip_to_json,
     stats_to_json,
@@ -226,8 +226,8 @@ def vote_rows(votes: VoteStanding) -> list[str]:
     rows = [f"{votes.phase}: {names}, version {votes.version}"]
     for each in tally.counted:
         said = f": {each.reason}" if each.reason else ""
-        weight = WEIGHTS[each.vote] * each.confidence
-        rows.append(f"  {each.by:12} {each.vote}, {each.confidence:g} sure, weighs {weight:g}{said}")
+        weight = WEIGHTS[each.answer] * each.confidence
+        rows.append(f"  {each.by:12} {each.answer}, {each.confidence:g} sure, weighs {weight:g}{said}")
     rows += [f"  {each.by:12} voted on another version: it does not count" for each in tally.outdated]
     score = "none yet" if tally.score is None else f"{tally.score:.2f}"
     rows.append(
@@ -310,19 +310,15 @@ def route_rows(route: Mapping[str, Any], recoveries: int | None) -> list[str]:
 # --- where a pipeline is stuck: what failed, why, how often, and what a person has to give
 
 
-def failure_to_json(failure: GateFailure) -> dict[str, Any]:
-    names = ("phase", "reason", "failing", "root_cause", "at")
-    return {**{name: getattr(failure, name) for name in names}, "unmet": list(failure.unmet)}
-
-
 def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow) -> dict[str, Any]:
     """Return the report on a pipeline that has ended in STUCK."""
-    last = pipeline.failures[-1]
-    causes = [each.root_cause for each in reversed(pipeline.failures) if each.root_cause]
+    last, failed = pipeline.failures[-1], pipeline.failed_phase
+    causes = [each.root_cause for each in pipeline.failures if each.phase == failed and each.root_cause]
     return {
         "reason": reason,
         "current_failure": failure_to_json(last),
-        "root_cause_summary": causes[0] if causes else "not recorded",
+        "failed_phase": failed,
+        "root_cause_summary": causes[-1] if causes else "not recorded",
         "failed_iterations": len(pipeline.failures),
         "recoveries": pipeline.recoveries,
         "max_recoveries": budget(workflow),
@@ -333,25 +329,29 @@ def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow) -> dict[s
 
 
 def _needed(pipeline: Pipeline, workflow: Workflow) -> Iterator[str]:
-    asked = [each.human_input for each in reversed(pipeline.failures) if each.human_input]
-    yield from asked[:1]
-    failed = pipeline.failed_phase or pipeline.failures[-1].phase
-    last = next((each for each in reversed(pipeline.failures) if each.phase == failed), pipeline.failures[-1])
+    failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
+    yield from [each.human_input for each in failed if each.human_input][-1:]
+    name, last = pipeline.failed_phase, failed[-1]
     # Guards have names that one can ask about; a clause without one stands as it is.
-    guards = [name for name in last.unmet if name in workflow.guards] or list(last.unmet)
-    yield f"Decide how the gate of {failed} can open: {', '.join(guards) or last.reason}"
-    yield f'Say how to go on in {failed}: phase-gate pipeline recover resume --reason "..." --by NAME'
+    guards = [each for each in last.lines if each in workflow.guards] or list(last.lines)
+    yield f"Decide how the gate of {name} can open: {', '.join(guards) or last.error}"
+    yield f'Say how to go on in {name}: phase-gate pipeline recover resume --reason "..." --by NAME'
     yield 'Or begin anew, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
 
 
 def stuck_sections(report: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """Return the report as headings with rows."""
     last, best, failures = report["current_failure"], report["best_attempt"], report["failures"]
+    where = (
+        last["phase"]
+        if last["phase"] == report["failed_phase"]
+        else f"{last['phase']}, which {report['failed_phase']} led to"
+    )
     counted = "" if best["failing"] is None else f", {best['failing']} tests and checks failing"
     used = f"{report['recoveries']} of {report['max_recoveries']} recoveries are used up"
     told = [f"{each['at']} {each['phase']}: {each['reason']}" for each in failures]
     return [
-        ("Current failure", [f"{last['phase']}: {last['reason']}", *(f"unmet: {name}" for name in last["unmet"])]),
+        ("Current failure", [f"{where}: {last['reason']}", *(f"unmet: {name}" for name in last["unmet"])]),
         ("Root cause", [report["root_cause_summary"]]),
         (
             "Failed iterations",

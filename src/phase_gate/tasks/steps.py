@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from phase_gate.codec import to_json
 from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
@@ -22,9 +23,12 @@ from phase_gate.tasks.handins import (
     verdict_to_json,
 )
 from phase_gate.tasks.judging import TaskChanges, judge, waived_files
-from phase_gate.tasks.model import FINISHED, FailureType, Status, Verification
+from phase_gate.tasks.model import FINISHED, FailureType, Status, Verification, Word
 from phase_gate.tasks.rules import extend_limits, late, refuse_unchanged, require_attempt
 from phase_gate.values import replace
+
+#: How sure a reviewer is, as a number.
+SURE = {"HIGH": 1.0, "MEDIUM": 0.5, "LOW": 0.0}
 
 #: Where a report may come.
 _WAITS = (Status.PENDING, Status.EXECUTING, Status.FAILED, Status.REJECTED, Status.BLOCKED)
@@ -276,13 +280,20 @@ def _record(
     flags: tuple[str, ...],
 ) -> Reading:
     current = require_verification(change.state, session.task)
-    document = verdict_to_json(verdict)
     overdue = late(current, change.at)
     if overdue:
         session.fail(change, FailureType.TIMEOUT, step=3, error=overdue, tree=tree, lines=verdict.findings[:5])
         return Reading()
-    data = {"verdict": document, "by": by, "tree": tree.digest, "attachment": attachment}
-    change.record(Event(kind="reviewed", data={**data, "flags": list(flags)} if flags else data))
+    assert current.check is not None, "what is reviewed was verified"
+    word = Word(
+        by=by,
+        answer="approve" if verdict.is_approved else "reject",
+        confidence=SURE[verdict.confidence],
+        about={"tree": tree.digest, "check": current.check.id},
+        said=verdict_to_json(verdict),
+        flags=flags,
+    )
+    change.record(Event(kind="reviewed", data={"word": to_json(word), "attachment": attachment}))
     if verdict.is_approved:
         return Reading(answer="done", reason="; ".join(verdict.findings)[:500], by=by)
     said = [line.strip() for line in verdict.feedback.splitlines() if line.strip()]

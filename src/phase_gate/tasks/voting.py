@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event, State
 from phase_gate.stores.shared import again_if_moved
@@ -15,6 +16,7 @@ from phase_gate.tasks.artifacts import fault_of, fingerprint, look_at
 from phase_gate.tasks.asking import vote_file
 from phase_gate.tasks.handins import Ballot
 from phase_gate.tasks.looking import tree_of
+from phase_gate.tasks.model import Word
 from phase_gate.tasks.pipeline import Pipeline, Tally, count_votes, pipeline_of
 from phase_gate.tasks.routing import rules_of
 from phase_gate.values import Value
@@ -63,10 +65,10 @@ def show_votes(task: Task) -> VoteStanding:
 
 
 @again_if_moved
-def cast_vote(task: Task, ballot: Ballot, reports: tuple[str, ...] = ()) -> VoteStanding:
-    """Record a vote; return how the votes stand with it.
+def cast_votes(task: Task, *ballots: Ballot, reports: tuple[str, ...] = ()) -> VoteStanding:
+    """Record votes, all of them or none; return how the votes stand with them.
 
-    :param reports: the file with the vote, from the root: it is no part of what is voted on.
+    :param reports: the files with the votes, from the root: they are no part of what is voted on.
     """
     with task.transaction() as change:
         state = change.state
@@ -75,18 +77,10 @@ def cast_vote(task: Task, ballot: Ballot, reports: tuple[str, ...] = ()) -> Vote
         workflow = task.after(change).rules
         phase, consensus = _asked(state, workflow)
         on = _versions(task, workflow, pipeline, consensus)
-        _refuse_other(ballot, phase, on)
-        data = {
-            "by": ballot.by,
-            "vote": ballot.vote,
-            "confidence": ballot.confidence,
-            "reason": ballot.reason,
-            "phase": phase.name,
-            "attempt": pipeline.attempts.get(phase.name, 0),
-            "on": on,
-            "reports": list(reports),
-        }
-        change.record(Event(kind="voted", data=data))
+        for ballot in ballots:
+            _refuse_other(ballot, phase, on)
+            word = Word(by=ballot.by, answer=ballot.vote, confidence=ballot.confidence, about=on, reason=ballot.reason)
+            change.record(Event(kind="voted", data={"word": to_json(word), "reports": list(reports)}))
     return _standing(change.state, workflow, phase, consensus, on)
 
 
@@ -145,7 +139,7 @@ def _standing(state: State, workflow: Workflow, phase: Phase, consensus: Consens
         phase=phase.name,
         on=on,
         file=vote_file(workflow, consensus),
-        tally=count_votes(pipeline.votes, phase=phase.name, attempt=pipeline.attempts.get(phase.name, 0), on=on),
+        tally=count_votes(pipeline.votes, on),
         threshold=settle(consensus.threshold, workflow),
         required_voters=int(settle(consensus.voters, workflow)),
     )
