@@ -186,7 +186,7 @@ def test_the_settings_are_frozen_with_the_tests(sample: Sample) -> None:
     code, out, _ = refactor(sample)
     assert code == 10
     assert "rules-unchanged" in out
-    assert "phase-gate.yaml evidence.quality was not set, is " in " ".join(out.split())
+    assert "setting evidence.quality was not set, is " in " ".join(out.split())
     assert "quality is unknown: the settings under evidence.quality changed since the phase began" in " ".join(
         out.split()
     )

@@ -235,7 +235,7 @@ def test_a_changed_rule_is_named_as_it_stands_in_the_file(sample: Sample) -> Non
     run(sample, "green")
     assert {row["id"]: row["detail"] for row in sample.report()["findings"]} == {
         "workflow parameters.required_green_runs": "was '2', is '1'",
-        "phase-gate.yaml docs": "was '*.md, *.rst, docs/**', is 'notes/**'",
+        "setting docs": "was '*.md, *.rst, docs/**', is 'notes/**'",
     }
 
 

@@ -138,7 +138,7 @@ def test_a_file_that_names_a_store_is_not_followed_before_a_person_agrees(
     ran = gate("store", "trust")
     assert (ran.code, ran.has("ids, outcomes and failure messages of tests", "needs the word TRUST")) == (13, True)
     assert gate("store", "trust").code == 0
-    assert gate("store", "status").has("phase-gate.yaml names it, and you trust it")
+    assert gate("store", "status").has("the settings name it, and you trust it")
     assert gate("store", "trust").has("nothing is to be done")
 
 

@@ -471,7 +471,7 @@ GROUPS: dict[str, dict[str, Command]] = {
         ),
         "store trust": command(
             "store.run_store_trust",
-            "Agree to the store that phase-gate.yaml names: a person",
+            "Agree to the store that the settings name: a person",
             "store trust",
             _DONE_OR_NOT,
             "--word WORD  TRUST, without being asked",

@@ -68,7 +68,7 @@ def _prove_task(call: Call) -> Done:
     given = call.arguments
     if given.strict or given.exclude:
         raise NotAllowedError(
-            "--strict and --exclude go with --base", remedy="set `proof: required` in phase-gate.yaml for a task"
+            "--strict and --exclude go with --base", remedy="set `proof: required` in the settings for a task"
         )
     task = call.task()
     task.require_begun()

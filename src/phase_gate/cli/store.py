@@ -42,7 +42,7 @@ class Chosen(Value):
     def why(self) -> str:
         if self.is_users:
             return "PHASE_GATE_STORE names it"
-        return f"phase-gate.yaml names it, {'and you trust it' if self.is_trusted else 'and you have not agreed yet'}"
+        return f"the settings name it, {'and you trust it' if self.is_trusted else 'and you have not agreed yet'}"
 
 
 def choose(project: Project) -> Chosen | None:
@@ -59,7 +59,7 @@ def require_chosen(project: Project) -> Chosen:
     if chosen is None:
         raise NotAllowedError(
             "no shared store is named: tasks are in the state folder alone",
-            remedy=f"set PHASE_GATE_STORE, or `store:` in phase-gate.yaml, to {FORMS}",
+            remedy=f"set PHASE_GATE_STORE, or `store:` in the settings, to {FORMS}",
         )
     return chosen
 
@@ -128,7 +128,7 @@ def run_store_init(call: Call) -> Done:
         address, is_trusted = chosen.address, chosen.is_trusted
     if not is_trusted:
         raise StoreUntrustedError(
-            f"phase-gate.yaml names {address}, and you have not agreed to that yet",
+            f"the settings name {address}, and you have not agreed to that yet",
             remedy="look at it, then: phase-gate store trust",
         )
     done = _make(address, project.state_folder, project.environment, writers=tuple(call.arguments.writer))
@@ -137,7 +137,7 @@ def run_store_init(call: Call) -> Done:
         f"{address} can be used",
         *(f"  {row}" for row in done),
         *readable,
-        f"  next: set PHASE_GATE_STORE={address}, or `store:` in phase-gate.yaml and phase-gate store trust",
+        f"  next: set PHASE_GATE_STORE={address}, or `store:` in the settings and phase-gate store trust",
     ]
     return Done(text=show_rows(rows), document={"store": str(address), "done": list(done), "readable": readable})
 

@@ -55,7 +55,7 @@ def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> Enter
             return begun
     if template and find_pipeline(task.state) is None:
         raise NotAllowedError(
-            "only a pipeline has files to fill in", remedy="write workflow: pipeline in phase-gate.yaml, then try again"
+            "only a pipeline has files to fill in", remedy="write workflow: pipeline in the settings, then try again"
         )
     task.require_begun()
     if template and not task.state.exited:

@@ -55,7 +55,7 @@ def find_client(words: Sequence[str], environment: Mapping[str, str], role: str 
     """
     if not words:
         way = "phase-gate drive -- claude -p" if role == "agent" else f'phase-gate drive --{role} "..."'
-        raise UsageError(f"no {role} is named", remedy=f"{way}, or write drive: {{{role}: claude}} in phase-gate.yaml")
+        raise UsageError(f"no {role} is named", remedy=f"{way}, or write drive: {{{role}: claude}} in the settings")
     if len(words) == 1 and words[0] in AGENT_NAMES:
         words = load_agent(words[0]).headless
         if not words:
@@ -141,7 +141,7 @@ def find_team(settings: DriveSettings, environment: Mapping[str, str]) -> Roles:
     if executor.words == reviewer.words:
         raise UsageError(
             f"executor and reviewer are the same command: {shlex.join(executor.words)}",
-            remedy='let another one review: phase-gate drive --reviewer "...", or drive.reviewer in phase-gate.yaml',
+            remedy='let another one review: phase-gate drive --reviewer "...", or drive.reviewer in the settings',
         )
     return Roles(usual=executor, clients={"executor": executor, "reviewer": reviewer})
 
@@ -172,7 +172,7 @@ def find_roles(settings: DriveSettings, workflow: Workflow, environment: Mapping
         if clients.keys().isdisjoint({phase.name, role_of(workflow, phase)}):
             raise UsageError(
                 f"no one works in {phase.name}: drive.roles names no {role_of(workflow, phase)}",
-                remedy="write it, or agent: for all that is left, below drive: in phase-gate.yaml",
+                remedy="write it, or agent: for all that is left, below drive: in the settings",
             )
     usual = find_client(settings.agent, environment) if settings.agent else next(iter(clients.values()))
     voters = [find_client((text,), environment) for text in settings.voters]
@@ -191,5 +191,5 @@ def _refuse_voters(roles: Roles, workflow: Workflow) -> None:
         if requires_of(phase).consensus is not None and author in voters:
             raise UsageError(
                 f"{shlex.join(author)} works in {phase.name}, and would vote on its own work",
-                remedy="let another command vote: drive.roles.voters in phase-gate.yaml",
+                remedy="let another command vote: drive.roles.voters in the settings",
             )

@@ -10,7 +10,7 @@ from phase_gate.evidence.sources import list_sources, read_files
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.source.functions import Statement, find_new
 from phase_gate.storage.keeping import Kept, LostError, keep_files, kept_from, read_kept
-from phase_gate.visible import count
+from phase_gate.visible import count, name_first
 
 #: Lines that a note names.
 _NAMED = 3
@@ -69,9 +69,8 @@ def _measure(new: dict[str, tuple[Statement, ...]], coverage: RunCoverage) -> Me
                 untested.append((path, statement))
     told = {}
     if untested:
-        places = ", ".join(f"{path}:{statement.line}" for path, statement in untested[:_NAMED])
-        more = f" and {len(untested) - _NAMED} more" if len(untested) > _NAMED else ""
-        told["new_lines_untested"] = f"no test reaches {count(len(untested), 'new line')}: {places}{more}"
+        places = name_first([f"{path}:{statement.line}" for path, statement in untested], _NAMED)
+        told["new_lines_untested"] = f"no test reaches {count(len(untested), 'new line')}: {places}"
     if excluded:
         told["new_lines"] = f"coverage.py is told to leave out {count(excluded, 'new line')}"
     return Measured(

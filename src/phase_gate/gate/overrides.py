@@ -84,7 +84,7 @@ class Person(Value):
                 remedy="type it yourself at a terminal"
                 if always
                 else "type it yourself; scripts may only do it where overrides.allow_non_interactive"
-                " stood in phase-gate.yaml when the cycle began",
+                " stood in the settings when the cycle began",
             )
 
 

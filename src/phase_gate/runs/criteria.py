@@ -33,10 +33,10 @@ def choose_criteria(run: Recorder, typed: str | None) -> Criteria:
         criteria = read_criteria(run.criteria_given, base=root, root=root, if_missing=missing)
     else:
         assert default is not None, "without any there is nothing to choose"
-        missing = "put it there, or change run: criteria: in phase-gate.yaml"
+        missing = "put it there, or change run: criteria: in the settings"
         return read_criteria(default, base=root, root=root, if_missing=missing)
     if default is not None and run.criteria_given != str(default):
-        run.notes.append(f"criteria: {run.criteria_given}, as typed, instead of {default}, as in phase-gate.yaml")
+        run.notes.append(f"criteria: {run.criteria_given}, as typed, instead of {default}, as in the settings")
     return criteria
 
 

@@ -308,7 +308,7 @@ class Recorder:
         if is_shared and opened.exists:
             raise StorageError(
                 f"this run took longer than its limit of {limit / 3600:g} h, so that other machines take it for lost",
-                remedy="run again; if the suite needs more time, set `run_limit` in phase-gate.yaml",
+                remedy="run again; if the suite needs more time, set `run_limit` in the settings",
             )
         folder = self.store.folder
         if not opened.exists:

@@ -63,7 +63,7 @@ def open_shared(root: Path, cache: Path, named: str, environment: Mapping[str, s
         return RefusedStore(
             str(address),
             StoreUntrustedError(
-                f"phase-gate.yaml keeps this project's tasks in {address}, and you have not agreed to that yet",
+                f"the settings keep this project's tasks in {address}, and you have not agreed to that yet",
                 remedy="look at it, then: phase-gate store trust",
             ),
         )

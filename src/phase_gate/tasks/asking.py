@@ -191,11 +191,11 @@ def missing_commands(workflow: Workflow, commands: Collection[str]) -> str:
     named = ", ".join(f"{name} (for {phase})" for name, phase in wanted.items())
     example = next(iter(wanted))
     verb = "has" if len(wanted) == 1 else "have"
-    return f"{named} {verb} no command: add it to phase-gate.yaml, evidence: {{commands: {{{example}: {{run: ...}}}}}}"
+    return f"{named} {verb} no command: add it to the settings, evidence: {{commands: {{{example}: {{run: ...}}}}}}"
 
 
 def _check(name: str, *, is_set: bool) -> str:
-    place = f"evidence.commands.{name} in phase-gate.yaml"
+    place = f"evidence.commands.{name} in the settings"
     return f"{name} ({place})" if is_set else f"{name}: no command yet, add {place}"
 
 

@@ -130,7 +130,7 @@ def pipeline_of(state: State) -> Pipeline:
     if pipeline is None:
         raise NotAllowedError(
             f"this cycle runs through {state.workflow or 'no workflow yet'}, which is no pipeline",
-            remedy="begin one: workflow: pipeline in phase-gate.yaml, then phase-gate advance",
+            remedy="begin one: workflow: pipeline in the settings, then phase-gate advance",
         )
     return pipeline
 

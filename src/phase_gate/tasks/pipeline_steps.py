@@ -60,7 +60,7 @@ def restart_cycle(task: Task, person: Person) -> State:
         refuse_excuse(person.reason)
         workflow = task.project.workflow()
         if workflow.pipeline is None:
-            raise NotAllowedError(f"workflow {workflow.name} is no pipeline", remedy="name one in phase-gate.yaml")
+            raise NotAllowedError(f"workflow {workflow.name} is no pipeline", remedy="name one in the settings")
         said = override("restart", change.state, person, at=change.at)
         enter_first(task, workflow, change)
         # After the cycle began, which forgets what was decided in the one before.
@@ -128,7 +128,7 @@ def enter_first(task: Task, workflow: Workflow, change: Transaction) -> None:
         raise NotAllowedError(
             f"the pipeline's constitution is missing: {', '.join(missing)}",
             remedy=f"write {missing[0]}: the rules that must not change on the way; "
-            "or name others as constitution: [...] in phase-gate.yaml",
+            "or name others as constitution: [...] in the settings",
         )
     state = change.state
     how = How.BEGIN if state.phase is None else How.NEW_CYCLE

@@ -193,8 +193,6 @@ PROOF_METRICS = _names(_PROVEN)
 NEW_CODE_METRICS = _names(_NEW_CODE)
 CLAIM_METRICS = _names(_CLAIMED)
 PIPELINE_METRICS = _names(_OF_PIPELINES)
-#: What a proof counts, in its order.
-PROOF_COUNTS = tuple(metric.name for metric in _PROVEN if metric.name.startswith(("targets_", "functions_")))
 
 #: Other spellings that conditions may use, and what they stand for.
 ALIASES: Mapping[str, str] = {"no_improvements_found": "no_more_improvements_identified"}
