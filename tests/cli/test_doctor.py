@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -62,7 +61,6 @@ def test_all_is_well(begin: Begin) -> None:
         "ledger": "good",
         "file system": looks["file system"][0],  # whatever the machine has
         "git": "good",
-        "git hooks": "note",
     }
     assert looks["package"][1].endswith(f" in {home}")
     assert looks["plugin"][1] == f"loaded by pytest from {home / 'plugin.py'}"
@@ -177,67 +175,3 @@ def test_no_git_in_sight(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     looks = look(desk)
     assert looks["git"][0] == "note"
-    assert "git hooks" not in looks
-
-
-@pytest.mark.usefixtures("unasked")
-@pytest.mark.skipif(sys.platform == "win32", reason="there, every file may be executed")
-@pytest.mark.parametrize(
-    ("files", "mode", "expected"),
-    [
-        pytest.param({}, 0o755, ("note", "neither pre-commit nor pre-push asks phase-gate"), id="none"),
-        pytest.param(
-            {".git/hooks/pre-commit": "#!/bin/sh\nruff check\n"},
-            0o755,
-            ("note", "neither pre-commit nor pre-push asks phase-gate"),
-            id="another-tool",
-        ),
-        pytest.param(
-            {".git/hooks/pre-push": "#!/bin/sh\nphase-gate check\n"},
-            0o755,
-            ("good", "pre-push asks phase-gate"),
-            id="the-command",
-        ),
-        pytest.param(
-            {
-                ".git/hooks/pre-commit": "#!/bin/sh\npytest --phase=auto\n",
-                ".git/hooks/pre-push": "#!/bin/sh\nphase-gate check\n",
-            },
-            0o755,
-            ("good", "pre-commit and pre-push ask phase-gate"),
-            id="both",
-        ),
-        pytest.param(
-            {".git/hooks/pre-push": "#!/bin/sh\nphase-gate check\n"},
-            0o644,
-            ("bad", "pre-push asks phase-gate, but is not executable: chmod +x"),
-            id="git-passes-over-it",
-        ),
-        pytest.param(
-            {
-                ".git/hooks/pre-commit": "#!/bin/sh\nexec pre-commit hook-impl --hook-type=pre-commit\n",
-                ".pre-commit-config.yaml": "repos:\n- hooks:\n  - id: gate\n    entry: phase-gate check\n",
-            },
-            0o755,
-            ("good", "pre-commit asks phase-gate"),
-            id="the-pre-commit-framework",
-        ),
-    ],
-)
-def test_git_hooks(begin: Begin, files: dict[str, str], mode: int, expected: tuple[str, str]) -> None:
-    desk = begin("")
-    desk.sample.git("init", "-q")
-    desk.sample.write(files)
-    for name in files:
-        (desk.root / name).chmod(mode)
-    assert look(desk)["git hooks"] == expected
-
-
-@pytest.mark.usefixtures("unasked")
-def test_git_hooks_in_a_folder_of_their_own(begin: Begin) -> None:
-    desk = begin("")
-    desk.sample.git("init", "-q")
-    desk.sample.git("config", "core.hooksPath", "hooks")
-    desk.sample.write({"hooks/pre-push": "#!/bin/sh\nphase-gate check\n"})
-    (desk.root / "hooks" / "pre-push").chmod(0o755)
-    assert look(desk)["git hooks"] == ("good", "pre-push asks phase-gate")

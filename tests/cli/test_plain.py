@@ -28,7 +28,7 @@ PLAIN = [
     "hook stop",
     "hook pre-tool --agent claude",
     "hook --agent=codex stop --json",
-    "history --json",
+    "audit --json",
     "verify status --json",
     "store trust --word TRUST",
 ]

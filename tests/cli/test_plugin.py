@@ -21,6 +21,6 @@ def test_the_command_alone_says_how_to_get_the_rest(
     if missing == "plugin":
         monkeypatch.setattr("importlib.metadata.entry_points", lambda **wanted: ())
     else:
-        monkeypatch.setattr("phase_gate.cli._plugin.find_spec", lambda name: None)
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     said = begin("").gate(command)
     assert (said.code, said.err) == (2, f"phase-gate: {problem} [bad-usage]\n  try: pip install pytest-phase-gate\n")

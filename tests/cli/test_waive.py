@@ -96,7 +96,7 @@ def test_every_later_verdict_and_report_shows_it(altered: Desk) -> None:
     assert f"Waived:\n\n- {said}\n" in page
     assert "tests-unchanged (waived)" in page
     assert f"waived   {said}" in altered.gate("status").out
-    assert f"waived: {said}" in altered.gate("explain").out
+    assert f"waived {said}" in " ".join(altered.gate("explain").out.split())
     assert said in altered.gate("history").out.splitlines()[-1]
     (override,) = altered.json("status")["overrides"]
     assert green(altered)["overrides"] == [override]

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from phase_gate.cli._answer import Done
 from phase_gate.cli._watch import LOOK_AGAIN, Clock, watch
 from phase_gate.errors import TamperedError
@@ -157,16 +155,3 @@ def test_trouble_is_shown_and_it_goes_on(tmp_path: Path) -> None:
     watched.run(look, file)
     assert "it is damaged" in watched.out.getvalue()
     assert watched.out.getvalue().endswith("mended\n\n")
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
-def test_history_has_sparklines_that_the_terminal_can_show(begin: Begin, encoding: str) -> None:
-    desk = begin("green")
-    ran = desk.sample.gate("history", PYTHONIOENCODING=encoding)
-    failed, passed, seconds = ran.out.splitlines()[-3:]
-    assert failed.split()[0] == "failed"
-    assert failed.endswith("2 to 0")
-    assert passed.endswith("0 to 2")
-    assert seconds.split()[0] == "seconds"
-    assert ran.out.isascii() is (encoding == "ascii")
-    assert "\\u" not in ran.out

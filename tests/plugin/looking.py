@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phase_gate.cli.history import collect_runs
+from phase_gate.cli.story import collect_runs
 from phase_gate.gate.state import State
 from phase_gate.storage.places import task_folder
 from phase_gate.storage.store import TaskStore

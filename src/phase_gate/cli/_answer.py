@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from phase_gate.errors import UsageError
 from phase_gate.project import Project, who_am_i
 from phase_gate.values import Value, field
 
@@ -35,6 +36,8 @@ class Done(Value):
     next_command: str = ""
     code: int = 0
     is_error: bool = False
+    #: The text is a file or a script to be kept: printed as it is.
+    is_file: bool = False
     #: Lines below the text that the CI system is to obey: printed as they are.
     orders: tuple[str, ...] = ()
     #: The document was printed already, line by line: only the text is left to print, for people.
@@ -84,3 +87,26 @@ class Call(Value):
 
         given = self.arguments
         return Person(by=given.by or "", reason=given.reason or "", is_at_terminal=self.interactive)
+
+
+# --- the command is installed by itself, too: is pytest here, and does it find the plugin?
+
+#: Brings pytest, the plugin's entry point and this command.
+INSTALL = "pip install pytest-phase-gate"
+
+
+def require_pytest() -> None:
+    """Raise UsageError where the command can't start a pytest."""
+    from importlib.util import find_spec
+
+    if find_spec("pytest") is None:
+        raise UsageError("pytest is not installed beside this command", remedy=INSTALL)
+
+
+def require_plugin() -> None:
+    """Raise UsageError where a pytest that the command starts does not know the plugin."""
+    require_pytest()
+    from importlib.metadata import entry_points
+
+    if not entry_points(group="pytest11", name="phase_gate"):
+        raise UsageError("the command is installed, the pytest plugin is not", remedy=INSTALL)

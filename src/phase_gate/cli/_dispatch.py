@@ -12,7 +12,7 @@ from pathlib import Path
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plain import NotPlainError, load_command, read_plain, with_command
-from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders
+from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders, say_rows
 from phase_gate.errors import PhaseGateError, as_fault, require_cpython
 from phase_gate.visible import show_line
 
@@ -92,11 +92,11 @@ def _print(answer: Done, *, as_json: bool, is_quiet: bool) -> None:
             say_document({**answer.document, "next_command": following} if following else answer.document)
         return
     if answer.text and (answer.is_error or not is_quiet):
-        for row in (answer.text,) if isinstance(answer.text, str) else map(show_line, answer.text):
-            if not say(row, aside=answer.is_error):
-                break
+        text = answer.text
+        rows = text.split("\n") if isinstance(text, str) else map(show_line, text)
+        say_rows(rows, aside=answer.is_error, is_file=answer.is_file)
         if following:
-            say(f"  next: {show_line(following)}", aside=answer.is_error)
+            say_rows([f"  next: {show_line(following)}"], aside=answer.is_error)
     say_orders(answer.orders)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from phase_gate._version import __version__
+from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._plain import find_command, first_name, read_argument
 from phase_gate.cli._streams import close_streams, say, screen_width
 from phase_gate.cli._table import COMMANDS, COMMON, FEATURES, OF_ALL
@@ -209,3 +210,29 @@ def list_actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
                 yield from list_actions(below)
         else:
             yield action
+
+
+# --- `phase-gate completion`: what shtab makes of the parser, for a shell to read
+
+
+def completion(call: Call) -> Done:
+    shell = call.arguments.shell
+    script = render_script(shell)
+    return Done(text=script, document={"shell": shell, "script": script}, is_file=True)
+
+
+def render_script(shell: str) -> str:
+    """Return what completes our command lines in a shell. Raises UsageError where shtab is not installed."""
+    try:
+        import shtab
+    except ImportError:
+        raise UsageError(
+            "completion needs the package shtab", remedy="pip install 'pytest-phase-gate[completion]'"
+        ) from None
+    parser = build_full_parser()
+    paths = {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY, "FOLDER": shtab.DIRECTORY}
+    for action in list_actions(parser):
+        if action.metavar in paths:
+            action.complete = paths[str(action.metavar)]  # type: ignore[attr-defined]
+    script: str = shtab.complete(parser, shell=shell)
+    return script.rstrip()

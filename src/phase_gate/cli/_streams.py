@@ -18,6 +18,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO, TextIO
 
+#: Rows that are typed or copied.
+_TO_TYPE = ("next", "try: ", "$ ")
+#: How rows begin that are shown in a color of the terminal's.
+_COLORS = {_TO_TYPE: "1", ("phase-gate: ", "- "): "31", ("? ",): "33", ("+ ",): "32", ("==",): "1"}
+
 #: Why standard output takes no more, if it does not; of this call.
 _lost: list[Exception] = []
 
@@ -46,14 +51,55 @@ def _fill_descriptors() -> None:
 # --- printing ---------------------------------------------------------------------------------------------------------
 
 
-def say(text: str, *, aside: bool = False, end: str = "\n", colour: str = "", flush: bool = False) -> bool:
+def say(text: str, *, aside: bool = False, end: str = "\n", color: str = "", flush: bool = False) -> bool:
     """Print a text; return False once standard output takes no more.
 
     :param aside: on standard error, which never gets in the way of an answer.
-    :param colour: a code of the terminal's, put around what is shown.
+    :param color: a code of the terminal's, put around what is shown.
     """
     shown = show_text(text)
-    return _write(f"\x1b[{colour}m{shown}\x1b[0m{end}" if colour else f"{shown}{end}", aside=aside, flush=flush)
+    return _write(f"\x1b[{color}m{shown}\x1b[0m{end}" if color else f"{shown}{end}", aside=aside, flush=flush)
+
+
+def say_rows(rows: Iterable[str], *, aside: bool = False, is_file: bool = False) -> None:
+    """Print rows for people: in color where that is wanted, and wrapped where a terminal is too narrow.
+
+    :param is_file: the rows are a file or a script that is kept: printed as they are.
+    """
+    stream = sys.stderr if aside else sys.stdout
+    is_colored = not is_file and wants_color(stream)
+    width = 0 if is_file or stream is None or stream.closed or not stream.isatty() else screen_width()
+    for row in rows:
+        for part in _fold(row, width):
+            if not say(part, aside=aside, color=_color_of(row) if is_colored else ""):
+                return
+
+
+def _fold(row: str, width: int) -> list[str]:
+    """Return a row in lines that fit; a command that is to be typed stays in one."""
+    if not width or len(row) <= width or row.lstrip().startswith(_TO_TYPE):
+        return [row]
+    from textwrap import wrap
+
+    indent = " " * (len(row) - len(row.lstrip()) + 2)
+    return wrap(row, width, subsequent_indent=indent, break_long_words=False, drop_whitespace=True)
+
+
+def _color_of(row: str) -> str:
+    start = row.lstrip()
+    return next((color for words, color in _COLORS.items() if start.startswith(words)), "")
+
+
+def wants_color(stream: TextIO | None) -> bool:
+    """Tell whether what is printed there may have colors: by pytest's variables, in pytest's order."""
+    asked = os.environ.get("PY_COLORS", "")
+    if asked in ("0", "1"):
+        return asked == "1"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream is not None and not stream.closed and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def say_aside(text: str) -> None:

@@ -72,7 +72,7 @@ _WORD = "--word OVERRIDE  the word itself, where there is no terminal to ask for
 GROUPS: dict[str, dict[str, Command]] = {
     "begin with these": {
         "demo": command(
-            "demo.run",
+            "demo.demo",
             "Show the whole thing on a sample project, with real pytest runs",
             "demo --keep sample",
             {0: "every step went as told", 1: "a step did not"},
@@ -95,7 +95,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--gate1  leave Gate 2 out: the metrics alone",
         ),
         "explain": command(
-            "explain.run",
+            "explain.explain",
             "Explain the last verdict, or a metric, guard, message or phase by its name",
             "explain tests-unchanged",
             _LOOKS,
@@ -117,7 +117,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--test-wrong either  say that a test is wrong",
         ),
         "report": command(
-            "report.run",
+            "story.report",
             "Tell the whole story of the task as one HTML file, or as Markdown",
             "report -o report.html",
             _DONE,
@@ -138,10 +138,11 @@ GROUPS: dict[str, dict[str, Command]] = {
     },
     "go on": {
         "history": command(
-            "history.run",
+            "story.history",
             "List every run of the task, oldest first",
-            "history --events",
+            "history --last 10",
             _DONE,
+            "--last N int  only the last N",
             "--events  list every event, not only the runs",
             "--calibration  how often claims of completion were true later",
         ),
@@ -178,7 +179,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             _BY,
         ),
         "baseline": command(
-            "baseline.run",
+            "baseline.baseline",
             "Record the tests and outcomes that the next cycle starts from",
             "baseline --rev HEAD~1",
             _DONE_OR_NOT,
@@ -447,7 +448,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--program COMMAND  how agents call us, with --agent; phase-gate by default",
         ),
         "doctor": command(
-            "doctor.run",
+            "doctor.doctor",
             "Look at the installation",
             "doctor",
             {0: "all is well", 1: "something is not"},
@@ -485,14 +486,14 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--writer USER repeated  a database's user who may add (again for more)",
         ),
         "workflow check": command(
-            "workflow.run_workflow_check",
+            "workflow.check",
             "Find everything that is wrong with workflow files",
             "workflow check pipeline",
             {0: "nothing is wrong", 2: "something is, or the command line is invalid"},
             "files FILE*  a workflow file, or the name of a shipped workflow; the project's own by default",
         ),
         "workflow schema": command(
-            "workflow.run_workflow_schema",
+            "workflow.schema",
             "Print a JSON Schema of our files, or a workflow as a diagram",
             "workflow schema workflow",
             _DONE,
@@ -500,7 +501,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--mermaid  print a workflow as a Mermaid state diagram",
         ),
         "completion": command(
-            "completion.run",
+            "_parser.completion",
             "Print the completion script of a shell",
             "completion bash",
             _DONE,

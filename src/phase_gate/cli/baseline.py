@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._plugin import require_plugin
+from phase_gate.cli._answer import Call, Done, require_plugin
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.gate.order import refuse_baseline
 from phase_gate.project import Project
@@ -20,7 +19,7 @@ from phase_gate.storage.tree.git import NoGitError, act_with_git
 from phase_gate.visible import show_rows
 
 
-def run(call: Call) -> Done:
+def baseline(call: Call) -> Done:
     task = call.task()
     project, store = task.project, task.store
     refuse_baseline(task.state, task.rules)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._plugin import require_pytest
+from phase_gate.cli._answer import Call, Done, require_pytest
 from phase_gate.errors import UsageError
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.shards.records import FOLDER, read_shards

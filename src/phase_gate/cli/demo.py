@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys
@@ -10,9 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._plugin import require_pytest
-from phase_gate.cli._streams import say
+from phase_gate.cli._answer import Call, Done, require_pytest
+from phase_gate.cli._streams import say, wants_color
 from phase_gate.errors import NotAllowedError
 from phase_gate.storage.files import refuse
 from phase_gate.values import Value
@@ -151,7 +149,7 @@ STEPS: tuple[Step, ...] = (
 _CODES = {"say": "1;36", "type": "1", "done": "1;32"}
 
 
-def run(call: Call) -> Done:
+def demo(call: Call) -> Done:
     require_pytest()
     if call.arguments.keep is not None:
         return _drive(call, _new_folder(call.start / call.arguments.keep))
@@ -170,8 +168,8 @@ def _new_folder(folder: Path) -> Path:
 
 
 def _drive(call: Call, folder: Path) -> Done:
-    is_coloured = _wants_colour(call)
-    colours = _CODES if is_coloured else dict.fromkeys(_CODES, "")
+    is_colored = wants_color(sys.stdout)
+    colors = _CODES if is_colored else dict.fromkeys(_CODES, "")
     quiet = call.arguments.json
     # A configuration of its own: the demo must not find a project around its folder.
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -182,10 +180,10 @@ def _drive(call: Call, folder: Path) -> Done:
             (folder / name).write_text(text, encoding="utf-8")
         if not quiet:
             say("")
-            say(f"{number}. {step.says}", colour=colours["say"])
-            say(f"$ {' '.join(map(shlex.quote, step.command))}", colour=colours["type"], flush=True)
+            say(f"{number}. {step.says}", color=colors["say"])
+            say(f"$ {' '.join(map(shlex.quote, step.command))}", color=colors["type"], flush=True)
         done = subprocess.run(
-            list(_real_command(step.command, is_coloured)),
+            list(_real_command(step.command, is_colored)),
             cwd=folder,
             env=_environment(call, folder),
             stdout=subprocess.DEVNULL if quiet else None,
@@ -202,11 +200,11 @@ def _drive(call: Call, folder: Path) -> Done:
         )
     last = "\nThat is the whole idea. In your own project: pytest --phase=red"
     if not quiet:
-        say(last, colour=colours["done"])
+        say(last, color=colors["done"])
     return Done(text="", document={"steps": len(STEPS), "unexpected": 0})
 
 
-def _real_command(command: tuple[str, ...], coloured: bool) -> Iterator[str]:
+def _real_command(command: tuple[str, ...], colored: bool) -> Iterator[str]:
     yield sys.executable
     yield "-m"
     if command[0] != "pytest":
@@ -216,7 +214,7 @@ def _real_command(command: tuple[str, ...], coloured: bool) -> Iterator[str]:
     yield "pytest"
     # Only what the story needs: no cache folder, short tracebacks, and none of the plugins around us.
     yield from ("-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--tb=line", "--no-header")
-    yield f"--color={'yes' if coloured else 'no'}"
+    yield f"--color={'yes' if colored else 'no'}"
     yield from command[1:]
 
 
@@ -228,15 +226,3 @@ def _environment(call: Call, folder: Path) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
-
-
-def _wants_colour(call: Call) -> bool:
-    # pytest's own order.
-    choice = call.environment.get("PY_COLORS")
-    if choice in ("0", "1"):
-        return choice == "1"
-    if call.environment.get("NO_COLOR"):
-        return False
-    if call.environment.get("FORCE_COLOR"):
-        return True
-    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

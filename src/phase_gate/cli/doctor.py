@@ -16,20 +16,19 @@ from typing import Literal
 from phase_gate._version import __version__
 from phase_gate.agents.agent import AGENT_NAMES, Agent, load_agent
 from phase_gate.agents.install import PROGRAM, find_commands, has_hooks
-from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._plugin import INSTALL
+from phase_gate.cli._answer import INSTALL, Call, Done
 from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
 from phase_gate.storage.lock import filesystem_type, is_free, network_warning
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.git import find_hooks
+from phase_gate.storage.tree.git import try_git
 from phase_gate.values import Value, as_dict
 from phase_gate.visible import count, show_rows
 
 _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
 
 
-def run(call: Call) -> Done:
+def doctor(call: Call) -> Done:
     found = list(_check_all(call))
     rows = [f"{_SIGNS[each.mark]} {each.what:14}{each.says}" for each in found]
     document: dict[str, object] = {"looks": [as_dict(each) for each in found]}
@@ -43,19 +42,19 @@ def _check_all(call: Call) -> Iterator[Diagnosis]:
     try:
         project = call.project()
     except PhaseGateError as error:
-        yield Diagnosis(what="configuration", mark="bad", says=f"{error.problem}; try: {error.remedy}")
+        yield Diagnosis("configuration", "bad", f"{error.problem}; try: {error.remedy}")
         return
-    yield Diagnosis(what="root", mark="good", says=str(project.root))
+    yield Diagnosis("root", "good", str(project.root))
     yield check_folder(project)
     try:
         store = call.store(project)
     except PhaseGateError as error:
-        yield Diagnosis(what="store", mark="bad", says=f"{error.problem}; try: {error.remedy}")
+        yield Diagnosis("store", "bad", f"{error.problem}; try: {error.remedy}")
     else:
         yield from check_store(store)
         yield from check_state(store)
     yield check_file_system(project)
-    yield from check_git(project)
+    yield check_git(project)
     yield from check_agents(project, call.arguments.program)
 
 
@@ -64,15 +63,8 @@ def _check_all(call: Call) -> Iterator[Diagnosis]:
 
 Mark = Literal["good", "note", "bad"]
 
-#: Git's own hooks that could ask the gate before work leaves the machine.
-GIT_HOOKS = ("pre-commit", "pre-push")
-#: What stands in a hook that asks us: the command, or pytest with our option.
-_OURS = (b"phase-gate", b"phase_gate", b"--phase")
-#: Hooks of the project's that are named; the history has them all.
-_NAMED = 3
 
-
-class Diagnosis(Value):
+class Diagnosis(Value, kw_only=False):
     """One thing that was looked at."""
 
     what: str
@@ -81,7 +73,7 @@ class Diagnosis(Value):
 
 
 def check_package() -> Diagnosis:
-    return Diagnosis(what="package", mark="good", says=f"pytest-phase-gate {__version__} in {_home()}")
+    return Diagnosis("package", "good", f"pytest-phase-gate {__version__} in {_home()}")
 
 
 def check_plugin(start: Path) -> Diagnosis:
@@ -99,27 +91,25 @@ def check_plugin(start: Path) -> Diagnosis:
     answers = [line.removeprefix(MARK) for line in done.stdout.splitlines() if line.startswith(MARK)]
     if not answers:
         said = (done.stderr.strip() or done.stdout.strip() or "it says nothing").splitlines()[-1]
-        return Diagnosis(what="plugin", mark="bad", says=f"pytest does not start here: {said}")
+        return Diagnosis("plugin", "bad", f"pytest does not start here: {said}")
     file = json.loads(answers[0])["plugin"]
     if file is None:
         says = f"not loaded: {INSTALL}, or look for -p no:phase_gate and PYTEST_DISABLE_PLUGIN_AUTOLOAD"
-        return Diagnosis(what="plugin", mark="bad", says=says)
+        return Diagnosis("plugin", "bad", says)
     if os.path.realpath(os.path.dirname(file)) != os.path.realpath(_home()):
-        return Diagnosis(
-            what="plugin", mark="bad", says=f"loaded by pytest from {file}: this command is another installation"
-        )
-    return Diagnosis(what="plugin", mark="good", says=f"loaded by pytest from {file}")
+        return Diagnosis("plugin", "bad", f"loaded by pytest from {file}: this command is another installation")
+    return Diagnosis("plugin", "good", f"loaded by pytest from {file}")
 
 
 def check_folder(project: Project) -> Diagnosis:
     folder = project.folder
     if not folder.exists():
-        return Diagnosis(what="state folder", mark="note", says="not there yet: the first run makes it")
+        return Diagnosis("state folder", "note", "not there yet: the first run makes it")
     if not folder.is_dir():
-        return Diagnosis(what="state folder", mark="bad", says=f"{folder} is a file, not a folder")
+        return Diagnosis("state folder", "bad", f"{folder} is a file, not a folder")
     if not os.access(folder, os.W_OK):
-        return Diagnosis(what="state folder", mark="bad", says=f"{folder} can't be written")
-    return Diagnosis(what="state folder", mark="good", says=str(folder))
+        return Diagnosis("state folder", "bad", f"{folder} can't be written")
+    return Diagnosis("state folder", "good", str(folder))
 
 
 def check_store(store: TaskStore) -> Iterator[Diagnosis]:
@@ -130,70 +120,36 @@ def check_store(store: TaskStore) -> Iterator[Diagnosis]:
     try:
         tasks = len(shared.list_tasks())
     except PhaseGateError as error:
-        yield Diagnosis(what="store", mark="bad", says=f"{error.problem}; try: {error.remedy}")
+        yield Diagnosis("store", "bad", f"{error.problem}; try: {error.remedy}")
         return
-    yield Diagnosis(what="store", mark="good", says=f"{shared.shown} answers, and has {count(tasks, 'task')}")
+    yield Diagnosis("store", "good", f"{shared.shown} answers, and has {count(tasks, 'task')}")
 
 
 def check_state(store: TaskStore) -> Iterator[Diagnosis]:
-    """Yield lock and ledger, and the project's own hooks as the last run saw them."""
+    """Yield lock and ledger."""
     if not is_free(store.lock_file):
         # The process that holds it may be writing: what is there now says nothing.
-        yield Diagnosis(what="lock", mark="note", says="held by a run or command right now: look again later")
+        yield Diagnosis("lock", "note", "held by a run or command right now: look again later")
         return
-    yield Diagnosis(what="lock", mark="good", says="free")
+    yield Diagnosis("lock", "good", "free")
     try:
         opened = store.look()
     except PhaseGateError as error:
-        yield Diagnosis(what="ledger", mark="bad", says=f"{error.problem}; try: {error.remedy}")
+        yield Diagnosis("ledger", "bad", f"{error.problem}; try: {error.remedy}")
         return
-    yield Diagnosis(what="ledger", mark="good", says=f"{opened.serial} events, intact")
+    yield Diagnosis("ledger", "good", f"{opened.serial} events, intact")
 
 
 def check_file_system(project: Project) -> Diagnosis:
     warning = network_warning(project.root)
     kind = filesystem_type(project.root) or "unknown"
-    return Diagnosis(what="file system", mark="note" if warning else "good", says=warning or kind)
+    return Diagnosis("file system", "note" if warning else "good", warning or kind)
 
 
-def check_git(project: Project) -> Iterator[Diagnosis]:
-    hooks = find_hooks(project.root)
-    if hooks is None:
-        says = "not used: files are compared by walking the folder"
-        yield Diagnosis(what="git", mark="note", says=says)
-        return
-    yield Diagnosis(what="git", mark="good", says="says which files there are")
-    yield _check_git_hooks(hooks, project.root)
-
-
-def _check_git_hooks(folder: Path, root: Path) -> Diagnosis:
-    asking = [name for name in GIT_HOOKS if _asks_us(folder / name, root)]
-    # Git passes over a hook that it may not execute, and says so only in a hint.
-    dead = [name for name in asking if not os.access(folder / name, os.X_OK)]
-    if dead:
-        return Diagnosis(
-            what="git hooks", mark="bad", says=f"{dead[0]} asks phase-gate, but is not executable: chmod +x"
-        )
-    if asking:
-        return Diagnosis(
-            what="git hooks", mark="good", says=f"{' and '.join(asking)} ask{'s' * (len(asking) == 1)} phase-gate"
-        )
-    return Diagnosis(what="git hooks", mark="note", says=f"neither {' nor '.join(GIT_HOOKS)} asks phase-gate")
-
-
-def _asks_us(hook: Path, root: Path) -> bool:
-    """Tell whether a hook calls us, by itself or through the pre-commit framework."""
-    text = _read(hook)
-    if b"pre-commit" in text and b"hook-type" in text:
-        text += _read(root / ".pre-commit-config.yaml")
-    return any(word in text for word in _OURS)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+def check_git(project: Project) -> Diagnosis:
+    if try_git(project.root, "rev-parse") is None:
+        return Diagnosis(what="git", mark="note", says="not used: files are compared by walking the folder")
+    return Diagnosis(what="git", mark="good", says="says which files there are")
 
 
 def _home() -> str:
@@ -226,26 +182,26 @@ def check_agents(project: Project, program: str = PROGRAM) -> Iterator[Diagnosis
             yield _check(agent, commands, project, program)
         elif has_hooks(text, agent):
             says = f"its hooks were not run: {agent.settings} is no plain JSON; try them by hand"
-            yield Diagnosis(what=agent.name, mark="note", says=says)
+            yield Diagnosis(agent.name, "note", says)
 
 
 def _check(agent: Agent, commands: dict[str, str], project: Project, program: str) -> Diagnosis:
     for event, command in commands.items():
         if command != agent.command(program, event):
             says = f"{event}: {command!r} was not run: it is not what init writes; {_way(agent, event, command)}"
-            return Diagnosis(what=agent.name, mark="note", says=says)
+            return Diagnosis(agent.name, "note", says)
         problem = _try(agent, event, command, project.root)
         if problem:
-            return Diagnosis(what=agent.name, mark="bad", says=f"{event}: {problem}")
+            return Diagnosis(agent.name, "bad", f"{event}: {problem}")
     missing = {agent.stop_event, agent.tool_event} - commands.keys()
     if missing:
         says = f"{missing.pop()} is not asked about: phase-gate init --agent {agent.name}"
-        return Diagnosis(what=agent.name, mark="note", says=says)
+        return Diagnosis(agent.name, "note", says)
     answer = f"its hooks in {agent.settings} answer"
     if not agent.trust_step:
-        return Diagnosis(what=agent.name, mark="good", says=answer)
+        return Diagnosis(agent.name, "good", answer)
     # Most clients pass over a hook that they do not trust, without a word, and none tells us.
-    return Diagnosis(what=agent.name, mark="note", says=f"{answer}; to have them run, {agent.trust_step}")
+    return Diagnosis(agent.name, "note", f"{answer}; to have them run, {agent.trust_step}")
 
 
 def _way(agent: Agent, event: str, command: str) -> str:

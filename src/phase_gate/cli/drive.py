@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._plugin import require_plugin
+from phase_gate.cli._answer import Call, Done, require_plugin
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.drive.clients import find_roles, find_team, with_mark
 from phase_gate.drive.loop import drive

@@ -3,64 +3,204 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._streams import render_json
-from phase_gate.codec import each_from_json, spell_out
+from phase_gate.cli._streams import render_json, screen_width
+from phase_gate.codec import spell_out
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
-from phase_gate.gate.measured import PROVIDED, Table, describe_override, is_said_by, place_of, wanted_names
+from phase_gate.gate.measured import PROVIDED, wanted_names
 from phase_gate.gate.order import shorten
-from phase_gate.gate.standing import Standing
-from phase_gate.gate.verdict import FactSource, evaluation_to_json, who_of
-from phase_gate.report.text import table_lines
+from phase_gate.gate.verdict import Evaluation, evaluation_to_json
+from phase_gate.report.panel import panel_text, render_panel
+from phase_gate.task import Task
+from phase_gate.values import Value
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import ALIASES, METRICS, show_value
-from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.model import Phase
 
-#: Of a table.
-_WIDTH = 80
+#: What a verdict finds and no guard is called by: what stands in brackets behind it, and what that means.
+FINDINGS: Mapping[str, str] = {
+    "already-passing": "In RED: the test is new or changed, and passes.",
+    "asserts-off": "python -O leaves assertions out: the tests check nothing.",
+    "broken-module": "pytest can't import or collect this module, so its tests fail; the others run.",
+    "change-requested": "A change request waits for a decision: phase-gate pipeline request list.",
+    "check-never-fails": "Some rows of a target pass whatever they expect, or one of its asserts is never run.",
+    "checks-nothing": "A target passes whatever the new code does.",
+    "command-failed": "A command that is evidence ended with another code than 0.",
+    "could-improve": "Code of this cycle that could be better, as ruff says.",
+    "criterion-unknown": "A test is marked with an id that is not in the list of criteria.",
+    "decision-incomplete": "A decision record lacks something.",
+    "diagram-broken": "The parser of a diagram refuses it, or it draws nothing.",
+    "document-not-counted": "A document changed in this cycle, and does not count; the message says why.",
+    "flaky": "The test passed only after a rerun.",
+    "function-unnoticed": "A new or changed function can do nothing, and no target notices.",
+    "guarding-fails": "In RED: the test is marked passes_already, and fails.",
+    "hidden-test": "The test is defined twice, and the first definition never runs.",
+    "odd-xpass": "The test passes against an xfail mark that is new.",
+    "outcome-rewritten": "A test raised something, and was reported as passed, or arrived as something else.",
+    "plugin-removed": "A part of this plugin was unregistered or blocked.",
+    "quality-worse": "ruff has more findings than when the phase began.",
+    "streak-starts-over": "Files changed since the last green run: it needs as many green runs as before once more.",
+    "suite-too-fast": "A suite that took its time takes none now, with all of its tests.",
+    "support-changed": "RED changed a fixture, helper, constant or file of data that older tests use.",
+    "test-dropped": "A test was taken out of the session without a deselect event.",
+    "tests-gone": "The test was known before this cycle, and since RED is neither there nor moved or renamed.",
+    "two-outcomes": "The test ended otherwise in the run before, on the same files.",
+    "worker-silent": "A worker ended without telling what it saw.",
+}
+#: What is said of a verify task's command and its description of done.
+OPINIONS: Mapping[str, str] = {
+    "needs-script": "The command has several parts: put them into a script, so that one exit code stands for all.",
+    "needs-shell": "The command has signs that only a shell understands, and none runs it.",
+    "not-readable": "The command can't be read as you would type it.",
+    "proves-nothing": "The command succeeds whatever was done.",
+    "runs-no-test": "The command lists tests, and runs none.",
+    "too-broad": "The command runs more than this task; a failure may have nothing to do with it.",
+    "vague-done": "The description of done can't be checked.",
+}
 
 
-def run(call: Call) -> Done:
+def explain(call: Call) -> Done:
     task = call.task()
-    state, workflow, standing = task.state, task.rules, task.standing()
-    judged = None if state.evaluation is None else evaluation_to_json(state.evaluation)
-    if call.arguments.name is not None:
-        found = explain_name(workflow, call.arguments.name, judged)
-        if call.arguments.name == "tests-unchanged" and state.freeze.red_sources is not None:
-            frozen = task.store.objects.load(state.freeze.red_sources)
-            found["diff"] = show_changes(frozen, task.project.root, found.get("findings", ()))
-            found["text"] = "\n".join((found["text"], found["diff"])).rstrip()
-        if call.arguments.name == "targets-proven" and state.proof is not None:
-            from phase_gate.proof.show import runs_text
-            from phase_gate.proof.task import load_proof
-
-            proof = load_proof(task)
-            assert proof is not None, "the state names it"
-            found["proof"] = spell_out(proof)
-            found["text"] = "\n".join((found["text"], runs_text(proof)))
-        return Done(text=found["text"], document=found, code=standing.exit_code)
-    if call.arguments.gate_result and judged is not None:
-        return _gate_result(call, judged, standing)
-    if judged is None:
+    name, evaluation, standing = call.arguments.name, task.state.evaluation, task.standing()
+    if name is not None:
+        meaning = _Meaning.find(task, name)
+        return Done(text=show_rows(meaning.rows), document={**meaning.document, "text": show_rows(meaning.rows)})
+    if evaluation is None:
         text = show_rows((standing.verdict, f"  next: {standing.next_step}"))
         return Done(text=text, document={"evaluation": None, **standing.document}, code=standing.exit_code)
-    verdict: dict[str, Any] = {
-        "evaluation": judged,
-        "open": standing.is_open,
-        **standing.document,
-    }
-    return Done(
-        text=_verdict_text(judged, standing.verdict, standing.next_step),
-        document=verdict,
-        code=standing.exit_code,
+    document = evaluation_to_json(evaluation)
+    if call.arguments.gate_result:
+        return _gate_result(call, document, standing.exit_code)
+    width = screen_width()
+    text = panel_text(render_panel(evaluation, verbosity=1, width=width), width=width)
+    if (standing.verdict, standing.next_step) != (evaluation.verdict, evaluation.next_step):  # something came after it
+        text = f"{text}\n{show_rows(('', f'now     {standing.verdict}', f'next    {standing.next_step}'))}"
+    verdict = {"evaluation": document, "open": standing.is_open, **standing.document}
+    return Done(text=text, document=verdict, code=standing.exit_code)
+
+
+# --- one name
+
+
+class _Meaning(Value):
+    """What a name means: a document, and rows for people."""
+
+    document: dict[str, Any]
+    rows: list[str]
+
+    @classmethod
+    def find(cls, task: Task, name: str) -> _Meaning:
+        """Return what a name means. Raises UsageError for one that nothing has."""
+        workflow, evaluation = task.rules, task.state.evaluation
+        metric = next((metric for metric in METRICS if metric.name == name), None)
+        fact = ALIASES.get(name, name)
+        phase = workflow.phase(name)
+        if metric is not None:
+            value = None if evaluation is None else evaluation.metrics.get(name)
+            now = "not measured in the last verdict" if value is None else f"last verdict: {value}"
+            return cls._of("metric", name, f"{name} ({metric.type}): {metric.meaning}", f"  {now}")
+        if fact in workflow.facts:
+            return cls._of("fact", fact, *_fact_rows(task, fact))
+        if name in workflow.guards:
+            return _explain_guard(task, name)
+        if phase is not None:
+            return cls._of("phase", phase.name, *_phase_rows(task, phase))
+        for kind, table in (("message", MESSAGES), ("finding", FINDINGS), ("opinion", OPINIONS)):
+            if name in table:
+                return cls._of(kind, name, f"{name}: {table[name]}")
+        raise UsageError(
+            f"nothing is called {shorten(name)}",
+            remedy="use a metric, a guard, a phase, or the word in brackets behind a message",
+        )
+
+    @classmethod
+    def _of(cls, kind: str, name: str, *rows: str) -> _Meaning:
+        return cls(document={"kind": kind, "name": name}, rows=[*rows])
+
+
+def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
+    workflow = task.rules
+    yield f"{phase.name}: {phase.purpose}"
+    yield f"  Gate 1: {phase.gate_1.condition.text}"
+    yield f"  guards: {', '.join(phase.gate_1.guards)}"
+    yield f"  next:   {phase.next or 'what the root-cause record says'}"
+    if workflow.pipeline is None:
+        return
+    from phase_gate.tasks.asking import needs_of
+    from phase_gate.tasks.pipeline import Pipeline
+
+    yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline()))
+    if phase.on_failure:
+        yield f"  fails to {phase.on_failure}"
+
+
+def _fact_rows(task: Task, name: str) -> Iterator[str]:
+    workflow, evaluation = task.rules, task.state.evaluation
+    phases = [phase.name for phase in workflow.phases if name in wanted_names(workflow, phase)]
+    said = [fact for fact in (() if evaluation is None else evaluation.facts) if fact.name == name]
+    yield f"{name} ({workflow.facts[name]}): a fact; {' and '.join(phases) or 'no phase'} asks for it"
+    if any(name in names for names in PROVIDED.values()):
+        yield "  measured where the tools for it are installed; a declaration wins"
+    yield f'  declared with: phase-gate declare {name}=VALUE --reason "..."'
+    yield from [f"  last verdict: {show_value(each.value)}, {each.who}" for each in said] or [
+        "  last verdict: not known"
+    ]
+
+
+def _explain_guard(task: Task, name: str) -> _Meaning:
+    guard, state = task.rules.guards[name], task.state
+    rows = [f"{name}: {guard.condition.text}", f"  if it is unmet: {guard.remedy}"]
+    document: dict[str, Any] = {"kind": "guard", "name": name, "findings": []}
+    if state.evaluation is not None:
+        rows += _found_by(state.evaluation, name)
+        document["findings"] = [
+            row for row in evaluation_to_json(state.evaluation)["findings"] if name in (row["guard"], row["slug"])
+        ]
+    if name == "tests-unchanged" and state.freeze.red_sources is not None:
+        frozen = task.store.objects.load(state.freeze.red_sources)
+        changed = sorted({row["file"] for row in document["findings"]} & frozen.keys())
+        diff = [row for path in changed for row in _diff(task, path, frozen[path])]
+        document["diff"] = show_rows(diff)
+        rows += diff
+    if name == "targets-proven" and state.proof is not None:
+        from phase_gate.proof.show import runs_text
+        from phase_gate.proof.task import load_proof
+
+        proof = load_proof(task)
+        assert proof is not None, "the state names it"
+        document["proof"] = spell_out(proof)
+        rows += runs_text(proof).splitlines()
+    return _Meaning(document=document, rows=rows)
+
+
+def _found_by(evaluation: Evaluation, name: str) -> Iterator[str]:
+    for each in evaluation.gate_1.guards:
+        if each.name == name:
+            yield "  last verdict: met" if each.met else f"  last verdict: {each.detail}"
+    for finding in evaluation.findings:
+        if finding.belongs_to(name):
+            place = "" if finding.line is None else f" ({finding.file}:{finding.line})"
+            yield f"    {finding.id or finding.file}: {finding.detail}{place}"
+
+
+def _diff(task: Task, path: str, frozen: str) -> Iterator[str]:
+    """Return how a file differs from what it was when the tests were frozen."""
+    try:
+        now = (task.project.root / path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        now = ""
+    return difflib.unified_diff(
+        frozen.splitlines(), now.splitlines(), f"{path} (frozen)", f"{path} (now)", lineterm="", n=2
     )
 
 
-def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) -> Done:
+# --- the verdict as a gate result
+
+
+def _gate_result(call: Call, evaluation: Mapping[str, Any], code: int) -> Done:
     from phase_gate.tasks.result import merge_gate_results, phase_result
 
     result = phase_result(evaluation)
@@ -75,7 +215,7 @@ def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) 
             raise UsageError(f"{call.arguments.merge} is no gate result", remedy="name a JSON file with an object")
         _refuse_other_phase(call.arguments.merge, handler.get("phase"), result["phase"])
         result = merge_gate_results(handler, result)
-    return Done(text=render_json(result, indent=2), document=result, code=standing.exit_code)
+    return Done(text=render_json(result, indent=2), document=result, code=code, is_file=True)
 
 
 def _refuse_other_phase(file: str, said: object, phase: str) -> None:
@@ -87,114 +227,3 @@ def _refuse_other_phase(file: str, said: object, phase: str) -> None:
             f"{file} speaks of {shorten(said.strip())}, and the last verdict of {phase}",
             remedy="merge the result of that phase",
         )
-
-
-def show_changes(frozen: Mapping[str, str], root: Path, findings: Iterable[Mapping[str, Any]]) -> str:
-    """Return a diff of the files that findings name, against what they were when the tests were frozen."""
-    rows: list[str] = []
-    for path in sorted({row["file"] for row in findings} & set(frozen)):
-        try:
-            now = (root / path).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            now = ""
-        rows += difflib.unified_diff(
-            frozen[path].splitlines(), now.splitlines(), f"{path} (frozen)", f"{path} (now)", lineterm="", n=2
-        )
-    return show_rows(rows)
-
-
-def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what a name means. Raises UsageError for one that nothing has."""
-    for metric in METRICS:
-        if metric.name == name:
-            value = None if evaluation is None else evaluation["metrics"].get(name)
-            now = "not measured in the last verdict" if value is None else f"last verdict: {value}"
-            text = show_rows((f"{name} ({metric.type}): {metric.meaning}", f"  {now}"))
-            return {"kind": "metric", "name": name, "text": text}
-    if ALIASES.get(name, name) in workflow.facts:
-        return _explain_fact(workflow, ALIASES.get(name, name), evaluation)
-    if name in workflow.guards:
-        return _explain_guard(workflow, name, evaluation)
-    phase = workflow.phase(name)
-    if phase is not None:
-        rows = [
-            f"{phase.name}: {phase.purpose}",
-            f"  Gate 1: {phase.gate_1.condition.text}",
-            f"  guards: {', '.join(phase.gate_1.guards)}",
-            f"  next:   {phase.next or 'what the root-cause record says'}",
-            *_requirements(workflow, phase),
-        ]
-        return {"kind": "phase", "name": phase.name, "text": show_rows(rows)}
-    if name in MESSAGES:
-        return {"kind": "message", "name": name, "text": f"{name}: {MESSAGES[name]}"}
-    raise UsageError(
-        f"nothing is called {shorten(name)}",
-        remedy="use a metric, a guard, a phase, or the word in brackets behind a message",
-    )
-
-
-def _requirements(workflow: Workflow, phase: Phase) -> Iterator[str]:
-    if workflow.pipeline is None:
-        return
-    from phase_gate.tasks.asking import needs_of
-    from phase_gate.tasks.pipeline import Pipeline
-
-    yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline()))
-    if phase.on_failure:
-        yield f"  fails to {phase.on_failure}"
-
-
-def _explain_fact(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
-    phases = [phase.name for phase in workflow.phases if name in wanted_names(workflow, phase)]
-    said = [FactSource(**row) for row in (evaluation or {}).get("facts", ()) if row["name"] == name]
-    rows = [f"{name} ({workflow.facts[name]}): a fact; {' and '.join(phases) or 'no phase'} asks for it"]
-    if any(name in names for names in PROVIDED.values()):
-        rows.append("  measured where the tools for it are installed; a declaration wins")
-    rows.append(f'  declared with: phase-gate declare {name}=VALUE --reason "..."')
-    rows += [f"  last verdict: {show_value(each.value)}, {each.who}" for each in said] or ["  last verdict: not known"]
-    return {"kind": "fact", "name": name, "text": show_rows(rows)}
-
-
-def _explain_guard(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
-    guard = workflow.guards[name]
-    rows = [f"{name}: {guard.condition.text}", f"  if it is unmet: {guard.remedy}"]
-    judged = [row for row in (evaluation or {"gate_1": {"guards": []}})["gate_1"]["guards"] if row["name"] == name]
-    for row in judged:
-        rows.append("  last verdict: met" if row["met"] else f"  last verdict: {row['detail']}")
-    findings = [row for row in (evaluation or {"findings": []})["findings"] if name in (row["guard"], row["slug"])]
-    rows += [f"    {row['id'] or row['file']}: {row['detail']}{_place(row)}" for row in findings]
-    return {"kind": "guard", "name": name, "text": show_rows(rows), "findings": findings}
-
-
-def _place(finding: Mapping[str, Any]) -> str:
-    return "" if finding["line"] is None else f" ({finding['file']}:{finding['line']})"
-
-
-def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> str:
-    iteration = document["iteration"]
-    counted = document["run_kind"] if iteration is None else f"iteration {iteration}"
-    rows = [f"{document['phase']}, {counted}, {document['timestamp']}", ""]
-    gate_1, gate_2 = document["gate_1"], document["gate_2"]
-    rows.append(f"Gate 1, {gate_1['name']}: {'open' if gate_1['open'] else 'closed'}")
-    said = who_of(document)
-    for clause in gate_1["clauses"]:
-        word = {True: "met", False: "unmet", None: "unknown"}[clause["met"]]
-        shown = clause["problem"] or clause["shown"]
-        shown += "".join(f", {who}" for name, who in said.items() if name in clause["values"])
-        rows.append(f"  {word:8} {clause['text']}  ({shown})")
-    for guard in gate_1["guards"]:
-        word = "waived" if guard["waived"] else {True: "met", False: "unmet", None: "unknown"}[guard["met"]]
-        detail = f": {guard['detail']}; {guard['remedy']}" if guard["detail"] else ""
-        rows.append(f"  {word:8} {guard['name']}{detail}")
-    rows.append(f"Gate 2, explicit exit signal: {gate_2['answer']} {gate_2['reason']}".rstrip())
-    rows += [
-        f"{'waived' if override['kind'] == 'waive' else 'override'}: {describe_override(override)}"
-        for override in document["overrides"]
-    ]
-    for table in each_from_json(Table, document.get("tables", ())):
-        rows += ["", *table_lines(table, width=_WIDTH), ""]
-    rows += [f"warning: {text}" for text in document["warnings"]]
-    rows += [f"note: {text}" for text in document["notes"]]
-    for finding in (row for row in document["findings"] if not is_said_by(row, document["notes"])):
-        rows.append(f"{finding['tier']} {finding['slug']}: {place_of(finding)} {finding['detail']}")
-    return show_rows([*rows, "", f"verdict  {reason}", f"next     {following}"])

@@ -98,7 +98,7 @@ def _look(call: Call) -> Done:
         from phase_gate.report.text import render_status_block
 
         verdict = _as_it_stands(evaluation_to_json(state.evaluation), standing)
-        return Done(text=render_status_block(verdict), document=verdict, code=standing.exit_code)
+        return Done(text=render_status_block(verdict), document=verdict, code=standing.exit_code, is_file=True)
     if call.arguments.criteria:
         return _criteria(task.store, state, standing)
     found = _Found(

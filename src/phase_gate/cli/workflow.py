@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # --- `phase-gate workflow check`: everything that is wrong with workflow files, each with its line. Only looks
 
 
-def run_workflow_check(call: Call) -> Done:
+def check(call: Call) -> Done:
     project = call.project()
     # The project's file names its workflow from the root, a person from where he is.
     given = [(name, call.start) for name in call.arguments.files] or [(project.configuration.workflow, project.root)]
@@ -106,14 +106,14 @@ def read_schema(name: str) -> str:
     return (_FOLDER / f"{name}.schema.json").read_text(encoding="utf-8")
 
 
-def run_workflow_schema(call: Call) -> Done:
+def schema(call: Call) -> Done:
     if call.arguments.mermaid:
         return _draw(call)
     name = "evaluation" if call.arguments.name is None else call.arguments.name
     if name not in schema_names():
         raise UsageError(f"there is no schema {name!r}", remedy=f"use one of: {', '.join(schema_names())}")
     text = read_schema(name)
-    return Done(text=text.rstrip(), document=json.loads(text))
+    return Done(text=text.rstrip(), document=json.loads(text), is_file=True)
 
 
 def _draw(call: Call) -> Done:
@@ -129,4 +129,4 @@ def _draw(call: Call) -> Done:
         # A path is typed from the current folder; the project's own workflow is found from its root.
         workflow = project.workflow() if name is None else load_workflow(name, root=call.start, extra_metrics=metrics)
     text = render_mermaid(workflow)
-    return Done(text=text.rstrip(), document={"workflow": workflow.name, "mermaid": text})
+    return Done(text=text.rstrip(), document={"workflow": workflow.name, "mermaid": text}, is_file=True)

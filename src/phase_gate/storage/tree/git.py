@@ -102,15 +102,6 @@ def read_blobs(folder: Path, commit: str, paths: Iterable[str]) -> dict[str, byt
     return found
 
 
-def find_hooks(root: Path) -> Path | None:
-    """Return where git has its hooks, wherever `core.hooksPath` or a worktree puts them; None without a repository."""
-    try:
-        said = _look(str(root), ("rev-parse", "--git-path", "hooks"))
-    except NoGitError:
-        return None
-    return root / os.fsdecode(said).rstrip("\n")
-
-
 def act_with_git(
     folder: Path, *arguments: str, keep: tuple[str, ...] = (), limit: float | None = None
 ) -> CompletedProcess[bytes]:

@@ -1,36 +1,47 @@
-"""`phase-gate history`: every run of the task, oldest first. Streams the ledger; only looks."""
+"""`phase-gate history`, `report`: the runs of the task, and its whole story. They stream the ledger, and only look."""
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
+from phase_gate.errors import UsageError
 from phase_gate.gate.events import verdict_of
 from phase_gate.gate.measured import describe_override
 from phase_gate.gate.state import Event
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.opening import read_event
-from phase_gate.visible import show_rows
+from phase_gate.visible import count, show_rows
 
 
-def run(call: Call) -> Done:
-    project = call.project()
+def history(call: Call) -> Done:
+    project, last = call.project(), call.arguments.last
+    if last is not None and last < 1:
+        raise UsageError(f"--last {last}: that leaves nothing", remedy="give 1 or more")
     store = call.store(project)
     opened = store.look()
     if call.arguments.events:
-        return Done(text=_event_rows(store.lines()), document={"events": _events(store.lines())})
+        return Done(
+            text=_event_rows(_end(_events(store.lines()), last)),
+            document={"events": _end(_events(store.lines()), last)},
+        )
     if call.arguments.calibration:
         return _calibration(store.lines())
     overrides: list[dict[str, Any]] = []
     # In one pass: what people have let pass is little, and stands behind the runs.
     lines = _set_aside(store.lines(), overrides)
-    runs = collect_runs(lines, project.task, lost=store.lost_runs(opened.state))
+    runs = _end(collect_runs(lines, project.task, lost=store.lost_runs(opened.state)), last)
     document = {"task": project.task, "root": str(project.root), "runs": runs, "overrides": _each(overrides)}
     return Done(text=_rows(runs, overrides), document=document)
+
+
+def _end(rows: Iterator[dict[str, Any]], last: int | None) -> Iterator[dict[str, Any]]:
+    """Yield the last so many rows; all of them where no number is given."""
+    yield from rows if last is None else deque(rows, maxlen=last)
 
 
 def _calibration(lines: Iterable[Line]) -> Done:
@@ -142,49 +153,18 @@ def _show_count(name: str, number: int) -> str:
 
 def _rows(runs: Iterator[dict[str, Any]], overrides: list[dict[str, Any]]) -> Iterator[str]:
     title = f"{'began':20}  {'phase':9} {'it':>3}  {'kind':10}  tests"
-    ended = _Trend()
     for run in runs:
         if title:
             yield title
             title = ""
-        ended.add(run)
         counts = ", ".join(_show_count(name, number) for name, number in run["counts"].items())
         why = f" ({run['why']})" if run["why"] else ""
         iteration = "" if run["iteration"] is None else str(run["iteration"])
         yield f"{run['at'][:19] + 'Z':20}  {run['phase']:9} {iteration:>3}  {run['kind']:10}  {counts}{why}"
     if title:
         yield from ("no run is recorded yet", "  next: pytest --phase=red")
-    yield from ended.lines()
     for row in overrides:
         yield f"waived {row['at'][:19]}Z  {describe_override(row)}"
-
-
-class _Trend:
-    """The last runs that ended, as sparklines below the table."""
-
-    #: As many as a terminal shows, and a few in each of its columns.
-    _KEPT = 600
-    #: Fewer are read faster than any line.
-    _FEWEST = 3
-
-    def __init__(self) -> None:
-        self._runs: deque[tuple[float, float, float]] = deque(maxlen=self._KEPT)
-
-    def add(self, run: dict[str, Any]) -> None:
-        if run["green"] is not None:
-            counts, metrics = run["counts"], run["metrics"]
-            failed = metrics.get("suite_failing", counts.get("failed", 0))
-            self._runs.append((failed, metrics.get("suite_passing", counts.get("passed", 0)), run["duration_s"] or 0.0))
-
-    def lines(self) -> Iterator[str]:
-        if len(self._runs) < self._FEWEST:
-            return
-        from phase_gate.report.text import can_show_blocks, sparkline
-
-        plain = not can_show_blocks(getattr(sys.stdout, "encoding", None))
-        for index, (name, form) in enumerate((("failed", ".0f"), ("passed", ".0f"), ("seconds", ".1f"))):
-            values = [row[index] for row in self._runs]
-            yield f"{name:9}{sparkline(values, plain=plain)}  {values[0]:{form}} to {values[-1]:{form}}"
 
 
 def _events(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
@@ -193,9 +173,9 @@ def _events(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
         yield {"seq": line.seq, "at": line.event.at, "kind": line.event.kind, **brief}
 
 
-def _event_rows(lines: Iterable[Line]) -> Iterator[str]:
+def _event_rows(events: Iterator[dict[str, Any]]) -> Iterator[str]:
     is_empty = True
-    for row in _events(lines):
+    for row in events:
         is_empty = False
         yield f"{row['seq']:>5}  {row['at']}  {row['kind']:16}  {_words(row)}"
     if is_empty:
@@ -250,3 +230,39 @@ _INSIDE = {
 
 def _words(row: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in row.items() if name not in ("seq", "at", "kind"))
+
+
+# --- the whole story of the task, as one HTML file or as Markdown
+
+
+def report(call: Call) -> Done:
+    from phase_gate.report.files import STORY_SUFFIXES, check_report, write_story
+    from phase_gate.report.story_builder import read_story
+
+    name = call.arguments.output
+    output = None if name is None else check_report(f"--output={name}", call.start / name, STORY_SUFFIXES)
+    project = call.project()
+    story = read_story(project, call.store(project))
+    runs = len(story.runs) + story.runs_left_out
+    # It is written all the same: it is needed most to find out what happened.
+    code = exit_codes.OPEN if story.ledger.is_intact else exit_codes.NOT_TRUSTED
+    document = {
+        "task": story.task,
+        "root": story.root,
+        "runs": runs,
+        "events": story.ledger.events,
+        "intact": story.ledger.is_intact,
+        "problem": story.ledger.problem or None,
+        "file": None if output is None else str(output),
+        "bytes": None,
+    }
+    if output is None:
+        from phase_gate.report.markdown import render_story
+
+        text = render_story(story).rstrip("\n")
+        return Done(text=text, document={**document, "markdown": text}, code=code, is_file=True)
+    document["bytes"] = write_story(output, story)
+    said = f"{call.arguments.output}: {count(runs, 'run')}, {count(story.ledger.events, 'event')}"
+    if not story.ledger.is_intact:
+        said += f"\n  not trusted: {story.ledger.problem}\n  try: {story.ledger.remedy}"
+    return Done(text=said, document=document, code=code)
