@@ -37,7 +37,6 @@ FINDINGS: Mapping[str, str] = {
     "flaky": "The test passed only after a rerun.",
     "function-unnoticed": "A new or changed function can do nothing, and no target notices.",
     "guarding-fails": "In RED: the test is marked passes_already, and fails.",
-    "hidden-test": "The test is defined twice, and the first definition never runs.",
     "odd-xpass": "The test passes against an xfail mark that is new.",
     "outcome-rewritten": "A test raised something, and was reported as passed, or arrived as something else.",
     "plugin-removed": "A part of this plugin was unregistered or blocked.",
