@@ -208,22 +208,16 @@ DRAWN = {"flow.svg": draw_flow, "drive.svg": draw_drive}
 
 
 def shoot_report(folder: Path) -> None:
-    """Take pictures of the report in Chromium: on a desk by day and by night, and on a phone."""
+    """Take a picture of the report in Chromium."""
     from phase_gate.report.html import render_html
-    from tests.browser.chromium import DESKTOP, PHONE, chromium
+    from tests.browser.chromium import chromium
     from tests.report.samples import build_sample
 
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, chromium(height=1230) as browser:
         page = Path(name, "report.html")
         page.write_text(render_html(build_sample().story()), encoding="utf-8")
-        for picture, width, height, is_dark in (
-            ("report.png", DESKTOP, 1230, False),
-            ("report-dark.png", DESKTOP, 1230, True),
-            ("report-phone.png", PHONE, 1180, False),
-        ):
-            with chromium(width=width, height=height, dark=is_dark) as browser:
-                browser.driver.get(page.as_uri())
-                browser.shoot(folder / picture, height=height)
+        browser.driver.get(page.as_uri())
+        browser.shoot(folder / "report.png", height=1230)
 
 
 def main() -> int:
