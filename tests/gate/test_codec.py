@@ -24,6 +24,7 @@ from phase_gate.gate.state import (
     Event,
     Fact,
     Freeze,
+    LastClaim,
     Measurement,
     Memory,
     OpenRun,
@@ -61,6 +62,16 @@ def test_every_field_of_a_state_is_stored() -> None:
     assert state_from_json(through_json(state_to_json(FULL))) == FULL
 
 
+CLAIM = LastClaim(
+    iteration=3,
+    indicators=2,
+    threshold=2,
+    confidence=80,
+    confidence_needed=70,
+    claimed_done=True,
+    met_both=True,
+    leniency=("l",),
+)
 FULL = State(
     task="login",
     workflow="tdd",
@@ -107,7 +118,7 @@ FULL = State(
         others=({"kind": "skip", "by": "mara"},),
         allow_non_interactive=True,
     ),
-    claims=Claims(last={"iteration": 3, "confidence": 80}, low=1, done=2),
+    claims=Claims(last=CLAIM, low=1, done=2),
     proof=ProofRecord(tree="git:1", freeze="f", object="o", iteration=3, metrics={"targets_proven": 2}),
     parts={
         "pipeline": Pipeline(recoveries=1, steps=(Step("A", "begin"),)),

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phase_gate.codec import from_json
-from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.measured import Waiver
+from phase_gate.gate.breaker import Breaker, observe_crash
+from phase_gate.gate.measured import Measured, Waiver
+from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.parts import PART_KINDS, change_parts
-from phase_gate.gate.run_events import RUN_CHANGES, remember, snapshot_of
 from phase_gate.gate.state import (
     Aim,
     Claims,
@@ -20,20 +20,22 @@ from phase_gate.gate.state import (
     Fact,
     Freeze,
     Json,
+    LastClaim,
+    Measurement,
     Memory,
+    OpenRun,
     Overrides,
     ProofRecord,
+    RunSummary,
+    Snapshot,
     State,
     Streak,
     Trees,
+    Undo,
 )
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.values import replace
+from phase_gate.values import fields, replace
 from phase_gate.workflow.names import DONE, STUCK
-
-#: What rules may ask of a claim: numbers and answers.
-_CLAIM_NUMBERS = ("indicators", "threshold", "confidence", "confidence_needed")
-_CLAIM_ANSWERS = ("claimed_done", "met_both")
 
 #: Reports that are remembered: names that hold a time would grow without end.
 _REPORTS = 50
@@ -58,10 +60,6 @@ def apply(state: State, event: Event) -> State:
     return state
 
 
-def _created(state: State, event: Event) -> State:
-    return replace(state, task=event.data["task"], vanished=event.data.get("vanished", False))
-
-
 def _cycle_began(state: State, event: Event) -> State:
     return replace(
         state,
@@ -79,15 +77,6 @@ def _cycle_began(state: State, event: Event) -> State:
         rules=event.data.get("rules", state.rules),
         undo=remember(state, event),
     )
-
-
-def _stuck(state: State, event: Event) -> State:
-    return replace(state, phase=STUCK, stuck=event.data["reason"], exited=True, forced=False)
-
-
-def _part_changed(state: State, event: Event) -> State:
-    """What changes a part; it may name the rules that the task is judged by from now on."""
-    return replace(state, rules=event.data.get("rules") or state.rules)
 
 
 def _phase_entered(state: State, event: Event) -> State:
@@ -122,10 +111,6 @@ def _freeze_on_entry(freeze: Freeze, event: Event) -> Freeze:
     return replace(freeze, withdrawn=freeze.would_withdraw, current=None, upcoming=None, red_exited=False)
 
 
-def _proved(state: State, event: Event) -> State:
-    return replace(state, proof=from_json(ProofRecord, event.data["proof"]))
-
-
 def _evaluated(state: State, event: Event) -> State:
     evaluation = verdict_of(event)
     iteration, run = evaluation.subject.iteration, evaluation.subject.run
@@ -153,61 +138,23 @@ def _breaker(state: State, event: Event) -> Breaker:
     return state.breaker if document is None else from_json(Breaker, document)
 
 
-def _breaker_changed(state: State, event: Event) -> State:
-    return replace(state, breaker=_breaker(state, event))
-
-
 def _claimed(state: State, event: Event) -> State:
-    claim = _check_claim(event.data)
-    before, breaker, iteration = state.claims, _breaker(state, event), claim["iteration"]
-    low, done = claim["claims_low"], claim["claims_done"]
-    return replace(
-        state,
-        claims=Claims(
-            last={
-                **{name: claim[name] for name in ("iteration", *_CLAIM_NUMBERS, *_CLAIM_ANSWERS)},
-                "leniency": claim.get("leniency", []),
-            },
-            low=low,
-            done=done,
-            low_in=iteration if low > before.low else before.low_in,
-            done_in=iteration if done > before.done else before.done_in,
-            blocked_in=iteration if breaker.exit_blocked > state.breaker.exit_blocked else before.blocked_in,
-        ),
-        breaker=breaker,
+    claim, before, breaker = event.data["claim"], state.claims, _breaker(state, event)
+    last = from_json(LastClaim, {name: claim[name] for name in fields(LastClaim) if name in claim})
+    low, done, iteration = claim["claims_low"], claim["claims_done"], last.iteration
+    claims = Claims(
+        last=last,
+        low=low,
+        done=done,
+        low_in=iteration if low > before.low else before.low_in,
+        done_in=iteration if done > before.done else before.done_in,
+        blocked_in=iteration if breaker.exit_blocked > state.breaker.exit_blocked else before.blocked_in,
     )
-
-
-def _overridden(state: State, event: Event) -> State:
-    return _override(state, event.data)
+    return replace(state, claims=claims, breaker=breaker)
 
 
 def _override(state: State, record: Json) -> State:
     return replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
-
-
-def _check_claim(data: Json) -> Json:
-    """Raise KeyError or TypeError for a claim without the fields that all readers use."""
-    claim: Json = data["claim"]
-    for name in ("phase", "gate", "reason"):
-        claim[name]
-    for name in ("iteration", *_CLAIM_NUMBERS, "claims_low", "claims_done"):
-        if not isinstance(claim[name], int):
-            raise TypeError(f"{name} has to be a whole number")
-    for name in _CLAIM_ANSWERS:
-        if not isinstance(claim[name], bool):
-            raise TypeError(f"{name} has to be true or false")
-    data["tree"]
-    return claim
-
-
-def _signal_spent(state: State, event: Event) -> State:
-    state = _file_spent(state, event)
-    return replace(state, signals_premature=state.signals_premature + bool(event.data.get("premature")))
-
-
-def _file_spent(state: State, event: Event) -> State:
-    return replace(state, spent_signal=event.data.get("file") or state.spent_signal)
 
 
 def _phase_exited(state: State, event: Event) -> State:
@@ -224,11 +171,11 @@ def _phase_exited(state: State, event: Event) -> State:
 def _fact_declared(state: State, event: Event) -> State:
     data = event.data
     fact = Fact(name=data["name"], value=data["value"], reason=data["reason"], by=data["by"], at=event.at)
-    return replace(state, facts=(*(each for each in state.facts if each.name != fact.name), fact))
+    return replace(state, facts=(*_other_facts(state, event), fact))
 
 
-def _fact_withdrawn(state: State, event: Event) -> State:
-    return replace(state, facts=tuple(each for each in state.facts if each.name != event.data["name"]))
+def _other_facts(state: State, event: Event) -> tuple[Fact, ...]:
+    return tuple(each for each in state.facts if each.name != event.data["name"])
 
 
 def _baseline_taken(state: State, event: Event) -> State:
@@ -243,15 +190,8 @@ def _baseline_taken(state: State, event: Event) -> State:
 
 
 def _waived(state: State, event: Event) -> State:
-    data = event.data
-    waiver = Waiver(
-        guard=data["guard"],
-        findings=tuple(data["findings"]),
-        reason=data["reason"],
-        by=data["by"],
-        at=event.at,
-        expires=data.get("expires", ""),
-    )
+    given = {name: event.data[name] for name in fields(Waiver) if name in event.data}
+    waiver = from_json(Waiver, {**given, "at": event.at})
     return replace(state, overrides=replace(state.overrides, waivers=(*state.overrides.waivers, waiver)))
 
 
@@ -287,31 +227,199 @@ def _accepted(state: State, event: Event) -> State:
     return _override(state, {"kind": "rollback-accept", **where, **said})
 
 
-def _known_taken(state: State, event: Event) -> State:
-    return replace(state, snapshots=replace(state.snapshots, known=event.data["known"]))
+def _file_spent(state: State, event: Event) -> State:
+    premature = state.signals_premature + bool(event.data.get("premature"))
+    return replace(state, spent_signal=event.data.get("file") or state.spent_signal, signals_premature=premature)
+
+
+def _part_changed(state: State, event: Event) -> State:
+    """What changes a part; it may name the rules that the task is judged by from now on."""
+    return replace(state, rules=event.data.get("rules") or state.rules)
+
+
+def _stuck(state: State, event: Event) -> State:
+    return replace(state, phase=STUCK, stuck=event.data["reason"], exited=True, forced=False)
+
+
+# --- how the begin and the end of a run change the state
+
+#: What the end of a run tells of what it measured.
+MEASURED = ("metrics", "findings", "notes", "told", "tables")
+
+
+def remember(state: State, event: Event) -> Undo | None:
+    """Return what a run that turns out to be void goes back to: the state before it began."""
+    run = event.data.get("run")
+    if run is None:
+        return None
+    if state.undo is not None and state.undo.run == run:
+        return state.undo
+    return Undo(run, replace(state, undo=None))
+
+
+def _run_started(state: State, event: Event) -> State:
+    data = event.data
+    run = OpenRun(
+        id=data["run"],
+        phase=data["phase"],
+        at=event.at,
+        tree=data["tree"],
+        nested=data.get("nested", False),
+        rewinds=data.get("rewinds", False),
+        limit=data.get("limit", 0.0),
+    )
+    others, undo = state.open_runs, state.undo if run.nested else remember(state, event)
+    if not run.nested and any(not other.nested for other in others):
+        # Two runs at once share one tree and one machine: neither proves that the suite is green by itself.
+        others = tuple(other if other.nested else replace(other, overlaps=True) for other in others)
+        run = replace(run, overlaps=True)
+    state = replace(state, open_runs=(*others, run), undo=undo)
+    if run.nested:
+        return state
+    aim = replace(state.aim, criteria_file=data.get("criteria_given", ""))
+    return replace(state, rules=data["rules"], aim=aim)
+
+
+def _run_lost(state: State, event: Event) -> State:
+    run = state.open_run(event.data["run"])
+    if run is None:
+        return state
+    lost = RunSummary(id=run.id, kind=Kind.LOST, phase=run.phase, at=event.at, why="it began and never ended")
+    state = _close(state, run, lost)
+    if run.nested:
+        return state
+    return replace(
+        state,
+        breaker=observe_crash(state.breaker),
+        streak=Streak(),
+        trees=replace(state.trees, last=None),
+        evaluation_is_stale=state.evaluation is not None,
+    )
+
+
+def _run_ended(state: State, event: Event) -> State:
+    data = event.data
+    run = state.open_run(data["run"])
+    if run is None:
+        return state
+    kind = Kind(data["kind"])
+    summary = RunSummary(
+        id=run.id, kind=kind, phase=run.phase, at=event.at, iteration=data.get("iteration"), why=data.get("why", "")
+    )
+    if kind is Kind.VOID:
+        return _take_back(state, run, summary)
+    state = _close(state, run, summary)
+    if kind is Kind.NESTED:
+        return state
+    state = replace(
+        state,
+        streak=streak_after(state.streak, run, kind=kind, green=Green(data["green"]), tree=data["tree"]),
+        trees=replace(state.trees, last=data["tree"]),
+        beside=tuple(data.get("beside", ())),
+        evaluation_is_stale=state.evaluation is not None,
+    )
+    if kind is Kind.COMPLETE:
+        return _measured(state, run, data)
+    return replace(state, breaker=observe_crash(state.breaker)) if kind is Kind.INCOMPLETE else state
+
+
+def _measured(state: State, run: OpenRun, data: Json) -> State:
+    snapshot = snapshot_of(data)
+    return replace(
+        state,
+        iteration=data["iteration"],
+        exited=False,
+        forced=False,
+        measurement=Measurement(
+            run=run.id,
+            iteration=data["iteration"],
+            tree=data["tree"],
+            measured=from_json(Measured, {name: data[name] for name in MEASURED if name in data}),
+            targets_s=data.get("targets_s"),
+        ),
+        snapshots=replace(
+            state.snapshots, known=data["known"], latest=snapshot, first=state.snapshots.first or snapshot
+        ),
+        aim=replace(
+            state.aim,
+            targets=data.get("targets") or state.aim.targets,
+            recovered=tuple(sorted({*state.aim.recovered, *data.get("recovered", ())})),
+            criteria=data.get("criteria"),
+        ),
+        freeze=_freeze_after_run(state.freeze, data),
+        outputs=data.get("outputs"),
+        memory=replace(state.memory, run=data.get("remembered", {})),
+        trees=replace(
+            state.trees, green={Green.GREEN: data["tree"], Green.ODD: state.trees.green}.get(Green(data["green"]))
+        ),
+    )
+
+
+def _freeze_after_run(freeze: Freeze, data: Json) -> Freeze:
+    return replace(
+        freeze,
+        # A cycle that began later than RED is held to what its first complete run saw.
+        current=freeze.current or (None if data.get("red") else data.get("frozen")),
+        upcoming=data.get("frozen") or freeze.upcoming,
+        red_bodies=data.get("red") or freeze.red_bodies,
+        red_sources=data.get("sources") or freeze.red_sources,
+    )
+
+
+def streak_after(streak: Streak, run: OpenRun, *, kind: Kind, green: Green, tree: str) -> Streak:
+    """Return the streak after a run that ended on `tree`."""
+    unbroken = streak.tree is not None and streak.tree == run.tree
+    if kind is Kind.COMPLETE and green is Green.GREEN and not run.overlaps:
+        return Streak(count=streak.count + 1 if unbroken else 1, tree=tree)
+    if kind is Kind.EMPTY or green is Green.NOT_GREEN:
+        return Streak(tree=tree)
+    return Streak(count=streak.count, tree=tree if unbroken else None)
+
+
+def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
+    undo = None if state.undo is not None and state.undo.run == run.id else state.undo
+    return replace(
+        state,
+        open_runs=tuple(other for other in state.open_runs if other.id != run.id),
+        last_run=state.last_run if run.nested else summary,
+        undo=undo,
+    )
+
+
+def _take_back(state: State, run: OpenRun, summary: RunSummary) -> State:
+    if state.undo is None or state.undo.run != run.id:
+        return _close(state, run, summary)
+    return replace(state.undo.state, spent_signal=state.spent_signal)  # what was refused meanwhile stays refused
+
+
+def snapshot_of(data: Json | None) -> Snapshot | None:
+    """Return what an event says of one complete run."""
+    if data is None:
+        return None
+    return Snapshot(inventory=data["inventory"], outcomes=data["outcomes"], surroundings=data.get("surroundings", ""))
 
 
 _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
-    "created": _created,
+    "created": lambda state, event: replace(state, task=event.data["task"], vanished=event.data.get("vanished", False)),
     "cycle-began": _cycle_began,
     "phase-entered": _phase_entered,
-    **RUN_CHANGES,
-    "proved": _proved,
+    "run-started": _run_started,
+    "run-lost": _run_lost,
+    "run-ended": _run_ended,
+    "proved": lambda state, event: replace(state, proof=from_json(ProofRecord, event.data["proof"])),
     "evaluated": _evaluated,
-    "signal-spent": _signal_spent,
-    "signal-refused": _file_spent,
-    "signal-withdrawn": _file_spent,
+    **dict.fromkeys(("signal-spent", "signal-refused", "signal-withdrawn"), _file_spent),
     "phase-exited": _phase_exited,
     "fact-declared": _fact_declared,
-    "fact-withdrawn": _fact_withdrawn,
+    "fact-withdrawn": lambda state, event: replace(state, facts=_other_facts(state, event)),
     "baseline-taken": _baseline_taken,
     "waived": _waived,
-    "breaker-reset": _breaker_changed,
-    "overridden": _overridden,
+    "breaker-reset": lambda state, event: replace(state, breaker=_breaker(state, event)),
+    "overridden": lambda state, event: _override(state, event.data),
     "claimed": _claimed,
     "repaired": _repaired,
     "rollback-accepted": _accepted,
-    "known-taken": _known_taken,
+    "known-taken": lambda state, event: replace(state, snapshots=replace(state.snapshots, known=event.data["known"])),
     "stuck": _stuck,
     **dict.fromkeys(PART_KINDS, _part_changed),
 }

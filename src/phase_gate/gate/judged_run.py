@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
 from phase_gate.gate.criteria import Traced, trace_criteria
-from phase_gate.gate.events import apply
+from phase_gate.gate.events import apply, streak_after
 from phase_gate.gate.freeze import Frozen, SupportFile
 from phase_gate.gate.inventory import Inventory, TestFile, bare_id, bare_name, split_id
 from phase_gate.gate.measured import (
@@ -22,7 +22,6 @@ from phase_gate.gate.measured import (
 )
 from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, Past, References, judge_outcomes, odd_buckets
 from phase_gate.gate.record import Audit, RunRecord
-from phase_gate.gate.run_events import streak_after
 from phase_gate.gate.state import Event, OpenRun, State
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, name_first

@@ -217,24 +217,24 @@ def evaluate_call(
 def claim_values(state: State) -> dict[str, MetricValue]:
     """Return what the last claim gave, if it was made about the last iteration; else nothing is known."""
     claim = state.claims.last
-    if claim is None or claim["iteration"] != state.iteration:
+    if claim is None or claim.iteration != state.iteration:
         return {}
     return {
-        "indicators": claim["indicators"],
-        "indicators_needed": claim["threshold"],
-        "confidence": claim["confidence"],
-        "confidence_needed": claim["confidence_needed"],
-        "claimed_done": claim["claimed_done"],
-        "claim_passed": claim["met_both"],
+        "indicators": claim.indicators,
+        "indicators_needed": claim.threshold,
+        "confidence": claim.confidence,
+        "confidence_needed": claim.confidence_needed,
+        "claimed_done": claim.claimed_done,
+        "claim_passed": claim.met_both,
     }
 
 
 def claim_notes(state: State) -> tuple[str, ...]:
     """Return what settings or a person let pass of the last claim: each verdict that it reaches tells it."""
     claim = state.claims.last
-    if claim is None or claim["iteration"] != state.iteration:
+    if claim is None or claim.iteration != state.iteration:
         return ()
-    return tuple(f"claim: {text}" for text in claim["leniency"])
+    return tuple(f"claim: {text}" for text in claim.leniency)
 
 
 # --- both gates of one iteration

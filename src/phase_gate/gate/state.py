@@ -195,11 +195,24 @@ class Memory(Value):
     exit: Mapping[str, str] = field(default_factory=dict)
 
 
+class LastClaim(Value):
+    """The last claim, as far as rules speak of it."""
+
+    iteration: int
+    indicators: int
+    threshold: int
+    confidence: int
+    confidence_needed: int
+    claimed_done: bool
+    met_both: bool
+    #: What settings or a person let pass of it.
+    leniency: tuple[str, ...] = ()
+
+
 class Claims(Value):
     """What was claimed in the present phase."""
 
-    #: The last one, as far as rules speak of it.
-    last: Json | None = None
+    last: LastClaim | None = None
     #: Iterations with a claim that had little behind it, and done signals in a row.
     low: int = 0
     done: int = 0
