@@ -59,17 +59,6 @@ def test_each_kind_says_done(kind: str) -> None:
     assert (said.explicit, said.problems, [block.kind for block in said.blocks]) == (True, (), [kind])
 
 
-def test_all_kinds_together() -> None:
-    said = read("\n".join(ALL.values()))
-    assert said.explicit is True
-    assert len(said.blocks) == 4
-    assert said.reason == "both roots are there"
-
-
-def quoted(text: str) -> str:
-    return "".join(f"> {line}\n" for line in text.splitlines())
-
-
 def indented(text: str, by: str = "    ") -> str:
     return "".join(f"{by}{line}\n" for line in text.splitlines())
 
@@ -258,18 +247,11 @@ def test_a_block_without_an_end_is_none(text: str) -> None:
     assert any("has no end, so it is no block" in note for note in said.notes)
 
 
-def test_a_complete_block_behind_an_unclosed_one() -> None:
-    said = read(RALPH.replace("---END_RALPH_STATUS---\n", "") + RALPH)
-    assert said.explicit is True
-
-
 def test_a_later_block_that_is_not_filled_in_counts() -> None:
+    assert read(RALPH + "\nEXIT_STATUS: maybe\n").explicit is None
+    assert read(RALPH.replace("---END_RALPH_STATUS---\n", "") + RALPH).explicit is True
     assert read(EXIT + "\nEXIT_STATUS: {COMPLETE|CONTINUE}\n").explicit is None
     assert read("EXIT_STATUS: {COMPLETE|CONTINUE}\n\n" + EXIT).explicit is True
-
-
-def test_a_malformed_block_beside_a_good_one_is_doubt() -> None:
-    assert read(RALPH + "\nEXIT_STATUS: maybe\n").explicit is None
 
 
 def test_no_block_reaches_into_the_next_message() -> None:
@@ -281,19 +263,6 @@ def test_no_block_reaches_into_the_next_message() -> None:
 def test_the_override_may_have_a_remark() -> None:
     said = read("EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true  # bypass the threshold\n")
     assert (said.explicit, said.value("exit", "EXIT_OVERRIDE")) == (True, "true")
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("kind", ["exit", "ralph"])
-def test_five_megabytes_of_log_around_it(kind: str) -> None:
-    row = "2026-11-16 12:00:00 INFO  worker 3 wrote 17 rows, all tasks in its list\n"
-    log = row * (5 * 1024 * 1024 // len(row) // 2)
-    began = time.process_time()
-    text = read_claim_text([f"{log}{ALL[kind]}\nAll tasks are completed.\n{log}"])
-    said, found = read_blocks(text), find_patterns(DEFAULT_PATTERNS, sentences(text))
-    assert time.process_time() - began < 20
-    assert said.explicit is True
-    assert [each.name for each in found if each.present] == ["all tasks.*completed"]
 
 
 @pytest.mark.parametrize(

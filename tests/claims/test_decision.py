@@ -111,26 +111,12 @@ def test_the_circuit_before_a_person() -> None:
     assert decision.reason.startswith("the circuit opens: 1 claim in a row that the exit gate blocked")
 
 
-def test_an_open_circuit_counts_nothing() -> None:
-    context = replace(CONTEXT, breaker=OPEN, counted=Claims(low=1), measures=Measures())
-    decision = judge("All tasks are completed.", context)
-    assert (decision.breaker, decision.claims_low) == (OPEN, 1)
-
-
 def test_a_claim_is_never_progress() -> None:
     half_open = Breaker(status=Status.HALF_OPEN, no_progress=4, reason="4 complete runs without progress")
     for text in (GOOD, "All tasks are completed."):
         for limits in (Limits(), Limits(exit_blocked=0)):
             now = judge(text, replace(CONTEXT, breaker=half_open, limits=limits)).breaker
             assert (now.status, now.no_progress) == (Status.HALF_OPEN, 4)
-
-
-def test_what_claims_brought_about_a_good_claim_takes_back() -> None:
-    context = replace(CONTEXT, limits=Limits(exit_blocked=2), failure="a test fails")
-    blocked = judge(GOOD, context).breaker
-    assert (blocked.status, blocked.exit_blocked) == (Status.HALF_OPEN, 1)
-    passed = judge(GOOD, replace(context, breaker=blocked, failure="")).breaker
-    assert (passed.status, passed.exit_blocked, passed.reason) == (Status.CLOSED, 0, "")
 
 
 def test_an_honest_not_done_is_no_blocked_claim() -> None:
@@ -191,17 +177,3 @@ def test_untested_code_beats_any_score_and_any_setting() -> None:
     decision = judge(GOOD, replace(CONTEXT, untested="files have changed: run the tests"), loose)
     assert (decision.outcome, decision.reason) == (Outcome.CONTINUE, "files have changed: run the tests")
     assert (decision.claimed_done, decision.passed) == (False, False)
-
-
-@pytest.mark.parametrize("text", ["Done, all tests pass.", "It is finished."])
-def test_words_without_a_block_are_a_claim(text: str) -> None:
-    context = replace(CONTEXT, counted=Claims(low=2, low_in=1), measures=replace(MEASURED, task_file_moved=None))
-    decision = judge(text, context)
-    assert (decision.is_claim, decision.claims_low, decision.outcome) == (True, 3, Outcome.ASK)
-
-
-def test_the_gate_may_be_off() -> None:
-    decision = judge(DOYAKEN, replace(CONTEXT, evidence=()), ExitGate(enabled=False))
-    assert decision.outcome is Outcome.COMPLETE
-    assert decision.leniency == ("exit_gate.enabled is off: 0 indicators (2 needed) will do",)
-    assert judge(DOYAKEN, replace(CONTEXT, evidence=())).outcome is Outcome.CONTINUE
