@@ -38,12 +38,13 @@ def as_parameter(scenario: Scenario) -> ParameterSet:
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("scenario", [as_parameter(each) for each in all_scenarios().values()])
 def test_is_judged_as_the_corpus_says(stage: Stage, scenario: Scenario, request: pytest.FixtureRequest) -> None:
-    is_told_by_proof = scenario.is_cheat and scenario.refused_by <= {EXPERIMENT}
-    if IS_WHOLE or is_told_by_proof:
+    is_proven = IS_WHOLE or (scenario.is_cheat and scenario.refused_by <= {EXPERIMENT})
+    if is_proven:
         request.getfixturevalue("with_proof")
     played = stage.play(scenario)
     assert played.refused_by == scenario.refused_by, played.said
-    assert [text for text in scenario.names if text not in played.said] == [], played.said
+    if scenario.is_cheat or is_proven:  # what is named of honest work comes from a proof
+        assert [text for text in scenario.names if text not in played.said] == [], played.said
     if not scenario.is_cheat:
         assert "Warning" not in played.said
         assert {*played.findings} <= {*scenario.names}
