@@ -76,15 +76,17 @@ def _without_gate_2(seen: str) -> str:
         document.pop(name, None)
     document.get("memory", {}).pop("exit", None)
     if verdict := document.get("evaluation"):
-        document["evaluation"] = {name: verdict[name] for name in ("phase", "cycle", "iteration", "gate_1")}
+        document["evaluation"] = {name: verdict[name] for name in ("subject", "gate_1")}
     return json.dumps(document, sort_keys=True)
 
 
 def _could_not_read_signal(seen: str, cause: str) -> bool:
     """Tell whether the verdict reports that the signal could not be read, and stays closed."""
-    verdict = json.loads(seen)[0].get("evaluation") or {}
+    document = json.loads(seen)[0]
+    verdict = document.get("evaluation") or {}
     gate_2 = verdict.get("gate_2", {})
-    return gate_2.get("answer") == "malformed" and cause in gate_2.get("problem", "") and not verdict["can_exit"]
+    is_said = gate_2.get("answer") == "malformed" and cause in gate_2.get("problem", "")
+    return is_said and verdict["status"] != "open" and not document.get("exited")
 
 
 # --- the sweep -------------------------------------------------------------------------------------------------------
