@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from phase_gate.values import Value, replace
@@ -77,11 +76,9 @@ class Craft:
         session = self.session
         session.type("git init -q -b main")
         session.write(INI, SETTINGS)
-        session.write(".gitignore", "\n".join(("__pycache__/", ".pytest_cache/", "vote.yaml", *_FILES, "")))
+        session.write(".gitignore", "\n".join(("__pycache__/", ".pytest_cache/", *_FILES, "")))
         if self.configuration:
             session.write(CONFIGURATION, self.configuration)
-        if self.workflow == "pipeline":
-            session.write("CONSTITUTION.md", papers.CONSTITUTION)
         session.write(CODE, write_code({1, 2}))
         session.write("tests/test_first.py", write_test(Test(name="test_plus1", number=1)))
         session.write("tests/test_second.py", write_test(Test(name="test_plus2", number=2)))
@@ -201,9 +198,6 @@ class Craft:
         self.session.type("git add -A")
         return self.session.type("git commit -q -m step").code == 0
 
-    def fix_constitution(self) -> bool:
-        return self.session.write("CONSTITUTION.md", papers.CONSTITUTION)
-
     def start_task(self) -> bool:
         self.session.write(papers.TASK_FILE, papers.VERIFY_TASK)
         return self.session.type(f"phase-gate verify start --task-file {papers.TASK_FILE} --untimed").code == 0
@@ -230,36 +224,6 @@ class Craft:
                 self.session.write(name, text)
                 self.session.touch(name)  # a verdict has to be younger than what it is about
 
-    def write_artifacts(self, names: list[str]) -> bool:
-        changed = [self._write_artifact(name) for name in names]
-        return any(changed)
-
-    def _write_artifact(self, name: str) -> bool:
-        if name == "repository-snapshot":
-            return self.session.type("phase-gate pipeline snapshot").code == 0
-        if name not in papers.ARTIFACTS:
-            return False
-        failed = ""
-        if name == "root-cause":
-            failed = json.loads(self.session.ask("pipeline", "recover", "--json") or "{}").get("failed_phase", "")
-        text = papers.write_artifact(name, revision=self._revision, failed_phase=failed)
-        return self.session.write(papers.ARTIFACTS[name], text)
-
-    def vote(self) -> bool:
-        """Let both reviewers agree."""
-        for voter in ("ann", "bob"):
-            self.session.write("vote.yaml", papers.write_vote(voter))
-            self.session.type("phase-gate pipeline vote vote.yaml")
-        return True
-
-    def decide_requests(self) -> bool:
-        """Reject what is asked for: it can wait."""
-        listed = json.loads(self.session.ask("pipeline", "request", "list", "--json") or "{}").get("requests", [])
-        for request in listed:
-            if request["status"] == "proposed":
-                self.session.type(f'phase-gate pipeline request reject {request["id"]} --reason "next year"')
-        return bool(listed)
-
     def write_documents(self) -> bool:
         """Document the cycle: three documents, a decision and a C4 diagram."""
         count = self._revision
@@ -273,7 +237,6 @@ class Craft:
 _PHASES = {
     "exit-gate": ("work",),
     "confidence": ("work",),
-    "pipeline": ("intake", "consensus_master_plan", "implementation", "qa_validation"),
     "verification": ("verification",),
 }
 _FILES = {

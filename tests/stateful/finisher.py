@@ -173,13 +173,6 @@ class Finisher:
             "red-for-a-reason": lambda: craft.fix_tests() or craft.fix_settings(),
             "outcomes-genuine": craft.fix_settings,
             "rules-kept": craft.fix_settings,
-            "constitution-kept": craft.fix_constitution,
-            "checks-passed": lambda: craft.fix_code() or craft.fix_settings(),
-            "artifacts-made": lambda: craft.write_artifacts(ids),
-            "root-cause-known": lambda: craft.write_artifacts(["root-cause"]),
-            "consensus-reached": craft.vote,
-            "no-pending-request": craft.decide_requests,
-            "no-blocking-issue": craft.decide_requests,
         }
         return edits[guard]() if guard in edits else False
 

@@ -22,17 +22,6 @@ from tests.stateful.finisher import DeadEndError, Finisher
 from tests.stateful.session import Session
 from tests.warm import WarmServer, lasting_server
 
-_CHECKS = "\n".join(
-    f"    {name}: {{run: python {words}}}"
-    for name, words in {
-        "build": "-m compileall -q calc.py",
-        "lint": "-m tabnanny calc.py",
-        "test": "-m pytest -q",
-        "types": "-m py_compile calc.py",
-        "start": "calc.py",
-    }.items()
-)
-
 #: What `phase-gate.yaml` contains, and the phases at whose exit the finisher may stop, in addition to DONE.
 WORKFLOWS: dict[str, tuple[str, tuple[str, ...]]] = {
     "tdd": ("", ("GREEN", "REFACTOR", "DOCUMENT")),
@@ -40,7 +29,6 @@ WORKFLOWS: dict[str, tuple[str, tuple[str, ...]]] = {
     "confidence": ("workflow: confidence\n", ("WORK",)),
     "verification": ("", ("VERIFICATION",)),
     "tdd-to-the-end": ("", ()),
-    "pipeline": (f"workflow: pipeline\nevidence:\n  commands:\n{_CHECKS}\n", ()),
 }
 
 # --- what people do --------------------------------------------------------------------------------------------------
@@ -86,10 +74,8 @@ FILES = (
     ("tests/conftest.py", "import pytest\n"),
     (INI, SETTINGS.replace("addopts =", "addopts = -ra")),
     (CONFIGURATION, "parameters: {required_green_runs: 3}\n"),
-    (CONFIGURATION, "parameters: {required_voters: 1}\n"),
     ("data.csv", "a,b\n1,2\n"),
     ("NOTES.md", "Remember things.\n"),
-    ("CONSTITUTION.md", "Anything goes.\n"),
 )
 
 CODE_EDITS: dict[str, Callable[[Craft], str | None]] = {
@@ -129,7 +115,6 @@ REVIEWS = (
     papers.APPROVAL.replace("HIGH", "LOW"),
     "Looks good to me.\n",
 )
-VOTES = tuple(f"vote: {vote}\nconfidence: 0.9\nby: ann\n" for vote in ("approve", "reject", "conditional", "perhaps"))
 
 
 @functools.cache
@@ -257,31 +242,6 @@ class Work(RuleBasedStateMachine):
     @rule(text=st.sampled_from(REVIEWS), by=st.sampled_from(["ann", "dev"]))
     def review(self, text: str, by: str) -> None:
         self._hand_in("verdict.yaml", text, f"phase-gate verify review verdict.yaml --by {by}")
-
-    @precondition(lambda self: self.workflow == "pipeline")
-    @rule(name=st.sampled_from(sorted(papers.ARTIFACTS)), is_spoiled=st.booleans())
-    def write_artifact(self, name: str, is_spoiled: bool) -> None:
-        if is_spoiled:
-            self._put(papers.ARTIFACTS[name], "To be done.\n")
-        else:
-            self.craft.write_artifacts([name])
-
-    @precondition(lambda self: self.workflow == "pipeline")
-    @rule(text=st.sampled_from(VOTES))
-    def vote(self, text: str) -> None:
-        self._hand_in("vote.yaml", text, "phase-gate pipeline vote vote.yaml")
-
-    @precondition(lambda self: self.workflow == "pipeline")
-    @rule(kind=st.sampled_from(["scope", "architecture", "dependency", "config"]), is_decided=st.booleans())
-    def ask_for_a_change(self, kind: str, is_decided: bool) -> None:
-        self.session.type(f'phase-gate pipeline request new --type {kind} --title "more numbers" --by ann')
-        if is_decided:
-            self.craft.decide_requests()
-
-    @precondition(lambda self: self.workflow == "pipeline")
-    @rule()
-    def begin_a_recovery(self) -> None:
-        self.session.type('phase-gate pipeline recover start --reason "it went wrong"')
 
     def _put(self, name: str, text: str | None) -> None:
         if text is None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.values import Value
-from tests.stateful import child
 from tests.warm import WITHOUT_EXTRAS, WarmServer
 
 #: What an inner session loads in addition to pytest's own plugins.
@@ -201,7 +200,3 @@ class Session:
             if each.code:
                 lines.append(f"  [exit status {each.code}]")
         return "\n".join(lines)
-
-
-def start_server(folder: Path) -> WarmServer:
-    return WarmServer(folder, child.__file__)
