@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from phase_gate.storage.opening import Opened, Opener
 from phase_gate.storage.tree import git
 from tests.conformance.stories import faults
 from tests.support import OURS, Sample
@@ -1362,3 +1363,22 @@ def test_a_step_asks_git_once_for_everything(gate: Gate, monkeypatch: pytest.Mon
     asked.clear()
     assert gate.review().code == 0
     assert asked == ["ls-files", "status"]
+
+
+@pytest.mark.parametrize("others", [0, 3])
+def test_a_step_reads_a_ledger_once_or_twice(gate: Gate, monkeypatch: pytest.MonkeyPatch, others: int) -> None:
+    more = [gate.task(name=f"Other {number}", files=[f"other{number}.py"]) for number in range(others)]
+    gate.start(document=[gate.task(), *more])
+    opened: list[str] = []
+    read = Opener.open
+
+    def count(opener: Opener, **given: bool) -> Opened:
+        opened.append(opener._task)
+        return read(opener, **given)
+
+    monkeypatch.setattr(Opener, "open", count)
+    for step in (gate.executor, gate.verify, gate.review):
+        opened.clear()
+        assert step().code == 0
+        assert opened.count(TASK) <= 2, opened
+        assert len(opened) <= 2 + others, opened

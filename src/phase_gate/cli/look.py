@@ -235,7 +235,7 @@ def _overview(call: Call, project: Project) -> Overview | None:
         return None
     from phase_gate.tasks.overview import load_overview
 
-    found = load_overview(project.state_folder, look)
+    found = load_overview(project.state_folder, look, tuple(look.refused))
     return found if found.total else None
 
 

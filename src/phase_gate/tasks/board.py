@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from phase_gate.gate.verdict import Evaluation
 from phase_gate.names import author_of, same_name
 from phase_gate.project import Look, Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.opening import Opened
 from phase_gate.storage.places import make_state_folder, place_name
 from phase_gate.storage.root import place_below, refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
@@ -98,13 +99,14 @@ class TaskBoard:
             state_file(project)  # refused before a step, not after it
         self._overview: Overview | None = None
         self._look: Look | None = None
+        self._sessions: dict[str, TaskSession] = {}
 
     @property
     def overview(self) -> Overview:
         if self._overview is None:
             if self._look is None:
                 self._look = self.project.look_at_tasks(self._owner)
-            self._overview = load_overview(self.project.state_folder, self._look)
+            self._overview = load_overview(self.project.state_folder, self._look_at, tuple(self._look.refused))
         return self._overview
 
     @functools.cached_property
@@ -121,7 +123,14 @@ class TaskBoard:
         return replace(self.project, task=task).store(self._owner)
 
     def session(self, task: str) -> TaskSession:
-        return TaskSession(self, task)
+        """Return the task; always the same, so that it is read once."""
+        if task not in self._sessions:
+            self._sessions[task] = TaskSession(self, task)
+        return self._sessions[task]
+
+    def _look_at(self, task: str) -> State | None:
+        assert self._look is not None, "it was asked for all tasks"
+        return self._look(task) if task in self._look.refused else self.session(task).look_alone()
 
     # --- which task ----------------------------------------------------------------------------------------------
 
@@ -224,11 +233,36 @@ class TaskSession:
         self.board, self.task = board, task
         self.project = replace(board.project, task=task)
         self.store: TaskStore = board.store(task)
+        self._opened: Opened | None = None
 
     # --- looking -------------------------------------------------------------------------------------------------
 
+    def look(self) -> Opened:
+        """Return the task as it stands. A ledger is read again only if it was written since."""
+        if self.store.shared is not None or self._opened is None or not self.store.is_as_opened(self._opened):
+            self._opened = self.store.look()
+        return self._opened
+
+    def look_alone(self) -> State | None:
+        """Return the state as the folder has it; None for a task that never began."""
+        opened = self._opened
+        if opened is None or not opened.exists or not self.store.is_as_opened(opened):
+            store = self.store.alone()
+            opened = store.look()
+            if not opened.exists:
+                return store.look_if_begun()
+            self._opened = opened
+        return opened.state
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Lock the task to change it."""
+        with self.store.transaction(known=self._opened) as change:
+            yield change
+        self._opened = change.opened
+
     def state(self) -> State:
-        return self.store.look().state
+        return self.look().state
 
     def verification(self) -> Verification:
         return require_verification(self.state(), self.task)

@@ -38,7 +38,7 @@ def commit_task(session: TaskSession, *, message: str | None = None) -> Committe
 
     :param message: the first line of the commit's message; the task's name if there is none.
     """
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         current = require_verification(change.state, session.task)
         _refuse(session, current)
         session.refuse_halted(current)

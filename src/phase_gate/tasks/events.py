@@ -67,7 +67,7 @@ class VerificationPart(Part):
         from phase_gate.tasks.overview import load_overview
         from phase_gate.tasks.show import sections_of
 
-        return sections_of(load_overview(folder, look), value)
+        return sections_of(load_overview(folder, look, tuple(getattr(look, "refused", ()))), value)
 
 
 PART = VerificationPart()

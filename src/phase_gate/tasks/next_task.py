@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Literal
 
 from phase_gate.errors import MovedError, NotAllowedError
+from phase_gate.gate.state import NEW_STATE
 from phase_gate.storage import store
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.git import head_of
@@ -111,15 +112,15 @@ def _spread(rows: Sequence[Verification]) -> Iterator[Verification]:
 def _claim(session: TaskSession, row: Verification, options: NextOptions) -> Transaction | None:
     """Begin an attempt; None where another worker was first."""
     # As the folder has it: whether it is still so is found out by writing.
-    opened = session.store.alone().look()
-    verification = require_verification(opened.state, session.task)
+    state = session.look_alone() or NEW_STATE
+    verification = require_verification(state, session.task)
     if not _is_as_seen(verification, row):
         return None
     tree = session.tree(verification.spec)
-    memory = remember_here(session, opened.state, tree)
+    memory = remember_here(session, state, tree)
     head = head_of(session.project.root)
     try:
-        with session.store.transaction(known=opened) as change:
+        with session.transaction() as change:
             if not _is_as_seen(require_verification(change.state, session.task), row):
                 return None
             begin_attempt(session, change, tree, head=head, by=options.by, memory=memory)
@@ -157,7 +158,7 @@ def _release(session: TaskSession, row: Verification) -> bool:
     """Record that an attempt ran out of time; tell whether this call did."""
     tree = session.tree(session.verification().spec)
     try:
-        with session.store.transaction() as change:
+        with session.transaction() as change:
             current = require_verification(change.state, session.task)
             if not _is_as_seen(current, row):
                 return False

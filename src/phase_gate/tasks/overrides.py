@@ -53,7 +53,7 @@ def _take_out(
     session: TaskSession, person: Person, *, mark: str, kind: str, what: str, confirm: Callable[[], None] | None = None
 ) -> Overridden:
     task = session.task
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         session.close_lost(change)
         current = require_verification(change.state, task)
         if current.status in FINISHED:
@@ -94,7 +94,7 @@ def abandon_attempt(session: TaskSession, *, reason: str, by: str) -> TaskStatus
     """End an attempt on purpose: it counts as no failure, and the next one begins anew."""
     if not reason.strip():
         raise UsageError("an attempt is abandoned for a reason", remedy='add --reason "..."')
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         session.close_lost(change)
         current = require_verification(change.state, session.task)
         if current.commit:
@@ -114,7 +114,7 @@ def void_steps(session: TaskSession, reason: str) -> TaskStatus:
 
     What was committed stays in git, and waits for a person as well.
     """
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         session.close_lost(change)
         current = require_verification(change.state, session.task)
         evaluation = None
@@ -154,7 +154,7 @@ def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
 
 @again_if_moved
 def _record(session: TaskSession, kind: str, person: Person, **more: str) -> Transaction:
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         require_verification(change.state, session.task)
         person.require(change.opened.state, "going on after a halt")
         refuse_excuse(person.reason)

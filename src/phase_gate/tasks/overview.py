@@ -186,11 +186,11 @@ def _by_time(row: Verification) -> tuple[str, str]:
 _KNOWN = "verify-tasks.json"
 
 
-def load_overview(state_folder: Path, look: Callable[[str], State | None]) -> Overview:
+def load_overview(state_folder: Path, look: Callable[[str], State | None], refused: tuple[str, ...] = ()) -> Overview:
     """Return all tasks in the order in which they were taken, and those that can't be trusted.
 
-    :param look: returns the state of a task; None for one that never began. Best one of `Project.look_at_tasks`, which
-        knows those that a shared store has and that can't be taken over.
+    :param look: returns the state of a task; None for one that never began.
+    :param refused: tasks of a shared store that can't be taken over.
     """
     file = state_folder / "cache" / _KNOWN
     found = cache.load(file)
@@ -200,7 +200,7 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None]) -> Ov
     untrusted: list[Untrusted] = []
     folder = state_folder / "tasks"
     folders = [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
-    for name in sorted({*folders, *getattr(look, "refused", ()), *known} - {DEFAULT_TASK}):
+    for name in sorted({*folders, *refused, *known} - {DEFAULT_TASK}):
         try:
             state = look(name)
         except StateError as error:

@@ -102,8 +102,8 @@ class _VerifyRun:
     @again_if_moved
     def begin(self, timeout: float | None) -> TaskStatus | None:
         """Write the start record; returns where the task stands if it can't begin."""
-        session, store = self.session, self.session.store
-        with store.transaction() as change:
+        session = self.session
+        with session.transaction() as change:
             session.close_lost(change)
             current = self.verification = require_verification(change.state, session.task)
             self._refuse(current)
@@ -124,7 +124,7 @@ class _VerifyRun:
                 evaluation = session.judge(change, changes)
         if evaluation is not None:
             return session.end_step(change, evaluation)
-        self._serial = store.look().serial
+        self._serial = session.look().serial
         return None
 
     def _record_start(self, change: Transaction, limit: float) -> None:
@@ -160,7 +160,7 @@ class _VerifyRun:
             first = ended.code
             self.display.show(f"it ended with {first}; declared flaky ({spec.flaky}), so it runs once more")
             # What the first one recorded is not what this one is worth.
-            self._serial = self.session.store.look().serial
+            self._serial = self.session.look().serial
             ended = self._run_once()
             if ended.how == "ended" and ended.code == 0:
                 self.flags.append(f"flaky: it ended with {first} first, and passed when it was run once more")
@@ -215,7 +215,7 @@ class _VerifyRun:
     @again_if_moved
     def _record_end(self, after: Tree) -> TaskStatus:
         session = self.session
-        with session.store.transaction() as change:
+        with session.transaction() as change:
             current = require_verification(change.state, session.task)
             if current.check is None or current.check.id != self.check.id or current.status is not Status.VERIFYING:
                 raise NotAllowedError(

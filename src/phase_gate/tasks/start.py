@@ -189,7 +189,7 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
     known = collect_known(session.project, session.store, spec, limit=limits["verify"], show=options.show)
     workflow = verification_workflow(session.project)
     phase = workflow.first
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         if looked is not None:
             session.close_lost(change)
         before = find_verification(change.state)
@@ -257,7 +257,7 @@ def _begin_attempt(session: TaskSession, by: str = "") -> Transaction:
     tree = session.tree(require_verification(state, session.task).spec)
     head = head_of(session.project.root)
     memory = remember_here(session, state, tree)
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         session.close_lost(change)
         begin_attempt(session, change, tree, head=head, by=by, memory=memory)
     return change
@@ -281,7 +281,7 @@ def collect_known_here(session: TaskSession, verification: Verification, show: C
     limit = verification.limits["verify"]
     known = collect_known(session.project, session.store, verification.spec, limit=limit, show=show)
     if known is not None:
-        with session.store.transaction() as change:
+        with session.transaction() as change:
             change.record(Event(kind="known-taken", data={"known": known}))
 
 

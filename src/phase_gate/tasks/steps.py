@@ -41,7 +41,7 @@ def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
         report, read_executor_result, "an executor's report", waits=_WAITS, first=(Status.EXECUTING,)
     )
     tree = session.tree(session.verification().spec)
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         session.close_lost(change)
         current = require_verification(change.state, session.task)
         session.refuse_halted(current)
@@ -151,7 +151,7 @@ def _refuse_dependencies(session: TaskSession, verification: Verification) -> No
 def fail_attempt(session: TaskSession, kind: FailureType, *, error: str, lines: tuple[str, ...] = ()) -> TaskStatus:
     """Record that the step which goes on has failed."""
     tree = session.tree(session.verification().spec)
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         session.close_lost(change)
         current = require_verification(change.state, session.task)
         session.fail(change, kind, step=current.step, error=error, tree=tree, lines=lines)
@@ -166,7 +166,7 @@ def fail_attempt(session: TaskSession, kind: FailureType, *, error: str, lines: 
 def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
     """Record the reviewer's verdict. One that can't be read is a failed attempt."""
     session, verdict, by = board.open_for(attachment, read_verdict, "a verdict", waits=(Status.REVIEWING,))
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         session.close_lost(change)
         current = require_verification(change.state, session.task)
         session.refuse_halted(current)
@@ -317,5 +317,5 @@ def _unnumbered(line: str) -> str:
 @again_if_moved
 def record_turn(session: TaskSession, *, role: str, seconds: float, how: str, code: int | None = 0) -> None:
     """Record the end of an agent's turn in the attempt that goes on."""
-    with session.store.transaction() as change:
+    with session.transaction() as change:
         change.record(Event(kind="agent-worked", data={"role": role, "seconds": seconds, "how": how, "code": code}))
