@@ -320,3 +320,19 @@ def test_tests_of_what_python_itself_calls_and_of_nothing_check_something(tmp_pa
     assert left_out.pop("retry") == "no target calls it, as far as that can be seen"
     assert set(left_out) == {"Money.__repr__", "Money.__hash__", "Money.__eq__"}
     assert proof.unnoticed == ()
+
+
+def test_what_imports_a_module_does_not_call_the_function_in_its_first_line(tmp_path: Path) -> None:
+    tests = "def test_{0}():\n    from calc import {0}\n\n    assert {0}(1) == 2\n"
+    code = "def {0}(a):\n    return a + 1\n"
+    names = ("one", "two", "three")
+    proof = prove(
+        tmp_path,
+        {"test_calc.py": "\n\n".join(map(tests.format, names)), "calc.py": ""},
+        {"calc.py": "\n\n".join(map(code.format, names))},
+        [f"test_calc.py::test_{name}" for name in names],
+    )
+    assert {each.id.rpartition("_")[2]: each.reaches for each in proof.targets} == {
+        name: (f"calc.py::{name}",) for name in names
+    }
+    assert proof.starts == 4

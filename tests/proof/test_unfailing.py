@@ -111,8 +111,8 @@ ID = "test_calc.py::test_it"
         pytest.param(
             "def test_it():\n    assert sub(5, 3) == [\n        1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]\n",
             {3},
-            "test_calc.py:2 can't fail: expecting [1000006, 1000009, 1000012, 1000015, ... instead of [ 1, 2, 3, 4, 5,"
-            " 6, 7, 8, 9, 10, 11, ... passes as well; look at the with or try around it, and at `__eq__` of the left"
+            "test_calc.py:2 can't fail: expecting [1000006, 1000009, 1000012, 1000015, 10… instead of [ 1, 2, 3, 4, 5,"
+            " 6, 7, 8, 9, 10, 11, 12… passes as well; look at the with or try around it, and at `__eq__` of the left"
             " side",
             id="long-values-are-cut",
         ),

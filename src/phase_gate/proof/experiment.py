@@ -192,7 +192,7 @@ class Experiment:
         failing = [each.id for each in targets if each.verdict == "fails-with"]
         if failing:
             treatments = (*treatments, self.enter(sandbox, failing))
-        is_doubted = any(each.is_disproven for each in targets) or find_changed_rows(controls, treatments[0])
+        is_doubted = any(each.is_disproven for each in targets) or any(find_changed_rows(controls, treatments[0]))
         if is_doubted and controls and not controls[0].is_cut:
             controls = (*controls, self._control(self._trial.targets))
         judged = self._judge(controls, treatments)

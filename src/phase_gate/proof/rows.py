@@ -13,39 +13,22 @@ from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.model import TargetProof
 from phase_gate.proof.reading import statements_of
 from phase_gate.proof.running import SandboxRun
-from phase_gate.values import Value, replace
-
-#: Characters of a value that are shown.
-_LONGEST = 60
+from phase_gate.values import replace
+from phase_gate.visible import cut
 
 
-class ChangedRow(Value):
-    """A parameter that has another value with the change, under the same id."""
+def find_changed_rows(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the plain values that follow the change, and are the same in every control.
 
-    id: str
-    parameter: str
-    before: str
-    after: str
-
-    @property
-    def row(self) -> str:
-        return self.id.partition("[")[2].removesuffix("]")
-
-    def __str__(self) -> str:
-        return f"[{self.row}] {self.parameter} was {_shorten(self.before)} in RED, and is {_shorten(self.after)} now"
-
-
-def find_changed_rows(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> list[ChangedRow]:
-    """Return the plain values that follow the change: those that are the same in every control."""
+    Each with its test, its parameter, and what it was and is.
+    """
     values = [{item.id: item.values for item in run.items} for run in controls]
-    after = {item.id: item.values for item in treatment.items}
-    return [
-        ChangedRow(id=row, parameter=name, before=before, after=after[row][name])
-        for row, known in (values[0].items() if values else ())
-        for name, before in known.items()
-        if after.get(row, {}).get(name, before) != before
-        and all(others.get(row, {}).get(name) == before for others in values)
-    ]
+    for item in treatment.items if values else ():
+        for name, after in item.values.items():
+            known = {others.get(item.id, {}).get(name, after) for others in values}
+            before = min(known)
+            if len(known) == 1 and before != after:
+                yield item.id, name, before, after
 
 
 def _find_weaker(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> Iterator[tuple[str, str]]:
@@ -82,14 +65,15 @@ def judge_rows(
     """
     refuted = dict(_find_weaker(controls, treatment))
     notes = []
-    for each in find_changed_rows(controls, treatment):
-        written = _written_ids(read(split_id(each.id)[0]))
+    for test_id, name, before, after in find_changed_rows(controls, treatment):
+        target, row = bare_id(test_id), test_id.partition("[")[2].removesuffix("]")
+        said = f"[{row}] {name} was {cut(before)} in RED, and is {cut(after)} now"
         # One control does not show that the value is the same every time; None in RED is a value that was missing.
-        is_plain = len(controls) > 1 and each.before != "None"
-        if is_plain and not written.isdisjoint({each.row, *each.row.split("-")}):
-            refuted.setdefault(bare_id(each.id), f"{each}; write it into the test, or put it back")
+        is_plain = len(controls) > 1 and before != "None"
+        if is_plain and not _written_ids(read(split_id(test_id)[0])).isdisjoint({row, *row.split("-")}):
+            refuted.setdefault(target, f"{said}; write it into the test, or put it back")
         else:
-            notes.append(f"a row has another value with the change: {bare_id(each.id)}{each}")
+            notes.append(f"a row has another value with the change: {target}{said}")
     judged = (
         replace(each, verdict="row-changed", why=refuted[each.id])
         if each.id in refuted and each.verdict == "proven"
@@ -97,10 +81,6 @@ def judge_rows(
         for each in targets
     )
     return tuple(judged), notes
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
 
 
 def _written_ids(source: bytes) -> set[str]:

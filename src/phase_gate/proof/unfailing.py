@@ -15,7 +15,7 @@ from phase_gate.proof.model import Shown, TargetProof
 from phase_gate.proof.running import Item, SandboxRun
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.values import Value, replace
-from phase_gate.visible import count
+from phase_gate.visible import count, cut
 
 #: How often pytest is started again behind a test that kills it, or never ends.
 _STARTS = 20
@@ -193,7 +193,7 @@ def _say(function: _Function, site: Site, *, is_run: bool) -> str:
         why = "a tuple, and an `or` with a true value, always hold"
     else:
         why = "look at the with or try around it, and at `__eq__` of the left side"
-    change = f"{_cut(site.becomes)} instead of {_cut(' '.join(site.was.split()))}"
+    change = f"{cut(site.becomes, _LONGEST)} instead of {cut(' '.join(site.was.split()), _LONGEST)}"
     return f"{place} can't fail: expecting {change} passes as well; {why}"
 
 
@@ -203,7 +203,3 @@ def _say_rows(function: _Function, site: Site, still: list[Item]) -> str:
         f"{function.file}:{site.first_line} can't fail in {len(still)} of {count(len(function.rows), 'row')} of "
         f"{site.test}: {rows}"
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."

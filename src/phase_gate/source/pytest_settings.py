@@ -34,17 +34,6 @@ def file_patterns(path: str, text: str) -> tuple[str, ...]:
     return tuple(given.split()) if isinstance(given, str) else tuple(map(str, given))
 
 
-def refuses_mark(path: str, text: str, mark: str) -> bool:
-    """Tell whether a pytest that follows this file refuses a mark that no plugin registers."""
-    options = {name: str(given) for name, given in _options(path, text).items()}
-    if mark in options.get("markers", ""):
-        return False
-    is_strict = any(
-        options.get(name, "").lower() in ("true", "1", "yes", "on") for name in ("strict", "strict_markers")
-    )
-    return is_strict or "--strict" in options.get("addopts", "") or "error" in options.get("filterwarnings", "")
-
-
 def _options(path: str, text: str) -> Mapping[str, Any]:
     section = pytest_section(path, text) if text else None
     options = section.get("ini_options", section) if isinstance(section, Mapping) else None

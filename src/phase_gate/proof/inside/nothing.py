@@ -30,46 +30,29 @@ class Nothing:
             raise AttributeError(name)  # protocols ask for these, and must not find what is not there
         return self
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        return self
-
-    def __getitem__(self, key: Any) -> Any:
-        return self
-
     def __iter__(self) -> Iterator[Any]:
         return iter(())
 
     def __len__(self) -> int:
         return 0
 
-    def __contains__(self, value: Any) -> bool:
+    def __ne__(self, other: object) -> bool:
+        return True
+
+    def _deny(self, other: object) -> bool:
         return False
 
-    def __enter__(self) -> Any:
+    def _give(self, *given: Any, **named: Any) -> Any:
         return self
 
     def __exit__(self, *details: Any) -> None:
         return None
 
-    def __eq__(self, other: object) -> bool:
-        return False
-
-    def __ne__(self, other: object) -> bool:
-        return True
-
-    def _compare(self, other: object) -> bool:
-        return False
-
-    __lt__ = __le__ = __gt__ = __ge__ = _compare
-
-    def _combine(self, *others: Any) -> Any:
-        return self
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _combine
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __or__ = __ror__ = __and__ = __rand__ = (
-        _combine
-    )
-    __neg__ = __pos__ = __abs__ = __invert__ = __round__ = _combine
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _deny
+    __call__ = __getitem__ = __enter__ = __neg__ = __pos__ = __abs__ = __invert__ = __round__ = _give
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _give
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __or__ = __ror__ = __and__ = _give
+    __rand__ = _give
 
 
 #: As a condition, the one is false and the other true: `assert not f()` notices only the second.

@@ -48,8 +48,8 @@ class Profile:
     def __init__(self, watched: dict[str, dict[str, str]], root: str) -> None:
         #: File -> first line, as text -> name.
         self._watched = {os.path.join(root, path): names for path, names in watched.items()}
-        #: By file and line: the same code in two files is equal.
-        self._known: dict[tuple[str, int], str] = {}
+        #: By file, line and name: the same code in two files is equal.
+        self._known: dict[tuple[str, int, str], str] = {}
         self._found: set[str] = set()
         self._code: CodeType | None = None
         self._frame: FrameType | None = None
@@ -98,11 +98,13 @@ class Profile:
                 self._stop()
         if not self._watched:
             return
-        key = (code.co_filename, code.co_firstlineno)
+        key = (code.co_filename, code.co_firstlineno, code.co_name)
         name = self._known.get(key)
         if name is None:
             names = self._watched.get(code.co_filename) or self._watched.get(os.path.realpath(code.co_filename), {})
-            name = self._known[key] = names.get(str(code.co_firstlineno), "")
+            # What a module runs while it is imported begins in line 1, as a function may that stands there.
+            is_module = code.co_name == "<module>"
+            name = self._known[key] = "" if is_module else names.get(str(code.co_firstlineno), "")
         if name:
             self._found.add(name)
 
