@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Self
 
 import pytest
 
-from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents import PROVIDER
 from phase_gate.evidence.documents.measuring import NO_PARSER
 from phase_gate.gate.measured import PROVIDED, Measured
-from phase_gate.report.markdown import render_markdown
-from phase_gate.storage.tree.names import list_files
-from phase_gate.workflow.settings import Configuration, DocumentRules
+from phase_gate.workflow.settings import DocumentRules
+from tests.evidence.folders import Folder
 
 NAMES = PROVIDED["documents"]
 PROSE = (
@@ -58,53 +54,24 @@ C4Context
 GOOD = {"README.md": f"# Parser\n\n{PROSE}\n", "docs/context.md": CONTEXT, "docs/adr/0001-state.md": DECISION}
 
 
-class Folder:
-    """A project, and a look at its documents."""
-
-    def __init__(self, root: Path, *, has_git: bool) -> None:
-        self.root = root
-        self.memory: Any = None
-        self.rules = DocumentRules()
-        self.docs = Configuration().docs
-        if has_git:
-            subprocess.run(["git", "init", "-q", str(root)], check=True)
-
-    def write(self, files: Mapping[str, str | bytes]) -> Folder:
-        for name, text in files.items():
-            path = self.root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return self
-
-    def begin(self) -> Folder:
-        """A cycle begins: what is here now was here before. It is stored as JSON."""
-        self.memory = json.loads(json.dumps(PROVIDER.remember(self._context(NAMES))))
+class Documents(Folder):
+    def begin(self) -> Self:
+        self.remember("documents", PROVIDER)
         return self
 
     def look(self, *names: str) -> Measured:
-        return PROVIDER.measure(self._context(frozenset(names) or NAMES))
-
-    def _context(self, wanted: frozenset[str]) -> EvidenceContext:
-        return EvidenceContext(
-            root=self.root,
-            folder=self.root / ".phase-gate",
-            state_folder=self.root / ".phase-gate",
-            configuration=Configuration(docs=self.docs, documents=self.rules),
-            wanted=wanted,
-            list_files=lambda keep: list_files(self.root, state_folder=self.root / ".phase-gate", keep=keep),
-            recall=lambda name: self.memory if name == "documents" else None,
-        )
+        return self.measure(PROVIDER, *names)
 
 
 @pytest.fixture(params=[False, True], ids=["without-git", "with-git"])
-def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Folder:
-    return Folder(tmp_path, has_git=request.param)
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Documents:
+    return Documents(tmp_path, wanted=NAMES, has_git=request.param)
 
 
 @pytest.fixture
-def plain(tmp_path: Path) -> Folder:
+def plain(tmp_path: Path) -> Documents:
     """Where git makes no difference."""
-    return Folder(tmp_path, has_git=False)
+    return Documents(tmp_path, wanted=NAMES, has_git=False)
 
 
 def found(measured: Measured, slug: str) -> list[tuple[str, int | None, str]]:
@@ -113,7 +80,7 @@ def found(measured: Measured, slug: str) -> list[tuple[str, int | None, str]]:
 
 
 @pytest.mark.processes
-def test_three_documents_a_decision_and_a_diagram(folder: Folder) -> None:
+def test_three_documents_a_decision_and_a_diagram(folder: Documents) -> None:
     measured = folder.begin().write(GOOD).look()
     assert measured.metrics == {
         "docs_generated": 3,
@@ -132,25 +99,15 @@ def test_three_documents_a_decision_and_a_diagram(folder: Folder) -> None:
 ONLY_TOUCHED = "only blanks or comments changed in this cycle"
 
 
-@pytest.mark.processes
-def test_what_was_there_does_not_count(folder: Folder) -> None:
-    folder.write(GOOD).begin()
-    assert folder.look("docs_generated").metrics == {"docs_generated": 0}
-    folder.write({"README.md": f"# Parser\n\n{PROSE} It has a table of its own, too.\n"})
-    assert folder.look("docs_generated").metrics == {"docs_generated": 1}
-
-
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
         pytest.param({"a.md": ""}, "0 different words of text, at least 20 are wanted", id="empty"),
         pytest.param({"a.md": "# A\n\nTODO\n"}, "1 different word of text, at least 20 are wanted", id="a-placeholder"),
-        pytest.param({"a.md": f"# Old\n\n{PROSE}\n"}, "it has the same text as old.md", id="a-copy"),
-        pytest.param({"old.md": f"# Old\n\n\n{PROSE}   \n"}, ONLY_TOUCHED, id="only-blanks"),
         pytest.param({"old.md": f"# Old\n\n{PROSE}\n<!-- touched -->\n"}, ONLY_TOUCHED, id="only-a-comment"),
     ],
 )
-def test_why_a_changed_document_does_not_count(plain: Folder, files: dict[str, str], expected: str) -> None:
+def test_why_a_changed_document_does_not_count(plain: Documents, files: dict[str, str], expected: str) -> None:
     plain.write({"old.md": f"# Old\n\n{PROSE}\n"}).begin().write(files)
     measured = plain.look("docs_generated")
     assert measured.metrics == {"docs_generated": 0}
@@ -172,22 +129,22 @@ def test_why_a_changed_document_does_not_count(plain: Folder, files: dict[str, s
         (".phase-gate/note.md", False),
     ],
 )
-def test_which_files_are_documents(plain: Folder, path: str, counts: bool) -> None:
+def test_which_files_are_documents(plain: Documents, path: str, counts: bool) -> None:
     plain.begin().write({path: f"{PROSE}\n"})
     assert plain.look("docs_generated").metrics == {"docs_generated": int(counts)}
 
 
-def test_the_project_says_which_files_are_documents(plain: Folder) -> None:
-    plain.rules = DocumentRules(include=("manual/**",), exclude=("manual/old/**",), minimum_words=3)
+def test_the_project_says_which_files_are_documents(plain: Documents) -> None:
+    plain.set(documents=DocumentRules(include=("manual/**",), exclude=("manual/old/**",), minimum_words=3))
     plain.begin()
     plain.write({"manual/a.txt": "one two three", "manual/old/b.txt": "one two four", "README.md": f"{PROSE}\n"})
     plain.write({"manual/image.png": b"PNG one two five\0\0", "manual/large.txt": b"x y z " * 1_000_000})
     assert plain.look("docs_generated").told == {"docs_generated": "documents that count: manual/a.txt"}
 
 
-def test_rules_that_changed_since_the_cycle_began_hold_from_the_next_one_on(plain: Folder) -> None:
+def test_rules_that_changed_since_the_cycle_began_hold_from_the_next_one_on(plain: Documents) -> None:
     plain.begin()
-    plain.rules = DocumentRules(minimum_words=1)
+    plain.set(documents=DocumentRules(minimum_words=1))
     measured = plain.write({"a.md": "# A\n\nNo.\n"}).look("docs_generated")
     assert measured.metrics == {"docs_generated": 0}
     assert measured.warnings == (
@@ -195,26 +152,7 @@ def test_rules_that_changed_since_the_cycle_began_hold_from_the_next_one_on(plai
     )
 
 
-def test_our_own_report_is_no_document(plain: Folder) -> None:
-    clause = {"text": f"{PROSE}", "met": True, "shown": "1", "unknown": []}
-    verdict = {
-        "phase": "GREEN",
-        "iteration": 1,
-        "reason": PROSE,
-        "status": "closed",
-        "next_command": "x",
-        "next_hint": "",
-        "root": "y",
-        "gate_1": {"name": "z", "open": True, "clauses": [clause], "guards": []},
-        "gate_2": {"answer": "absent", "reason": ""},
-        "metrics": {},
-        **{name: [] for name in ("overrides", "warnings", "notes", "findings")},
-    }
-    plain.begin().write({"verdict.md": render_markdown(verdict)})
-    assert plain.look("docs_generated").metrics == {"docs_generated": 0}
-
-
-def test_without_a_memory_it_is_unknown_and_says_what_to_do(plain: Folder) -> None:
+def test_without_a_memory_it_is_unknown_and_says_what_to_do(plain: Documents) -> None:
     measured = plain.write(GOOD).look()
     assert sorted(measured.metrics) == ["diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"]
     assert measured.warnings == (
@@ -223,17 +161,10 @@ def test_without_a_memory_it_is_unknown_and_says_what_to_do(plain: Folder) -> No
     )
 
 
-@pytest.mark.processes
-def test_ignored_files_are_no_documents(tmp_path: Path) -> None:
-    folder = Folder(tmp_path, has_git=True).begin()
-    folder.write({".gitignore": "build/\n", "build/docs.md": f"{PROSE}\n", "docs/a.md": f"{PROSE}\n"})
-    assert folder.look("docs_generated").metrics == {"docs_generated": 1}
-
-
 # --- decisions
 
 
-def test_a_near_miss_is_named(plain: Folder) -> None:
+def test_a_near_miss_is_named(plain: Documents) -> None:
     plain.write(
         {
             "docs/adr/0001-state.md": DECISION.replace("Accepted", "{proposed | accepted}"),
@@ -248,25 +179,10 @@ def test_a_near_miss_is_named(plain: Folder) -> None:
     ]
 
 
-def test_old_near_misses_are_left_alone_where_there_is_a_good_one(plain: Folder) -> None:
-    plain.write({"docs/adr/0001-old.md": "# Old\n", "docs/adr/0002-state.md": DECISION}).begin()
-    plain.write({"docs/adr/0003-new.md": "# New\n"})
-    measured = plain.look("has_adr")
-    assert measured.metrics == {"has_adr": True}
-    assert [file for file, _, _ in found(measured, "decision-incomplete")] == ["docs/adr/0003-new.md"]
-
-
-def test_the_project_says_where_decisions_are(plain: Folder) -> None:
-    plain.rules = DocumentRules(decisions=("records/**",))
-    plain.write({"docs/adr/0001-state.md": DECISION})
-    assert plain.look("has_adr").metrics == {"has_adr": False}
-    assert plain.write({"records/0001-state.md": DECISION}).look("has_adr").metrics == {"has_adr": True}
-
-
 # --- diagrams
 
 
-def test_a_broken_diagram_is_named_with_its_line(plain: Folder) -> None:
+def test_a_broken_diagram_is_named_with_its_line(plain: Documents) -> None:
     plain.write({"docs/context.md": CONTEXT.replace('"uses")', '"uses"'), "flow.mmd": "flowchart TD\n A-->B[\n"})
     measured = plain.look("diagrams_total", "diagrams_valid", "has_c4_diagrams")
     assert measured.metrics == {"diagrams_total": 2, "diagrams_valid": 0, "has_c4_diagrams": False}
@@ -280,13 +196,7 @@ def test_a_broken_diagram_is_named_with_its_line(plain: Folder) -> None:
     ]
 
 
-def test_one_with_nothing_in_it_is_broken(plain: Folder) -> None:
-    measured = plain.write({"a.md": "```mermaid\nflowchart TD\n```\n"}).look("diagrams_total", "diagrams_valid")
-    assert measured.metrics == {"diagrams_total": 1, "diagrams_valid": 0}
-    assert found(measured, "diagram-broken") == [("a.md", 2, "the Mermaid diagram is broken: there is nothing in it")]
-
-
-def test_diagrams_of_all_languages_are_counted(plain: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_diagrams_of_all_languages_are_counted(plain: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(plain.root))
     monkeypatch.delenv("PLANTUML_JAR", raising=False)
     plain.write(
@@ -305,7 +215,7 @@ def test_diagrams_of_all_languages_are_counted(plain: Folder, monkeypatch: pytes
     )
 
 
-def test_a_c4_diagram_that_nobody_can_check_is_one(plain: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_c4_diagram_that_nobody_can_check_is_one(plain: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "merman", None)
     measured = plain.write({"docs/context.md": CONTEXT}).look("diagrams_total", "diagrams_valid", "has_c4_diagrams")
     assert measured.metrics == {"diagrams_total": 1, "has_c4_diagrams": True}
@@ -315,19 +225,14 @@ def test_a_c4_diagram_that_nobody_can_check_is_one(plain: Folder, monkeypatch: p
     )
 
 
-def test_old_documents_have_diagrams_too(plain: Folder) -> None:
-    plain.write({"docs/old.md": "```mermaid\nflowchart TD\n A[\n```\n"}).begin()
-    assert plain.look("diagrams_total", "diagrams_valid").metrics == {"diagrams_total": 1, "diagrams_valid": 0}
-
-
-def test_diagrams_of_tests_are_no_documentation(plain: Folder) -> None:
+def test_diagrams_of_tests_are_no_documentation(plain: Documents) -> None:
     assert plain.write({"tests/data/broken.mmd": "nothing\n"}).look("diagrams_total").metrics == {"diagrams_total": 0}
 
 
 # --- without the parser of Markdown
 
 
-def test_without_a_parser_of_markdown_what_needs_it_is_unknown(plain: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_parser_of_markdown_it_is_unknown(plain: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "markdown_it", None)
     measured = plain.begin().write(GOOD).look()
     assert measured.metrics == {}
@@ -350,7 +255,7 @@ LOADED = (
 
 
 @pytest.mark.processes
-def test_remembering_parses_nothing(plain: Folder) -> None:
+def test_remembering_parses_nothing(plain: Documents) -> None:
     code = (
         "from pathlib import Path\n"
         "from phase_gate.workflow.settings import Configuration\n"

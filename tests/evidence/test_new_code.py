@@ -66,12 +66,10 @@ def measured(sample: Sample) -> tuple[object, object]:
     "words",
     [
         pytest.param(("--cov",), id="what-is-imported"),
-        pytest.param(("--cov=.",), id="a-folder"),
         pytest.param(("--cov=calc",), id="a-module"),
         pytest.param(("--cov", "--cov-branch"), id="branches"),
         pytest.param(("--cov", "--cov-context=test"), id="contexts"),
         pytest.param(("--cov", "-n", "2"), id="workers"),
-        pytest.param(("--cov", "--cov-branch", "-n", "2"), id="branches-on-workers"),
     ],
 )
 def test_pytest_cov_tells_what_ran(red: Sample, words: tuple[str, ...]) -> None:
@@ -95,7 +93,6 @@ def test_coverage_run_tells_what_ran_and_keeps_its_own_data(red: Sample, options
     "settings",
     [
         pytest.param("[run]\nrelative_files = true\n", id="relative-names"),
-        pytest.param("[run]\nsource = .\n[paths]\nsource =\n    .\n    /elsewhere/lib\n", id="paths"),
         pytest.param("[run]\ndata_file = data/own\n", id="another-data-file"),
     ],
 )
@@ -111,13 +108,6 @@ def test_what_no_test_imports_is_untested(red: Sample) -> None:
     red.write(calc=MODEST, extra="def more():\n    return 1\n")
     assert with_plugin(red, "--cov=.").has("no test reaches 2 new lines: extra.py:1, extra.py:2")
     assert with_plugin(red, "--cov").has("no test reaches 2 new lines: extra.py:1, extra.py:2")
-
-
-def test_what_a_conftest_imports_has_run(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": NOTE}, conftest="import calc\n", calc="", test_calc=TEST)
-    assert sample.pytest_process("--phase=red", "--exit-signal=it fails").code == 0
-    sample.write(calc=GREEDY)
-    assert with_plugin(sample, "--cov").has(UNTESTED)
 
 
 def test_what_coverage_excludes_is_left_out_and_said(red: Sample) -> None:

@@ -95,11 +95,6 @@ def test_what_an_answer_means(
     assert check(tmp_path, environment, diagram(text)) == {text: expected}
 
 
-def test_a_bad_one_among_them_is_found(tmp_path: Path, environment: dict[str, str]) -> None:
-    found = check(tmp_path, environment, diagram(GOOD), diagram(BAD), diagram("C -> D"))
-    assert found == {GOOD: "", BAD: (7, "PlantUML: Syntax Error?"), "C -> D": ""}
-
-
 def test_one_that_takes_too_long_is_unknown(tmp_path: Path, environment: dict[str, str]) -> None:
     found = check(tmp_path, environment, diagram("@startuml\nsleep\n@enduml"), timeout=1)
     assert set(found.values()) == {"PlantUML: it did not answer in time"}

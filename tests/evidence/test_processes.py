@@ -75,17 +75,6 @@ def test_code_and_output(tmp_path: Path) -> None:
     assert ended.seconds > 0
 
 
-def test_one_stream_keeps_its_order(tmp_path: Path) -> None:
-    code = """
-    import os
-    for number in range(200):
-        os.write(1 + number % 2, b"%d\\n" % number)
-    """
-    ended = run(tmp_path, script(tmp_path, code), is_apart=False)
-    assert text(ended.output).split() == [str(number) for number in range(200)]
-    assert (ended.stdout, ended.stderr) == (None, None)
-
-
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
@@ -228,17 +217,6 @@ def test_the_second_signal_hurries(tmp_path: Path) -> None:
     assert interrupt(tmp_path, signal.SIGINT, before=before, twice=True) == f"interrupted None {int(signal.SIGINT)}"
 
 
-def test_what_is_ignored_stays_ignored(tmp_path: Path) -> None:
-    (tmp_path / "outer.py").write_text(
-        OUTER.format(before="signal.signal(signal.SIGINT, signal.SIG_IGN)", after=""), encoding="utf-8"
-    )
-    command = "kill -INT $PPID; kill -INT $PPID; echo here"
-    done = subprocess.run(
-        [sys.executable, "outer.py", command], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.stdout == "ended 0 0\n"
-
-
 def test_whoever_raises_while_waiting_leaves_nothing_behind(tmp_path: Path) -> None:
     def tick(seconds: float) -> None:
         if (tmp_path / "pid").exists():
@@ -337,30 +315,7 @@ def test_a_full_disk_is_no_reason_to_end_it(tmp_path: Path, monkeypatch: pytest.
     assert shown.getvalue().endswith(b"line 49999\n"), "what is shown does not depend on it"
 
 
-def test_a_link_in_the_log_s_place_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "other").write_text("mine", encoding="utf-8")
-    (tmp_path / "log").mkdir()
-    (tmp_path / "log" / "verify.txt").symlink_to(tmp_path / "other")
-    ended = run(tmp_path, "echo here")
-    assert (ended.code, ended.is_kept) == (0, False)
-    assert text(tmp_path / "other") == "mine"
-
-
-def test_a_terminal_that_is_gone_is_no_reason_to_end_it(tmp_path: Path) -> None:
-    read_end, write_end = os.pipe()
-    os.close(read_end)
-    with open(write_end, "wb", buffering=0) as stream:
-        ended = run(tmp_path, "echo here", stream=stream)
-    assert (ended.code, text(ended.output)) == (0, "here\n")
-
-
 # --- what a drive asks of it
-
-
-def test_a_file_is_its_standard_input(tmp_path: Path) -> None:
-    (tmp_path / "in.txt").write_text("hello", encoding="utf-8")
-    command = script(tmp_path, "print(input()[::-1])")
-    assert text(run(tmp_path, command, stdin=tmp_path / "in.txt").output) == "olleh\n"
 
 
 LEAVES = """\
@@ -419,18 +374,6 @@ def like_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(signal, "SIGHUP")
     monkeypatch.delattr(os, "killpg")
     monkeypatch.delattr(os, "waitid")
-
-
-@pytest.mark.usefixtures("like_windows")
-def test_without_groups_windows_own_program_ends_the_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    killer = tmp_path / "System32" / "taskkill.exe"
-    killer.parent.mkdir()
-    killer.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n', encoding="utf-8")
-    killer.chmod(0o755)
-    monkeypatch.setenv("SYSTEMROOT", str(tmp_path))
-    code = "import os, time\nos.write(1, str(os.getpid()).encode())\ntime.sleep(60)\n"
-    ended = run(tmp_path, script(tmp_path, code), timeout=Reached(tmp_path / "log" / "verify.txt"))
-    assert text(tmp_path / "asked").split() == ["/F", "/T", "/PID", text(ended.output)]
 
 
 def test_a_child_that_keeps_a_pipe_open_is_not_waited_for(
