@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.evidence.documents.decisions import find_missing, is_numbered
 from phase_gate.evidence.documents.library import read_markdown
+from phase_gate.evidence.documents.rules import find_missing, is_numbered
 
 ADR_TOOLS = """\
 # 2. Keep state in a file

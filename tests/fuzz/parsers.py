@@ -25,10 +25,9 @@ from phase_gate.config.criteria import read_criteria
 from phase_gate.config.files import apply_overlay, load_shipped_guards, load_shipped_workflow
 from phase_gate.config.workflow import parse_guards, parse_workflow
 from phase_gate.errors import NotAllowedError, PhaseGateError
-from phase_gate.evidence.documents.decisions import find_missing
 from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid, find_in_file, find_on_page, is_c4, is_empty
 from phase_gate.evidence.documents.library import read_markdown
-from phase_gate.evidence.documents.rules import find_fault
+from phase_gate.evidence.documents.rules import find_fault, find_missing
 from phase_gate.gate.failures import blank
 from phase_gate.gate.overrides import is_excuse
 from phase_gate.names import find_name_fault, name_key

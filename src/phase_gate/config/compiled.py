@@ -27,5 +27,6 @@ def compile_shipped(name: str) -> str:
     from phase_gate.config.files import apply_overlay, load_shipped_workflow
     from phase_gate.workflow.settings import Overlay
 
-    workflow = apply_overlay(load_shipped_workflow(name), Overlay())
-    return json.dumps(workflow_to_json(workflow)) + "\n"
+    document = workflow_to_json(apply_overlay(load_shipped_workflow(name), Overlay()))
+    rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items())
+    return f"{{\n{rows}\n}}\n"

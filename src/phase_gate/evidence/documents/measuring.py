@@ -7,7 +7,6 @@ from typing import Any
 
 from phase_gate.codec import from_json
 from phase_gate.evidence.context import EvidenceContext
-from phase_gate.evidence.documents.decisions import find_missing, is_numbered
 from phase_gate.evidence.documents.diagrams import (
     WORDS,
     Checked,
@@ -20,7 +19,7 @@ from phase_gate.evidence.documents.diagrams import (
     refuse_empty,
 )
 from phase_gate.evidence.documents.library import Catalogue, Library, Seen
-from phase_gate.evidence.documents.rules import find_changed, find_fault
+from phase_gate.evidence.documents.rules import find_changed, find_fault, find_missing, is_numbered
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import MetricValue
