@@ -95,15 +95,3 @@ def test_not_before_its_time(begin: Begin, story: str, slug: str, problem: str) 
     found = begin(story).error("advance")
     assert found[:2] == (13, slug)
     assert found[2].startswith(problem)
-
-
-def test_not_while_a_run_is_going_on(begin: Begin) -> None:
-    desk = begin("green-exited")
-    with desk.open_run():
-        assert desk.error("advance")[:2] == (13, "not-allowed")
-
-
-def test_state_trouble_is_11(begin: Begin) -> None:
-    desk = begin("green-exited")
-    desk.tamper()
-    assert desk.error("advance")[:2] == (11, "state-tampered")

@@ -95,12 +95,6 @@ def test_a_session_that_proves_nothing_is_no_baseline(sample: Sample) -> None:
     assert not (sample.root / ".phase-gate" / "ledger.jsonl").exists()
 
 
-def test_state_trouble_is_11(begin: Begin) -> None:
-    desk = begin("green-exited")
-    desk.tamper()
-    assert desk.error("baseline")[:2] == (11, "state-tampered")
-
-
 def test_state_trouble_that_comes_later_is_11_too(mixed: Desk) -> None:
     mixed.sample.write(conftest="def pytest_collection_finish():\n    open('.phase-gate', 'w').close()\n")
     ran = mixed.sample.gate("baseline", *ARGUMENTS)

@@ -60,24 +60,10 @@ def test_a_verdict_does_not_outlive_what_it_speaks_of(
         assert ran.has(f"closed: {reason}", "\n  next: pytest --phase=auto")
 
 
-def test_not_while_a_run_is_going_on(begin: Begin) -> None:
-    desk = begin("green-exited")
-    with desk.open_run():
-        ran = desk.gate("check")
-    assert ran.code == 10
-    assert ran.has("a run is going on", "next: wait for it to end")
-
-
 def test_documents_do_not_count_as_code(begin: Begin) -> None:
     desk = begin("green-exited")
     desk.sample.write({"README.md": "# Calc\n"})
     assert desk.gate("check").code == 0
-
-
-def test_state_that_was_tampered_with_is_11(begin: Begin) -> None:
-    desk = begin("green")
-    desk.tamper()
-    assert desk.error("check") == (11, "state-tampered", "state.json is not what the ledger gives")
 
 
 def test_what_it_says(begin: Begin) -> None:

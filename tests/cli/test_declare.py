@@ -98,16 +98,6 @@ def test_a_fact_of_another_phase_is_refused_with_that_phase(begin: Begin, story:
     assert ran.has(f"GREEN does not ask for refactoring_complete: REFACTOR does [not-allowed]\n  try: {remedy}")
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones(begin: Begin) -> None:
-    ran = begin("green").gate("declare", "all_good=true", "--reason", "tidy")
-    assert ran.has("'all_good' is not a fact of workflow tdd", "try: go on: GREEN asks for no fact")
-    ran = begin("refactor").gate("declare", "all_good=true", "--reason", "tidy")
-    assert ran.has(
-        "'all_good' is not a fact of workflow tdd",
-        "try: declare one of: no_more_improvements_identified, refactoring_complete",
-    )
-
-
 @pytest.mark.parametrize(
     ("story", "arguments", "code", "problem"),
     [
@@ -145,21 +135,3 @@ def test_what_can_not_be_declared(
 @pytest.mark.parametrize("reason", [(), ("--reason", ""), ("--reason", "  ")], ids=["none", "empty", "blank"])
 def test_a_fact_needs_a_reason(begin: Begin, reason: tuple[str, ...]) -> None:
     assert begin("refactor").error("declare", "refactoring_complete=true", *reason)[:2] == (2, "bad-usage")
-
-
-def test_a_name_of_300_characters_does_not_flood_the_message(begin: Begin) -> None:
-    code, _, problem = begin("refactor").error("declare", f"{'x' * 300}=1", "--reason", "because")
-    assert code == 13
-    assert len(problem) < 100
-
-
-def test_not_while_a_run_is_going_on(begin: Begin) -> None:
-    desk = begin("green")
-    with desk.open_run():
-        assert desk.error("declare", "refactoring_complete=true", "--reason", "x")[:2] == (13, "not-allowed")
-
-
-def test_state_trouble_is_11(begin: Begin) -> None:
-    desk = begin("green")
-    desk.tamper()
-    assert desk.error("declare", "refactoring_complete=true", "--reason", "x")[:2] == (11, "state-tampered")

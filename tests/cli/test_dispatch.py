@@ -14,7 +14,7 @@ from phase_gate import __version__
 from phase_gate.cli._dispatch import call_in
 from phase_gate.cli._parser import build_full_parser
 from phase_gate.cli._table import COMMANDS, FEATURES
-from phase_gate.errors import UsageError
+from phase_gate.errors import PhaseGateError, UsageError
 from tests.cli.conftest import Begin
 from tests.support import Sample
 
@@ -250,6 +250,50 @@ def test_a_usage_error_is_2_with_a_way_to_help(begin: Begin, arguments: tuple[st
     assert ran.err.endswith(" --help\n")
     assert "[bad-usage]\n  try: phase-gate " in ran.err
     assert desk.error(*arguments)[:2] == (2, "bad-usage")
+
+
+@pytest.mark.parametrize(
+    ("words", "placeholder"),
+    [
+        pytest.param(("signal", "--reason", "..."), "...", id="a-reason"),
+        pytest.param(("signal", "--reason=..."), "...", id="a-reason-behind-a-sign"),
+        pytest.param(("waive", "tests-kept", "--reason", "agreed", "--by", "NAME"), "NAME", id="a-name"),
+        pytest.param(("waive", "GUARD", "--reason", "agreed", "--by", "ann"), "GUARD", id="a-guard"),
+        pytest.param(("declare", "NAME=VALUE", "--reason", "so"), "NAME=VALUE", id="a-fact"),
+        pytest.param(("rewind", "PHASE", "--reason", "so"), "PHASE", id="a-phase"),
+        pytest.param(("verify", "start", "--task-file", "FILE"), "FILE", id="a-file"),
+        pytest.param(("force", "--reason", "so", "--by", "ann", "--word", "WORD"), "WORD", id="a-word"),
+        pytest.param(("status", "--task", "NAME"), "NAME", id="a-task"),
+    ],
+)
+def test_what_a_message_leaves_to_fill_in_is_not_taken(begin: Begin, words: tuple[str, ...], placeholder: str) -> None:
+    assert begin("green").error(*words) == (2, "bad-usage", f"{placeholder} is a placeholder")
+
+
+def test_what_follows_two_dashes_may_be_anything(tmp_path: Path) -> None:
+    with pytest.raises(PhaseGateError) as caught:
+        call_in(tmp_path, ["baseline", "--", "...", "REV"], environment=dict(os.environ), interactive=False)
+    assert "placeholder" not in caught.value.problem
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("signal", "--reason", "done"),
+        ("signal", "--next", "--reason", "done"),
+        ("rewind", "red", "--reason", "so"),
+        ("advance",),
+        ("force", "--reason", "the vendor is down", "--by", "ann", "--word", "OVERRIDE"),
+        ("waive", "tests-kept", "--reason", "so", "--by", "ann"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_changes_while_a_run_is_going_on(begin: Begin, words: tuple[str, ...]) -> None:
+    desk = begin("green")
+    with desk.open_run():
+        code, slug, problem = desk.error(*words)
+    assert (code, slug) == (13, "not-allowed")
+    assert problem.startswith("run feedface is going on since ")
 
 
 @pytest.mark.sampled(4)

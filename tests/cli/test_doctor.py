@@ -68,12 +68,6 @@ def test_all_is_well(begin: Begin) -> None:
     assert looks["ledger"][1].endswith("events, intact")
 
 
-def test_as_text(begin: Begin) -> None:
-    ran = begin("").gate("doctor")
-    assert ran.code == 0
-    assert ran.has("+ plugin        loaded by pytest from ", "? state folder  not there yet: the first run makes it")
-
-
 def test_it_only_looks(begin: Begin) -> None:
     desk = begin("green")
     before = desk.files()
@@ -102,12 +96,6 @@ def test_a_pytest_that_does_not_start(begin: Begin) -> None:
     mark, says = look(desk)["plugin"]
     assert mark == "bad"
     assert says.startswith("pytest does not start here: ")
-
-
-def test_a_conftest_that_talks_does_not_confuse_it(begin: Begin) -> None:
-    desk = begin("")
-    desk.sample.write(conftest="import sys\n\nsys.__stdout__.write('no newline')\nsys.__stdout__.flush()\n")
-    assert look(desk)["plugin"][0] == "good"
 
 
 def test_another_installation(begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -91,14 +91,6 @@ def test_after_a_run_a_signal_looks_at_the_documents_again(begin: Begin) -> None
     assert (done.code, done.out.count("documents that count")) == (0, 1)
 
 
-def test_a_later_look_takes_back_what_was_said_of_documents_that_are_gone(begin: Begin) -> None:
-    desk = begin("document")
-    desk.sample.write(GOOD)
-    assert desk.sample.pytest("--phase=document", "-v").has("documents that count")
-    take_away(desk, *GOOD)
-    assert "documents that count" not in desk.gate("signal", "--reason", "they were there a minute ago", "-v").out
-
-
 def test_a_run_that_was_closed_does_not_keep_a_signal_from_what_was_written_since(begin: Begin) -> None:
     desk = begin("document")
     desk.sample.write({**GOOD, "docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
@@ -149,10 +141,3 @@ def test_findings_have_file_and_line_wherever_they_are_shown(begin: Begin) -> No
     assert (finding["slug"], finding["tier"]) == ("document-not-counted", "advisory")
     assert finding["file"] == "docs/todo.md"
     assert "advisory: docs/todo.md does not count" in desk.gate("explain").out
-
-
-def test_many_findings_are_cut_short(begin: Begin) -> None:
-    desk = begin("document")
-    desk.sample.write({f"docs/{number}.md": f"# {number}\n\nTBD\n" for number in range(30)})
-    findings = desk.json("advance")["findings"]
-    assert (len(findings), findings[-1]["detail"]) == (21, "and 10 more")

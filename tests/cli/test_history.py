@@ -35,16 +35,6 @@ def test_the_table(begin: Begin) -> None:
     assert green.split()[1:] == ["GREEN", "1", "complete", "2", "passed"]
 
 
-def test_one_error_is_no_errors(begin: Begin) -> None:
-    desk = begin("")
-    desk.sample.write(test_calc="from calc import no_such\n\n\ndef test_a():\n    assert no_such() == 1\n")
-    desk.sample.pytest("--phase=red")
-    assert desk.gate("history").out.splitlines()[1].endswith("complete    1 error")
-    desk.sample.write(test_more="from calc import no_such\n\n\ndef test_b():\n    assert no_such() == 2\n")
-    desk.sample.pytest("--phase=red")
-    assert desk.gate("history").out.splitlines()[2].endswith("complete    2 errors")
-
-
 def test_open_and_lost_runs_are_there_too(begin: Begin) -> None:
     desk = begin("green")
     with desk.open_run():
@@ -75,9 +65,3 @@ def test_before_anything_was_run(begin: Begin) -> None:
     assert desk.gate("history").out == "no run is recorded yet\n  next: pytest --phase=red\n"
     assert desk.gate("history", "--events").out == "nothing has happened yet\n"
     assert not desk.folder.exists()
-
-
-def test_state_trouble_is_11(begin: Begin) -> None:
-    desk = begin("green")
-    desk.tamper()
-    assert desk.error("history")[:2] == (11, "state-tampered")

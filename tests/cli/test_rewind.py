@@ -53,15 +53,3 @@ def test_where_there_is_no_way_back(begin: Begin, story: str, wanted: str, code:
 @pytest.mark.parametrize("reason", [(), ("--reason", " ")], ids=["none", "blank"])
 def test_it_needs_a_reason(begin: Begin, reason: tuple[str, ...]) -> None:
     assert begin("green").error("rewind", "red", *reason)[:2] == (2, "bad-usage")
-
-
-def test_not_while_a_run_is_going_on(begin: Begin) -> None:
-    desk = begin("green")
-    with desk.open_run():
-        assert desk.error("rewind", "red", "--reason", "x")[:2] == (13, "not-allowed")
-
-
-def test_state_trouble_is_11(begin: Begin) -> None:
-    desk = begin("green")
-    desk.tamper()
-    assert desk.error("rewind", "red", "--reason", "x")[:2] == (11, "state-tampered")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin
 
 
 @pytest.mark.parametrize(
@@ -75,14 +74,6 @@ def test_a_fact_that_was_judged_is_not_called_new(begin: Begin) -> None:
     assert desk.gate("status").has(shown)
 
 
-def test_facts_are_listed_with_who_and_why(begin: Begin) -> None:
-    desk = begin("refactor")
-    desk.gate("declare", "refactoring_complete=true", "--reason", "tidy", "--by", "ann")
-    (fact,) = desk.json("status")["facts"]
-    assert fact.pop("at")
-    assert fact == {"name": "refactoring_complete", "value": True, "reason": "tidy", "by": "ann"}
-
-
 def test_a_malformed_signal_is_said_with_its_place(begin: Begin) -> None:
     desk = begin("red")
     desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
@@ -98,26 +89,6 @@ def test_lost_and_open_runs_are_named(begin: Begin) -> None:
     document = desk.json("status")
     assert (document["open_runs"], document["lost_runs"]) == ([], [run])
     assert document["reason"] == "run feedface began and never ended"
-
-
-@pytest.mark.parametrize(
-    ("happens", "problem"),
-    [
-        pytest.param(Desk.tamper, "state.json is not what the ledger gives", id="tampered"),
-        pytest.param(
-            lambda desk: (desk.folder / "ledger.jsonl").unlink(),
-            "ledger.jsonl is gone, state.json is still there",
-            id="ledger-gone",
-        ),
-    ],
-)
-def test_state_trouble_is_11(begin: Begin, happens: Callable[[Desk], object], problem: str) -> None:
-    desk = begin("green")
-    happens(desk)
-    assert desk.error("status") == (11, "state-tampered", problem)
-    ran = desk.gate("status")
-    assert (ran.code, ran.out) == (11, "")
-    assert ran.err.startswith(f"phase-gate: {problem} [state-tampered]\n  try: phase-gate audit ")
 
 
 def test_the_block_is_the_last_verdict(begin: Begin) -> None:

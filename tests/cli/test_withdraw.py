@@ -23,13 +23,6 @@ def test_a_waiting_signal_is_taken_back(begin: Begin, story: str) -> None:
     assert (last["kind"], last["answer"], last["by"]) == ("signal-withdrawn", "done", "dev")
 
 
-def test_a_malformed_one_too(begin: Begin) -> None:
-    desk = begin("green")
-    desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
-    assert desk.gate("withdraw").out == "signal malformed is taken back\n  next: phase-gate status\n"
-    assert not (desk.folder / "exit-signal.yaml").exists()
-
-
 def test_a_folder_in_its_place_is_named_and_stays(begin: Begin) -> None:
     desk = begin("green")
     desk.sample.write({".phase-gate/exit-signal.yaml/notes.txt": "mine\n"})
@@ -79,11 +72,3 @@ def test_what_is_not_there_can_not_be_taken_back(
     begin: Begin, story: str, arguments: tuple[str, ...], problem: str
 ) -> None:
     assert begin(story).error("withdraw", *arguments) == (13, "not-allowed", problem)
-
-
-def test_state_trouble_is_11_and_the_signal_stays(begin: Begin) -> None:
-    desk = begin("green")
-    desk.gate("signal", "--next", "--reason", "done")
-    desk.tamper()
-    assert desk.error("withdraw")[:2] == (11, "state-tampered")
-    assert (desk.folder / "exit-signal.yaml").exists()

@@ -66,7 +66,7 @@ _CLIENTS = "claude|codex|gemini|cursor|copilot|vscode"
 _REASON = "--reason TEXT  why, in a sentence"
 _BY_PERSON = "--by NAME  who answers for it"
 _BY = "--by NAME  who says so; the user's name by default"
-_WORD = "--word OVERRIDE  the word itself, where there is no terminal to ask for it"
+_WORD = "--word WORD  OVERRIDE, where there is no terminal to ask for it"
 
 #: By group and name, in the order in which help lists them.
 GROUPS: dict[str, dict[str, Command]] = {
