@@ -55,7 +55,9 @@ def judge(
 ALTERED = Finding(slug="tests-unchanged", tier="hard", id="t.py::test_a", detail="altered")
 GONE = Finding(slug="tests-kept", tier="hard", id="t.py::test_a", detail="gone")
 DOUBT = Finding(slug="outcome-rewritten", guard="outcomes-genuine", tier="hard", id="t.py::test_a", detail="odd")
-VANISHED = Finding(slug="red-was-seen", tier="hard", detail="the state folder vanished in the middle of a cycle")
+VANISHED = Finding(
+    slug="red-was-seen", tier="hard", detail="RED was seen here, and the state folder that showed it is gone"
+)
 NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not run")
 
 

@@ -182,6 +182,13 @@ def enter_green(store: TaskStore) -> TaskStore:
     return store
 
 
+def begin_with_red(store: TaskStore) -> TaskStore:
+    """Go through RED: something would be lost with the folder."""
+    with begin(store).transaction() as change:
+        change.record(Event(kind="phase-exited", data={"next": "GREEN", "freezes": True}))
+    return store
+
+
 def take_back(store: TaskStore) -> None:
     """A run that turns out to be void takes back the cycle that it began."""
     with enter_green(store).transaction() as change:
@@ -213,7 +220,7 @@ def damage_and_repair(store: TaskStore) -> None:
 def test_a_folder_that_vanished_in_mid_cycle_is_not_forgotten(
     user: User, folder: Path, first: Callable[[TaskStore], None]
 ) -> None:
-    begin(user.store(folder))
+    begin_with_red(user.store(folder))
     shutil.rmtree(folder)
     first(user.store(folder))
     store = enter_green(user.store(folder))
@@ -221,8 +228,15 @@ def test_a_folder_that_vanished_in_mid_cycle_is_not_forgotten(
     assert not enter_green(User(None).store(folder.with_name("new"))).look().state.vanished
 
 
-def test_twin_after_a_whole_cycle_it_is_past(user: User, folder: Path) -> None:
+def test_twin_a_folder_without_a_red_may_go(user: User, folder: Path) -> None:
+    """After one trial, say: nothing that was seen is lost."""
     begin(user.store(folder))
+    shutil.rmtree(folder)
+    assert not enter_green(user.store(folder)).look().state.vanished
+
+
+def test_twin_after_a_whole_cycle_it_is_past(user: User, folder: Path) -> None:
+    begin_with_red(user.store(folder))
     shutil.rmtree(folder)
     end_cycle(enter_green(user.store(folder)))
     shutil.rmtree(folder)

@@ -199,7 +199,7 @@ def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
     if not state.freeze.red_exited and "red-was-seen" in run.phase.gate_1.guards:
         why = "".join(unseen) or "this cycle began without RED"
         if state.vanished:
-            why = "the state folder vanished in the middle of a cycle"
+            why = "RED was seen here, and the state folder that showed it is gone"
         findings.append(Finding(slug="red-was-seen", tier="hard" if state.vanished else "advisory", detail=why))
     return findings
 

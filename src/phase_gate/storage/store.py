@@ -215,7 +215,7 @@ class TaskStore(TaskPlaces):
     def has_lost_cycle(self, state: State) -> bool:
         """Tell whether this user has seen an open cycle in this folder that the state knows nothing of."""
         seen = self._memory.recall()
-        return seen is not None and seen.cycle_is_open and (state.cycle == 0 or state.cycle < seen.cycle)
+        return seen is not None and seen.has_red and (state.cycle == 0 or state.cycle < seen.cycle)
 
     def damaged_files(self) -> tuple[Path, Path]:
         """Return names for a ledger and a state file that are kept aside."""
@@ -379,6 +379,7 @@ def _seen(opened: Opened) -> Seen:
         head=opened.head,
         # One that vanished is open until another one has gone the whole way.
         cycle_is_open=(state.phase is not None or state.vanished) and not state.is_done,
+        has_red=(state.freeze.red_exited or state.vanished) and not state.is_done,
         cycle=state.cycle,
     )
 
