@@ -303,12 +303,15 @@ def _diagram_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
     return f"{broken} of {count(total, 'diagram')} {'is' if broken == 1 else 'are'} broken"
 
 
-def _decision_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
-    return "" if metrics.get("has_adr") else "there is no architecture decision record, like docs/adr/0001-title.md"
+def _absent_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    return next((words for name, words in _ABSENT.items() if name in clause.values and not metrics.get(name)), "")
 
 
-def _c4_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
-    return "" if metrics.get("has_c4_diagrams") else "there is no C4 diagram, like one that begins with C4Context"
+#: What is not there, and what it would look like.
+_ABSENT = {
+    "has_adr": "there is no architecture decision record, like docs/adr/0001-title.md",
+    "has_c4_diagrams": "there is no C4 diagram, like one that begins with C4Context",
+}
 
 
 def _claim_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
@@ -331,8 +334,7 @@ _IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
     "docs_generated": _document_words,
     "diagrams_valid": _diagram_words,
     "diagrams_total": _diagram_words,
-    "has_adr": _decision_words,
-    "has_c4_diagrams": _c4_words,
+    **dict.fromkeys(_ABSENT, _absent_words),
     **dict.fromkeys(CLAIM_METRICS, _claim_words),
 }
 

@@ -148,8 +148,6 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
             findings.append(
                 _altered(path, "a new conftest.py above frozen tests", proof=meaning.support[path][0], change="added")
             )
-    from phase_gate.gate.freeze import find_altered_pieces
-
     findings += find_altered_pieces(frozen.pieces, meaning.pieces)
     return findings + _find_hiding(frozen, inventory, meaning)
 

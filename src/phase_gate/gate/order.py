@@ -231,19 +231,15 @@ def entry_events(
 
 def what_is_missing(state: State) -> str:
     """Return why the present phase has not exited, in a clause."""
-    if state.evaluation is None or state.evaluation.subject.phase != state.phase:
-        return "no complete run in it yet"
-    if state.evaluation_is_stale:
-        if state.iteration == 0:
-            return "no complete run in it yet"  # the verdict is of an earlier entry
-        return "a run came after its last verdict"
-    return state.evaluation.reason
+    if state.verdict_now is not None:
+        return state.verdict_now.reason
+    is_of_phase = state.evaluation is not None and state.evaluation.subject.phase == state.phase
+    # Without an iteration the verdict is of an earlier entry.
+    return "a run came after its last verdict" if is_of_phase and state.iteration else "no complete run in it yet"
 
 
 def what_to_do(state: State, current: Phase) -> str:
-    if state.evaluation is not None and state.evaluation.subject.phase == state.phase and not state.evaluation_is_stale:
-        return state.evaluation.next_step
-    return way_to(current, state.task)
+    return way_to(current, state.task) if state.verdict_now is None else state.verdict_now.next_step
 
 
 def _unknown_current(state: State, workflow: Workflow) -> PhaseOrderError:

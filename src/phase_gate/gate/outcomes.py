@@ -241,7 +241,8 @@ def _standing(test_id: str, bucket: Bucket, inventory: Inventory, past: Referenc
     if bucket in SKIPPED:
         return "exempt" if _skip_is_exempt(test_id, bucket, inventory, past, targets) else "newly_skipped"
     if bucket in XMARKED:
-        if _xmark_is_exempt(test_id, past):
+        reference = past.baseline or past.first
+        if reference is None or reference.outcomes.get(test_id) in XMARKED:
             return "exempt"
         return "failing" if bucket is Bucket.XFAILED else "odd"
     return "not_run"
@@ -260,19 +261,15 @@ def _is_target(test_id: str, bucket: Bucket, inventory: Inventory, past: Referen
         # What passes by now was red, and is done; what still fails is still the step, under whatever rules.
         return bucket in FAILING or not _same_body(test_id, inventory, past.withdrawn)
     # An old test that still passes is not what this step is about, wherever it was merged from.
-    return not (bucket is Bucket.PASSED and _is_as_at_head(test_id, inventory, past))
+    path, name = split_id(test_id)
+    at_head = past.head.get(path, {}).get(bare_name(name))
+    return bucket is not Bucket.PASSED or at_head is None or at_head != inventory.body(test_id)
 
 
 def _is_in(test_id: str, inventory: Inventory) -> bool:
     path, name = split_id(test_id)
     file = inventory.files.get(path)
     return file is not None and (name in file.ids or bare_name(name) in file.bodies)
-
-
-def _is_as_at_head(test_id: str, inventory: Inventory, past: References) -> bool:
-    path, name = split_id(test_id)
-    at_head = past.head.get(path, {}).get(bare_name(name))
-    return at_head is not None and at_head == inventory.body(test_id)
 
 
 def _same_body(test_id: str, now: Inventory, then: Inventory) -> bool:
@@ -307,23 +304,9 @@ def _was_passing(test_id: str, inventory: Inventory, baseline: Past | None) -> b
     )
 
 
-def _xmark_is_exempt(test_id: str, past: References) -> bool:
-    reference = past.baseline or past.first
-    return reference is None or reference.outcomes.get(test_id) in XMARKED
-
-
 def _is_among(test_id: str, ids: Collection[str]) -> bool:
     """Tell whether the test is there, or was counted from its source, where its parameters do not show."""
     return test_id in ids or bare_id(test_id) in ids
-
-
-def _was_uncollectable(test_id: str, past: References) -> bool:
-    return past.first is not None and past.first.outcomes.get(bare_id(test_id)) is Bucket.UNCOLLECTABLE
-
-
-def _same_red_body(test_id: str, inventory: Inventory, past: References) -> bool:
-    red = past.red.get(test_id, past.red.get(bare_id(test_id), ""))
-    return bool(red) and inventory.body(test_id) == red
 
 
 def _skip_is_exempt(
@@ -332,7 +315,10 @@ def _skip_is_exempt(
     by_condition = bucket is Bucket.SKIPPED_IF
     if _is_among(test_id, past.red):
         # It was red: it has to become green, not silent. While its module could not be imported, its marks were silent.
-        return by_condition and _was_uncollectable(test_id, past) and _same_red_body(test_id, inventory, past)
+        red = past.red.get(test_id, past.red.get(bare_id(test_id), ""))
+        first = {} if past.first is None else past.first.outcomes
+        was_broken = first.get(bare_id(test_id)) is Bucket.UNCOLLECTABLE
+        return by_condition and was_broken and bool(red) and inventory.body(test_id) == red
     baseline = past.baseline
     if baseline is not None and test_id in baseline.ids:
         if baseline.outcomes.get(test_id) in SKIPPED:

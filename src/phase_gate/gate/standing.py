@@ -120,7 +120,9 @@ def outdated(
         return again("stale", f"run {gone[0][:8]} began and never ended")
     if any(not run.nested for run in state.open_runs):
         return Standing(is_open=False, status="running", reason="a run is going on", next_hint="wait for it to end")
-    if evaluation is None or (evaluation.subject.phase != state.phase and not state.is_done) or _was_left(state):
+    # The verdict may speak of an earlier entry into the phase: it was rewound, or entered again.
+    was_left = state.evaluation_is_stale and state.iteration == 0
+    if evaluation is None or (not state.is_done and (was_left or evaluation.subject.phase != state.phase)):
         takes_run = way_on is None or way_on().takes_run
         missing = "no verdict on" if PIPELINE in state.parts or not takes_run else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
@@ -140,11 +142,6 @@ def _again(state: State, way_on: Callable[[], WayOn] | None, status: Status, rea
     return closed(status, reason, (way_on() if way_on else WayOn(run_command("auto", state.task))).command)
 
 
-def _was_left(state: State) -> bool:
-    """Tell whether the verdict speaks of an earlier entry into the phase: it was rewound, or entered again."""
-    return state.evaluation_is_stale and state.iteration == 0 and not state.is_done
-
-
 def _came_after(state: State, evaluation: Evaluation) -> str:
     """Say what a person or an agent said after a verdict that kept the gate closed, so that it is to be judged."""
     if evaluation.status == "halted":  # and the circuit is not open any more
@@ -159,10 +156,7 @@ def _came_after(state: State, evaluation: Evaluation) -> str:
 
 def is_person_called(state: State) -> bool:
     """Tell whether the last verdict asks for a person, and nothing ran since."""
-    evaluation = state.evaluation
-    if evaluation is None or state.evaluation_is_stale or evaluation.subject.phase != state.phase:
-        return False
-    return evaluation.status == "needs-person"
+    return state.verdict_now is not None and state.verdict_now.status == "needs-person"
 
 
 def say_changed(changed: Sequence[str]) -> str:

@@ -268,6 +268,12 @@ class State(Value):
     undo: Undo | None = None
 
     @property
+    def verdict_now(self) -> Evaluation | None:
+        """The verdict on the present phase, as long as nothing ran or was entered after it."""
+        evaluation = None if self.evaluation_is_stale else self.evaluation
+        return evaluation if evaluation is not None and evaluation.subject.phase == self.phase else None
+
+    @property
     def is_done(self) -> bool:
         return self.phase == DONE
 
