@@ -20,6 +20,7 @@ from phase_gate.gate.criteria import (
 from phase_gate.gate.measured import Waiver, cap_findings
 from phase_gate.gate.outcomes import FAILING, SKIPPED, Bucket, Judgement
 from phase_gate.values import replace
+from tests.tables import named
 
 FAILED, PASSED, SKIP, XFAILED = Bucket.FAILED, Bucket.PASSED, Bucket.SKIPPED, Bucket.XFAILED
 BROKEN, ERROR = Bucket.UNCOLLECTABLE, Bucket.ERROR
@@ -90,94 +91,77 @@ def ended(a: Bucket, *others: Bucket) -> dict[str, Bucket]:
 
 @pytest.mark.parametrize(
     ("marks", "outcomes", "more", "expected", "why"),
-    [
-        pytest.param(EACH, ended(FAILED, FAILED), {}, "failing failing", "", id="one-test-each"),
-        pytest.param(EACH, ended(BROKEN, ERROR), {}, "failing failing", "", id="whatever-kind-of-failure"),
-        pytest.param({"a": "AC-1"}, ended(FAILED, FAILED), {}, "failing open", NO_MARK, id="a-test-without-its-mark"),
-        pytest.param(EACH, ended(FAILED), {}, "failing open", NO_MARK, id="a-marked-test-that-was-not-in-the-session"),
-        pytest.param({"a": "AC-1 AC-2"}, ended(FAILED), {}, "failing failing", "", id="one-test-shows-both"),
-        pytest.param(THREE, ended(FAILED, PASSED, FAILED), {}, "failing failing", "", id="one-of-several-fails"),
-        pytest.param(EACH, ended(FAILED, PASSED), {}, "failing passing", "b (passed)", id="a-new-test-that-passes"),
-        pytest.param(
-            EACH,
-            ended(FAILED, SKIP),
-            {},
-            "failing open",
-            "none of its tests is new and fails: b (skipped)",
-            id="a-new-test-that-is-skipped",
-        ),
-        pytest.param(
-            EACH,
-            ended(FAILED, XFAILED),
-            {},
-            "failing open",
-            "none of its tests is new and fails: b (xfailed)",
-            id="a-new-test-that-is-expected-to-fail",
-        ),
-        pytest.param(EACH, ended(FAILED, PASSED), {"old": "b"}, "failing met-before", "", id="shown-by-an-older-test"),
-        pytest.param(
-            THREE,
-            ended(FAILED, PASSED, SKIP),
-            {"old": "b c"},
-            "failing met-before",
-            "",
-            id="one-of-two-is-skipped",
-        ),
-        pytest.param(
-            THREE, ended(FAILED, PASSED, FAILED), {"old": "b"}, "failing failing", "", id="an-older-test-and-a-new-one"
-        ),
-        pytest.param(
-            EACH,
-            ended(FAILED, SKIP),
-            {"old": "b"},
-            "failing open",
-            "none of its tests is new and fails: b (skipped)",
-            id="an-older-test-that-is-skipped",
-        ),
-        pytest.param(
-            EACH,
-            ended(FAILED, FAILED),
-            {"known": "b"},
-            "failing open",
-            "none of its tests is new and fails: b (failed)",
-            id="a-known-failure",
-        ),
-        pytest.param(
-            EACH,
-            ended(FAILED, FAILED),
-            {"alike": "a b"},
-            "failing open",
-            "its test b is a copy of a, which is marked with another",
-            id="a-copy-under-another-id",
-        ),
-        pytest.param(
-            {"a": "AC-1 AC-2", "b": "AC-2"},
-            ended(FAILED, FAILED),
-            {"alike": "a b"},
-            "failing failing",
-            "",
-            id="a-copy-of-a-test-that-shows-both",
-        ),
-        pytest.param(
-            THREE, ended(FAILED, FAILED, FAILED), {"alike": "a b"}, "failing failing", "", id="beside-a-test-of-its-own"
-        ),
-        pytest.param(
-            {"f::t[1]": "AC-1", "f::t[2]": "AC-2"},
-            {"f::t[1]": FAILED, "f::t[2]": FAILED},
-            {"alike": "f::t"},
-            "failing failing",
-            "",
-            id="parameters-with-marks-are-no-copies",
-        ),
-        pytest.param(
-            {"f::t[1]": "AC-1", "f::u[1]": "AC-2"},
-            {"f::t[1]": FAILED, "f::u[1]": FAILED},
-            {"alike": "f::t f::u"},
-            "failing open",
-            "its test f::u[1] is a copy of f::t[1], which is marked with another",
-            id="the-same-parameter-of-a-copy",
-        ),
-    ],
+    named(
+        {
+            "one-test-each": (EACH, ended(FAILED, FAILED), {}, "failing failing", ""),
+            "whatever-kind-of-failure": (EACH, ended(BROKEN, ERROR), {}, "failing failing", ""),
+            "a-test-without-its-mark": ({"a": "AC-1"}, ended(FAILED, FAILED), {}, "failing open", NO_MARK),
+            "a-marked-test-that-was-not-in-the-session": (EACH, ended(FAILED), {}, "failing open", NO_MARK),
+            "one-test-shows-both": ({"a": "AC-1 AC-2"}, ended(FAILED), {}, "failing failing", ""),
+            "one-of-several-fails": (THREE, ended(FAILED, PASSED, FAILED), {}, "failing failing", ""),
+            "a-new-test-that-passes": (EACH, ended(FAILED, PASSED), {}, "failing passing", "b (passed)"),
+            "a-new-test-that-is-skipped": (
+                EACH,
+                ended(FAILED, SKIP),
+                {},
+                "failing open",
+                "none of its tests is new and fails: b (skipped)",
+            ),
+            "a-new-test-that-is-expected-to-fail": (
+                EACH,
+                ended(FAILED, XFAILED),
+                {},
+                "failing open",
+                "none of its tests is new and fails: b (xfailed)",
+            ),
+            "shown-by-an-older-test": (EACH, ended(FAILED, PASSED), {"old": "b"}, "failing met-before", ""),
+            "one-of-two-is-skipped": (THREE, ended(FAILED, PASSED, SKIP), {"old": "b c"}, "failing met-before", ""),
+            "an-older-test-and-a-new-one": (THREE, ended(FAILED, PASSED, FAILED), {"old": "b"}, "failing failing", ""),
+            "an-older-test-that-is-skipped": (
+                EACH,
+                ended(FAILED, SKIP),
+                {"old": "b"},
+                "failing open",
+                "none of its tests is new and fails: b (skipped)",
+            ),
+            "a-known-failure": (
+                EACH,
+                ended(FAILED, FAILED),
+                {"known": "b"},
+                "failing open",
+                "none of its tests is new and fails: b (failed)",
+            ),
+            "a-copy-under-another-id": (
+                EACH,
+                ended(FAILED, FAILED),
+                {"alike": "a b"},
+                "failing open",
+                "its test b is a copy of a, which is marked with another",
+            ),
+            "a-copy-of-a-test-that-shows-both": (
+                {"a": "AC-1 AC-2", "b": "AC-2"},
+                ended(FAILED, FAILED),
+                {"alike": "a b"},
+                "failing failing",
+                "",
+            ),
+            "beside-a-test-of-its-own": (THREE, ended(FAILED, FAILED, FAILED), {"alike": "a b"}, "failing failing", ""),
+            "parameters-with-marks-are-no-copies": (
+                {"f::t[1]": "AC-1", "f::t[2]": "AC-2"},
+                {"f::t[1]": FAILED, "f::t[2]": FAILED},
+                {"alike": "f::t"},
+                "failing failing",
+                "",
+            ),
+            "the-same-parameter-of-a-copy": (
+                {"f::t[1]": "AC-1", "f::u[1]": "AC-2"},
+                {"f::t[1]": FAILED, "f::u[1]": FAILED},
+                {"alike": "f::t f::u"},
+                "failing open",
+                "its test f::u[1] is a copy of f::t[1], which is marked with another",
+            ),
+        }
+    ),
 )
 def test_in_the_first_phase(
     marks: Mapping[str, str],
@@ -198,76 +182,61 @@ def test_in_the_first_phase(
 
 @pytest.mark.parametrize(
     ("marks", "outcomes", "more", "expected", "why"),
-    [
-        pytest.param(EACH, ended(PASSED, PASSED), {}, "passing passing", "", id="both-pass"),
-        pytest.param({"a": "AC-1 AC-2"}, ended(PASSED), {}, "passing passing", "", id="one-test-shows-both"),
-        pytest.param(
-            EACH,
-            ended(PASSED, PASSED),
-            {"alike": "a b"},
-            "passing passing",
-            "",
-            id="copies-were-told-before",
-        ),
-        pytest.param(EACH, ended(PASSED, Bucket.FLAKY), {}, "passing passing", "", id="flaky"),
-        pytest.param(EACH, ended(PASSED, FAILED), {}, "passing failing", "b (failed)", id="one-fails"),
-        pytest.param(
-            {**THREE, "d": "AC-2"},
-            ended(PASSED, PASSED, FAILED, ERROR),
-            {},
-            "passing failing",
-            "c (failed), and 1 more",
-            id="some-of-several-fail",
-        ),
-        pytest.param({"a": "AC-1"}, ended(PASSED, PASSED), {}, "passing open", NO_MARK, id="no-mark"),
-        pytest.param(
-            EACH,
-            ended(PASSED, SKIP),
-            {"new_skip": "b"},
-            "passing open",
-            "not all of its tests pass: b (skipped)",
-            id="newly-skipped",
-        ),
-        pytest.param(
-            THREE,
-            ended(PASSED, PASSED, SKIP),
-            {"new_skip": "c"},
-            "passing open",
-            "not all of its tests pass: c (skipped)",
-            id="one-of-two-newly-skipped",
-        ),
-        pytest.param(
-            EACH, ended(PASSED, SKIP), {}, "passing open", "none of its tests ran: b (skipped)", id="always-skipped"
-        ),
-        pytest.param(
-            THREE, ended(PASSED, PASSED, Bucket.SKIPPED_IF), {}, "passing passing", "", id="one-is-for-another-platform"
-        ),
-        pytest.param(
-            THREE,
-            ended(PASSED, PASSED, XFAILED),
-            {},
-            "passing open",
-            "not all of its tests pass: c (xfailed)",
-            id="one-of-two-is-known-not-to-hold",
-        ),
-        pytest.param(EACH, ended(PASSED, Bucket.XPASSED), {}, "passing passing", "", id="xpassed"),
-        pytest.param(
-            EACH,
-            ended(PASSED, FAILED),
-            {"known": "b"},
-            "passing open",
-            "not all of its tests pass: b (failed)",
-            id="a-known-failure",
-        ),
-        pytest.param(
-            EACH,
-            ended(PASSED, Bucket.NOT_RUN),
-            {},
-            "passing open",
-            "not all of its tests pass: b (not-run)",
-            id="not-run",
-        ),
-    ],
+    named(
+        {
+            "both-pass": (EACH, ended(PASSED, PASSED), {}, "passing passing", ""),
+            "one-test-shows-both": ({"a": "AC-1 AC-2"}, ended(PASSED), {}, "passing passing", ""),
+            "copies-were-told-before": (EACH, ended(PASSED, PASSED), {"alike": "a b"}, "passing passing", ""),
+            "flaky": (EACH, ended(PASSED, Bucket.FLAKY), {}, "passing passing", ""),
+            "one-fails": (EACH, ended(PASSED, FAILED), {}, "passing failing", "b (failed)"),
+            "some-of-several-fail": (
+                {**THREE, "d": "AC-2"},
+                ended(PASSED, PASSED, FAILED, ERROR),
+                {},
+                "passing failing",
+                "c (failed), and 1 more",
+            ),
+            "no-mark": ({"a": "AC-1"}, ended(PASSED, PASSED), {}, "passing open", NO_MARK),
+            "newly-skipped": (
+                EACH,
+                ended(PASSED, SKIP),
+                {"new_skip": "b"},
+                "passing open",
+                "not all of its tests pass: b (skipped)",
+            ),
+            "one-of-two-newly-skipped": (
+                THREE,
+                ended(PASSED, PASSED, SKIP),
+                {"new_skip": "c"},
+                "passing open",
+                "not all of its tests pass: c (skipped)",
+            ),
+            "always-skipped": (EACH, ended(PASSED, SKIP), {}, "passing open", "none of its tests ran: b (skipped)"),
+            "one-is-for-another-platform": (THREE, ended(PASSED, PASSED, Bucket.SKIPPED_IF), {}, "passing passing", ""),
+            "one-of-two-is-known-not-to-hold": (
+                THREE,
+                ended(PASSED, PASSED, XFAILED),
+                {},
+                "passing open",
+                "not all of its tests pass: c (xfailed)",
+            ),
+            "xpassed": (EACH, ended(PASSED, Bucket.XPASSED), {}, "passing passing", ""),
+            "a-known-failure": (
+                EACH,
+                ended(PASSED, FAILED),
+                {"known": "b"},
+                "passing open",
+                "not all of its tests pass: b (failed)",
+            ),
+            "not-run": (
+                EACH,
+                ended(PASSED, Bucket.NOT_RUN),
+                {},
+                "passing open",
+                "not all of its tests pass: b (not-run)",
+            ),
+        }
+    ),
 )
 def test_in_later_phases(
     marks: Mapping[str, str],
@@ -315,24 +284,23 @@ def test_an_id_that_no_criterion_has_is_only_told() -> None:
 
 @pytest.mark.parametrize(
     ("count", "outcomes", "alike", "open_now", "detail"),
-    [
-        pytest.param(2, {"a": FAILED, "b": FAILED}, "", 0, "", id="as-many-tests"),
-        pytest.param(3, {"a": FAILED, "b": FAILED}, "", 0, "", id="too-few-is-the-conditions-business"),
-        pytest.param(
-            3,
-            {"a": FAILED, "b": FAILED, "c": FAILED},
-            "b c",
-            1,
-            "3 criteria, and 2 different tests: a copy",
-            id="a-copy",
-        ),
-        pytest.param(
-            2, {"a": FAILED, "b": FAILED}, "a b", 1, "2 criteria, and 1 different test: a copy", id="one-twice"
-        ),
-        pytest.param(2, {"a": FAILED, "b": FAILED, "c": FAILED}, "b c", 0, "", id="a-copy-too-many-does-no-harm"),
-        pytest.param(2, {"f::t[1]": FAILED, "f::t[2]": FAILED}, "f::t", 0, "", id="parameters"),
-        pytest.param(1, {"a": PASSED}, "", 0, "", id="none-fails"),
-    ],
+    named(
+        {
+            "as-many-tests": (2, {"a": FAILED, "b": FAILED}, "", 0, ""),
+            "too-few-is-the-conditions-business": (3, {"a": FAILED, "b": FAILED}, "", 0, ""),
+            "a-copy": (
+                3,
+                {"a": FAILED, "b": FAILED, "c": FAILED},
+                "b c",
+                1,
+                "3 criteria, and 2 different tests: a copy",
+            ),
+            "one-twice": (2, {"a": FAILED, "b": FAILED}, "a b", 1, "2 criteria, and 1 different test: a copy"),
+            "a-copy-too-many-does-no-harm": (2, {"a": FAILED, "b": FAILED, "c": FAILED}, "b c", 0, ""),
+            "parameters": (2, {"f::t[1]": FAILED, "f::t[2]": FAILED}, "f::t", 0, ""),
+            "none-fails": (1, {"a": PASSED}, "", 0, ""),
+        }
+    ),
 )
 def test_a_bare_number(count: int, outcomes: Mapping[str, Bucket], alike: str, open_now: int, detail: str) -> None:
     number = Criteria(count=count)

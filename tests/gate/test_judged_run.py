@@ -11,6 +11,7 @@ from phase_gate.gate.inventory import Inventory, TestFile, bare_id
 from phase_gate.gate.judged_run import find_moves, move_tests, renamed
 from phase_gate.runs.inventory import take_inventory
 from phase_gate.source.tests import find_tests
+from tests.tables import named
 
 TEST = "def test_one():\n    assert total([LIMIT]) == 3\n"
 AROUND = "from price import total\n\nLIMIT = 3\n\n\n"
@@ -49,85 +50,71 @@ def moves_between(
 
 @pytest.mark.parametrize(
     ("before", "now", "expected"),
-    [
-        pytest.param(A, {"tests/test_b.py": AROUND + TEST}, MOVED, id="the file is renamed"),
-        pytest.param(
-            A,
-            {"tests/test_b.py": f"import os\n{AROUND}{TEST}\n\ndef test_more():\n    pass\n"},
-            MOVED,
-            id="and something is added that the test does not use",
-        ),
-        pytest.param(
-            A,
-            {"tests/test_a.py": AROUND + TEST.replace("test_one", "test_sum")},
-            {"tests/test_a.py::test_one": "tests/test_a.py::test_sum"},
-            id="the function is renamed",
-        ),
-        pytest.param(
-            {**A, "tests/test_b.py": "def test_two():\n    pass\n"},
-            {"tests/test_b.py": f"{AROUND}def test_two():\n    pass\n\n\n{TEST}"},
-            MOVED,
-            id="the function moves into a file that was there",
-        ),
-        pytest.param(
-            {"test_a.py": AROUND + TEST},
-            {"tests/test_a.py": AROUND + TEST},
-            {"test_a.py::test_one": "tests/test_a.py::test_one"},
-            id="the file moves into a folder",
-        ),
-        pytest.param(
-            {"tests/test_a.py": f"{AROUND}{TEST}\n\n{TEST.replace('one', 'two')}"},
-            {"tests/test_b.py": f"{AROUND}{TEST}\n\n{TEST.replace('one', 'two')}"},
-            {**MOVED, "tests/test_a.py::test_two": "tests/test_b.py::test_two"},
-            id="two of the same body move under their names",
-        ),
-        pytest.param(
-            {"tests/test_a.py": CLASS + METHOD},
-            {"tests/test_b.py": CLASS + METHOD},
-            {"tests/test_a.py::TestSum::test_one": "tests/test_b.py::TestSum::test_one"},
-            id="a class moves",
-        ),
-        pytest.param(
-            {"tests/test_a.py": PURE},
-            {"tests/test_a.py": PURE.replace("TestSum", "TestTotal")},
-            {"tests/test_a.py::TestSum::test_one": "tests/test_a.py::TestTotal::test_one"},
-            id="a class with nothing but tests is renamed",
-        ),
-        pytest.param(
-            {"docs/a.txt": ">>> 1\n1\n"},
-            {"docs/b.txt": ">>> 1\n1\n"},
-            {"docs/a.txt::a.txt": "docs/b.txt::b.txt"},
-            id="a text with examples is renamed",
-        ),
-        pytest.param(
-            A,
-            {"tests/test_b.py": AROUND.replace("3", "4") + TEST},
-            MOVED,
-            id="the code around it is another: for the experiment to show",
-        ),
-        # --- doubt
-        pytest.param(A, {"tests/test_b.py": AROUND + TEST.replace("3", "4")}, {}, id="another body"),
-        pytest.param(
-            A,
-            {"tests/test_b.py": AROUND + TEST, "tests/test_c.py": AROUND + TEST},
-            {},
-            id="two places where it may be",
-        ),
-        pytest.param(
-            {**A, "tests/test_c.py": AROUND + TEST},
-            {"tests/test_b.py": AROUND + TEST},
-            {},
-            id="two tests that may have gone there",
-        ),
-        pytest.param(A, {**A, "tests/test_b.py": AROUND + TEST}, {}, id="a copy, and the original is there"),
-        pytest.param(
-            A,
-            {"tests/test_a.py": "def test_one():\n    pass\n", "tests/test_b.py": AROUND + TEST},
-            {},
-            id="an emptied one under the old name",
-        ),
-        pytest.param({"docs/a.txt": ">>> 1\n1\n"}, {"docs/b.txt": ">>> 1\n2\n"}, {}, id="a text with other examples"),
-    ],
+    named(
+        {
+            "the file is renamed": (A, {"tests/test_b.py": AROUND + TEST}, MOVED),
+            "and something is added that the test does not use": (
+                A,
+                {"tests/test_b.py": f"import os\n{AROUND}{TEST}\n\ndef test_more():\n    pass\n"},
+                MOVED,
+            ),
+            "the function is renamed": (
+                A,
+                {"tests/test_a.py": AROUND + TEST.replace("test_one", "test_sum")},
+                {"tests/test_a.py::test_one": "tests/test_a.py::test_sum"},
+            ),
+            "the function moves into a file that was there": (
+                {**A, "tests/test_b.py": "def test_two():\n    pass\n"},
+                {"tests/test_b.py": f"{AROUND}def test_two():\n    pass\n\n\n{TEST}"},
+                MOVED,
+            ),
+            "the file moves into a folder": (
+                {"test_a.py": AROUND + TEST},
+                {"tests/test_a.py": AROUND + TEST},
+                {"test_a.py::test_one": "tests/test_a.py::test_one"},
+            ),
+            "two of the same body move under their names": (
+                {"tests/test_a.py": f"{AROUND}{TEST}\n\n{TEST.replace('one', 'two')}"},
+                {"tests/test_b.py": f"{AROUND}{TEST}\n\n{TEST.replace('one', 'two')}"},
+                {**MOVED, "tests/test_a.py::test_two": "tests/test_b.py::test_two"},
+            ),
+            "a class moves": (
+                {"tests/test_a.py": CLASS + METHOD},
+                {"tests/test_b.py": CLASS + METHOD},
+                {"tests/test_a.py::TestSum::test_one": "tests/test_b.py::TestSum::test_one"},
+            ),
+            "a class with nothing but tests is renamed": (
+                {"tests/test_a.py": PURE},
+                {"tests/test_a.py": PURE.replace("TestSum", "TestTotal")},
+                {"tests/test_a.py::TestSum::test_one": "tests/test_a.py::TestTotal::test_one"},
+            ),
+            "a text with examples is renamed": (
+                {"docs/a.txt": ">>> 1\n1\n"},
+                {"docs/b.txt": ">>> 1\n1\n"},
+                {"docs/a.txt::a.txt": "docs/b.txt::b.txt"},
+            ),
+            "the code around it is another: for the experiment to show": (
+                A,
+                {"tests/test_b.py": AROUND.replace("3", "4") + TEST},
+                MOVED,
+            ),
+            # --- doubt
+            "another body": (A, {"tests/test_b.py": AROUND + TEST.replace("3", "4")}, {}),
+            "two places where it may be": (A, {"tests/test_b.py": AROUND + TEST, "tests/test_c.py": AROUND + TEST}, {}),
+            "two tests that may have gone there": (
+                {**A, "tests/test_c.py": AROUND + TEST},
+                {"tests/test_b.py": AROUND + TEST},
+                {},
+            ),
+            "a copy, and the original is there": (A, {**A, "tests/test_b.py": AROUND + TEST}, {}),
+            "an emptied one under the old name": (
+                A,
+                {"tests/test_a.py": "def test_one():\n    pass\n", "tests/test_b.py": AROUND + TEST},
+                {},
+            ),
+            "a text with other examples": ({"docs/a.txt": ">>> 1\n1\n"}, {"docs/b.txt": ">>> 1\n2\n"}, {}),
+        }
+    ),
 )
 def test_tells_where_a_test_went(tmp_path: Path, before: Sources, now: Sources, expected: Mapping[str, str]) -> None:
     assert moves_between(tmp_path, before, now) == expected

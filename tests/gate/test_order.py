@@ -16,6 +16,7 @@ from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE
 from tests.gate import verdicts
+from tests.tables import named
 
 TDD = load_shipped_workflow("tdd")
 #: A workflow that allows neither to begin anywhere nor to go back by option.
@@ -63,123 +64,111 @@ def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
     assert (entry.phase.name, entry.how) == (enters, how)
 
 
+NOT_EXITED = "can't begin: RED has not exited"
+ELSEWHERE = replace(at("PLAN"), workflow="other")
+REWIND = 'phase-gate rewind {} --reason "..."'
+
+
 @pytest.mark.parametrize(
-    ("state", "requested", "problem", "remedy"),
-    [
-        pytest.param(
-            at("RED"),
-            "green",
-            "GREEN can't begin: RED has not exited (no complete run in it yet)",
-            "pytest --phase=red",
-            id="the-next-one-before-the-exit",
-        ),
-        pytest.param(
-            at("RED", evaluation=verdict("RED", following="pytest --phase=red")),
-            "green",
-            "GREEN can't begin: RED has not exited (1 of 2 tests fails)",
-            "pytest --phase=red",
-            id="it-says-what-the-last-verdict-missed",
-        ),
-        pytest.param(
-            at("RED", iteration=1, evaluation=verdict("RED"), evaluation_is_stale=True),
-            "green",
-            "GREEN can't begin: RED has not exited (a run came after its last verdict)",
-            "pytest --phase=red",
-            id="a-stale-verdict-is-not-repeated",
-        ),
-        pytest.param(
-            at("GREEN", evaluation=verdict("RED"), evaluation_is_stale=True),
-            "refactor",
-            "REFACTOR can't begin: GREEN has not exited (no complete run in it yet)",
-            "pytest --phase=green",
-            id="a-verdict-on-another-phase-says-nothing",
-        ),
-        pytest.param(
-            at("RED", exited=True),
-            "refactor",
-            "REFACTOR does not follow RED: GREEN does",
-            "pytest --phase=green",
-            id="not-even-after-the-exit-of-the-one-before",
-        ),
-        pytest.param(
-            at("REFACTOR"),
-            "green",
-            "GREEN lies before REFACTOR, where the task is",
-            'phase-gate rewind green --reason "..."',
-            id="any-other-earlier-phase-needs-rewind",
-        ),
-        pytest.param(
-            at(DONE, exited=True),
-            "green",
-            "the cycle is done: GREEN can't follow",
-            "pytest --phase=red",
-            id="at-done-only-the-first-phase-may-follow",
-        ),
-        pytest.param(
-            at(DONE, exited=True),
-            "auto",
-            "the cycle is done: auto does not start a new one by itself",
-            "pytest --phase=red  # starts the next cycle",
-            id="auto-at-done-is-refused",
-        ),
-        pytest.param(
-            replace(at("PLAN"), workflow="other"),
-            "auto",
-            "the task is in PLAN, which workflow tdd does not have",
-            "go on with the workflow that the cycle began with: --phase-workflow=other",
-            id="auto-in-a-phase-that-this-workflow-does-not-have",
-        ),
-    ],
+    ("workflow", "state", "requested", "problem", "remedy"),
+    named(
+        {
+            "the-next-one-before-the-exit": (
+                TDD,
+                at("RED"),
+                "green",
+                f"GREEN {NOT_EXITED} (no complete run in it yet)",
+                "pytest --phase=red",
+            ),
+            "it-says-what-the-last-verdict-missed": (
+                TDD,
+                at("RED", evaluation=verdict("RED", following="pytest --phase=red")),
+                "green",
+                f"GREEN {NOT_EXITED} (1 of 2 tests fails)",
+                "pytest --phase=red",
+            ),
+            "a-stale-verdict-is-not-repeated": (
+                TDD,
+                at("RED", iteration=1, evaluation=verdict("RED"), evaluation_is_stale=True),
+                "green",
+                f"GREEN {NOT_EXITED} (a run came after its last verdict)",
+                "pytest --phase=red",
+            ),
+            "a-verdict-on-another-phase-says-nothing": (
+                TDD,
+                at("GREEN", evaluation=verdict("RED"), evaluation_is_stale=True),
+                "refactor",
+                "REFACTOR can't begin: GREEN has not exited (no complete run in it yet)",
+                "pytest --phase=green",
+            ),
+            "a-phase-cannot-be-skipped": (
+                TDD,
+                at("RED", exited=True),
+                "refactor",
+                "REFACTOR does not follow RED: GREEN does",
+                "pytest --phase=green",
+            ),
+            "any-other-earlier-phase-needs-rewind": (
+                TDD,
+                at("REFACTOR"),
+                "green",
+                "GREEN lies before REFACTOR, where the task is",
+                REWIND.format("green"),
+            ),
+            "at-done": (
+                TDD,
+                at(DONE, exited=True),
+                "green",
+                "the cycle is done: GREEN can't follow",
+                "pytest --phase=red",
+            ),
+            "auto-at-done": (
+                TDD,
+                at(DONE, exited=True),
+                "auto",
+                "the cycle is done: auto does not start a new one by itself",
+                "pytest --phase=red  # starts the next cycle",
+            ),
+            "a-phase-that-this-workflow-does-not-have": (
+                TDD,
+                ELSEWHERE,
+                "auto",
+                "the task is in PLAN, which workflow tdd does not have",
+                "go on with the workflow that the cycle began with: --phase-workflow=other",
+            ),
+            "start-is-the-workflows-choice": (
+                STRICT,
+                NEW_STATE,
+                "green",
+                "workflow strict begins with RED, not with GREEN",
+                "pytest --phase=red",
+            ),
+            "so-is-rewinding-by-option": (
+                STRICT,
+                at("GREEN"),
+                "red",
+                "GREEN has not ended the cycle, and workflow strict does not go back by option",
+                REWIND.format("red"),
+            ),
+            "an-exited-phase-that-may-not-end-the-cycle-does-not-end-it": (
+                STRICT,
+                at("DOCUMENT", exited=True),
+                "red",
+                "DOCUMENT has not ended the cycle, and workflow strict does not go back by option",
+                REWIND.format("red"),
+            ),
+        }
+    ),
 )
-def test_refused(state: State, requested: str, problem: str, remedy: str) -> None:
+def test_refused(workflow: Workflow, state: State, requested: str, problem: str, remedy: str) -> None:
     with pytest.raises(PhaseOrderError) as caught:
-        decide_entry(state, TDD, requested)
-    assert (caught.value.problem, caught.value.remedy) == (problem, remedy)
-    assert caught.value.exit_code == 13
+        decide_entry(state, workflow, requested)
+    assert (caught.value.problem, caught.value.remedy, caught.value.exit_code) == (problem, remedy, 13)
 
 
-@pytest.mark.parametrize(
-    ("state", "requested", "problem", "remedy"),
-    [
-        pytest.param(
-            NEW_STATE,
-            "green",
-            "workflow strict begins with RED, not with GREEN",
-            "pytest --phase=red",
-            id="start-is-the-workflows-choice",
-        ),
-        pytest.param(
-            at("GREEN"),
-            "red",
-            "GREEN has not ended the cycle, and workflow strict does not go back by option",
-            'phase-gate rewind red --reason "..."',
-            id="so-is-rewinding-by-option",
-        ),
-        pytest.param(
-            at("DOCUMENT", exited=True),
-            "red",
-            "DOCUMENT has not ended the cycle, and workflow strict does not go back by option",
-            'phase-gate rewind red --reason "..."',
-            id="an-exited-phase-that-may-not-end-the-cycle-does-not-end-it",
-        ),
-    ],
-)
-def test_refused_by_a_strict_workflow(state: State, requested: str, problem: str, remedy: str) -> None:
-    with pytest.raises(PhaseOrderError) as caught:
-        decide_entry(state, STRICT, requested)
-    assert (caught.value.problem, caught.value.remedy) == (problem, remedy)
-
-
-@pytest.mark.parametrize(
-    ("state", "requested", "how"),
-    [
-        pytest.param(NEW_STATE, "red", How.BEGIN, id="its-first-phase-may-begin"),
-        pytest.param(NEW_STATE, "auto", How.BEGIN, id="auto-begins-there"),
-        pytest.param(at("GREEN", exited=True), "red", How.NEW_CYCLE, id="a-new-cycle-is-no-rewind"),
-    ],
-)
-def test_accepted_by_a_strict_workflow(state: State, requested: str, how: How) -> None:
-    assert decide_entry(state, STRICT, requested).how is how
+def test_accepted_by_a_strict_workflow() -> None:
+    assert decide_entry(NEW_STATE, STRICT, "red").how is decide_entry(NEW_STATE, STRICT, "auto").how is How.BEGIN
+    assert decide_entry(at("GREEN", exited=True), STRICT, "red").how is How.NEW_CYCLE, "a new cycle is no rewind"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from phase_gate.gate.measured import Waiver
@@ -11,6 +13,7 @@ from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE
 from tests.gate.verdicts import AT, verdict
+from tests.tables import named
 
 TREE = "tree-1"
 
@@ -32,134 +35,68 @@ def test_an_exited_phase_holds() -> None:
     assert standing.reason == "both gates are open: GREEN has exited"
 
 
+AUTO = "pytest --phase=auto"
+STALE = replace(EXITED, evaluation_is_stale=True)
+CAME_AFTER = "a run came after the last verdict: only a complete run makes a new one"
+CHANGED = "files have changed since the last run"
+DECLARED = Fact(name="refactoring_complete", value=True, reason="r", by="Ada", at=LATER)
+WAIVED = Overrides(waivers=(Waiver(guard="tests-kept", findings=("f",), reason="r", by="Ada", at=LATER),))
+PARTIAL = RunSummary(id="r2", kind="partial", phase="GREEN", at="now")
+
+
+def judged(**said: Any) -> State:
+    return replace(EXITED, evaluation=verdict(can_exit=False, **said))
+
+
 @pytest.mark.parametrize(
-    ("state", "tree", "reason", "following"),
-    [
-        pytest.param(NEW_STATE, TREE, "no run is recorded yet", "pytest --phase=red", id="nothing-was-ever-run"),
-        pytest.param(
-            replace(EXITED, phase="REFACTOR", evaluation_is_stale=True),
-            TREE,
-            "no complete run in REFACTOR yet",
-            "pytest --phase=auto",
-            id="another-phase-was-entered-since",
-        ),
-        pytest.param(
-            replace(EXITED, evaluation=None),
-            TREE,
-            "no complete run in GREEN yet",
-            "pytest --phase=auto",
-            id="the-phase-has-no-verdict",
-        ),
-        pytest.param(
-            replace(EXITED, evaluation_is_stale=True),
-            TREE,
-            "a run came after the last verdict: only a complete run makes a new one",
-            "pytest --phase=auto",
-            id="something-happened-since",
-        ),
-        pytest.param(
-            replace(
-                EXITED,
-                evaluation_is_stale=True,
-                last_run=RunSummary(id="r2", kind="partial", phase="GREEN", at="now"),
+    ("state", "reason", "following"),
+    named(
+        {
+            "nothing-was-ever-run": (NEW_STATE, "no run is recorded yet", "pytest --phase=red"),
+            "another-phase": (replace(STALE, phase="REFACTOR"), "no complete run in REFACTOR yet", AUTO),
+            "no-verdict": (replace(EXITED, evaluation=None), "no complete run in GREEN yet", AUTO),
+            "something-happened-since": (STALE, CAME_AFTER, AUTO),
+            "a-partial-run-since": (replace(STALE, last_run=PARTIAL), CAME_AFTER.replace(":", " (partial):"), AUTO),
+            "the-tree-is-another": (replace(EXITED, trees=Trees(last="tree-2")), CHANGED, AUTO),
+            "what-the-run-left-is-not-known": (replace(EXITED, trees=Trees()), CHANGED, AUTO),
+            "a-run-is-going-on": (replace(EXITED, open_runs=(GOING_ON,)), "a run is going on", "wait for it to end"),
+            "it-names-the-task": (replace(STALE, task="login"), CAME_AFTER, f"{AUTO} --phase-task=login"),
+            "gate-2-is-missing": (
+                judged(reason="Gate 2 waits", status="waiting", next_command="signal"),
+                "Gate 2 waits",
+                "signal",
             ),
-            TREE,
-            "a run came after the last verdict (partial): only a complete run makes a new one",
-            "pytest --phase=auto",
-            id="a-partial-run-came-since",
-        ),
-        pytest.param(
-            EXITED, "tree-2", "files have changed since the last run", "pytest --phase=auto", id="the-tree-is-another"
-        ),
-        pytest.param(
-            replace(EXITED, trees=Trees()),
-            TREE,
-            "files have changed since the last run",
-            "pytest --phase=auto",
-            id="what-the-run-left-is-not-known",
-        ),
-        pytest.param(
-            replace(EXITED, open_runs=(GOING_ON,)),
-            TREE,
-            "a run is going on",
-            "wait for it to end",
-            id="a-run-is-going-on",
-        ),
-        pytest.param(
-            replace(EXITED, task="login", open_runs=(), evaluation_is_stale=True),
-            TREE,
-            "a run came after the last verdict: only a complete run makes a new one",
-            "pytest --phase=auto --phase-task=login",
-            id="the-next-command-names-the-task",
-        ),
-        pytest.param(
-            replace(
-                EXITED,
-                evaluation=verdict(
-                    can_exit=False, reason="Gate 1 is open; Gate 2 waits", status="waiting", next_command="signal"
-                ),
+            "gate-1-is-closed": (
+                judged(gate_1=False, status="closed", reason="1 fails", next_command="", next_hint="mend"),
+                "1 fails",
+                "mend",
             ),
-            TREE,
-            "Gate 1 is open; Gate 2 waits",
-            "signal",
-            id="gate-2-is-missing",
-        ),
-        pytest.param(
-            replace(
-                EXITED,
-                evaluation=verdict(
-                    can_exit=False, gate_1=False, status="closed", reason="1 fails", next_command="", next_hint="mend"
-                ),
+            "after-a-declaration-a-run-is-missing": (
+                replace(CLOSED, facts=(DECLARED,)),
+                "refactoring_complete was declared after the last verdict, which does not know of it",
+                AUTO,
             ),
-            TREE,
-            "1 fails",
-            "mend",
-            id="gate-1-is-closed",
-        ),
-        pytest.param(
-            replace(CLOSED, facts=(Fact(name="refactoring_complete", value=True, reason="r", by="Ada", at=LATER),)),
-            TREE,
-            "refactoring_complete was declared after the last verdict, which does not know of it",
-            "pytest --phase=auto",
-            id="after-a-declaration-a-run-is-missing",
-        ),
-        pytest.param(
-            replace(
-                CLOSED,
-                overrides=Overrides(
-                    waivers=(Waiver(guard="tests-kept", findings=("f",), reason="r", by="Ada", at=LATER),)
-                ),
+            "so-it-is-after-a-waiver": (
+                replace(CLOSED, overrides=WAIVED),
+                "tests-kept was waived after the last verdict, which does not know of it",
+                AUTO,
             ),
-            TREE,
-            "tests-kept was waived after the last verdict, which does not know of it",
-            "pytest --phase=auto",
-            id="so-it-is-after-a-waiver",
-        ),
-        pytest.param(
-            replace(EXITED, evaluation=verdict(can_exit=False, status="halted", reason="the circuit is open")),
-            TREE,
-            "the circuit is half-open: the next complete run on changed files decides",
-            "pytest --phase=auto",
-            id="and-once-the-circuit-was-reset",
-        ),
-        pytest.param(
-            replace(EXITED, exited=False, iteration=0, evaluation_is_stale=True),
-            TREE,
-            "no complete run in GREEN yet",
-            "pytest --phase=auto",
-            id="a-phase-that-was-rewound-has-no-verdict",
-        ),
-        pytest.param(
-            DOCUMENT,
-            "tree-2",
-            "files have changed since the last run",
-            "pytest --phase=auto",
-            id="code-that-nobody-tested-under-a-verdict-without-a-run",
-        ),
-    ],
+            "and-once-the-circuit-was-reset": (
+                judged(status="halted", reason="the circuit is open"),
+                "the circuit is half-open: the next complete run on changed files decides",
+                AUTO,
+            ),
+            "it-was-rewound": (replace(STALE, exited=False, iteration=0), "no complete run in GREEN yet", AUTO),
+            "code-that-nobody-tested-under-a-verdict-without-a-run": (
+                replace(DOCUMENT, trees=Trees(last=TREE, green="tree-2")),
+                CHANGED,
+                AUTO,
+            ),
+        }
+    ),
 )
-def test_closed(state: State, tree: str, reason: str, following: str) -> None:
-    standing = assess(state, tree=tree, at=AT)
+def test_closed(state: State, reason: str, following: str) -> None:
+    standing = assess(state, tree=TREE, at=AT)
     assert (standing.is_open, standing.exit_code) == (False, 10)
     assert (standing.reason, standing.next_step) == (reason, following)
 
@@ -173,30 +110,16 @@ def test_a_phase_without_tests_is_looked_at_and_not_run() -> None:
 @pytest.mark.parametrize(
     ("state", "tree"),
     [
-        pytest.param(
-            replace(EXITED, phase=DONE, evaluation=verdict(phase="DOCUMENT")),
-            TREE,
-            id="at-done-the-last-verdict-counts",
-        ),
-        pytest.param(
-            replace(EXITED, open_runs=(replace(GOING_ON, nested=True),)), TREE, id="a-nested-run-that-is-going-on"
-        ),
-        pytest.param(
-            replace(EXITED, last_run=RunSummary(id="r1", kind="complete", phase="GREEN", at="now")),
-            TREE,
-            id="the-run-itself-is-the-last",
-        ),
+        pytest.param(replace(EXITED, phase=DONE, evaluation=verdict(phase="DOCUMENT")), TREE, id="at-done"),
+        pytest.param(replace(EXITED, open_runs=(replace(GOING_ON, nested=True),)), TREE, id="a-nested-run-is-going-on"),
+        pytest.param(replace(EXITED, last_run=replace(PARTIAL, kind="complete")), TREE, id="the-run-itself"),
         pytest.param(DOCUMENT, TREE, id="a-verdict-without-a-run-on-the-tested-code"),
         pytest.param(
-            replace(DOCUMENT, evaluation=verdict(phase="DOCUMENT", run=None), trees=Trees(last="partial-run-left")),
+            replace(DOCUMENT, evaluation=verdict(phase="DOCUMENT", run=None)),
             "tree-2",
-            id="a-verdict-that-never-asked-for-tested-code",
+            id="no-tested-code-asked",
         ),
-        pytest.param(
-            replace(EXITED, forced=True, evaluation=verdict(gate_1=False, forced_exit=True)),
-            TREE,
-            id="a-forced-exit-counts",
-        ),
+        pytest.param(replace(EXITED, forced=True, evaluation=verdict(gate_1=False)), TREE, id="a-forced-exit-counts"),
     ],
 )
 def test_holds(state: State, tree: str) -> None:
@@ -230,14 +153,13 @@ def test_gate_1_only_leaves_gate_2_out(evaluation: Evaluation, with_both: bool, 
 
 
 def test_gate_1_only_leaves_nothing_else_out() -> None:
-    for state, tree, lost in (
-        (replace(EXITED, evaluation_is_stale=True), TREE, ()),
-        (EXITED, "tree-2", ()),
-        (replace(EXITED, open_runs=(GOING_ON,)), TREE, ()),
-        (replace(EXITED, open_runs=(GOING_ON,)), TREE, (GOING_ON.id,)),
-        (NEW_STATE, TREE, ()),
+    for state in (
+        STALE,
+        replace(EXITED, trees=Trees(last="tree-2")),
+        replace(EXITED, open_runs=(GOING_ON,)),
+        NEW_STATE,
     ):
-        assert not assess(state, tree=tree, at=AT, lost=lost, gate_1_only=True).is_open
+        assert not assess(state, tree=TREE, at=AT, gate_1_only=True).is_open
 
 
 def test_a_first_run_that_did_not_count_is_explained() -> None:

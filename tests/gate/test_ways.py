@@ -15,6 +15,7 @@ from phase_gate.gate.verdict import Evaluation, way_back, way_to, way_to_begin
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from tests.conftest import ROOT
+from tests.tables import named
 from tests.typable import is_typable
 
 AT = "2026-01-26T14:00:00.000Z"
@@ -63,68 +64,64 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
 
 @pytest.mark.parametrize(
     ("workflow", "phase", "finding", "metrics", "command", "hint"),
-    [
-        pytest.param(
-            "tdd",
-            "GREEN",
-            ALTERED,
-            {"tests_altered": 1},
-            "",
-            "undo the change: t.py::test_a, then run: pytest --phase=green; or go back: pytest --phase=red; "
-            'or waive it: phase-gate waive tests-unchanged --reason "..." --by NAME',
-            id="a-frozen-test-was-altered",
-        ),
-        pytest.param(
-            "feature-flow",
-            "GREEN",
-            ALTERED,
-            {"tests_altered": 1},
-            "",
-            "undo the change: t.py::test_a, then run: pytest --phase=green; "
-            'or go back: phase-gate rewind red --reason "..."; '
-            'or waive it: phase-gate waive tests-unchanged --reason "..." --by NAME',
-            id="where-red-is-not-the-first-phase-only-rewind-leads-there",
-        ),
-        pytest.param(
-            "exit-gate",
-            "WORK",
-            GONE,
-            {"tests_missing": 1},
-            "",
-            "put the tests back: t.py::test_a, then run: pytest --phase=work; "
-            'or waive it: phase-gate waive tests-kept --reason "..." --by NAME',
-            id="a-workflow-without-red-names-none",
-        ),
-        pytest.param(
-            "tdd",
-            "REFACTOR",
-            DOUBT,
-            {"outcomes_doubtful": 1},
-            "pytest --phase=refactor",
-            "remove what changes outcomes: phase-gate explain outcomes-genuine names it; "
-            'or waive it: phase-gate waive outcomes-genuine --reason "..." --by NAME',
-            id="no-way-back-where-it-would-not-help",
-        ),
-        pytest.param(
-            "tdd",
-            "GREEN",
-            VANISHED,
-            {"red_seen": False},
-            "pytest --phase=red",
-            "run these tests in RED first, and see them fail; "
-            'or waive it: phase-gate waive red-was-seen --reason "..." --by NAME',
-            id="only-red-can-show-a-red",
-        ),
-        pytest.param(
-            "tdd",
-            "GREEN",
-            NARROW,
-            {"run_complete": False},
-            "pytest --phase=green",
-            "run the whole suite to its end, without -k, -m, -x, --lf or a path",
-            id="a-run-that-does-not-count-is-never-waived",
-        ),
-    ],
+    named(
+        {
+            "a-frozen-test-was-altered": (
+                "tdd",
+                "GREEN",
+                ALTERED,
+                {"tests_altered": 1},
+                "",
+                "undo the change: t.py::test_a, then run: pytest --phase=green; or go back: pytest --phase=red; "
+                'or waive it: phase-gate waive tests-unchanged --reason "..." --by NAME',
+            ),
+            "where-red-is-not-the-first-phase-only-rewind-leads-there": (
+                "feature-flow",
+                "GREEN",
+                ALTERED,
+                {"tests_altered": 1},
+                "",
+                "undo the change: t.py::test_a, then run: pytest --phase=green; "
+                'or go back: phase-gate rewind red --reason "..."; '
+                'or waive it: phase-gate waive tests-unchanged --reason "..." --by NAME',
+            ),
+            "a-workflow-without-red-names-none": (
+                "exit-gate",
+                "WORK",
+                GONE,
+                {"tests_missing": 1},
+                "",
+                "put the tests back: t.py::test_a, then run: pytest --phase=work; "
+                'or waive it: phase-gate waive tests-kept --reason "..." --by NAME',
+            ),
+            "no-way-back-where-it-would-not-help": (
+                "tdd",
+                "REFACTOR",
+                DOUBT,
+                {"outcomes_doubtful": 1},
+                "pytest --phase=refactor",
+                "remove what changes outcomes: phase-gate explain outcomes-genuine names it; "
+                'or waive it: phase-gate waive outcomes-genuine --reason "..." --by NAME',
+            ),
+            "only-red-can-show-a-red": (
+                "tdd",
+                "GREEN",
+                VANISHED,
+                {"red_seen": False},
+                "pytest --phase=red",
+                "run these tests in RED first, and see them fail; "
+                'or waive it: phase-gate waive red-was-seen --reason "..." --by NAME',
+            ),
+            "a-run-that-does-not-count-is-never-waived": (
+                "tdd",
+                "GREEN",
+                NARROW,
+                {"run_complete": False},
+                "pytest --phase=green",
+                "run the whole suite to its end, without -k, -m, -x, --lf or a path",
+            ),
+        }
+    ),
 )
 def test_a_guard_names_every_way_out(
     workflow: str, phase: str, finding: Finding, metrics: dict[str, Any], command: str, hint: str
