@@ -53,11 +53,11 @@ def test_a_known_failure_that_moves_is_still_one(sample: Sample) -> None:
     assert sample.gate("baseline", PYTEST_PLUGINS="phase_gate.plugin").code == 0
     sample.write(test_older=(sample.root / "test_old.py").read_text(), test_mul=NEW)
     sample.remove("test_old.py")
-    assert sample.pytest("--phase=red").has("1 known failure", "2 tests moved")
+    assert sample.pytest("--phase=red", "-v").has("1 known failure", "2 tests moved")
     assert sample.gate(*SIGNAL).code == 0
     sample.write(calc=MUL)
     sample.pytest("--phase=green")
-    green = sample.pytest("--phase=green")
+    green = sample.pytest("--phase=green", "-v")
     assert green.code in (0, 1), green.out
     assert green.has("1 known failure", "Gate 1 is open")
 

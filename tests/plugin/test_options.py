@@ -137,7 +137,7 @@ def test_confirm_runs_again_in_a_fresh_process(passing: Sample) -> None:
 @pytest.mark.sweep
 def test_the_signal_goes_with_the_last_confirming_run(passing: Sample) -> None:
     passing.write({"phase-gate.yaml": "parameters: {required_green_runs: 3}\n"})
-    ran = passing.pytest_process("--phase=green", "--phase-confirm", "--exit-signal", "three times green")
+    ran = passing.pytest_process("--phase=green", "--phase-confirm", "-v", "--exit-signal", "three times green")
     assert ran.code == 0
     assert ran.out.count("held for the last run") == 1
     state = state_of(passing)

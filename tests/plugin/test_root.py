@@ -41,7 +41,7 @@ def project(sample: Sample) -> Sample:
     ("folder", "options", "lines"),
     [
         pytest.param("tests", ("-q",), 1, id="quiet-in-a-subfolder"),
-        pytest.param("tests", ("-qq",), 1, id="very-quiet-in-a-subfolder"),
+        pytest.param("tests", ("-qq",), 0, id="very-quiet-is-one-line"),
         pytest.param("tests", ("--no-header",), 1, id="without-a-header-in-a-subfolder"),
         pytest.param("tests", ("-q", "--phase-shard=1/1"), 1, id="a-quiet-shard-in-a-subfolder"),
         pytest.param("tests", ("-q", "--collect-only"), 1, id="a-run-that-is-not-recorded"),

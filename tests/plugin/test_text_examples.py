@@ -38,7 +38,7 @@ def test_other_words_change_nothing(red: Sample) -> None:
 )
 def test_other_examples_are_refused(red: Sample, text: str) -> None:
     red.write({"README.rst": text})
-    ran = red.pytest("--phase=green")
+    ran = red.pytest("--phase=green", "-v")
     assert ran.code in (5, 10), ran.out
     assert "README.rst" in ran.out
     assert "tests-unchanged" in ran.out or "tests-kept" in ran.out

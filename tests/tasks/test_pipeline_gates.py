@@ -642,7 +642,7 @@ def test_reports_that_lay_there_before_the_pipeline_do_not_count(pipe: Pipe) -> 
         pipe.do()
     verdict = pipe.look()
     assert unmet(verdict) == ["artifacts-made"]
-    assert "before this attempt began" in details(verdict, "artifacts-made")
+    assert "before this phase began" in details(verdict, "artifacts-made")
     text = (pipe.sample.root / PATHS["production-report"]).read_text()
     pipe.sample.write({PATHS["production-report"]: text.replace(". ", ".\n\n  ")})
     assert unmet(pipe.look()) == ["artifacts-made"]  # wrapped otherwise, it is the same text

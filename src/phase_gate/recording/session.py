@@ -212,6 +212,8 @@ def root_to_name(config: pytest.Config, root: Path) -> str:
 
     Asked before the first test: later the current folder may be another one, or gone.
     """
+    if config.get_verbosity() < -1:
+        return ""  # the verdict is all that is asked for, in one line
     has_head = config.get_verbosity() >= 0 and not getattr(config.option, "no_header", False)
     return "" if has_head or root == config.invocation_params.dir.resolve() else f"root    {root}"
 
