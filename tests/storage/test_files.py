@@ -100,26 +100,7 @@ def test_what_is_not_there_is_none(tmp_path: Path) -> None:
     assert read_bytes(tmp_path / "nothing") is None
 
 
-def test_reads_all_or_from_an_offset_or_up_to_a_limit(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"0123456789")
-    assert read_bytes(path) == b"0123456789"
-    assert read_bytes(path, offset=7) == b"789"
-    assert read_bytes(path, limit=4) == b"0123"
-    assert read_bytes(path, offset=99) == b""
-
-
 # --- writing
-
-
-@pytest.mark.parametrize("before", [None, b"old and longer"], ids=["a-new-file", "an-old-file"])
-def test_write_replaces_the_content_and_leaves_nothing_else(tmp_path: Path, before: bytes | None) -> None:
-    path = tmp_path / "state.json"
-    if before is not None:
-        path.write_bytes(before)
-    write_atomically(REAL, path, b"new")
-    assert path.read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["state.json"]
 
 
 def test_what_is_acknowledged_was_synced_file_and_folder(tmp_path: Path) -> None:

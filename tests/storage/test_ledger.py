@@ -119,44 +119,23 @@ TAMPERED: dict[str, tuple[int, str, Tampering]] = {
         "it does not follow the line before it",
         lambda lines: [*lines[:2], rehash(lines[2], data={"name": "event-9"}), *lines[3:]],
     ),
-    "a-field-added": (
-        2,
-        "its hash is wrong",
-        lambda lines: [lines[0], lines[1].replace(b'{"', b'{"a":1,"', 1), *lines[2:]],
-    ),
-    "a-time-changed": (1, "its hash is wrong", lambda lines: [lines[0].replace(b"2026", b"2025"), *lines[1:]]),
     "the-first-line-removed": (1, "it is number 2, 1 should stand here", lambda lines: lines[1:]),
-    "a-line-removed": (3, "it is number 4, 3 should stand here", lambda lines: [*lines[:2], *lines[3:]]),
     "a-line-removed-and-the-next-renumbered": (
         3,
         "it does not follow the line before it",
         lambda lines: [*lines[:2], rehash(lines[3], seq=3)],
     ),
     "a-line-appended": (6, "it is number 5, 6 should stand here", lambda lines: [*lines, lines[4]]),
-    "a-line-of-another-ledger-appended": (
-        6,
-        "it does not follow the line before it",
-        lambda lines: [*lines, rehash(lines[4], seq=6)],
-    ),
     "two-lines-swapped": (
         2,
         "it is number 3, 2 should stand here",
         lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
     ),
-    "all-lines-reversed": (1, "it is number 5, 1 should stand here", lambda lines: lines[::-1]),
     "an-empty-line-between": (3, "", lambda lines: [*lines[:2], b"\n", *lines[2:]]),
     "binary": (1, "", lambda lines: [b"\x00\xff\xfe\n", *lines]),
     "other-json": (1, "it is not a ledger line", lambda lines: [b"[1, 2]\n", *lines]),
-    "json-too-deep": (1, "it is not a ledger line", lambda lines: [b"[" * 200_000 + b"\n", *lines]),
-    "no-hash": (1, "it is not a ledger line", lambda lines: [b'{"seq":1}\n', *lines]),
     "a-hash-that-is-no-text": (1, "it is not a ledger line", lambda lines: [b'{"seq":1,"hash":7}\n', *lines]),
-    "a-hash-that-is-not-ascii": (
-        1,
-        "it is not a ledger line",
-        lambda lines: ['{"seq":1,"hash":"é"}\n'.encode(), *lines],
-    ),
     "wrong-types": (1, "a field has the wrong type", lambda lines: [rehash(lines[0], data=[]), *lines[1:]]),
-    "a-number-that-is-none": (1, "a field has the wrong type", lambda lines: [rehash(lines[0], seq="1"), *lines[1:]]),
 }
 
 

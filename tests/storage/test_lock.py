@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
 import re
 import signal
@@ -103,14 +102,6 @@ def test_a_time_out_names_the_holder(tmp_path: Path) -> None:
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", said.group(3))
     assert (caught.value.slug, caught.value.exit_code) == ("lock-timeout", 11)
     assert "wait for that run to end" in caught.value.remedy
-
-
-def test_the_holder_s_note_is_there_only_while_it_holds(tmp_path: Path) -> None:
-    path = tmp_path / "state.json.lock"
-    with hold_lock(path, command="phase-gate signal"):
-        note = json.loads(holder_file(path).read_text(encoding="utf-8"))
-        assert (note["pid"], note["command"]) == (os.getpid(), "phase-gate signal")
-    assert not holder_file(path).exists()
 
 
 def test_the_holder_s_note_does_not_follow_a_link(tmp_path: Path) -> None:
@@ -255,14 +246,6 @@ def test_a_run_s_lock_is_free_once_its_process_was_killed(tmp_path: Path) -> Non
         holder.wait()
         assert path.exists()
         assert is_free(path)
-
-
-def test_a_linked_run_s_lock_counts_as_held(tmp_path: Path) -> None:
-    (tmp_path / "target").touch()
-    (tmp_path / "run.lock").symlink_to(tmp_path / "target")
-    assert not is_free(tmp_path / "run.lock"), "doubt: it may be held"
-    with pytest.raises(StorageError, match="symbolic link"):
-        RunLock(tmp_path / "run.lock").acquire()
 
 
 # --- the operating system's lock

@@ -17,7 +17,6 @@ from phase_gate.errors import RollbackError
 from phase_gate.gate.state import Event
 from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.store import TaskStore
-from phase_gate.values import replace
 from tests.storage.stores import begin, contents, declare, facts, open_store, pass_once
 
 SEEN = Seen(lineage="a" * 32, serial=7, head="b" * 64, cycle_is_open=True)
@@ -43,14 +42,6 @@ def forgetting(folder: Path) -> TaskStore:
 
 
 # --- what is remembered
-
-
-def test_what_is_kept_is_recalled(folder: Path, home: Path) -> None:
-    memory = Memory.for_folder(folder, {"XDG_STATE_HOME": str(home)})
-    assert memory.recall() is None
-    memory.keep(SEEN)
-    assert Memory.for_folder(folder, {"XDG_STATE_HOME": str(home)}).recall() == replace(SEEN, folder=str(folder))
-    assert Memory.for_folder(folder.parent, {"XDG_STATE_HOME": str(home)}).recall() is None
 
 
 @pytest.mark.parametrize(

@@ -96,16 +96,6 @@ def test_reports_that_options_name(repo: Path) -> None:
     assert take_tree(repo, reports=("src/app.py", *reports)) != before, "an option hides no source"
 
 
-@pytest.mark.processes
-def test_without_git_it_is_sources_and_configuration(tmp_path: Path) -> None:
-    write_project(tmp_path)
-    before = take_tree(tmp_path)
-    write(tmp_path / "data.csv", "1")
-    assert take_tree(tmp_path) == before
-    write(tmp_path / "settings.toml", "a = 1")
-    assert take_tree(tmp_path) != before
-
-
 # --- what it costs
 
 

@@ -61,15 +61,10 @@ def test_no_file_is_no_answer(path: Path) -> None:
             Signal(answer="done", phase="GREEN", task="api", iteration=5, reason="all five", by="alice"),
             id="all-that-may-be-said",
         ),
-        pytest.param("exit_signal: true\nremaining_work: None\n", Signal(answer="done"), id="none-in-any-case"),
         pytest.param(
             "exit_signal: false\nremaining_work: the parser\n", Signal(answer="not-done"), id="a-veto-may-name-work"
         ),
         pytest.param("\ufeffexit_signal: true\r\n", Signal(answer="done"), id="as-windows-writes-it"),
-        pytest.param("{exit_signal: true}", Signal(answer="done"), id="on-one-line"),
-        pytest.param(
-            "exit_signal: true\nreason: 42\n", Signal(answer="done", reason="42"), id="a-number-is-a-text-there"
-        ),
     ],
 )
 def test_an_answer_is_read(path: Path, content: str, expected: Signal) -> None:
@@ -81,45 +76,29 @@ EXACTLY = "write exit_signal: true, false, blocked or test-wrong, exactly"
 
 MALFORMED: dict[str, tuple[str | bytes, str]] = {
     "yes": ("exit_signal: yes\n", "exit-signal.yaml:1:14: exit_signal is 'yes'"),
-    "on": ("exit_signal: on\n", "exit-signal.yaml:1:14: exit_signal is 'on'"),
     "True": ("exit_signal: True\n", "exit-signal.yaml:1:14: exit_signal is 'True'"),
-    "TRUE": ("exit_signal: TRUE\n", "exit-signal.yaml:1:14: exit_signal is 'TRUE'"),
     "1": ("exit_signal: 1\n", "exit-signal.yaml:1:14: exit_signal is '1'"),
     "quoted": ('exit_signal: "true"\n', "exit-signal.yaml:1:14: exit_signal is 'true'"),
-    "quoted-singly": ("exit_signal: 'true'\n", "exit-signal.yaml:1:14: exit_signal is 'true'"),
-    "folded": ("exit_signal: >-\n  true\n", "exit-signal.yaml:1:14: exit_signal is 'true'"),
-    "done": ("exit_signal: done\n", "exit-signal.yaml:1:14: exit_signal is 'done'"),
     "a-template": ("exit_signal: true | false\n", "exit-signal.yaml:1:14: exit_signal is 'true | false'"),
     "a-list": ("exit_signal: [true]\n", "exit-signal.yaml:1:14: exit_signal is nothing that is one value"),
-    "a-mapping": ("exit_signal: {is: true}\n", "exit-signal.yaml:1:14: exit_signal is nothing that is one value"),
     "no-value": ("exit_signal:\n", "exit-signal.yaml:1:1: exit_signal is ''"),
-    "null": ("exit_signal: null\n", "exit-signal.yaml:1:14: exit_signal is 'null'"),
     "key-missing": ("reason: done\n", "exit-signal.yaml:1:1: exit_signal is missing"),
-    "key-in-capitals": ("EXIT_SIGNAL: true\n", "exit-signal.yaml:1:1: exit_signal is missing"),
     "unknown-key": ("exit_signal: true\nreasons: x\n", "exit-signal.yaml:2:1: unknown key 'reasons'"),
     "duplicate-key": ("exit_signal: false\nexit_signal: true\n", "exit-signal.yaml:2:1: key 'exit_signal' again"),
     "wrong-iteration": ("exit_signal: true\niteration: five\n", "exit-signal.yaml:2:12: iteration has to be a whole"),
-    "iteration-0": ("exit_signal: true\niteration: 0\n", "exit-signal.yaml:2:12: iteration can't be 0"),
-    "iteration-quoted": ('exit_signal: true\niteration: "5"\n', "exit-signal.yaml:2:12: iteration has to be a whole"),
     "wrong-reason": ("exit_signal: true\nreason: [a]\n", "exit-signal.yaml:2:9: reason has to be a text"),
     "blank-reason": ("exit_signal: true\nreason: '  '\n", "exit-signal.yaml:2:9: reason is blank"),
-    "wrong-remaining-work": ("exit_signal: true\nremaining_work: []\n", "exit-signal.yaml:2:17: remaining_work has to"),
     "blocked-without-reason": ("exit_signal: blocked\n", "exit-signal.yaml: blocked needs a reason"),
-    "test-wrong-without-reason": ("exit_signal: test-wrong\n", "exit-signal.yaml: test-wrong needs a reason"),
     "empty-file": ("", "exit-signal.yaml:1:1: the file is empty"),
-    "only-a-comment": ("# true\n", "exit-signal.yaml:1:1: the file is empty"),
     "just-true": ("true\n", "exit-signal.yaml:1:1: the file has to be a mapping"),
-    "a-list-of-answers": ("- exit_signal: true\n", "exit-signal.yaml:1:1: the file has to be a mapping"),
     "two-documents": ("exit_signal: true\n---\nexit_signal: true\n", "exit-signal.yaml:3:1: a second document"),
     "broken-yaml": ("exit_signal: [true\n", "exit-signal.yaml:1:"),
     "a-tag": ("exit_signal: !!bool true\n", "exit-signal.yaml:1:14: tag tag:yaml.org,2002:bool"),
-    "a-python-tag": ("exit_signal: !!python/object/apply:os.system [x]\n", "exit-signal.yaml:1:14: tag "),
     "an-anchor": ("exit_signal: &a true\n", "exit-signal.yaml:1:14: anchor &a"),
     "a-bomb": ("a: &a [x, x]\nb: [*a, *a]\nexit_signal: true\n", "exit-signal.yaml:1:4: anchor &a"),
     "binary": (b"\x00\x01\x02", "exit-signal.yaml:1:1: the character U+0000"),
     "not-utf-8": (b"exit_signal: true\nreason: \xff\n", "exit-signal.yaml:2:9: not UTF-8 text"),
     "one-byte-too-big": (b"exit_signal: true\n#".ljust(MAX_SIZE + 1, b"x"), "exit-signal.yaml:1:1: bigger than 65536"),
-    "10-mb": (b"exit_signal: true\n#".ljust(10_000_000, b"x"), "exit-signal.yaml:1:1: bigger than 65536 bytes"),
 }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from phase_gate.gate.state import Event
 from phase_gate.storage.ledger import encode_transaction
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, SharedStore, Tail
-from tests.storage.stores import begin, declare, facts, share_task
+from tests.storage.stores import begin, declare, share_task
 from tests.stores.kinds import KINDS, Server
 
 pytestmark = pytest.mark.processes
@@ -109,14 +109,6 @@ def test_the_second_of_two_is_told_that_it_moved(one: SharedStore, other: Shared
     with pytest.raises(MovedError):
         add(other, head, "another")
     assert other.read("default", head).head == second
-
-
-def test_the_second_of_two_that_begin_a_task_is_told_so(one: SharedStore, other: SharedStore) -> None:
-    assert one.read("default", Head()) == other.read("default", Head()) == Tail()
-    head = add(one, Head(), "first")
-    with pytest.raises(MovedError):
-        add(other, Head(), "another")
-    assert other.read("default", Head()).head == head
 
 
 def test_what_is_there_already_is_added_once(one: SharedStore, server: Server, tmp_path: Path) -> None:
@@ -246,16 +238,6 @@ def test_what_does_not_follow_is_not_taken_over(server: Server, tmp_path: Path) 
 
 
 # --- a task on it
-
-
-def test_machines_write_in_turn(server: Server, tmp_path: Path) -> None:
-    one, other = machine(server, tmp_path / "one"), machine(server, tmp_path / "other")
-    begin(one)
-    declare(other, "first")
-    declare(one, "second")
-    assert one.look().state == other.look().state
-    assert set(facts(one)) == {"first", "second"}
-    assert one.ledger_file.read_bytes() == other.ledger_file.read_bytes()
 
 
 def test_objects_come_along(server: Server, tmp_path: Path) -> None:

@@ -200,12 +200,8 @@ def _tree(server: GitServer, *rows: str) -> str:
     "rows",
     [
         pytest.param((), id="no-rows"),
-        pytest.param(("100644 blob {blob}\trows", "100644 blob {blob}\tmore"), id="another-file"),
-        pytest.param(("100755 blob {blob}\trows",), id="a-program"),
         pytest.param(("120000 blob {blob}\trows",), id="a-link"),
         pytest.param(("040000 tree {tree}\trows",), id="a-folder"),
-        pytest.param(("160000 commit " + "1" * 40 + "\trows",), id="a-submodule"),
-        pytest.param(("100644 blob {blob}\trows", "100644 blob {blob}\t" + "A" * 64), id="an-odd-digest"),
     ],
 )
 def test_an_odd_tree_is_not_read(one: GitStore, server: GitServer, rows: tuple[str, ...]) -> None:
@@ -221,22 +217,6 @@ def test_an_odd_commit_is_not_read(one: GitStore, server: GitServer, subject: st
     server.git("update-ref", REF, _commit(server, _tree(server), subject))
     with pytest.raises(TamperedError):
         one.read("default", Head())
-
-
-def test_a_merge_is_not_read(one: GitStore, server: GitServer) -> None:
-    add(one, Head(), "first")
-    side = _commit(server, f"{REF}^{{tree}}", f"phase-gate 1 {'1' * 64}")
-    before = server.git("rev-parse", REF)
-    server.git("update-ref", REF, _commit(server, f"{REF}^{{tree}}", f"phase-gate 2 {'2' * 64}", before, side))
-    with pytest.raises(TamperedError):
-        one.read("default", Head())
-
-
-def test_no_more_is_read_than_a_ledger_has(one: GitStore, other: GitStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    add(one, Head(), "first")
-    monkeypatch.setattr(git_repository, "_MAX_ALL", 100)
-    with pytest.raises(TamperedError, match="more in it"):
-        other.read("default", Head())
 
 
 # --- time
@@ -268,15 +248,11 @@ def test_a_line_is_as_old_as_this_machine_has_known_of_it(server: GitServer, tmp
     ("place", "expected"),
     [
         pytest.param("/srv/store.git", "/srv/store.git", id="a-folder"),
-        pytest.param("./store.git", "{root}/store.git", id="beside-the-project-file"),
         pytest.param("../store.git", "{above}/store.git", id="above"),
-        pytest.param("file:///srv/store.git", "file:///srv/store.git", id="file"),
         pytest.param("git@host:team/store.git", "git@host:team/store.git", id="scp"),
-        pytest.param("host:store.git", "host:store.git", id="scp-without-a-user"),
         pytest.param("ssh://host/store.git", "ssh://host/store.git", id="ssh"),
         pytest.param("https://host/store.git", "https://host/store.git", id="https"),
         pytest.param("http://127.0.0.1:80/s.git", "http://127.0.0.1:80/s.git", id="http-here"),
-        pytest.param("http://localhost/s.git", "http://localhost/s.git", id="http-here-by-name"),
         pytest.param("http://[::1]:80/s.git", "http://[::1]:80/s.git", id="http-here-by-six"),
         pytest.param("http://127.0.0.1.example.com/s.git", None, id="http-elsewhere-by-a-trick"),
         pytest.param("http://127.0.0.1@example.com/s.git", None, id="http-elsewhere-by-a-user"),

@@ -12,7 +12,6 @@ import pytest
 from phase_gate.cli.audit import accept_rollback, audit
 from phase_gate.errors import (
     ForeignStateError,
-    KeyMismatchError,
     MovedError,
     NotAllowedError,
     RollbackError,
@@ -188,12 +187,6 @@ def test_a_folder_that_the_store_does_not_know_is_not_mixed_with_it(server: in_m
     begin(open_store(tmp_path / "a"))
     with pytest.raises(NotAllowedError, match="has none of that name"):
         machine(server, tmp_path / "a").look()
-
-
-def test_without_the_key_it_is_not_read(server: in_memory.Server, tmp_path: Path) -> None:
-    begin(machine(server, tmp_path / "a", key=b"one"))
-    with pytest.raises(KeyMismatchError):
-        machine(server, tmp_path / "c").look()
 
 
 # --- all tasks at once: one question, each verified, and none hides that it can't be trusted
