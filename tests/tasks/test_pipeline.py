@@ -11,8 +11,8 @@ import pytest
 from phase_gate.codec import from_json, to_json
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.errors import DocumentError, VoteError
-from phase_gate.tasks.artifacts import Drifted, SeenArtifact, SeenProject, fault_of
-from phase_gate.tasks.evidence import measure_drift, problem_of_record
+from phase_gate.tasks.artifacts import SeenArtifact, fault_of
+from phase_gate.tasks.evidence import Drifted, drift_findings, problem_of_record
 from phase_gate.tasks.handins import parse_vote, read_audit, read_root_cause, read_snapshot
 from phase_gate.tasks.model import Failure, Word
 from phase_gate.tasks.pipeline import Pipeline, PipelineFiles, Request, count_votes
@@ -185,7 +185,7 @@ PLAN = Artifact(name="plan", path="plan.md")
     ],
 )
 def test_why_an_artifact_does_not_count(seen: SeenArtifact, artifact: Artifact, words: str) -> None:
-    fault = fault_of(seen, artifact, old=("older", "old"), tree="t")
+    fault = fault_of(seen, artifact, old=("older", "old"), tree=lambda: "t")
     assert (words in fault) if words else not fault
 
 
@@ -288,8 +288,7 @@ def test_when_a_failure_ends_the_pipeline(
 
 
 def drifted(**changes: Any) -> list[tuple[str, str]]:
-    project = SeenProject(artifacts={}, constitution={}, tree="", drift=Drifted(**changes))
-    return [(each.id, each.proof) for each in measure_drift(project, WORKFLOW, PHASES["REVIEW"]).findings]
+    return [(each.id, each.proof) for each in drift_findings(Drifted(**changes), WORKFLOW)]
 
 
 def test_the_same_drift_is_the_same_request() -> None:

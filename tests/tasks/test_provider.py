@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.storage.tree.git import head_of
-from phase_gate.tasks.looking import look_for_drift
+from phase_gate.tasks.evidence import look_for_drift
 from phase_gate.workflow.model import Drift
 from tests.evidence.test_git import commit, context, edit
 from tests.support import Sample

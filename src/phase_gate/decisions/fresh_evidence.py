@@ -44,7 +44,7 @@ def _look_again(task: Task, phase: Phase) -> Measured:
     """Return what a pipeline looks at anew after a run: votes and artifacts are no part of its tree."""
     if PIPELINE not in task.state.parts:
         return Measured()
-    from phase_gate.tasks.looking import look_again
+    from phase_gate.tasks.evidence import look_again
 
     return look_again(task, task.rules, phase)
 

@@ -11,9 +11,8 @@ from typing import Any
 
 from phase_gate.evidence.documents.library import Page, Piece
 from phase_gate.evidence.documents.rules import count_words, is_hole, is_open
-from phase_gate.gate.measured import Finding
 from phase_gate.tasks.handins import read_audit, read_root_cause, read_snapshot
-from phase_gate.values import Value, field
+from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
 from phase_gate.workflow.phrases import compile_phrase
@@ -219,37 +218,13 @@ class SeenArtifact(Value):
     document: Any = None
 
 
-class Drifted(Value):
-    """What git shows since the plan was approved."""
-
-    #: Configuration files that changed, with digests of their content.
-    files: Mapping[str, str] = field(default_factory=dict)
-    lines: int = 0
-
-
-class SeenProject(Value):
-    """What was seen of the project."""
-
-    artifacts: Mapping[str, SeenArtifact]
-    #: Digests of the constitution's files; empty for one that is not there.
-    constitution: Mapping[str, str]
-    #: The tree, artifacts left out, as snapshots name it.
-    tree: str
-    #: Rules that are not what they were when the cycle began.
-    changed_rules: tuple[str, ...] = ()
-    #: Why the present rules can't be read; empty where they can.
-    rules_problem: str = ""
-    #: None: unknown.
-    drift: Drifted | None = None
-
-
-def fault_of(seen: SeenArtifact, described: Artifact, *, old: Iterable[str], tree: str) -> str:
+def fault_of(seen: SeenArtifact, described: Artifact, *, old: Iterable[str], tree: Callable[[], str]) -> str:
     """Say why an artifact does not count; nothing if it does."""
     if not seen.files:
         return "is missing" if described.schema != SNAPSHOT else "is missing: phase-gate pipeline snapshot makes it"
     if seen.problems:
         return "; ".join(seen.problems)
-    if described.schema == SNAPSHOT and seen.document.tree != tree:
+    if described.schema == SNAPSHOT and seen.document.tree != tree():
         return "shows another tree than the present one: phase-gate pipeline snapshot makes it anew"
     if seen.digest in old:
         phrase = "this phase" if described.made == "phase" else "this attempt"
@@ -260,8 +235,3 @@ def fault_of(seen: SeenArtifact, described: Artifact, *, old: Iterable[str], tre
 def fingerprint(*parts: str) -> str:
     """Return what makes two requests the same one."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def hard(slug: str, name: str, detail: str, *, proof: str = "") -> Finding:
-    """Return a finding that closes its guard."""
-    return Finding(slug=slug, tier="hard", id=name, detail=detail, proof=proof)

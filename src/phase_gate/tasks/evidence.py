@@ -1,61 +1,141 @@
-"""Hold what was seen of a project against what a phase of its pipeline requires: metrics, and findings in words.
+"""Evidence of a pipeline: artifacts, votes on them, the constitution, requests, drift, and why a gate failed.
 
-Pure. `provider` looks; here is decided what that means for this attempt.
+Looks at the project, each file once, and holds it against what a phase requires in this attempt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from phase_gate.gate.measured import Finding, Measured
-from phase_gate.tasks.artifacts import Drifted, SeenProject, fault_of, fingerprint, hard
+from phase_gate.errors import ConditionError, ConfigurationError, WorkflowError
+from phase_gate.evidence.context import EvidenceContext, Provider
+from phase_gate.evidence.gathering import PartEvidence, gather
+from phase_gate.gate.measured import LOOKED_AT, Finding, Measured, Remembered
+from phase_gate.gate.parts import PIPELINE
+from phase_gate.storage.tree.fingerprint import compile_globs
+from phase_gate.storage.tree.git import NoGitError, head_of, run_git
+from phase_gate.tasks.artifacts import SeenArtifact, digest_file, digest_of, fault_of, fingerprint, look_at
+from phase_gate.tasks.asking import missing_commands
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
-from phase_gate.tasks.pipeline import Pipeline, count_votes
+from phase_gate.tasks.pipeline import Pipeline, PipelineFiles, count_votes, find_pipeline
 from phase_gate.tasks.routing import CHANGE_REQUESTED, problem_of_rewind, rules_of
-from phase_gate.values import replace
+from phase_gate.values import Value, field, replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Phase, Workflow, requires_of, settle
+from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Drift, Phase, PipelineRules, Workflow, requires_of, settle
+from phase_gate.workflow.model_json import name_rules, workflow_to_json
+from phase_gate.workflow.names import run_command
+
+if TYPE_CHECKING:
+    from phase_gate.project import Project
+    from phase_gate.task import Task
+
+#: Metrics that tell where a pipeline is; the others are given where a rule asks for them.
+_ALWAYS = frozenset({"attempt", "recoveries", "recovery_target", "lines_changed"})
 
 
-def measure(project: SeenProject, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
-    """Return what was seen means in this phase, in this attempt."""
-    parts = [
-        _constitution(project, pipeline),
-        _rules(project),
-        _artifacts(project, pipeline, workflow, phase),
-        _approved(project, pipeline, phase),
-        _consensus(project, pipeline, workflow, phase),
-        _requests(project, pipeline, phase),
-        measure_recovery(project, pipeline, workflow, phase),
-        measure_drift(project, workflow, phase),
-    ]
-    metrics: dict[str, MetricValue] = {
-        "attempt": pipeline.attempts.get(phase.name, 0),
-        "recoveries": pipeline.recoveries,
+class PipelineEvidence(PartEvidence):
+    def providers(self, task: Task, workflow: Workflow, phase: Phase) -> Mapping[str, Provider]:
+        pipeline = find_pipeline(task.state)
+        return {} if pipeline is None else {PIPELINE: PipelineProvider(task, pipeline, workflow, phase)}
+
+    def as_judged(self, task: Task, workflow: Workflow, phase: Phase) -> Phase:
+        """Return a recovery with the checks of the phase that it leads back to: what failed there has to pass here."""
+        failed = _failed_phase(task, workflow, phase)
+        if failed is None:
+            return phase
+        return replace(phase, requires=replace(requires_of(phase), checks=requires_of(failed).checks))
+
+    def conclude(self, measured: Measured, task: Task, workflow: Workflow, phase: Phase) -> Measured:
+        """Return what was measured, with the checks of the phase, and what its pipeline has no command for."""
+        checks = requires_of(phase).checks
+        if phase.recovers:
+            failed = _failed_phase(task, workflow, phase)
+            is_tested = failed is None or failed.tests == "none" or task.state.trees.green == task.tree.digest
+            run = "" if is_tested else run_command(phase.name, task.project.task)
+            measured = _with_fix(measured, checks, run=run)
+        elif checks:
+            measured = _with_checks(measured, checks)
+        missing = missing_commands(workflow, {each.name for each in task.project.configuration.commands})
+        return replace(measured, warnings=(*measured.warnings, missing)) if missing else measured
+
+    def remember(
+        self, found: Remembered, task: Task, workflow: Workflow, phase: Phase, *, begins_cycle: bool
+    ) -> Remembered:
+        """Return what was remembered, with how the pipeline's files are now."""
+        rules, root = rules_of(workflow), task.project.root
+        files = PipelineFiles(
+            artifacts={name: digest_of(root, artifact) for name, artifact in rules.artifacts.items()},
+            commit=head_of(root),
+            root_cause=_read_root_cause(task.project, rules) if phase.recovers else {},
+            commands=_commands_of(task.project, workflow),
+        )
+        if begins_cycle:
+            document = {"workflow": workflow_to_json(workflow), "names": name_rules(workflow)}
+            files = replace(
+                files,
+                constitution={path: digest_file(root / path) for path in rules.constitution},
+                rules=task.store.keep("rules", document),
+            )
+        return replace(found, parts={**found.parts, PIPELINE: files})
+
+
+def look_again(task: Task, workflow: Workflow, phase: Phase) -> Measured:
+    """Return what a verdict that comes after a run has to look at anew; checks are the run's own."""
+    return gather(task, workflow, replace(phase, requires=replace(requires_of(phase), checks=())), wanted=LOOKED_AT)
+
+
+def record_name(workflow: Workflow, phase: Phase) -> str:
+    """Return the artifact that says why a gate failed."""
+    artifacts = rules_of(workflow).artifacts
+    return next(name for name in requires_of(phase).artifacts if artifacts[name].schema == ROOT_CAUSE)
+
+
+def _failed_phase(task: Task, workflow: Workflow, phase: Phase) -> Phase | None:
+    """Return the phase that a recovery leads back to, if it is the failed one; None where no record says so."""
+    pipeline = find_pipeline(task.state)
+    if pipeline is None or not phase.recovers:
+        return None
+    record = look_at(task.project.root, rules_of(workflow).artifacts[record_name(workflow, phase)]).document
+    if not isinstance(record, RootCause) or record.rewind_to not in ("", pipeline.failed_phase):
+        return None
+    return workflow.phase(pipeline.failed_phase)
+
+
+def _read_root_cause(project: Project, rules: PipelineRules) -> dict[str, str]:
+    """Return what the record says that lies there, whatever attempt it is of."""
+    for artifact in rules.artifacts.values():
+        record = look_at(project.root, artifact).document if artifact.schema == ROOT_CAUSE else None
+        if isinstance(record, RootCause):
+            said = {"summary": f"{record.summary}: {record.root_cause}", "human_input": record.required_human_input}
+            return {"artifact": artifact.name, "phase": record.failed_phase, **said}
+    return {}
+
+
+def _commands_of(project: Project, workflow: Workflow) -> dict[str, str]:
+    """Return the commands of the workflow's checks, by the names of their rules."""
+    checks = {name for phase in workflow.phases for name in requires_of(phase).checks}
+    return {
+        f"evidence.commands.{each.name}": each.rule for each in project.configuration.commands if each.name in checks
     }
-    for part in parts:
-        metrics |= part.metrics
-    return Measured(
-        metrics=metrics,
-        findings=tuple(finding for part in parts for finding in part.findings),
-        warnings=tuple(text for part in parts for text in part.warnings),
-    )
 
 
-def with_checks(measured: Measured, checks: Iterable[str]) -> Measured:
+# --- checks
+
+
+def _with_checks(measured: Measured, checks: Iterable[str]) -> Measured:
     """Return what was measured with what the phase's checks came to. One without a result has not passed."""
     failed, missing = _results(measured, checks)
     findings = [hard("checks-passed", name, "it failed") for name in failed]
     findings += [hard("checks-passed", name, _no_result(name)) for name in missing]
-    return replace(
-        measured,
-        metrics={**measured.metrics, "checks_failed": len(failed), "checks_missing": len(missing)},
-        findings=(*measured.findings, *findings),
-    )
+    return _adding(measured, findings, checks_failed=len(failed), checks_missing=len(missing))
 
 
-def with_fix(measured: Measured, checks: Iterable[str], *, run: str) -> Measured:
+def _with_fix(measured: Measured, checks: Iterable[str], *, run: str) -> Measured:
     """Return what was measured in a recovery with whether what failed is mended.
 
     :param checks: those of the failed phase.
@@ -65,183 +145,218 @@ def with_fix(measured: Measured, checks: Iterable[str], *, run: str) -> Measured
     findings = [hard("fix-checked", name, "it still fails") for name in failed]
     findings += [hard("fix-checked", name, _no_result(name)) for name in missing]
     untested = [hard("fix-tested", "", f"no green run of these files yet: {run}")] if run else []
-    return replace(
-        measured,
-        metrics={**measured.metrics, "fix_checked": not findings, "fix_tested": not untested},
-        findings=(*measured.findings, *findings, *untested),
-    )
+    return _adding(measured, [*findings, *untested], fix_checked=not findings, fix_tested=not untested)
 
 
 def _results(measured: Measured, checks: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the checks that failed, and those without a result."""
-    failed, missing = [], []
-    for name in checks:
-        result = measured.metrics.get(f"{name}_ok")
-        if result is False:
-            failed.append(name)
-        elif result is not True:
-            missing.append(name)
-    return failed, missing
+    results = {name: measured.metrics.get(f"{name}_ok") for name in checks}
+    failed = [name for name, result in results.items() if result is False]
+    return failed, [name for name, result in results.items() if not isinstance(result, bool)]
 
 
 def _no_result(name: str) -> str:
     return f"no result: evidence.commands.{name} gave none, or is not set"
 
 
-def _constitution(project: SeenProject, pipeline: Pipeline) -> Measured:
-    findings = []
-    for path, now in project.constitution.items():
-        recorded = pipeline.constitution.get(path, "")
-        if not recorded:
-            words = "was never recorded: it was not there when the pipeline began"
-        elif not now:
-            words = "is missing"
-        elif now != recorded:
-            words = "was changed since the pipeline began"
-        else:
-            continue
-        findings.append(hard("constitution-kept", path, words, proof=now))
-    return Measured(metrics={"constitution_intact": not findings}, findings=tuple(findings))
+def _adding(measured: Measured, findings: Iterable[Finding], **metrics: MetricValue) -> Measured:
+    return replace(measured, metrics={**measured.metrics, **metrics}, findings=(*measured.findings, *findings))
 
 
-def _rules(project: SeenProject) -> Measured:
-    findings = [
-        hard("rules-kept", name, "is not what it was when the pipeline began") for name in project.changed_rules
-    ]
-    if project.rules_problem:
-        findings.append(hard("rules-kept", "phase-gate.yaml", project.rules_problem))
-    return Measured(metrics={"pipeline_rules_changed": len(findings)}, findings=tuple(findings))
+def hard(slug: str, name: str, detail: str, *, proof: str = "") -> Finding:
+    """Return a finding that closes its guard."""
+    return Finding(slug=slug, tier="hard", id=name, detail=detail, proof=proof)
 
 
-def _artifacts(project: SeenProject, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
-    findings = []
-    for name in requires_of(phase).artifacts:
-        seen, described = project.artifacts[name], rules_of(workflow).artifacts[name]
-        fault = fault_of(seen, described, old=pipeline.old.get(name, ()), tree=project.tree)
-        if fault:
-            findings.append(hard("artifacts-made", name, f"({described.path}) {fault}", proof=seen.digest))
-    return Measured(metrics={"artifacts_missing": len(findings)}, findings=tuple(findings))
+# --- a look at the files of a pipeline
 
 
-def _approved(project: SeenProject, pipeline: Pipeline, phase: Phase) -> Measured:
-    findings = []
-    for name in requires_of(phase).approved:
-        agreed, now = pipeline.approved.get(name), project.artifacts[name].digest
-        if agreed is None:
-            findings.append(hard("as-approved", name, "has no consensus in this attempt", proof=now))
-        elif agreed != now:
-            findings.append(hard("as-approved", name, "was changed after the reviewers agreed on it", proof=now))
-    return Measured(metrics={"artifacts_unapproved": len(findings)}, findings=tuple(findings))
+class Look:
+    """What is seen of the project, each artifact once."""
+
+    def __init__(self, task: Task, workflow: Workflow, pipeline: Pipeline) -> None:
+        self.task, self.pipeline, self.rules = task, pipeline, rules_of(workflow)
+        self._seen: dict[str, SeenArtifact] = {}
+
+    def artifact(self, name: str) -> SeenArtifact:
+        if name not in self._seen:
+            self._seen[name] = look_at(self.task.project.root, self.rules.artifacts[name])
+        return self._seen[name]
+
+    @functools.cached_property
+    def tree(self) -> str:
+        """The tree, artifacts left out, as snapshots name it."""
+        return tree_of(self.task.project.take_tree(new_data=False).files, self.rules)
+
+    def fault(self, name: str) -> str:
+        """Say why an artifact does not count in this attempt; nothing if it does."""
+        old = self.pipeline.old.get(name, ())
+        return fault_of(self.artifact(name), self.rules.artifacts[name], old=old, tree=lambda: self.tree)
 
 
-def _consensus(project: SeenProject, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
-    consensus = requires_of(phase).consensus
-    if consensus is None:
-        return Measured()
-    on = {name: project.artifacts[name].digest for name in consensus.on}
-    tally = count_votes(pipeline.votes, on)
-    threshold, voters = settle(consensus.threshold, workflow), int(settle(consensus.voters, workflow))
-    reached = tally.score is not None and tally.score >= threshold and len(tally.counted) >= voters
-    metrics: dict[str, MetricValue] = {"consensus_voters": len(tally.counted), "consensus_reached": reached}
-    if tally.score is not None:
-        metrics["consensus_score"] = tally.score
-    if reached:
-        return Measured(metrics=metrics)
-    said = []
-    if tally.score is None:
-        said.append(f"no vote on {', '.join(consensus.on)} as it is now")
-    elif tally.score < threshold:
-        said.append(f"the score is {tally.score:.2f}, {threshold:g} is needed")
-    if len(tally.counted) < voters:
-        said.append(f"{count(len(tally.counted), 'voter')}, {voters} are needed")
-    words = {"reject": "rejects", "conditional": "agrees on a condition"}
-    said += [
-        f"{vote.by} {words[vote.answer]}: {vote.reason or 'no reason given'}"
-        for vote in tally.counted
-        if vote.answer in words
-    ]
-    said += [f"the vote of {vote.by} is on another version" for vote in tally.outdated]
-    proof = fingerprint(*on.values())
-    return Measured(
-        metrics=metrics, findings=tuple(hard("consensus-reached", "", text, proof=proof + text) for text in said)
-    )
+def tree_of(files: Mapping[str, str], rules: PipelineRules) -> str:
+    """Return a digest of the tree without artifacts: a snapshot is one of them, and can't contain itself."""
+    is_artifact = compile_globs([each.path for each in rules.artifacts.values()])
+    text = "\0".join(part for pair in sorted(files.items()) for part in pair if not is_artifact(pair[0]))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _requests(project: SeenProject, pipeline: Pipeline, phase: Phase) -> Measured:
-    """What waits for a decision, what blocks, and what an audit asks for."""
-    pending = pipeline.pending
-    findings = [hard("no-pending-request", each.id, f"{each.type}: {each.title}") for each in pending]
-    blocking: list[Finding] = []
-    if not phase.routes and not phase.recovers:  # there they lead back by themselves, and here they wait
-        blocking += [
-            hard("no-blocking-issue", each.id, f"{each.type}: {each.title}") for each in pending if each.blocking
+class PipelineProvider(Provider):
+    def __init__(self, task: Task, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> None:
+        self.task, self.pipeline, self.workflow, self.phase = task, pipeline, workflow, phase
+        self.requires, self.rules = requires_of(phase), rules_of(workflow)
+        self.look = Look(task, workflow, pipeline)
+
+    def measure(self, context: EvidenceContext) -> Measured:
+        found = Measured(
+            metrics={
+                "attempt": self.pipeline.attempts.get(self.phase.name, 0),
+                "recoveries": self.pipeline.recoveries,
+            }
+        )
+        for part in (self._constitution, self._rules, self._artifacts, self._approved, self._consensus, self._requests):
+            found = part(found)
+        if self.phase.recovers:
+            found = self._recovery(found)
+        if DRIFT in self.phase.raises and self.rules.drift is not None:
+            is_left_out = left_out(context, self.rules)
+            found = self._drift(found, look_for_drift(context, self.rules.drift, self.pipeline.base, is_left_out))
+        wanted = context.wanted | _ALWAYS
+        # A pending request is none of the business of a phase whose rules do not speak of it.
+        is_asked = "no-pending-request" in self.phase.gate_1.guards
+        return replace(
+            found,
+            metrics={name: value for name, value in found.metrics.items() if name in wanted},
+            findings=tuple(each for each in found.findings if is_asked or each.slug != "no-pending-request"),
+        )
+
+    def _constitution(self, found: Measured) -> Measured:
+        findings = []
+        for path in self.rules.constitution:
+            now, recorded = digest_file(self.task.project.root / path), self.pipeline.constitution.get(path, "")
+            if recorded and now == recorded:
+                continue
+            words = "was changed since the pipeline began" if now else "is missing"
+            if not recorded:
+                words = "was never recorded: it was not there when the pipeline began"
+            findings.append(hard("constitution-kept", path, words, proof=now))
+        return _adding(found, findings, constitution_intact=not findings)
+
+    def _rules(self, found: Measured) -> Measured:
+        """Find the rules that are not what they were when the cycle began."""
+        project, state = self.task.project, self.task.state
+        then: Mapping[str, str] = self.task.store.objects.load(self.pipeline.rules)["names"]
+        try:
+            rules = project.workflow()
+            # A cycle with another workflow than the file's was begun by naming it in the call: nothing to compare.
+            now = name_rules(rules if rules.name == state.workflow else self.workflow)
+            commands = _commands_of(project, self.workflow)
+        except (ConfigurationError, WorkflowError, ConditionError) as error:
+            # The pipeline goes by the rules that it began with: everything else can still be looked at.
+            words = f"can't be read: {error.problem}; {error.remedy}"
+            return _adding(found, [hard("rules-kept", "phase-gate.yaml", words)], pipeline_rules_changed=1)
+        changed = {name for name in {*then, *now} if then.get(name) != now.get(name)}
+        # One that was missing may be added; once a phase was entered or judged with it, it stays.
+        changed |= {name for name, rule in self.pipeline.commands.items() if commands.get(name) != rule}
+        words = "is not what it was when the pipeline began"
+        findings = [hard("rules-kept", name, words) for name in sorted(changed)]
+        return _adding(found, findings, pipeline_rules_changed=len(findings))
+
+    def _artifacts(self, found: Measured) -> Measured:
+        faults = {name: fault for name in self.requires.artifacts if (fault := self.look.fault(name))}
+        findings = [
+            hard(
+                "artifacts-made",
+                name,
+                f"({self.rules.artifacts[name].path}) {fault}",
+                proof=self.look.artifact(name).digest,
+            )
+            for name, fault in faults.items()
         ]
-    asked: list[Finding] = []
-    for report in phase.raises:
-        if report != DRIFT and project.artifacts[report].document is not None:
-            for issue in project.artifacts[report].document:
-                if issue.blocks:
-                    (asked if _asks(issue, pipeline) else blocking).append(_issue(issue, report))
-    # One that a person rejected has been decided on.
-    rejected = {each.fingerprint for each in pipeline.requests if each.status == "rejected"}
-    blocking = [each for each in blocking if each.proof not in rejected or not each.proof]
-    return Measured(
-        metrics={"requests_pending": len(pending), "blocking_issues": len(blocking)},
-        findings=(*findings, *blocking, *(_as_request(each) for each in asked)),
-    )
+        return _adding(found, findings, artifacts_missing=len(findings))
 
+    def _approved(self, found: Measured) -> Measured:
+        findings = []
+        for name in self.requires.approved:
+            agreed, now = self.pipeline.approved.get(name), self.look.artifact(name).digest
+            if agreed != now:
+                words = "was changed after the reviewers agreed on it"
+                words = "has no consensus in this attempt" if agreed is None else words
+                findings.append(hard("as-approved", name, words, proof=now))
+        return _adding(found, findings, artifacts_unapproved=len(findings))
 
-def _asks(issue: AuditFinding, pipeline: Pipeline) -> bool:
-    """Tell whether an audit's finding leads back by a request; one that did so before, and is still there, blocks."""
-    known = [each for each in pipeline.requests if each.fingerprint == _mark(issue)]
-    return issue.kind in REQUESTING_KINDS and not any(each.status == "approved" for each in known)
+    def _consensus(self, found: Measured) -> Measured:
+        consensus = self.requires.consensus
+        if consensus is None:
+            return found
+        on = {name: self.look.artifact(name).digest for name in consensus.on}
+        tally = count_votes(self.pipeline.votes, on)
+        threshold, voters = settle(consensus.threshold, self.workflow), int(settle(consensus.voters, self.workflow))
+        said = []
+        if tally.score is None:
+            said.append(f"no vote on {', '.join(consensus.on)} as it is now")
+        elif tally.score < threshold:
+            said.append(f"the score is {tally.score:.2f}, {threshold:g} is needed")
+        if len(tally.counted) < voters:
+            said.append(f"{count(len(tally.counted), 'voter')}, {voters} are needed")
+        is_reached = not said
+        words = {"reject": "rejects", "conditional": "agrees on a condition"}
+        said += [
+            f"{vote.by} {words[vote.answer]}: {vote.reason or 'no reason given'}"
+            for vote in tally.counted
+            if vote.answer in words
+        ]
+        said += [f"the vote of {vote.by} is on another version" for vote in tally.outdated]
+        proof = fingerprint(*on.values())
+        findings = [] if is_reached else [hard("consensus-reached", "", text, proof=proof + text) for text in said]
+        score = {} if tally.score is None else {"consensus_score": tally.score}
+        return _adding(found, findings, consensus_voters=len(tally.counted), consensus_reached=is_reached, **score)
 
+    def _requests(self, found: Measured) -> Measured:
+        """Find what waits for a decision, what blocks, and what an audit asks for."""
+        pending, blocking, asked = self.pipeline.pending, [], []
+        if not self.phase.routes and not self.phase.recovers:  # there they lead back by themselves, and here they wait
+            blocking = [
+                _waiting("no-blocking-issue", each.id, each.type, each.title) for each in pending if each.blocking
+            ]
+        # One that a person rejected has been decided on.
+        rejected = {each.fingerprint for each in self.pipeline.requests if each.status == "rejected"}
+        for report in self.phase.raises:
+            issues = () if report == DRIFT else self.look.artifact(report).document or ()
+            for issue in issues:
+                if not issue.blocks:
+                    continue
+                if self._asks(issue):
+                    asked.append(_as_request(issue, report))
+                elif _mark(issue) not in rejected:
+                    blocking.append(_as_issue(issue, report))
+        waiting = [_waiting("no-pending-request", each.id, each.type, each.title) for each in pending]
+        findings = [*waiting, *blocking, *asked]
+        return _adding(found, findings, requests_pending=len(pending), blocking_issues=len(blocking))
 
-def _mark(issue: AuditFinding) -> str:
-    return fingerprint("audit", issue.kind, issue.id)
+    def _asks(self, issue: AuditFinding) -> bool:
+        """Tell whether an audit's finding leads back by a request; one that did so before, and stays, blocks."""
+        known = [each for each in self.pipeline.requests if each.fingerprint == _mark(issue)]
+        return issue.kind in REQUESTING_KINDS and not any(each.status == "approved" for each in known)
 
+    def _recovery(self, found: Measured) -> Measured:
+        """Find whether the root-cause record says where to go on."""
+        name = record_name(self.workflow, self.phase)
+        seen, fault = self.look.artifact(name), self.look.fault(name)
+        problem = f"{self.rules.artifacts[name].path} {fault}" if fault else ""
+        problem = problem or problem_of_record(seen.document, self.pipeline, self.workflow)
+        if problem:
+            return _adding(found, [hard("root-cause-known", "", problem, proof=seen.digest)], root_cause_known=False)
+        target = seen.document.rewind_to or self.pipeline.failed_phase
+        return _adding(found, (), root_cause_known=True, recovery_target=target)
 
-def _issue(issue: AuditFinding, report: str) -> Finding:
-    detail = f"{issue.kind}: {issue.title}"
-    return Finding(
-        slug="no-blocking-issue",
-        tier="hard",
-        id=issue.id,
-        file=issue.file,
-        line=issue.line,
-        detail=f"{detail} ({report})",
-        proof=_mark(issue),
-    )
-
-
-def _as_request(issue: Finding) -> Finding:
-    return Finding(
-        slug=CHANGE_REQUESTED,
-        tier="advisory",
-        # What to change is agreed on where the architecture is.
-        id="architecture",
-        detail=f"{issue.id}: {issue.detail}",
-        proof=issue.proof,
-    )
-
-
-# --- What a recovery and a review find: where the root-cause record leads, and what drifted from the plan. Pure
-
-
-def measure_recovery(project: SeenProject, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
-    """Return whether the root-cause record says where to go on; nothing in a phase that does not recover."""
-    if not phase.recovers:
-        return Measured()
-    name = record_name(workflow, phase)
-    seen, described = project.artifacts[name], rules_of(workflow).artifacts[name]
-    fault = fault_of(seen, described, old=pipeline.old.get(name, ()), tree=project.tree)
-    problem = f"{described.path} {fault}" if fault else problem_of_record(seen.document, pipeline, workflow)
-    if problem:
-        finding = hard("root-cause-known", "", problem, proof=seen.digest)
-        return Measured(metrics={"root_cause_known": False}, findings=(finding,))
-    record: RootCause = seen.document
-    target = record.rewind_to or pipeline.failed_phase
-    return Measured(metrics={"root_cause_known": True, "recovery_target": target})
+    def _drift(self, found: Measured, drift: Drifted | None) -> Measured:
+        """Find the changes that the approved plan did not speak of, each as a request."""
+        if drift is None:
+            words = "drift is unknown: git can't compare with what there was when the plan was approved"
+            return replace(found, warnings=(*found.warnings, words))
+        findings = list(drift_findings(drift, self.workflow))
+        return _adding(found, findings, drift_found=len(findings), lines_changed=drift.lines)
 
 
 def problem_of_record(record: RootCause, pipeline: Pipeline, workflow: Workflow) -> str:
@@ -251,26 +366,78 @@ def problem_of_record(record: RootCause, pipeline: Pipeline, workflow: Workflow)
     return problem_of_rewind(pipeline, workflow, record.rewind_to) if record.rewind_to else ""
 
 
-def record_name(workflow: Workflow, phase: Phase) -> str:
-    """Return the artifact that says why a gate failed."""
-    artifacts = rules_of(workflow).artifacts
-    return next(name for name in requires_of(phase).artifacts if artifacts[name].schema == ROOT_CAUSE)
+def _waiting(slug: str, name: str, kind: str, title: str) -> Finding:
+    return hard(slug, name, f"{kind}: {title}")
 
 
-def measure_drift(project: SeenProject, workflow: Workflow, phase: Phase) -> Measured:
-    """Return the changes that the approved plan did not speak of, each as a request; nothing where no phase asks."""
-    if DRIFT not in phase.raises:
-        return Measured()
-    if project.drift is None:
-        return Measured(
-            warnings=("drift is unknown: git can't compare with what there was when the plan was approved",)
-        )
-    findings = list(_drift_findings(project.drift, workflow))
-    metrics: dict[str, MetricValue] = {"drift_found": len(findings), "lines_changed": project.drift.lines}
-    return Measured(metrics=metrics, findings=tuple(findings))
+def _mark(issue: AuditFinding) -> str:
+    return fingerprint("audit", issue.kind, issue.id)
 
 
-def _drift_findings(drift: Drifted, workflow: Workflow) -> Iterator[Finding]:
+def _as_issue(issue: AuditFinding, report: str) -> Finding:
+    detail = f"{issue.kind}: {issue.title} ({report})"
+    found = hard("no-blocking-issue", issue.id, detail, proof=_mark(issue))
+    return replace(found, file=issue.file, line=issue.line)
+
+
+def _as_request(issue: AuditFinding, report: str) -> Finding:
+    detail = f"{issue.id}: {issue.kind}: {issue.title} ({report})"
+    # What to change is agreed on where the architecture is.
+    return Finding(slug=CHANGE_REQUESTED, tier="advisory", id="architecture", detail=detail, proof=_mark(issue))
+
+
+# --- what git shows since the plan was approved: configuration files that changed, and how many lines did
+
+
+class Drifted(Value):
+    #: Configuration files that changed, with digests of their content.
+    files: Mapping[str, str] = field(default_factory=dict)
+    lines: int = 0
+
+
+def left_out(context: EvidenceContext, rules: PipelineRules) -> Callable[[str], bool]:
+    """Return what tells documents and artifacts from the code."""
+    matches = compile_globs((*context.configuration.docs, *(each.path for each in rules.artifacts.values())))
+    return lambda path: matches(path) or ".phase-gate" in path.split("/")
+
+
+def look_for_drift(
+    context: EvidenceContext, rules: Drift, base: str, is_left_out: Callable[[str], bool]
+) -> Drifted | None:
+    """Return what changed since that commit, documents and artifacts left out; None if git can't tell."""
+    options = ("--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+    root, changed = str(context.root), {}
+    try:
+        if not base:
+            return None
+        rows = os.fsdecode(run_git(root, "diff", *options, "--relative", base, "--", ".")).split("\0")
+        others = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+    except NoGitError:
+        return None
+    for row in rows:
+        added, _, rest = row.partition("\t")
+        removed, _, path = rest.partition("\t")
+        if path:
+            # A binary file has dashes there: it changed, by no readable line.
+            changed[path] = sum(int(number) for number in (added, removed) if number.isdigit())
+    changed |= {path: _count_lines(context, path) for path in os.fsdecode(others).split("\0") if path}
+    kept = {path: lines for path, lines in changed.items() if not is_left_out(path)}
+    matches = compile_globs(rules.files)
+    files = {path: digest_file(context.root / path) for path in kept if matches(path)}
+    return Drifted(files=files, lines=sum(kept.values()))
+
+
+def _count_lines(context: EvidenceContext, path: str) -> int:
+    try:
+        data = (context.root / path).read_bytes()
+    except OSError:
+        return 0
+    # A binary file has no lines, as git sees it.
+    return 0 if b"\0" in data[:8192] else len(data.splitlines())
+
+
+def drift_findings(drift: Drifted, workflow: Workflow) -> Iterator[Finding]:
+    """Return what drifted, as requests for a change."""
     limits = rules_of(workflow).drift
     assert limits is not None, "the file was checked"
     if drift.files:

@@ -25,7 +25,7 @@ class PipelinePart(Part):
         return value.rules, "workflow"
 
     def evidence(self) -> Any:
-        from phase_gate.tasks.looking import PipelineEvidence  # it looks at files: only a run and a verdict do
+        from phase_gate.tasks.evidence import PipelineEvidence  # it looks at files: only a run and a verdict do
 
         return PipelineEvidence()
 

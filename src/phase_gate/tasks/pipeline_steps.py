@@ -20,7 +20,7 @@ from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import head_of
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.looking import tree_of
+from phase_gate.tasks.evidence import tree_of
 from phase_gate.tasks.model import Failure
 from phase_gate.tasks.pipeline import Pipeline, Request, files_in, pipeline_of
 from phase_gate.tasks.routing import (

@@ -12,13 +12,12 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event, State
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.artifacts import fault_of, fingerprint, look_at
+from phase_gate.tasks.artifacts import fingerprint
 from phase_gate.tasks.asking import vote_file
+from phase_gate.tasks.evidence import Look
 from phase_gate.tasks.handins import Ballot
-from phase_gate.tasks.looking import tree_of
 from phase_gate.tasks.model import Word
 from phase_gate.tasks.pipeline import Pipeline, Tally, count_votes, pipeline_of
-from phase_gate.tasks.routing import rules_of
 from phase_gate.values import Value
 from phase_gate.workflow.model import Consensus, Phase, Workflow, requires_of, settle
 
@@ -99,20 +98,13 @@ def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
 
 def _versions(task: Task, workflow: Workflow, pipeline: Pipeline, consensus: Consensus) -> dict[str, str]:
     """Return the digests of what is voted on. Raises NotAllowedError for what does not count, whatever is voted."""
-    project, rules = task.project, rules_of(workflow)
-    found = {}
-    # A vote on a snapshot is a vote on the code that it shows.
-    tree = tree_of(project.take_tree(new_data=False).files, rules)
+    look = Look(task, workflow, pipeline)
     for name in consensus.on:
-        seen = look_at(project.root, rules.artifacts[name])
-        fault = fault_of(seen, rules.artifacts[name], old=pipeline.old.get(name, ()), tree=tree)
-        if fault:
-            raise NotAllowedError(
-                f"there is nothing to vote on: {name} ({rules.artifacts[name].path}) {fault}",
-                remedy=f"write it first: {rules.artifacts[name].path}",
-            )
-        found[name] = seen.digest
-    return found
+        path = look.rules.artifacts[name].path
+        if fault := look.fault(name):
+            problem = f"there is nothing to vote on: {name} ({path}) {fault}"
+            raise NotAllowedError(problem, remedy=f"write it first: {path}")
+    return {name: look.artifact(name).digest for name in consensus.on}
 
 
 def version_of(on: Mapping[str, str]) -> str:
