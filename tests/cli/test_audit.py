@@ -46,6 +46,16 @@ def test_nothing_is_intact_too(begin: Begin) -> None:
     assert not desk.folder.exists()
 
 
+def test_every_task_is_looked_at_where_none_is_named(begin: Begin) -> None:
+    desk = begin("red-exited")
+    desk.sample.pytest("--phase=red", "--phase-task=other")
+    assert desk.gate("audit").has("intact: 9 events", "\nother: intact: ")
+    overwrite(desk.folder / "tasks" / "other" / "ledger.jsonl", b'"tests_failing":2', b'"tests_failing":0')
+    ran = desk.gate("audit")
+    assert (ran.code, ran.err.startswith("other: ")) == (11, True)
+    assert desk.gate("audit", "--task", "default").code == 0
+
+
 def test_damage_is_named_with_its_line_and_nothing_changed(begin: Begin) -> None:
     desk = begin("green")
     damage_first_run(desk)

@@ -15,7 +15,7 @@ from phase_gate.project import Project
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 
 # --- `phase-gate audit`: verify every line of the ledger; repair a damaged one, keeping what was there
 
@@ -29,7 +29,17 @@ def run(call: Call) -> Done:
         record = accept_rollback(store, call.person())
         text = "accepted; the streak and the last verdict start anew\n  next: pytest --phase=auto"
         return Done(text=text, document=record)
-    return _audit(project, store)
+    done = _audit(project, store)
+    if call.arguments.task or call.environment.get("PHASE_GATE_TASK"):
+        return done
+    others = [name for name in project.task_names() if name != project.task]
+    looks = {name: _audit(each := replace(project, task=name), call.store(each)) for name in others}
+    damaged = {name: look for name, look in looks.items() if look.code}
+    if done.code or not damaged:
+        rows = [f"{done.text}", *(f"{name}: {look.text}" for name, look in looks.items())]
+        return replace(done, text="\n".join(rows))
+    name, look = next(iter(damaged.items()))
+    return replace(look, text=f"{name}: {look.text}", next_command=f"phase-gate audit --repair --task {name}")
 
 
 def _repair(store: TaskStore) -> Done:

@@ -82,8 +82,8 @@ class PhaseSource:
             },
         )
         self._task = task = _record_start(task, past, started)
-        if past is not None and past.open is not None and (left := end_marked(past.open.mark)):
-            session.note(f"the driver of iteration {past.open.number} died: {left} processes of its agent are ended")
+        if past is not None and past.open is not None and end_marked(past.open.mark):
+            session.note(f"the driver of iteration {past.open.number} died: what its agent left running is ended")
         drive = require_drive(task.state)
         _forget_old_transcripts(task.store)
         session.tell(

@@ -6,6 +6,7 @@ was recorded while it worked is told, for that was not the drive.
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 import time
@@ -272,9 +273,10 @@ def _let_work(session: Session, step: Step) -> Played:
 
 
 def _take_file(path: Path) -> bytes | None:
+    """Return what the agent wrote; nothing that can be read where it made a link or a folder of it."""
     try:
         if path.is_symlink() or not path.is_file():
-            return None
+            return b"" if os.path.lexists(path) else None
         with path.open("rb") as stream:
             return stream.read(MAX_SIZE + 1)
     except OSError:

@@ -103,8 +103,8 @@ class TaskSource:
 
     def begin(self) -> None:
         session, board = self.session, self._board()
-        if left := end_marked(mark_of(session.project)):
-            session.note(f"an earlier driver died: {left} processes of its agents are ended")
+        if end_marked(mark_of(session.project)):
+            session.note("an earlier driver died: what its agents left running is ended")
         rows = [row for row in board.overview.rows if row.task in self.chosen]
         session.tell(
             "drive-started",
