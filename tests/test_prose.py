@@ -24,8 +24,8 @@ REVIEWED = {
     ("cli/doctor.py", "phase-gate: "): "what a hook that was run as a process prints for VS Code",
     ("config/yaml.py", "mapping values"): "a message of PyYAML",
     ("storage/tree/git.py", "gitdir:"): "a file of git's",
-    ("proof/testing.py", "error: "): "what pytest says of its options, for people",
-    ("proof/testing.py", "ERROR: usage:"): "the line before it, which says nothing",
+    ("proof/running.py", "error: "): "what pytest says of its options, for people",
+    ("proof/running.py", "ERROR: usage:"): "the line before it, which says nothing",
     ("tasks/running.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",
 }
 

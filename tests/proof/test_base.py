@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
@@ -67,9 +68,8 @@ class Row(Value):
     """A change, and what is to be said about it."""
 
     files: Files
-    #: Whether it is refused by default, and with --strict.
-    default: bool
-    strict: bool
+    #: When it is refused.
+    closes: Literal["never", "strict", "always"]
     #: What the answer has in it.
     said: tuple[str, ...]
     base: Mapping[str, str] = BASE
@@ -77,165 +77,146 @@ class Row(Value):
     starts: int | None = None
 
 
+def row(files: Files, closes: Literal["never", "strict", "always"], *said: str, **more: Any) -> Row:
+    return Row(files=files, closes=closes, said=said, **more)
+
+
 HONEST = {
-    "docs-only": Row(
-        files={"README.md": "# Prices\n"}, default=False, strict=False, said=("no test is new or changed since main",)
+    "docs-only": row({"README.md": "# Prices\n"}, "never", "no test is new or changed since main"),
+    "refactoring": row({"price.py": RESHAPED}, "never", "no test is new or changed since main"),
+    "only-tests": row(
+        {"test_price.py": OLD + GUARDS},
+        "never",
+        "only tests changed since main: 1 passes, and there is nothing to compare it with",
     ),
-    "refactoring": Row(
-        files={"price.py": RESHAPED}, default=False, strict=False, said=("no test is new or changed since main",)
-    ),
-    "only-tests": Row(
-        files={"test_price.py": OLD + GUARDS},
-        default=False,
-        strict=False,
-        said=("only tests changed since main: 1 passes, and there is nothing to compare it with",),
-    ),
-    "only-tests-and-what-no-test-asks-for": Row(
-        files={
+    "only-tests-and-what-no-test-asks-for": row(
+        {
             "test_price.py": OLD + GUARDS,
             "price.py": f"# Prices are net.\n{PRICE}",
             "setup.py": "version = 2\n",
             ".github/workflows/ci.yml": "on: push\n",
         },
-        default=False,
-        strict=False,
-        said=("only tests changed since main",),
+        "never",
+        "only tests changed since main",
     ),
-    "all-need-it": Row(
-        files={"price.py": TAXED, "test_price.py": OLD + NEEDS},
-        starts=4,
-        default=False,
-        strict=False,
-        said=("1 of 1 test needs the change (",),
+    "all-need-it": row(
+        {"price.py": TAXED, "test_price.py": OLD + NEEDS}, "never", "1 of 1 test needs the change (", starts=4
     ),
-    "an-old-test-follows-the-change": Row(
-        files={"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(price.with_tax(2))")},
-        default=False,
-        strict=False,
-        said=("1 of 1 test needs the change (",),
+    "an-old-test-follows-the-change": row(
+        {"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(price.with_tax(2))")},
+        "never",
+        "1 of 1 test needs the change (",
     ),
-    "a-guard": Row(
-        files={"price.py": TAXED, "test_price.py": OLD + NEEDS + GUARDS},
-        default=False,
-        strict=True,
-        said=("1 of 2 tests needs the change; 1 passes without it (",),
+    "a-guard": row(
+        {"price.py": TAXED, "test_price.py": OLD + NEEDS + GUARDS},
+        "strict",
+        "1 of 2 tests needs the change; 1 passes without it (",
     ),
-    "a-negative-twin": Row(
-        files={
+    "a-negative-twin": row(
+        {
             "price.py": TAXED,
             "test_price.py": f"import pytest\n{OLD}{NEEDS}\n\ndef test_no_text():\n"
             "    with pytest.raises(TypeError):\n        price.rebate('4')\n",
         },
-        default=False,
-        strict=True,
-        said=("1 of 2 tests needs the change; 1 passes without it (",),
+        "strict",
+        "1 of 2 tests needs the change; 1 passes without it (",
     ),
-    "a-rewording-beside-what-needs-it": Row(
-        files={"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)") + NEEDS},
-        default=False,
-        strict=True,
-        said=("? test_price.py::test_rebate", "changed without need", "1 of 2 tests needs the change"),
+    "a-rewording-beside-what-needs-it": row(
+        {"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)") + NEEDS},
+        "strict",
+        "? test_price.py::test_rebate",
+        "changed without need",
+        "1 of 2 tests needs the change",
     ),
-    "a-rewording-in-a-refactoring": Row(
-        files={"price.py": RESHAPED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)")},
-        default=False,
-        strict=True,
-        said=("? test_price.py::test_rebate", "changed without need"),
+    "a-rewording-in-a-refactoring": row(
+        {"price.py": RESHAPED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)")},
+        "strict",
+        "? test_price.py::test_rebate",
+        "changed without need",
     ),
-    "the-base-can't-be-tried": Row(
+    "the-base-can't-be-tried": row(
+        {"price.py": TAXED, "test_price.py": OLD + NEEDS},
+        "strict",
+        "? test_price.py::test_tax",
+        "no module 'no_such_package'",
+        "0 of 1 test needs the change; 1 is unknown",
         base={**BASE, "price.py": f"import no_such_package\n{PRICE}"},
-        files={"price.py": TAXED, "test_price.py": OLD + NEEDS},
-        default=False,
-        strict=True,
-        said=("? test_price.py::test_tax", "no module 'no_such_package'", "0 of 1 test needs the change; 1 is unknown"),
     ),
-    "code-beside-its-test-in-one-file": Row(
-        files={"test_sums.py": "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n"},
-        default=False,
-        strict=False,
-        said=("only tests changed since main: 1 passes, and there is nothing to compare it with",),
+    "code-beside-its-test-in-one-file": row(
+        {"test_sums.py": "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n"},
+        "never",
+        "only tests changed since main: 1 passes, and there is nothing to compare it with",
     ),
-    "marked-as-guards": Row(
-        files={
+    "marked-as-guards": row(
+        {
             "price.py": TAXED,
             "test_price.py": f"import pytest\n{OLD}\n\n@pytest.mark.passes_already('free'){GUARDS[1:]}",
         },
-        default=False,
-        strict=False,
-        said=("test_price.py::test_nothing_costs_nothing: marked as passing already",),
+        "never",
+        "test_price.py::test_nothing_costs_nothing: marked as passing already",
     ),
 }
 
 
 REFUSED = {
-    "all-pass-without": Row(
-        files={"price.py": TAXED, "test_price.py": OLD + GUARDS},
-        default=True,
-        strict=True,
-        said=("- test_price.py::test_nothing_costs_nothing", "0 of 1 test needs the change; 1 passes without it"),
+    "all-pass-without": row(
+        {"price.py": TAXED, "test_price.py": OLD + GUARDS},
+        "always",
+        "- test_price.py::test_nothing_costs_nothing",
+        "0 of 1 test needs the change; 1 passes without it",
     ),
-    "a-new-one-and-a-reworded-one-pass-without": Row(
-        files={"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)") + GUARDS},
-        default=True,
-        strict=True,
-        said=("0 of 2 tests need the change; 2 pass without it",),
+    "a-new-one-and-a-reworded-one-pass-without": row(
+        {"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)") + GUARDS},
+        "always",
+        "0 of 2 tests need the change; 2 pass without it",
     ),
-    "fails-with": Row(
-        files={
+    "fails-with": row(
+        {
             "price.py": TAXED,
             "test_price.py": OLD + NEEDS + NEEDS.replace("_tax():", "_more():").replace("2", "3"),
         },
-        default=True,
-        strict=True,
-        said=("- test_price.py::test_more", "1 of 2 tests needs the change; 1 fails with it"),
+        "always",
+        "- test_price.py::test_more",
+        "1 of 2 tests needs the change; 1 fails with it",
     ),
-    "a-check-that-can't-fail": Row(
-        files={"price.py": TAXED, "test_price.py": OLD + NEEDS + ALWAYS},
-        default=True,
-        strict=True,
-        said=(
-            "- test_price.py::test_always",
-            "test_price.py:13 can't fail: expecting 1000009 instead of 2 passes as well",
-            "1 of 2 tests needs the change; 1 can't fail",
-            "next: mend the check that can't fail: test_price.py:13",
-        ),
+    "a-check-that-can't-fail": row(
+        {"price.py": TAXED, "test_price.py": OLD + NEEDS + ALWAYS},
+        "always",
+        "- test_price.py::test_always",
+        "test_price.py:13 can't fail: expecting 1000009 instead of 2 passes as well",
+        "1 of 2 tests needs the change; 1 can't fail",
+        "next: mend the check that can't fail: test_price.py:13",
     ),
-    "only-tests-and-one-can't-fail": Row(
-        files={"test_price.py": OLD + GUARDS + ALWAYS},
-        default=True,
-        strict=True,
-        said=("- test_price.py::test_always", "1 passes"),
+    "only-tests-and-one-can't-fail": row(
+        {"test_price.py": OLD + GUARDS + ALWAYS}, "always", "- test_price.py::test_always", "1 passes"
     ),
-    "only-tests-and-one-fails": Row(
-        files={"test_price.py": OLD + NEEDS},
-        default=True,
-        strict=True,
-        said=("- test_price.py::test_tax", "fails with the change"),
+    "only-tests-and-one-fails": row(
+        {"test_price.py": OLD + NEEDS}, "always", "- test_price.py::test_tax", "fails with the change"
     ),
 }
 
 
 NAMED = {
-    "an-old-test-that-holds-for-both": Row(
-        files={
+    "an-old-test-that-holds-for-both": row(
+        {
             "price.py": TAXED,
             "test_price.py": OLD.replace("rebate(4) == 2", "with_tax(4) in (4, 8)") + NEEDS,
         },
+        "strict",
+        "? test_price.py::test_rebate",
+        "its base version fails with the change",
         base={**BASE, "test_price.py": OLD.replace("rebate(4) == 2", "with_tax(4) == 4")},
-        default=False,
-        strict=True,
-        said=("? test_price.py::test_rebate", "its base version fails with the change"),
     ),
-    "two-outcomes": Row(
-        files={
+    "two-outcomes": row(
+        {
             "price.py": TAXED,
             "test_price.py": f"import pathlib\n{OLD}\n\ndef test_fails_once():\n"
             "    path = pathlib.Path(price.__file__).parent.parent / 'seen'\n"
             "    is_seen = path.exists()\n    path.touch()\n    assert is_seen\n",
         },
-        default=False,
-        strict=True,
-        said=("? test_price.py::test_fails_once", "two outcomes"),
+        "strict",
+        "? test_price.py::test_fails_once",
+        "two outcomes",
     ),
 }
 
@@ -253,7 +234,8 @@ def test_what_becomes_of_a_pull_request(tmp_path: Path, row: Row) -> None:
     assert [said for said in row.said if said not in text] == [], text
     assert not proof.problem
     assert row.starts in (proof.starts, None), text
-    assert (proof.closes(required=False), proof.closes(required=True)) == (row.default, row.strict), text
+    refused = (row.closes == "always", row.closes != "never")
+    assert (proof.closes(required=False), proof.closes(required=True)) == refused, text
 
 
 # --- what a change brings, and where it can't be compared
