@@ -154,10 +154,10 @@ def _rows() -> dict[int, _Row]:
     for name in names:
         with contextlib.suppress(OSError):
             stat = (_PROC / name / "stat").read_bytes()
-            # The name of the program stands in brackets, and may have any in it.
-            state, *numbers = stat.rpartition(b")")[2].split()[:4]
-            if state not in (b"Z", b"X"):
-                rows[int(name)] = _Row(*map(int, numbers))
+            # The name of the program stands in brackets, and may have any in it. One that just ended may have no more.
+            fields = stat.rpartition(b")")[2].split()
+            if len(fields) > 3 and fields[0] not in (b"Z", b"X"):
+                rows[int(name)] = _Row(*map(int, fields[1:4]))
     return rows
 
 
