@@ -273,6 +273,13 @@ def test_settings(settings: dict[str, str], told: list[str]) -> None:
     assert all((finding.slug, finding.tier) == ("rules-unchanged", "hard") for finding in found)
 
 
+def test_a_long_value_is_shown_where_it_differs() -> None:
+    before = "tests_total > 0 AND tests_failing == 0 AND tests_passing == tests_total AND consecutive_green_runs >= 2"
+    frozen = replace(FROZEN, settings={"condition": before})
+    (found,) = find_changed_settings(frozen, {"condition": before.replace(">= 2", ">= 1")})
+    assert found.detail == "was '...utive_green_runs >= 2', is '...utive_green_runs >= 1'"
+
+
 def test_two_long_values_are_two_findings() -> None:
     one, two = (find_changed_settings(FROZEN, {"ini addopts": "x" * 99 + end}) for end in "ab")
     assert one[0].detail == two[0].detail

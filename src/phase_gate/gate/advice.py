@@ -24,6 +24,7 @@ from phase_gate.gate.verdict import (
     way_to,
     way_to_begin,
 )
+from phase_gate.values import replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Phase, Workflow
@@ -79,6 +80,18 @@ def advise(
         withdraw = of_task("phase-gate withdraw", subject.task)
         return Verdict("waiting", reason, signal_command(subject.task), f"after mending the file, or {withdraw}")
     return Verdict("waiting", reason, signal_command(subject.task), SAY_WHY)
+
+
+def with_missing_extra(verdict: Verdict, warnings: Iterable[str]) -> Verdict:
+    """Return the verdict with what has to be installed first, where something could not be measured without it."""
+    asked = next((found[1] for text in warnings if (found := _INSTALL.search(text))), "")
+    if not asked or verdict.status not in ("closed", "early"):
+        return verdict
+    return replace(verdict, next_hint=f"after {asked}{f'; {verdict.next_hint}' if verdict.next_hint else ''}")
+
+
+#: How a warning says what brings a measurement.
+_INSTALL = re.compile(r"\((pip install [^()]+)\)")
 
 
 def advise_halt(breaker: Breaker, subject: Subject, otherwise: Verdict) -> Verdict:

@@ -246,7 +246,7 @@ def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[F
             # The environment may choose it, in CI say; that a test is tried less hard is the experiment's to show.
             tier="advisory" if name == PROFILE else "hard",
             id=name,
-            detail=f"was {_show(frozen.settings.get(name))}, is {_show(settings.get(name))}",
+            detail=_show_change(frozen.settings.get(name), settings.get(name)),
             proof=sha256(repr(settings.get(name)).encode("utf-8", "replace")).hexdigest(),
             change="added" if name not in frozen.settings else "altered" if name in settings else "gone",
         )
@@ -257,10 +257,22 @@ def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[F
     ]
 
 
-def _show(value: str | None) -> str:
+def _show_change(before: str | None, now: str | None) -> str:
+    """Return both values; of long ones, the place where they differ."""
+    same = len(posixpath.commonprefix((before or "", now or "")))
+    start = max(0, same - 20) if max(len(before or ""), len(now or "")) > _SHOWN else 0
+    return f"was {_show(before, start)}, is {_show(now, start)}"
+
+
+def _show(value: str | None, start: int) -> str:
     if value is None:
         return "not set"
-    return repr(value if len(value) <= 60 else f"{value[:57]}...")
+    text = f"...{value[start:]}" if start else value
+    return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}...")
+
+
+#: Characters of a value that a message shows.
+_SHOWN = 60
 
 
 def frozen_to_json(frozen: Frozen, *, inventory: str) -> dict[str, Any]:

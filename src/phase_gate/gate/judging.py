@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.codec import to_json
-from phase_gate.gate.advice import advise, advise_halt
+from phase_gate.gate.advice import advise, advise_halt, with_missing_extra
 from phase_gate.gate.breaker import Breaker, at_time
 from phase_gate.gate.measured import (
     EVIDENCE_SLUGS,
@@ -282,6 +282,7 @@ def evaluate(
     premature = (PREMATURE,) if reading.is_done and not gate_1.is_open else ()
     problem = (f"exit signal {reading.answer}: {reading.problem}",) if reading.problem else ()
     advice = advise(workflow, phase, subject, gate_1, reading, metrics, measured.findings)
+    advice = with_missing_extra(advice, measured.warnings)
     return Evaluation(
         **as_dict(advice),
         subject=subject,
