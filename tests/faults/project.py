@@ -195,7 +195,9 @@ def damaged(project: Project) -> None:
     green(project)
     ledger = project.store.ledger_file
     *lines, last, end = ledger.read_bytes().splitlines(keepends=True)
-    ledger.write_bytes(b"".join([*lines, last.replace(b'"tests_failing":0', b'"tests_failing":1'), end]))
+    changed = last.replace(b'"at":"20', b'"at":"21', 1)
+    assert changed != last
+    ledger.write_bytes(b"".join([*lines, changed, end]))
     project.store.state_file.unlink()
 
 
