@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from phase_gate.decisions.fresh_evidence import look_for, measure_now, remember_next
+from phase_gate.decisions.fresh_evidence import measure_now, record_verdict, remember_next
 from phase_gate.decisions.signalling import read_waiting
 from phase_gate.errors import NotAllowedError, PhaseOrderError
 from phase_gate.evidence.gathering import remember
-from phase_gate.gate.judging import evaluate_without_run, judgement_events
+from phase_gate.gate.judging import evaluate_without_run
 from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
@@ -112,17 +112,7 @@ def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> Enter
             at=change.at,
             root=str(project.root),
         )
-        change.record(
-            *judgement_events(
-                evaluation,
-                phase,
-                at=change.at,
-                remember_next=lambda: remembered(phase),
-                state=state,
-                workflow=workflow,
-                look=look_for(locked),
-            )
-        )
+        record_verdict(change, locked, evaluation, phase, remembered)
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
     return JudgedPhase(evaluation=evaluation, is_stuck=change.state.is_stuck)

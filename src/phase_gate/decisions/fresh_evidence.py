@@ -7,10 +7,12 @@ from typing import Any
 
 from phase_gate.evidence import gathering
 from phase_gate.gate.freeze import find_changed_settings
-from phase_gate.gate.measured import Finding, Measured, Remembered
+from phase_gate.gate.judging import judgement_events
+from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import State
-from phase_gate.storage.store import TaskStore
+from phase_gate.gate.verdict import Evaluation
+from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
@@ -49,9 +51,29 @@ def _look_again(task: Task, phase: Phase) -> Measured:
     return look_again(task, task.rules, phase)
 
 
-def look_for(task: Task) -> Callable[[Phase], Remembered]:
-    """Return what looks at the project where a verdict of a pipeline enters a phase."""
-    return lambda phase: gathering.remember(task, task.rules, phase)
+def record_verdict(
+    change: Transaction,
+    task: Task,
+    evaluation: Evaluation,
+    phase: Phase,
+    remembered: Callable[[Phase], Mapping[str, str]],
+) -> None:
+    """Record a verdict, and what follows from it.
+
+    :param task: as it is within the transaction; a pipeline looks at it where the verdict enters a phase.
+    :param remembered: what `remember_next` returned.
+    """
+    change.record(
+        *judgement_events(
+            evaluation,
+            phase,
+            at=change.at,
+            remember_next=lambda: remembered(phase),
+            state=change.state,
+            workflow=task.rules,
+            look=lambda entered: gathering.remember(task, task.rules, entered),
+        )
+    )
 
 
 def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[Finding]:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from phase_gate.decisions.fresh_evidence import look_for, measure_now, remember_next
+from phase_gate.decisions.fresh_evidence import measure_now, record_verdict, remember_next
 from phase_gate.errors import NotAllowedError, StaleSignalError
-from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_without_run, judgement_events
+from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_without_run
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
 from phase_gate.gate.parts import PIPELINE, parts_of
@@ -113,17 +113,7 @@ def give_signal(
                 root=str(project.root),
                 **_looked_again(project, state, phase, measured_now),
             )
-        change.record(
-            *judgement_events(
-                evaluation,
-                phase,
-                at=change.at,
-                remember_next=lambda: remembered(phase),
-                state=state,
-                workflow=workflow,
-                look=look_for(locked),
-            )
-        )
+        record_verdict(change, locked, evaluation, phase, remembered)
     if waiting is None or not waiting.is_malformed:
         remove_signal_file(store.signal_file)
     return evaluation, task.after(change)
