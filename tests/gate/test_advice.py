@@ -9,9 +9,9 @@ import pytest
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.gate import verdict
 from phase_gate.gate.breaker import Breaker, Status
-from phase_gate.gate.judging import evaluate, with_breaker
+from phase_gate.gate.judging import Case, evaluate, with_breaker
 from phase_gate.gate.measured import ALREADY_PASSING, Measured, cap_findings, name_tests
-from phase_gate.gate.signals import ABSENT, Answer, Reading
+from phase_gate.gate.signals import Answer, Reading
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.gate.verdict import Evaluation, Verdict, show_next, show_verdict
 from phase_gate.tasks.judging import advise_task
@@ -33,7 +33,8 @@ PHASES = [
 def judge(workflow: Workflow, phase: Phase, answer: Answer, *, task: str = "default", **fields: Any) -> Evaluation:
     reading = Reading(answer=answer, reason="why")
     state = replace(NEW_STATE, task=task)
-    return evaluate(state, workflow, phase, Measured(), reading, run="r1", at=AT, **{"iteration": 1, **fields})
+    case = Case(state=state, workflow=workflow, phase=phase, at=AT, reading=reading)
+    return evaluate(case, Measured(), run="r1", **{"iteration": 1, **fields})
 
 
 @pytest.mark.parametrize("task", ["default", "login"])
@@ -111,5 +112,6 @@ def test_names_and_the_number_of_the_others_add_up(guards: tuple[str, ...], slug
         metrics={"tests_total": 29, "tests_passing": 29, "tests_failing": 0, "criteria_count": 1},
         findings=cap_findings(name_tests(slug, "hard", ids, "passes already")),
     )
-    reason = evaluate(NEW_STATE, workflow, phase, measured, ABSENT, run="r1", at=AT, iteration=1).reason
+    case = Case(state=NEW_STATE, workflow=workflow, phase=phase, at=AT)
+    reason = evaluate(case, measured, run="r1", iteration=1).reason
     assert "t.py::test_00, t.py::test_01, t.py::test_02 and 26 more" in reason

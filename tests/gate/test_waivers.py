@@ -9,10 +9,9 @@ import pytest
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.judged_run import excuse_skips
-from phase_gate.gate.judging import evaluate, evaluate_gate_1
+from phase_gate.gate.judging import Case, evaluate, evaluate_gate_1
 from phase_gate.gate.measured import NAMED_AT_MOST, Finding, Measured, Waiver, cap_findings, name_tests, waiver_to_json
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
-from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.state import NEW_STATE, Overrides
 from phase_gate.gate.verdict import GuardResult, evaluation_to_json
 from phase_gate.values import replace
@@ -121,7 +120,7 @@ def test_a_verdict_lists_what_is_in_force(at: str, is_listed: bool) -> None:
     given = waive(ONE, expires=LATER)
     state = replace(NEW_STATE, overrides=Overrides(waivers=(given,)))
     measured = Measured(metrics={**METRICS, "tests_altered": 1}, findings=(ONE,))
-    verdict = evaluate(state, TDD, GREEN, measured, ABSENT, iteration=1, run="r", at=at)
+    verdict = evaluate(Case(state=state, workflow=TDD, phase=GREEN, at=at), measured, iteration=1, run="r")
     document = evaluation_to_json(verdict)
     assert document["overrides"] == ([waiver_to_json(given)] if is_listed else [])
     assert document["gate_1"]["satisfied"] is is_listed

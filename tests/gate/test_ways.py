@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phase_gate.config.files import load_shipped_workflow, load_workflow
-from phase_gate.gate.judging import evaluate
+from phase_gate.gate.judging import Case, evaluate
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import NEW_STATE
@@ -50,7 +50,8 @@ def judge(
 ) -> Evaluation:
     workflow = WORKFLOWS[name]
     state, seen = replace(NEW_STATE, task=task), Measured(metrics={**GREEN, **metrics}, findings=findings)
-    return evaluate(state, workflow, phase_of(workflow, phase), seen, reading, iteration=1, run="r1", at=AT)
+    case = Case(state=state, workflow=workflow, phase=phase_of(workflow, phase), at=AT, reading=reading)
+    return evaluate(case, seen, iteration=1, run="r1")
 
 
 ALTERED = Finding(slug="tests-unchanged", tier="hard", id="t.py::test_a", detail="altered")
@@ -186,8 +187,7 @@ def test_only_a_pipeline_begins_without_a_run() -> None:
 def test_a_run_of_nothing_says_what_is_missing(phase: str, hint: str) -> None:
     workflow = WORKFLOWS["tdd"]
     seen, why = Measured(metrics=GREEN), {"kind": "empty", "why": "every test was skipped"}
-    verdict = evaluate(
-        NEW_STATE, workflow, phase_of(workflow, phase), seen, ABSENT, iteration=None, run="r1", at=AT, **why
-    )
+    case = Case(state=NEW_STATE, workflow=workflow, phase=phase_of(workflow, phase), at=AT)
+    verdict = evaluate(case, seen, iteration=None, run="r1", **why)
     assert (verdict.status, verdict.next_command) == ("void", f"pytest --phase={phase.lower()}")
     assert hint in verdict.next_hint

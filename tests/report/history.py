@@ -17,7 +17,7 @@ from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.freeze import frozen_from_json
 from phase_gate.gate.inventory import Inventory, TestFile, inventory_to_json, split_id
 from phase_gate.gate.judged_run import judge_run
-from phase_gate.gate.judging import judgement_events
+from phase_gate.gate.judging import Case, judgement_events
 from phase_gate.gate.measured import Finding, Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
 from phase_gate.gate.outcomes import Bucket, Past, References
@@ -122,9 +122,8 @@ class History:
         assert ended.evaluation is not None
         verdict = []
         if counts:
-            verdict = judgement_events(
-                ended.evaluation, judged.phase, at=self.at, state=ended.state, workflow=self.workflow
-            )
+            case = Case(state=ended.state, workflow=self.workflow, phase=judged.phase, at=self.at)
+            verdict = judgement_events(ended.evaluation, case)
         for event in (*ended.events, *verdict):
             self._record(event)
         return ended.evaluation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from phase_gate.decisions.fresh_evidence import measure_now, record_verdict, remember_next
+from phase_gate.decisions.fresh_evidence import case_of, measure_now, record_verdict, remember_next
 from phase_gate.decisions.signalling import read_waiting
 from phase_gate.errors import NotAllowedError, PhaseOrderError
 from phase_gate.evidence.gathering import remember
@@ -102,17 +102,9 @@ def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> Enter
             )
         waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
         reading = read_waiting(waiting, phase.name, project.task, state.iteration + 1)
-        evaluation = evaluate_without_run(
-            state,
-            workflow,
-            phase,
-            reading,
-            evidence=measured,
-            tree=locked.tree.digest,
-            at=change.at,
-            root=str(project.root),
-        )
-        record_verdict(change, locked, evaluation, phase, remembered)
+        case = case_of(change, locked, phase, reading)
+        evaluation = evaluate_without_run(case, measured, tree=locked.tree.digest)
+        record_verdict(change, locked, evaluation, case, remembered)
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
     return JudgedPhase(evaluation=evaluation, is_stuck=change.state.is_stuck)

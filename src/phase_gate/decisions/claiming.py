@@ -9,11 +9,12 @@ from phase_gate.claims.blocks import StatusBlocks, read_blocks
 from phase_gate.claims.decision import ClaimContext, Decision, Threshold, claim_event, decide, own_threshold
 from phase_gate.claims.measured import measure_claim
 from phase_gate.claims.text import read_claim_text, sentences
+from phase_gate.decisions.fresh_evidence import case_of
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.judging import evaluate_again, judgement_events
 from phase_gate.gate.overrides import Person, refuse_excuse
-from phase_gate.gate.signals import ABSENT, Signal
+from phase_gate.gate.signals import Signal
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.store import Transaction
@@ -126,8 +127,9 @@ def _judge_again(task: Task, looked: ClaimContext, change: Transaction) -> Evalu
     phase = task.rules.phase(looked.phase)
     if phase is None or not looked.asked or looked.untested or change.state.measurement is None:
         return None
-    evaluation = evaluate_again(change.state, task.rules, phase, ABSENT, at=change.at, root=str(task.project.root))
-    change.record(*judgement_events(evaluation, phase, at=change.at))
+    case = case_of(change, task, phase)
+    evaluation = evaluate_again(case)
+    change.record(*judgement_events(evaluation, case))
     return evaluation
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from phase_gate.evidence import gathering
 from phase_gate.gate.freeze import find_changed_settings
-from phase_gate.gate.judging import judgement_events
+from phase_gate.gate.judging import Case, judgement_events
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.store import TaskStore, Transaction
@@ -17,6 +18,9 @@ from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import name_rules
+
+#: Stores and returns what the phase that follows is compared with, should this one end.
+Remembering = Callable[[Phase], Mapping[str, str]]
 
 
 def measure_now(task: Task, *, show: Callable[[str], None]) -> Measured:
@@ -51,12 +55,14 @@ def _look_again(task: Task, phase: Phase) -> Measured:
     return look_again(task, task.rules, phase)
 
 
+def case_of(change: Transaction, task: Task, phase: Phase, reading: Reading = ABSENT) -> Case:
+    """Return what is judged within a transaction: the task as it is there, with the rules that it has."""
+    root = str(task.project.root)
+    return Case(state=change.state, workflow=task.rules, phase=phase, at=change.at, root=root, reading=reading)
+
+
 def record_verdict(
-    change: Transaction,
-    task: Task,
-    evaluation: Evaluation,
-    phase: Phase,
-    remembered: Callable[[Phase], Mapping[str, str]],
+    change: Transaction, task: Task, evaluation: Evaluation, case: Case, remembered: Remembering
 ) -> None:
     """Record a verdict, and what follows from it.
 
@@ -66,11 +72,8 @@ def record_verdict(
     change.record(
         *judgement_events(
             evaluation,
-            phase,
-            at=change.at,
-            remember_next=lambda: remembered(phase),
-            state=change.state,
-            workflow=task.rules,
+            case,
+            remember_next=lambda: remembered(case.phase),
             look=lambda entered: gathering.remember(task, task.rules, entered),
         )
     )
@@ -86,7 +89,7 @@ def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[F
     return find_changed_settings(replace(frozen, settings=then), now)
 
 
-def remember_next(task: Task, *, may_end: bool = True) -> Callable[[Phase], Mapping[str, str]]:
+def remember_next(task: Task, *, may_end: bool = True) -> Remembering:
     """Look at what the next phase is to be compared with; return what gives it, should the present one end."""
     state = task.state
     if not may_end or state.phase is None or state.exited:

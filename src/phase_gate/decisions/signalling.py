@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from phase_gate.decisions.fresh_evidence import measure_now, record_verdict, remember_next
+from phase_gate.decisions.fresh_evidence import case_of, measure_now, record_verdict, remember_next
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_without_run
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
@@ -75,7 +75,6 @@ def give_signal(
                 f"another signal waits, and it is malformed: {waiting.explained}",
                 remedy=show_next(of_task("phase-gate withdraw", project.task), "takes it back, then signal again"),
             )
-        tree = locked.tree.digest
         needs_no_run = phase.tests == "none" and _is_past(state)
         stale = "" if needs_no_run else _why_stale(state, phase, locked)
         if given.calls_person and (stale or state.exited):
@@ -83,37 +82,22 @@ def give_signal(
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration), given)
             if not reading.calls_person:
                 reading = replace(given, file="" if reading.answer == "malformed" else reading.file)
-            evaluation = evaluate_call(state, workflow, phase, reading, why=stale, at=change.at, root=str(project.root))
+            case = case_of(change, locked, phase, reading)
+            evaluation = evaluate_call(case, why=stale)
         elif needs_no_run:
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
-            evaluation = evaluate_without_run(
-                state,
-                workflow,
-                phase,
-                reading,
-                evidence=measured_now,
-                tree=tree,
-                at=change.at,
-                root=str(project.root),
-            )
+            case = case_of(change, locked, phase, reading)
+            evaluation = evaluate_without_run(case, measured_now, tree=locked.tree.digest)
         else:
             measured = _require_fresh(state, phase, stale, hint=hint_at_outputs(locked.changed_files))
             if proved is not None and proved.data["proof"]["tree"] == measured.tree:
                 change.record(proved)
-                state = change.state
             # A veto that waits in the file counts here as it would at the end of a run.
             reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
             # Documents are no part of the tree: where no test is asked for, they are looked at again.
-            evaluation = evaluate_again(
-                state,
-                workflow,
-                phase,
-                reading,
-                at=change.at,
-                root=str(project.root),
-                **_looked_again(project, state, phase, measured_now),
-            )
-        record_verdict(change, locked, evaluation, phase, remembered)
+            case = case_of(change, locked, phase, reading)
+            evaluation = evaluate_again(case, **_looked_again(project, state, phase, measured_now))
+        record_verdict(change, locked, evaluation, case, remembered)
     if waiting is None or not waiting.is_malformed:
         remove_signal_file(store.signal_file)
     return evaluation, task.after(change)

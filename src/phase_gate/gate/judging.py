@@ -26,7 +26,7 @@ from phase_gate.gate.measured import (
 from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_findings, proof_notes, proof_values
 from phase_gate.gate.order import way_on
 from phase_gate.gate.parts import parts_of
-from phase_gate.gate.signals import Reading
+from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, Fact, State
 from phase_gate.gate.verdict import (
     PREMATURE,
@@ -40,10 +40,22 @@ from phase_gate.gate.verdict import (
     way_to,
     with_advice,
 )
-from phase_gate.values import as_dict, replace
+from phase_gate.values import Value, as_dict, replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
 from phase_gate.workflow.model import Guard, Phase, Workflow
+
+
+class Case(Value):
+    """What a verdict is asked about: the task with its phase and rules, the answer at Gate 2, when and where."""
+
+    state: State
+    workflow: Workflow
+    phase: Phase
+    at: str
+    root: str = ""
+    reading: Reading = ABSENT
+
 
 # --- again, and without a run
 
@@ -59,12 +71,9 @@ def judged_event(evaluation: Evaluation, *, at: str, by_person: bool = False) ->
 
 def judgement_events(
     evaluation: Evaluation,
-    phase: Phase,
+    case: Case,
     *,
-    at: str,
     remember_next: Callable[[], Mapping[str, str]] = dict,
-    state: State | None = None,
-    workflow: Workflow | None = None,
     look: Callable[[Phase], Remembered] = lambda phase: NOTHING_REMEMBERED,
 ) -> list[Event]:
     """Return the events of a verdict: evaluated, the signal spent, the phase exited; and what follows in a pipeline.
@@ -72,6 +81,7 @@ def judgement_events(
     :param remember_next: called where the phase exits; returns how things are, for the phase that follows.
     :param look: called in a pipeline where a phase is entered, or artifacts are agreed on.
     """
+    at, phase = case.at, case.phase
     events = [judged_event(evaluation, at=at)]
     reading, subject = evaluation.gate_2, evaluation.subject
     if reading.answer not in ("absent", "held", "malformed"):
@@ -87,11 +97,10 @@ def judgement_events(
         }
         events.append(Event(kind="signal-spent", data=spent, at=at))
     said: dict[str, Any] = {}
-    if state is not None and workflow is not None:
-        for part, value in parts_of(state):
-            more, also = part.verdict_events(value, evaluation, state, workflow, phase, at=at, look=look)
-            events += more
-            said |= also
+    for part, value in parts_of(case.state):
+        more, also = part.verdict_events(value, evaluation, case.state, case.workflow, phase, at=at, look=look)
+        events += more
+        said |= also
     if evaluation.can_exit:
         data: dict[str, Any] = {
             "phase": phase.name,
@@ -109,13 +118,8 @@ def judgement_events(
 
 
 def evaluate_again(
-    state: State,
-    workflow: Workflow,
-    phase: Phase,
-    reading: Reading,
+    case: Case,
     *,
-    at: str,
-    root: str,
     evidence: Measured | None = None,
     replaces: frozenset[str] = frozenset(),
     drops: frozenset[str] = EVIDENCE_SLUGS,
@@ -126,7 +130,7 @@ def evaluate_again(
     :param replaces: the names that this look could measure: what the run has measured of them is past.
     :param drops: what the look could find: what the run has found of it is past.
     """
-    run = state.measurement
+    state, run = case.state, case.state.measurement
     assert run is not None, "only a measured iteration can be judged again"
     measured = run.measured
     findings = (
@@ -151,31 +155,23 @@ def evaluate_again(
         notes=(*notes, *evidence.notes, *claim_notes(state)),
         told={**{name: text for name, text in measured.told.items() if name not in replaces}, **evidence.told},
     )
-    evaluation = evaluate(state, workflow, phase, seen, reading, iteration=run.iteration, run=run.run, at=at, root=root)
-    return conclude(evaluation, at_time(state.breaker, at), state, workflow, phase)
+    return conclude(evaluate(case, seen, iteration=run.iteration, run=run.run), case)
 
 
-def conclude(evaluation: Evaluation, breaker: Breaker, state: State, workflow: Workflow, phase: Phase) -> Evaluation:
-    """Return the verdict with what the breaker and the task's parts make of it."""
-    evaluation = with_breaker(evaluation, breaker)
-    for part, value in parts_of(state):
-        evaluation = part.with_consequences(value, evaluation, state, workflow, phase)
+def conclude(evaluation: Evaluation, case: Case, breaker: Breaker | None = None) -> Evaluation:
+    """Return the verdict with what the breaker and the task's parts make of it.
+
+    :param breaker: after the run that is judged, where one is.
+    """
+    evaluation = with_breaker(evaluation, breaker or at_time(case.state.breaker, case.at))
+    for part, value in parts_of(case.state):
+        evaluation = part.with_consequences(value, evaluation, case.state, case.workflow, case.phase)
     return evaluation
 
 
-def evaluate_without_run(
-    state: State,
-    workflow: Workflow,
-    phase: Phase,
-    reading: Reading,
-    *,
-    evidence: Measured,
-    tree: str,
-    at: str,
-    root: str,
-) -> Evaluation:
+def evaluate_without_run(case: Case, evidence: Measured, *, tree: str) -> Evaluation:
     """Judge a phase that needs no test run: each look that a user asks for on purpose is an iteration."""
-    iteration = state.iteration + 1
+    state, iteration = case.state, case.state.iteration + 1
     metrics: dict[str, MetricValue] = {
         "iteration": iteration,
         "signals_premature": state.signals_premature,
@@ -190,28 +186,22 @@ def evaluate_without_run(
         findings=cap_findings(evidence.findings),
         notes=(*evidence.notes, *claim_notes(state)),
     )
-    evaluation = evaluate(
-        state, workflow, phase, seen, reading, iteration=iteration, run=None, at=at, root=root, kind="no run"
-    )
-    return conclude(evaluation, at_time(state.breaker, at), state, workflow, phase)
+    return conclude(evaluate(case, seen, iteration=iteration, kind="no run"), case)
 
 
-def evaluate_call(
-    state: State, workflow: Workflow, phase: Phase, reading: Reading, *, why: str, at: str, root: str
-) -> Evaluation:
+def evaluate_call(case: Case, *, why: str) -> Evaluation:
     """Answer a call for a person where no run can be judged with it. It is no iteration, and opens nothing.
 
     :param why: why there is no such run; empty if the phase has exited.
     """
     seen = Measured(notes=(f"Gate 1 was not measured: {why}",) if why else ())
-    evaluation = evaluate(
-        state, workflow, phase, seen, reading, iteration=None, run=None, at=at, root=root, kind="no run", why=why
-    )
-    if state.exited and reading.answer != "test-wrong":
+    evaluation = evaluate(case, seen, iteration=None, kind="no run", why=why)
+    state, workflow = case.state, case.workflow
+    if state.exited and case.reading.answer != "test-wrong":
         # The phase has exited and stays so: a run of it would take that back.
-        following = workflow.phase(way_on(state, workflow, phase)[0]) or workflow.first
+        following = workflow.phase(way_on(state, workflow, case.phase)[0]) or workflow.first
         evaluation = replace(evaluation, next_command=way_to(following, state.task))
-    return with_breaker(evaluation, at_time(state.breaker, at))
+    return with_breaker(evaluation, at_time(state.breaker, case.at))
 
 
 def claim_values(state: State) -> dict[str, MetricValue]:
@@ -244,16 +234,11 @@ _RULES = "rules-unchanged"
 
 
 def evaluate(
-    state: State,
-    workflow: Workflow,
-    phase: Phase,
+    case: Case,
     measured: Measured,
-    reading: Reading,
     *,
     iteration: int | None,
-    run: str | None,
-    at: str,
-    root: str = "",
+    run: str | None = None,
     kind: str = "complete",
     why: str = "",
 ) -> Evaluation:
@@ -264,20 +249,21 @@ def evaluate(
     :param iteration: None for a run that did not count.
     :param kind: what kind of run it was, and why it did not count or how it was narrowed.
     """
+    state, workflow, phase, reading = case.state, case.workflow, case.phase, case.reading
     subject = Subject(
         task=state.task,
         cycle=state.cycle,
         phase=phase.name,
         iteration=iteration,
         run=run,
-        timestamp=at,
-        root=root,
+        timestamp=case.at,
+        root=case.root,
         run_kind=kind,
         run_note=why,
     )
     declared = state.facts
     metrics = {**measured.metrics, **{fact.name: fact.value for fact in declared}}
-    in_force = tuple(waiver for waiver in state.overrides.waivers if waiver.is_in_force(at))
+    in_force = tuple(waiver for waiver in state.overrides.waivers if waiver.is_in_force(case.at))
     gate_1 = evaluate_gate_1(workflow, phase, metrics, measured.findings, in_force, task=state.task)
     premature = (PREMATURE,) if reading.is_done and not gate_1.is_open else ()
     problem = (f"exit signal {reading.answer}: {reading.problem}",) if reading.problem else ()

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.judging import evaluate, judged_event
+from phase_gate.gate.judging import Case, evaluate, judged_event
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.order import way_on
-from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Evaluation, way_to, way_to_begin
 from phase_gate.values import Value, replace
@@ -98,17 +97,9 @@ def forced_events(
     """Return the verdict of a phase that a person ends, and what is recorded about it."""
     at, measured = str(record["at"]), state.measurement
     overridden = replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
-    evaluation = evaluate(
-        overridden,
-        workflow,
-        phase,
-        Measured() if measured is None else measured.measured,
-        ABSENT,
-        iteration=state.iteration,
-        run=None if measured is None else measured.run,
-        at=at,
-        root=root,
-    )
+    case = Case(state=overridden, workflow=workflow, phase=phase, at=at, root=root)
+    seen, run = (Measured(), None) if measured is None else (measured.measured, measured.run)
+    evaluation = evaluate(case, seen, iteration=state.iteration, run=run)
     word = "skipped" if record["kind"] == "skip" else "forced"
     name = way_on(state, workflow, phase)[0]
     command, hint = _after_forced(workflow, phase, name, state.task, gate_is_open=evaluation.gate_1.is_open)

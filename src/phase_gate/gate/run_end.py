@@ -11,14 +11,14 @@ from typing import Any
 from phase_gate.codec import spell_out_each
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.advice import STASH
-from phase_gate.gate.breaker import RunSeen, at_time, observe_run
+from phase_gate.gate.breaker import RunSeen, observe_run
 from phase_gate.gate.criteria import table_to_json
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Reason, fingerprint
 from phase_gate.gate.freeze import freeze, frozen_to_json
 from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.judged_run import JudgedRun
-from phase_gate.gate.judging import conclude, evaluate
+from phase_gate.gate.judging import Case, conclude, evaluate
 from phase_gate.gate.measured import Measured, cap_findings
 from phase_gate.gate.measuring import find_findings, find_weakened, measure, note_unseen, take_notes
 from phase_gate.gate.outcomes import (
@@ -87,27 +87,16 @@ def _show(judged: JudgedRun, workflow: Workflow) -> Measured:
 
 
 def _evaluate(judged: JudgedRun, shown: Measured, state: State, workflow: Workflow, reading: Reading) -> Evaluation:
-    record, phase = judged.record, judged.phase
-    evaluation = evaluate(
-        state,
-        workflow,
-        phase,
-        shown,
-        reading,
-        iteration=judged.iteration,
-        run=judged.run.id,
-        at=judged.at,
-        root=record.root,
-        kind=judged.kind,
-        why=judged.why,
-    )
+    phase = judged.phase
+    case = Case(state=state, workflow=workflow, phase=phase, at=judged.at, root=judged.record.root, reading=reading)
+    run, kind, why = judged.run.id, judged.kind, judged.why
+    evaluation = evaluate(case, shown, iteration=judged.iteration, run=run, kind=kind, why=why)
     if judged.stays and state.phase is not None:
         evaluation = _stay(evaluation, state, workflow)
     if judged.iteration is None:
-        breaker = at_time(state.breaker, judged.at)
-    else:
-        breaker = observe_run(state.breaker, _see_run(judged, evaluation), phase.breaker, at=judged.at)
-    return conclude(evaluation, breaker, state, workflow, phase)
+        return conclude(evaluation, case)
+    breaker = observe_run(state.breaker, _see_run(judged, evaluation), phase.breaker, at=judged.at)
+    return conclude(evaluation, case, breaker)
 
 
 def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluation:

@@ -12,7 +12,7 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.evidence import gathering
 from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.gate.judging import evaluate_again
+from phase_gate.gate.judging import Case, evaluate_again
 from phase_gate.gate.measured import Finding, cap_findings
 from phase_gate.gate.measuring import GUARD, say_no_proof, wants_proof
 from phase_gate.gate.signals import Reading
@@ -67,7 +67,9 @@ def prove_before_exit(task: Task, reading: Reading, *, at: str, show: Show = lam
         return None
     if state.exited or task.tree.digest != measured.tree:
         return None
-    evaluation = evaluate_again(state, task.rules, phase, reading, at=at, root=str(task.project.root))
+    evaluation = evaluate_again(
+        Case(state=state, workflow=task.rules, phase=phase, at=at, root=str(task.project.root), reading=reading)
+    )
     if not wants_proof(state, phase, evaluation, measured.tree):
         return None
     return gathering.prove(

@@ -12,7 +12,7 @@ from phase_gate.evidence.gathering import prove, remember
 from phase_gate.gate.events import apply
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.judged_run import JudgedRun, judge_run
-from phase_gate.gate.judging import judgement_events
+from phase_gate.gate.judging import Case, judgement_events
 from phase_gate.gate.measuring import wants_proof
 from phase_gate.gate.outcomes import Bucket, Kind, KnownIds, Past, References
 from phase_gate.gate.record import RunRecord
@@ -92,11 +92,8 @@ def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignal
     assert ended.evaluation is not None, "a run that counts has a verdict"
     verdict = judgement_events(
         ended.evaluation,
-        judged.phase,
-        at=judged.at,
+        Case(state=ended.state, workflow=run.workflow, phase=judged.phase, at=judged.at),
         remember_next=lambda: run.remember_next(state),
-        state=ended.state,
-        workflow=run.workflow,
         look=lambda phase: remember(Task(run.project, run.store, state), run.workflow, phase),
     )
     return Ended((*ended.events, *verdict), ended.evaluation, kind, is_green)

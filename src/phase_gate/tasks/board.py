@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from phase_gate.codec import spell_out
 from phase_gate.errors import MalformedResultError, NotAllowedError, StorageError, TaskNameError, UsageError
 from phase_gate.evidence.gathering import context_of
-from phase_gate.gate.judging import judgement_events
+from phase_gate.gate.judging import Case, judgement_events
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Evaluation
@@ -355,8 +355,10 @@ class TaskSession:
     def judge(self, change: Transaction, changes: TaskChanges, reading: Reading = ABSENT) -> Evaluation:
         """Judge the task as it stands now, and record the verdict."""
         workflow, phase = self.rules(change)
-        evaluation = judge(change.state, workflow, phase, reading, changes, at=change.at, root=str(self.project.root))
-        change.record(*judgement_events(evaluation, phase, at=change.at))
+        root = str(self.project.root)
+        case = Case(state=change.state, workflow=workflow, phase=phase, at=change.at, root=root, reading=reading)
+        evaluation = judge(case, changes)
+        change.record(*judgement_events(evaluation, case))
         return evaluation
 
     def fail(

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from phase_gate.gate.judging import evaluate
+from phase_gate.gate.judging import Case, evaluate
 from phase_gate.gate.measured import Finding, Measured, cap_findings, covered_by
-from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation, Verdict, with_advice
 from phase_gate.tasks.model import FailureType, Status, Verification, find_verification
@@ -17,7 +16,6 @@ from phase_gate.tasks.rules import escalate, retries_left
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model import Phase, Workflow
 
 #: The guard of what a task may change.
 FILES_LISTED = "files-listed"
@@ -73,11 +71,9 @@ def verification_values(verification: Verification, changes: TaskChanges) -> dic
     return values
 
 
-def judge(
-    state: State, workflow: Workflow, phase: Phase, reading: Reading, changes: TaskChanges, *, at: str, root: str
-) -> Evaluation:
+def judge(case: Case, changes: TaskChanges) -> Evaluation:
     """Return the verdict on the task as it stands: each step of executor, command or reviewer is an iteration."""
-    verification = find_verification(state)
+    state, verification = case.state, find_verification(case.state)
     assert verification is not None
     iteration = state.iteration + 1
     seen = Measured(
@@ -89,9 +85,7 @@ def judge(
         findings=cap_findings(_findings(verification, changes)),
         notes=_notes(verification, changes),
     )
-    evaluation = evaluate(
-        state, workflow, phase, seen, reading, iteration=iteration, run=None, at=at, root=root, kind="no run"
-    )
+    evaluation = evaluate(case, seen, iteration=iteration, kind="no run")
     # What the phase's exit, which follows at once, makes of it.
     decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
     advice = advise_task(decided, evaluation)

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from phase_gate.codec import to_json
 from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError
-from phase_gate.gate.signals import ABSENT, Reading
+from phase_gate.gate.judging import Case
+from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.names import same_name
@@ -259,8 +260,9 @@ def _refuse_open_ends(session: TaskSession, change: Transaction, verdict: Verdic
 
 def _unmet(session: TaskSession, change: Transaction, state: State, changes: TaskChanges) -> list[tuple[str, str]]:
     workflow, phase = session.rules(change)
-    verdict = judge(state, workflow, phase, ABSENT, changes, at=change.at, root=str(session.project.root))
-    gate = verdict.gate_1
+    root = str(session.project.root)
+    case = Case(state=state, workflow=workflow, phase=phase, at=change.at, root=root)
+    gate = judge(case, changes).gate_1
     if gate.is_open:
         return []
     rows = [(f"{guard.name}: {guard.detail}", guard.remedy) for guard in gate.guards if not guard.passes]
