@@ -322,17 +322,8 @@ def test_a_project_in_a_folder_of_its_repository(tmp_path: Path) -> None:
             "packages/two/other.py": "def other():\n    return 0\n",
         },
     )
-    uses = "from other import other\n\n\ndef test_other():\n    assert other() == 3\n"
     commit(tmp_path, {"packages/one/calc.py": ADD, "packages/one/test_calc.py": TEST_ADD})
     assert answers(prove(package)) == {"test_calc.py::test_add": ("proven", "")}
-    commit(
-        tmp_path,
-        {"packages/two/other.py": "def other():\n    return 3\n", "packages/one/test_other.py": uses},
-    )
-    assert answers(prove(package))["test_other.py::test_other"] == (
-        "unknown",
-        "packages/two/other.py changed, too, outside of this project: it is not put back",
-    )
 
 
 @pytest.mark.sweep

@@ -22,10 +22,10 @@ from phase_gate.source.criteria import guards_in_source
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
 from phase_gate.storage.keeping import Kept, LostError
-from phase_gate.storage.tree.commits import ask_git, blobs_of, find_commit
+from phase_gate.storage.tree.commits import blobs_of, find_commit
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import read_blobs
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, replace
 from phase_gate.visible import count
 
 #: Python files that tools read, and no test asks for.
@@ -53,8 +53,6 @@ class Change(Value):
     tests: frozenset[str] = frozenset()
     #: No source changed that a test could ask for.
     has_only_tests: bool = False
-    #: Changed sources of the repository that lie outside of the project: real path -> path from its top.
-    outside: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -104,7 +102,6 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
             else:
                 lines[test_id] = test.line
                 old |= {test_id} if test.name in known else set()
-    outside = _changed_outside(root, commit)
     sources = [path for path in differing if path not in tests]
     return Change(
         root=root,
@@ -117,8 +114,7 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
         marked=tuple(marked),
         moved=tuple(moved),
         tests=tests,
-        has_only_tests=not outside and not _changes_sources(root, commit, sources, {*now, *then} - tests),
-        outside=outside,
+        has_only_tests=not _changes_sources(root, commit, sources, {*now, *then} - tests),
     )
 
 
@@ -190,17 +186,6 @@ def settings_of_root(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
     return (f"--rootdir={top}", "-c", os.devnull)
 
 
-def _changed_outside(root: Path, commit: str) -> dict[str, str]:
-    """Return the changed sources of the repository that lie outside of the root."""
-    prefix = ask_git(root, "rev-parse", "--show-prefix")
-    if not prefix:
-        return {}
-    top = Path(ask_git(root, "rev-parse", "--show-toplevel"))
-    names = ask_git(root, "diff", "--name-only", "--no-relative", "-z", commit).split("\0")
-    others = (each for each in names if each.endswith(".py") and not each.startswith(prefix) and not is_test_side(each))
-    return {str((top / each).resolve()): each for each in others}
-
-
 # --- what its tests show
 
 
@@ -230,7 +215,6 @@ def prove_change(change: Change, *, seconds: float, show: Show = lambda text: No
         frozen=change.tests,
         seconds=seconds,
         has_present_tests=True,
-        outside=change.outside,
         options=settings_of_root(change.root, change.targets),
         # Where no source changed, with and without the change are the same.
         has_control=not change.has_only_tests,
@@ -248,11 +232,8 @@ def prove_change(change: Change, *, seconds: float, show: Show = lambda text: No
     def why(target: TargetProof) -> str:
         """Return why a comparison with the earlier revision says nothing about a target; empty if it does."""
         top = target.missing.partition(".")[0]
-        if target.verdict == "proven" and top and top not in own:
-            return f"the earlier revision does not import: no module {top!r}"
-        if target.verdict == "passes-without" and proof.outside:
-            return f"{proof.outside[0]} changed, too, outside of this project: it is not put back"
-        return ""
+        is_broken = target.verdict == "proven" and top and top not in own
+        return f"the earlier revision does not import: no module {top!r}" if is_broken else ""
 
     targets = excuse(proof.targets, why)
     reworded = [each.id for each in targets if each.verdict == "passes-without" and each.id in change.old]

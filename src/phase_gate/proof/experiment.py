@@ -9,7 +9,6 @@ control, in `negative`. A run that says nothing about a target proves nothing, a
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
@@ -143,12 +142,10 @@ class Experiment:
             if len(controls) == 1 and not controls[0].is_cut and trial.has_present_tests:
                 targets = self._find_flaky(targets)
             targets = self._find_broken(targets)
-        imported = {os.path.realpath(file) for run in controls for file in run.modules} if trial.outside else set()
         return Proof(
             targets=targets,
             functions=functions,
             notes=tuple(self._notes),
-            outside=tuple(sorted(shown for path, shown in trial.outside.items() if path in imported)),
             sandbox=self._kind,
             has_control=trial.has_control,
             starts=self._starts,

@@ -122,8 +122,6 @@ class Proof(Value):
     #: Why nothing could be tried; empty if something was.
     problem: str = ""
     notes: tuple[str, ...] = ()
-    #: Changed sources of the repository outside of the project that were imported without the change: not put back.
-    outside: tuple[str, ...] = ()
     sandbox: str = ""
     #: The targets were tried without the change, too.
     has_control: bool = True

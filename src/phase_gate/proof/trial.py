@@ -12,7 +12,7 @@ from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.talk import Limits
 from phase_gate.source.pytest_settings import is_test_side
 from phase_gate.storage.keeping import Kept, read_kept
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, replace
 
 #: Seconds of processors that a run in a sandbox may take, unless the project says otherwise.
 DEFAULT_SECONDS = 30.0
@@ -54,8 +54,6 @@ class Trial(Value):
     began: Kept | None = None
     #: All tests are those that lie there now: there was no RED.
     has_present_tests: bool = False
-    #: Changed sources outside of the root, in the same repository: real path -> how it is shown.
-    outside: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def limits(self) -> Limits:
