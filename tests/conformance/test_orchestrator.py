@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.drive.conftest import begin, stories, team
+from tests.drive.conftest import Terminal, begin, stories, team
 from tests.drive.team import Team, Turn, works
-from tests.drive.test_escalation import Terminal
+from tests.drive.test_escalation import QUESTION
 
 __all__ = ["begin", "stories", "team"]
 
@@ -45,10 +45,10 @@ def test_an_executor_that_hangs_is_ended(team: Team) -> None:
 def test_escalation_notifies_and_waits_for_retry_skip_or_investigate(team: Team) -> None:
     fails: Turn = {"report": None, "exit": 3}
     team.plan((1, 2), script={1: {"executor": [fails, fails, fails, works(1)]}, 2: {"executor": [fails]}})
-    terminal = Terminal(team.root, "drive")
-    assert "it failed 3 times" in terminal.answers("investigate")
-    assert "EXECUTION_FAILURE" in terminal.answers("retry the service is up again")
-    terminal.answers("skip unavailable the sandbox is down")
+    terminal = Terminal(team.root)
+    assert "it failed 3 times" in terminal.answers("investigate", to=QUESTION)
+    assert "EXECUTION_FAILURE" in terminal.answers("retry the service is up again", to=QUESTION)
+    terminal.answers("skip unavailable the sandbox is down", to=QUESTION)
     assert terminal.end() == 0, terminal.shown
     assert team.statuses() == {"1": "APPROVED", "2": "SKIPPED"}
 

@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import pytest
 from tests.cli.conftest import Desk
 from tests.support import Ran
 
-FAKE = Path(__file__).with_name("fake_team.py")
+FAKE = Path(__file__).with_name("fake.py")
 
 Turn = dict[str, Any]
 
@@ -132,7 +131,8 @@ class Team:
 
     def turns(self, number: int, role: str) -> int:
         mark = self._mark(number, role)
-        return int(mark.read_text()) if mark.exists() else 0
+        counter = mark.with_name(f"{mark.name}.count")
+        return int(counter.read_text()) if counter.exists() else 0
 
     def _mark(self, number: int, role: str) -> Path:
         name = re.sub("[^a-z0-9]", "-", name_of(number).lower())
@@ -154,9 +154,6 @@ class Team:
         path = self.root / ".phase-gate" / "tasks" / slug_of(number) / "ledger.jsonl"
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         return [row for row in rows if not kind or row["kind"] == kind]
-
-
-NewTeam = Callable[[], Team]
 
 
 def call(text: str) -> str:

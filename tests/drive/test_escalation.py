@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
 import signal
 import subprocess
-import sys
-import time
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from tests.drive.conftest import is_alive, wait_for
+from tests.drive.conftest import Terminal, is_alive, wait_for
 from tests.drive.team import Team, Turn, slug_of, works
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
@@ -21,63 +16,23 @@ pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 QUESTION = "retry, skip or investigate: "
 
 
-class Terminal:
-    """A drive at a terminal, and somebody who reads and types."""
-
-    def __init__(self, root: Path, *words: str, **environment: str) -> None:
-        self._controller, person = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "phase_gate.cli", *words],
-            cwd=root,
-            stdin=person,
-            stdout=person,
-            stderr=person,
-            env={**os.environ, "TERM": "xterm", **environment},
-            start_new_session=True,
-        )
-        os.close(person)
-        self.shown = ""
-
-    def answers(self, typed: str, *, to: str = QUESTION) -> str:
-        """Wait for the question, and type; return what was shown before it."""
-        before = self._read_until(to)
-        os.write(self._controller, f"{typed}\n".encode())
-        return before
-
-    def end(self) -> int:
-        self._read_until(None)
-        return self.process.wait(timeout=30)
-
-    def _read_until(self, text: str | None) -> str:
-        seen, deadline = "", time.monotonic() + 120
-        while time.monotonic() < deadline:
-            if not select.select([self._controller], [], [], 0.2)[0]:
-                continue
-            try:
-                data = os.read(self._controller, 1 << 16).decode("utf-8", "replace")
-            except OSError:
-                data = ""
-            seen += data
-            self.shown += data
-            if not data or (text is not None and text in seen):
-                return seen
-        raise AssertionError(f"{text!r} did not come: {self.shown}")
+Opens = Callable[..., Terminal]
 
 
-def test_a_person_answers_at_the_terminal(team: Team) -> None:
+def test_a_person_answers_at_the_terminal(team: Team, at_terminal: Opens) -> None:
     fails: Turn = {"report": None, "exit": 3, "say": "I can't\n"}
     team.plan(
         (1, 2),
         script={1: {"executor": [fails, fails, fails, works(1)]}, 2: {"executor": [fails]}},
     )
-    terminal = Terminal(team.root, "drive", TERM="dumb")
-    assert "it failed 3 times" in terminal.answers("perhaps")
-    assert "'perhaps' is no answer: type retry, skip or investigate" in terminal.answers("investigate")
-    said = terminal.answers("retry the service is up again")
+    terminal = at_terminal(team.root, TERM="dumb")
+    assert "it failed 3 times" in terminal.answers("perhaps", to=QUESTION)
+    assert "'perhaps' is no answer: type retry, skip or investigate" in terminal.answers("investigate", to=QUESTION)
+    said = terminal.answers("retry the service is up again", to=QUESTION)
     assert "attempt 3, step 1: EXECUTION_FAILURE: the agent failed with 3" in said
     assert "transcript: .phase-gate/tasks/task-1-write-part1/drive/0001.executor.log" in said
-    terminal.answers("skip because I say so")
-    said = terminal.answers("skip unavailable the sandbox is down")
+    terminal.answers("skip because I say so", to=QUESTION)
+    said = terminal.answers("skip unavailable the sandbox is down", to=QUESTION)
     assert "'because' is no kind of skip" in said
     assert terminal.end() == 0, terminal.shown
     assert team.statuses() == {"1": "APPROVED", "2": "SKIPPED"}
@@ -87,11 +42,11 @@ def test_a_person_answers_at_the_terminal(team: Team) -> None:
     assert resumed["data"]["reason"] == "the service is up again"
 
 
-def test_no_answer_leaves_it_for_later(team: Team) -> None:
+def test_no_answer_leaves_it_for_later(team: Team, at_terminal: Opens) -> None:
     slow = {"report": {"status": "failure", "error": "no"}, "say": "I look \x1b[31maround\n", "sleep": 1}
     team.plan((1,), script={1: {"executor": [slow]}})
-    terminal = Terminal(team.root, "drive")
-    terminal.answers("")
+    terminal = at_terminal(team.root)
+    terminal.answers("", to=QUESTION)
     assert terminal.end() == 13
     assert "phase gate drive · 0 of 1 task finished" in terminal.shown, "the live view is there"
     assert "executor works" in terminal.shown

@@ -11,8 +11,7 @@ import pytest
 
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.drive.clients import Client, Roles, role_of
-from tests.drive.conftest import FAKE, Track, Turn, answer
-from tests.drive.test_escalation import Terminal
+from tests.drive.conftest import FAKE, Terminal, Track, Turn, answer
 from tests.support import OURS
 
 pytestmark = pytest.mark.processes
@@ -221,7 +220,7 @@ def test_without_a_person_a_stuck_pipeline_ends_with_12(crew: Crew) -> None:
 @pytest.mark.sweep
 def test_a_person_guides_a_stuck_pipeline(crew: Crew) -> None:
     plan_stuck(crew)
-    terminal = Terminal(crew.track.root, "drive")
+    terminal = Terminal(crew.track.root)
     terminal.answers("it has to be two", to="go on, and: ")
     assert terminal.end() == 0, terminal.shown
     (said,) = [row for row in crew.track.events() if row["kind"] == "guidance"]
