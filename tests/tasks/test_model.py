@@ -7,19 +7,15 @@ from typing import Any
 
 import pytest
 
-from phase_gate.codec import to_json
 from phase_gate.gate.events import apply
-from phase_gate.gate.parts import PARTS, VERIFICATION
-from phase_gate.gate.state import NEW_STATE, Event, State, state_from_json, state_to_json
-from phase_gate.tasks.events import advance, move
+from phase_gate.gate.state import Event, state_from_json, state_to_json
+from phase_gate.tasks.events import move
 from phase_gate.tasks.model import (
     TRANSITIONS,
     Check,
     FailureType,
     Status,
-    TaskSpec,
     Verification,
-    doubts,
     find_verification,
     is_same_command,
 )
@@ -103,12 +99,6 @@ def test_what_can_not_happen_raises(status: Status, event: Event) -> None:
         apply(story(*WAYS[status]), event)
 
 
-def test_the_phase_exits_only_from_a_review() -> None:
-    exited = Event(kind="phase-exited", data={"phase": "VERIFICATION", "next": "DONE", "forced": False}, at=AT)
-    with pytest.raises(ValueError, match="APPROVED can't follow VERIFYING"):
-        apply(story(*WAYS[Status.VERIFYING]), exited)
-
-
 @pytest.mark.parametrize(
     ("status", "drawn"),
     [
@@ -125,83 +115,10 @@ def test_the_progress_bar(status: Status, drawn: str) -> None:
     assert progress_bar(task(*WAYS[status])) == f"Gate Progress: {drawn}"
 
 
-def test_no_event_comes_without_a_task() -> None:
-    for kind in PARTS[VERIFICATION].kinds:
-        if kind != "task-taken":
-            with pytest.raises(ValueError, match="without a task"):
-                advance(None, Event(kind=kind, data={}, at=AT))
-
-
-def test_an_attempt_has_no_evidence_of_the_one_before() -> None:
-    state = story(*WAYS[Status.REJECTED], began(2))
-    found = find_verification(state)
-    assert found is not None
-    assert (found.attempt, found.report, found.check, found.review) == (2, None, None, None)
-
-
-def test_a_verify_run_that_proves_nothing_stays_where_it_is() -> None:
-    state = story(taken(), began(), reported(), *check(exit_code=0, problems=[["no-tests", "no test ran"]]))
-    found = find_verification(state)
-    assert found is not None
-    assert found.status is Status.VERIFYING
-
-
-def test_another_verify_run_can_not_end_this_one() -> None:
-    started, _ = check()
-    ended = check(run="other")[1]
-    with pytest.raises(ValueError, match="another run"):
-        story(taken(), began(), reported(), started, ended)
-
-
 def failures_after(*events: Event) -> list[tuple[str, bool, str]]:
     verification = find_verification(story(*events))
     assert verification is not None
     return [(each.type, each.recovered, each.resolution) for each in verification.failures]
-
-
-def test_a_failure_is_recovered_once_a_later_attempt_comes_past_its_step() -> None:
-    way = (taken(), began(), reported(), *check(exit_code=1), failed(FailureType.VERIFY_FAILURE, step=2))
-    assert failures_after(*way) == [("VERIFY_FAILURE", False, "")]
-    retried = (*way, began(2), reported(resolution="waits longer"))
-    assert failures_after(*retried) == [("VERIFY_FAILURE", False, "")]
-    assert failures_after(*retried, *check(run="2")) == [("VERIFY_FAILURE", True, "waits longer")]
-
-
-def test_a_malformed_verdict_leaves_the_review_open() -> None:
-    way = (*WAYS[Status.REVIEWING], failed(FailureType.MALFORMED, step=3))
-    state = story(*way)
-    found = find_verification(state)
-    assert found is not None
-    assert found.status is Status.REVIEWING
-    assert failures_after(*way, reviewed("APPROVED")) == [("MALFORMED", True, "a verdict that can be read")]
-
-
-@pytest.mark.parametrize(
-    ("verdict", "flags", "weak"),
-    [
-        pytest.param({"confidence": "HIGH"}, [], (), id="strong"),
-        pytest.param({"confidence": "MEDIUM"}, [], ("confidence is MEDIUM",), id="less-confidence"),
-        pytest.param({"confidence": "HIGH", "concerns": ["slow"]}, [], ("concern: slow",), id="a-concern"),
-        pytest.param({"confidence": "HIGH"}, ["ran twice"], ("ran twice",), id="a-flag-of-the-verify-run"),
-    ],
-)
-def test_a_weak_pass_says_why(verdict: dict[str, Any], flags: list[str], weak: tuple[str, ...]) -> None:
-    state: State = story(taken(), began(), reported(), *check(flags=flags), reviewed("APPROVED", **verdict))
-    found = find_verification(state)
-    assert found is not None
-    assert found.weak_because == weak
-
-
-def test_an_older_state_without_the_field_is_read() -> None:
-    assert find_verification(state_from_json(state_to_json(NEW_STATE))) is None
-
-
-def test_a_task_that_waits_may_be_taken_with_another_text() -> None:
-    other = TaskSpec(name=SPEC.name, files=("b.py",), action="a", verify="pytest b", done="d")
-    again = Event(kind="task-taken", data={"spec": to_json(other), "limits": {}}, at=AT)
-    found = find_verification(story(taken(), again))
-    assert found is not None
-    assert found.spec == other
 
 
 @pytest.mark.parametrize(
@@ -234,20 +151,3 @@ def test_a_check_passes_only_with_nothing_against_it(change: dict[str, Any]) -> 
 )
 def test_which_commands_are_one(claimed: str, command: str, same: bool) -> None:
     assert is_same_command(claimed, command) is same
-
-
-@pytest.mark.parametrize(
-    ("status", "verification", "said"),
-    [
-        pytest.param("success", {"command": "pytest a", "exit_code": 0}, [], id="an-honest-claim"),
-        pytest.param("success", {"command": "true", "exit_code": 0}, ["another command"], id="another-command"),
-        pytest.param("success", {"command": "pytest a", "exit_code": 3}, ["claims exit code 3"], id="another-code"),
-        pytest.param("success", {"command": "", "exit_code": -9}, ["another command", "code -9"], id="both"),
-        pytest.param("failure", {"command": "pytest b", "exit_code": 1}, [], id="a-failure-claims-nothing"),
-        pytest.param("failure", None, [], id="no-claim"),
-    ],
-)
-def test_what_speaks_against_a_report(status: str, verification: object, said: list[str]) -> None:
-    found = doubts({"status": status, "verification": verification}, "pytest a")
-    assert len(found) == len(said)
-    assert all(part in text for part, text in zip(said, found, strict=True))

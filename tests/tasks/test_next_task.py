@@ -27,35 +27,6 @@ def test_each_worker_gets_another_task_in_the_order_of_the_list(fleet: Fleet) ->
     assert a.status("part-2")["worker"] == "bob"
 
 
-def test_start_without_a_name_is_the_same_call(fleet: Fleet) -> None:
-    a, b = fleet.machine("a"), fleet.machine("b")
-    a.take_list(part(1), part(2))
-    assert a.call("verify", "start", "--by", "ann").code == 0
-    assert b.call("verify", "start").has("part 2 (part-2), attempt 1")
-    assert a.status("part-1")["worker"] == "ann"
-    assert a.status("part-2")["worker"] is None
-    assert a.call("verify", "next", "--task", "part-1").code == 2
-
-
-def test_what_depends_on_a_task_begins_when_that_is_approved(fleet: Fleet) -> None:
-    a, b = fleet.machine("a"), fleet.machine("b")
-    a.take_list(part(1), part(2, depends_on=["part 1"]))
-    assert a.next("ann") == "part-1"
-    for step in (a.report("part-1", "ann"), a.verify("part-1")):
-        assert b.next("bob") == "waiting"
-        assert step.code == 0, step
-    assert a.call("verify", "show", "--task", "part-1").code == 0
-    assert a.review("part-1", "rev").code == 0
-    assert b.next("bob") == "part-2"
-    assert b.report("part-2", "bob").code == 0
-    assert b.verify("part-2").code == 0
-    assert b.call("verify", "show", "--task", "part-2").code == 0
-    assert b.review("part-2", "rev").code == 0
-    ended = a.call("verify", "next", "--by", "ann")
-    assert ended.code == 13
-    assert ended.has("every task is finished")
-
-
 def test_a_wave_begins_after_the_one_before(fleet: Fleet) -> None:
     a = fleet.machine("a")
     a.take_list(part(1, wave="one"), part(2, wave="two"))
@@ -105,18 +76,6 @@ def test_two_late_workers_are_enough_for_a_person_to_look(fleet: Fleet) -> None:
     assert ran.code == 12
 
 
-def test_a_worker_that_dies_before_its_verify_run_loses_the_task(fleet: Fleet) -> None:
-    a, b = fleet.machine("a"), fleet.machine("b")
-    a.take_list(part(1))
-    assert a.next("ann") == "part-1"
-    assert a.report("part-1", "ann").code == 0
-    assert b.next("bob") == "waiting"
-    fleet.wait(160)
-    assert b.next("bob") == "waiting"
-    failure = b.status("part-1")["previous_failures"][0]
-    assert (failure["type"], failure["step"]) == ("TIMEOUT", 2)
-
-
 def test_what_failed_stays_with_its_worker_for_the_time_of_an_attempt(fleet: Fleet) -> None:
     a, b = fleet.machine("a"), fleet.machine("b")
     a.take_list(part(1))
@@ -129,15 +88,6 @@ def test_what_failed_stays_with_its_worker_for_the_time_of_an_attempt(fleet: Fle
     fleet.wait(50)
     assert b.next("bob") == "part-1"
     assert b.status("part-1")["worker"] == "bob"
-
-
-def test_people_without_a_time_limit_keep_their_task(fleet: Fleet) -> None:
-    a = fleet.machine("a")
-    a.call("verify", "start", "--untimed", "--task-file", a.paper("list", [part(1), part(2)]))
-    assert a.next("ann") == "part-1"
-    fleet.wait(100_000)
-    assert a.next("bob") == "part-2"
-    assert a.next("cem") == "waiting"
 
 
 def test_a_report_of_another_worker_is_refused(fleet: Fleet) -> None:
@@ -171,17 +121,6 @@ def test_a_worker_may_wait_for_a_task(fleet: Fleet, monkeypatch: pytest.MonkeyPa
 @pytest.fixture
 def shared(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Fleet:
     return Fleet(sample, monkeypatch, Server())
-
-
-def test_a_wave_goes_on_although_the_clock_of_the_person_is_slow(shared: Fleet) -> None:
-    a, b = shared.machine("a"), shared.machine("b", hours=-1)
-    a.take_list(part(1), part(2), part(3), part(4))
-    for number in (1, 2, 3):
-        said = {"status": "failure", "task_name": f"part {number}", "error": "no idea"}
-        a.call("verify", "executor", a.paper("result", said))
-    assert a.next("ann") == "needs-person"
-    assert b.call("verify", "resume", "--reason", "the registry is back", "--by", "mara").code == 0
-    assert a.next("ann") == "part-4"
 
 
 def test_files_are_compared_with_those_where_the_task_is_worked_on(shared: Fleet) -> None:
@@ -226,13 +165,3 @@ def test_the_one_that_comes_second_gets_the_next_one(shared: Fleet) -> None:
     faster: list[str] = []
     assert a.next("ann") == "part-2"
     assert faster == ["part-1"]
-
-
-def test_a_task_that_cannot_be_trusted_is_not_handed_out(shared: Fleet) -> None:
-    a, b = shared.machine("a"), shared.machine("b")
-    a.take_list(part(1), part(2))
-    assert shared.server is not None
-    rows = shared.server.rows["part-1"]
-    rows[-1] = rows[-1].replace(b"write part_1.py", b"write part_9.py")
-    assert b.next("bob") == "part-2"
-    assert b.call("verify", "status").code == 11

@@ -6,24 +6,22 @@ from collections.abc import Mapping
 
 import pytest
 
-from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event
 from phase_gate.tasks.model import FailureType, Status, TaskSpec, Verification
 from phase_gate.tasks.overview import Overview
-from phase_gate.tasks.result import failures_to_json, stats_to_json
+from phase_gate.tasks.result import stats_to_json
 from phase_gate.tasks.rules import (
     RETRIES,
     escalate,
     extend_limits,
     late,
-    needs_manual_review,
     refuse_unchanged,
     require_attempt,
     retries_left,
     set_limits,
 )
 from phase_gate.values import replace
-from phase_gate.workflow.settings import MAX_TIMEOUTS
 from tests.tasks.support import (
     AT,
     SPEC,
@@ -31,7 +29,6 @@ from tests.tasks.support import (
     at,
     began,
     check,
-    exited,
     failed,
     reported,
     reviewed,
@@ -86,22 +83,6 @@ def test_escalation(kinds: tuple[FailureType, ...], level: int) -> None:
     assert bool(found.actions) is (level > 0)
 
 
-def test_a_halted_wave_is_level_three() -> None:
-    found = escalate(after(), halted="wave w1 is halted")
-    assert (found.level, found.reason) == (3, "wave w1 is halted")
-    assert "explicit command" in found.actions[-1]
-
-
-def test_what_a_person_let_go_on_counts_anew() -> None:
-    resumed = Event(kind="task-resumed", data={"by": "mara", "reason": "it was mended"}, at=at(1))
-    stuck = task(taken(), *(event for number in (1, 2, 3) for event in attempt(number, V)))
-    with pytest.raises(NotAllowedError, match="waits for a person: it failed 3 times"):
-        require_attempt(stuck, tree="other", at=AT)
-    again = task(taken(), *(event for number in (1, 2, 3) for event in attempt(number, V)), resumed)
-    assert escalate(again).level == 0
-    require_attempt(again, tree="other", at=AT)
-
-
 @pytest.mark.parametrize(
     ("kinds", "left"),
     [
@@ -148,22 +129,10 @@ def test_nothing_is_run_again_on_the_same_files(kind: FailureType, tree: str, is
     refuse_unchanged(replace(verification, resumed_after=len(verification.failures)), tree)
 
 
-def test_a_verify_command_that_never_started_is_run_again_on_the_same_files() -> None:
-    verification = task(taken(), began(), reported(), failed(V, step=2, started=False))
-    refuse_unchanged(verification, "T")
-
-
 @pytest.mark.parametrize(("seconds", "left"), [(0, 30), (29, 1)], ids=["at-once", "nearly"])
 def test_a_time_out_is_tried_again_later(seconds: float, left: int) -> None:
     with pytest.raises(NotAllowedError, match=f"30 s, and {left} s of them are left"):
         require_attempt(after(T), tree="U", at=at(seconds))
-
-
-def test_declared_flaky_is_tried_again_on_the_same_files_after_a_verify_failure_only() -> None:
-    spec = replace(SPEC, flaky="the network")
-    refuse_unchanged(after(V, spec=spec), "T")
-    with pytest.raises(NotAllowedError, match="no file has changed"):
-        refuse_unchanged(after(R, spec=spec), "T")
 
 
 @pytest.mark.parametrize(
@@ -179,14 +148,6 @@ def test_no_attempt_begins_in_the_middle_of_one(events: tuple[Event, ...], refus
         require_attempt(task(taken(), *events), tree="T", at=AT)
 
 
-def test_an_attempt_begins_anew_where_the_reviewed_files_were_edited() -> None:
-    require_attempt(task(taken(), began(), reported(), *check()), tree="edited", at=AT)
-
-
-def test_a_blocked_task_goes_on_by_itself() -> None:
-    require_attempt(task(taken(), began(), reported("blocked")), tree="T", at=AT)
-
-
 @pytest.mark.parametrize(
     ("spec", "configured", "given", "expected"),
     [
@@ -200,14 +161,6 @@ def test_limits(
     spec: Mapping[str, float], configured: Mapping[str, float], given: Mapping[str, float], expected: tuple[float, ...]
 ) -> None:
     assert tuple(set_limits(replace(SPEC, timeouts=spec), configured, given).values()) == expected
-
-
-@pytest.mark.parametrize("step", MAX_TIMEOUTS)
-def test_no_limit_is_beyond_the_maximum(step: str) -> None:
-    set_limits(SPEC, {}, {step: MAX_TIMEOUTS[step]})
-    for seconds in (MAX_TIMEOUTS[step] + 1, 0, -1, float("nan")):
-        with pytest.raises(UsageError, match=f"{step} step"):
-            set_limits(SPEC, {}, {step: seconds})
 
 
 def test_a_step_that_was_too_slow_gets_more_time_up_to_the_maximum() -> None:
@@ -237,11 +190,6 @@ def test_late(events: tuple[Event, ...], seconds: float, said: str) -> None:
     assert late(task(taken(untimed=True), *events), at(seconds)) == ""
 
 
-def test_more_than_one_malformed_result_is_flagged() -> None:
-    assert not needs_manual_review(after(M))
-    assert needs_manual_review(after(M, M))
-
-
 # --- all tasks together
 
 
@@ -268,11 +216,6 @@ def test_the_statistics_of_the_document() -> None:
     assert document["current_gate"] == {"task": "Task 9", "status": "VERIFYING", "attempt": 1}
 
 
-def test_nothing_is_no_rate() -> None:
-    document = stats_to_json(Overview())
-    assert (document["pass_rate"], document["avg_attempts"], document["current_gate"]) == (None, None, None)
-
-
 @pytest.mark.parametrize(("failing", "halted"), [(2, False), (3, True), (4, True)], ids=["two", "three", "four"])
 def test_three_failing_tasks_halt_their_wave(failing: int, halted: bool) -> None:
     rows = [row(number, Status.FAILED, wave="w1", failing=number <= failing) for number in range(1, 6)]
@@ -280,28 +223,3 @@ def test_three_failing_tasks_halt_their_wave(failing: int, halted: bool) -> None
     assert [wave.is_halted for wave in overview.waves] == [halted, False]
     assert overview.halted("w1").startswith("wave w1 is halted") is halted
     assert overview.halted("w2") == overview.halted("") == ""
-
-
-def test_a_wave_that_was_resumed_or_recovered_goes_on() -> None:
-    rows = tuple(row(number, Status.FAILED, wave="w1", failing=True) for number in (1, 2, 3))
-    assert Overview(rows=rows).halted("w1")
-    assert not Overview(rows=(*rows[:2], replace(rows[2], wave_resumed_after=1))).halted("w1")
-    mended = replace(rows[2], failures=tuple(replace(each, recovered=True) for each in rows[2].failures))
-    assert not Overview(rows=(*rows[:2], mended)).halted("w1")
-    assert not Overview(rows=(*rows[:2], replace(rows[2], status=Status.SKIPPED))).halted("w1")
-
-
-def test_the_failure_log_has_the_names_of_the_document() -> None:
-    verification = task(taken(), *attempt(1, V), began(2), reported(), *check(run="2"), reviewed("APPROVED"), exited())
-    assert failures_to_json(Overview(rows=(verification,)).failures) == [
-        {
-            "task": SPEC.name,
-            "attempt": 1,
-            "failure_type": "VERIFY_FAILURE",
-            "step": 2,
-            "error": "it broke",
-            "recovered": True,
-            "resolution": None,
-            "at": AT,
-        }
-    ]

@@ -72,15 +72,6 @@ def test_the_states_of_a_task_that_fails_twice_and_passes(gate: Gate) -> None:
     ]
 
 
-@pytest.mark.criterion("VG-02", "VG-16")
-def test_every_open_state_can_be_skipped_and_a_closed_one_can_not(gate: Gate) -> None:
-    skip = ("verify", "skip", "--task", TASK, "--kind", "unavailable", *UNVERIFIED)
-    gate.start()
-    assert gate.call(*skip).code == 0
-    assert gate.state == "SKIPPED"
-    assert gate.call(*skip).has("is complete (unverified) already")
-
-
 @pytest.mark.criterion("VG-03", "VG-11")
 @pytest.mark.parametrize(
     "text",
@@ -111,17 +102,6 @@ def test_we_run_the_command_and_keep_all_of_it(gate: Gate) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", verify["timestamp"])
     ran = next(line["data"]["check"] for line in gate.ledger() if line["kind"] == "verify-ran")
     assert ran["output"], "both streams are an object of the ledger"
-
-
-@pytest.mark.criterion("VG-04")
-def test_output_is_shown_while_it_comes_and_kept_in_a_capped_file(gate: Gate) -> None:
-    gate.start(verify=python("""-c 'print("x" * 2_000_000); import check'"""))
-    gate.executor()
-    ran = gate.sample.gate("verify", "run", "--task", TASK)
-    assert ran.code == 0
-    assert ran.has("xxx", "at most 120 s", "ended with 0 after")
-    log = next((gate.root / ".phase-gate" / "tasks" / TASK / "verify").glob("*.log"))
-    assert log.stat().st_size < 300_000
 
 
 @pytest.mark.criterion("VG-05", "VG-10")
@@ -262,19 +242,6 @@ def test_a_verdict_that_is_refused_changes_nothing(gate: Gate, verdict: dict[str
     assert gate.ledger() == before
 
 
-@pytest.mark.criterion("VG-10", "VG-03")
-def test_a_report_with_two_names_is_refused_and_one_with_the_same_twice_is_not(gate: Gate) -> None:
-    gate.start()
-    before = gate.ledger()
-    ran = gate.executor(gate.result(by="eve"), by="bot")
-    assert ran.code == 13
-    assert ran.has("result.yaml is signed by eve, and --by says bot", "leave --by out")
-    assert gate.ledger() == before
-    assert gate.executor(gate.result(by="Eve "), by="eve").code == 0
-    assert gate.verify().code == 0
-    assert gate.review(gate.verdict(by="Ann"), by="ann").code == 0
-
-
 @pytest.mark.criterion("VG-10")
 def test_a_verdict_that_is_older_than_the_evidence_is_refused(gate: Gate) -> None:
     gate.paper("old.yaml", gate.verdict())
@@ -295,18 +262,6 @@ def test_an_edit_after_the_verify_run_makes_it_stale_and_a_new_attempt_goes_on(g
     assert gate.executor().code == 0
     assert (gate.status()["attempt"], gate.state) == (2, "VERIFYING")
     assert gate.status()["escalation"]["level"] == 0, "nobody has failed"
-
-
-@pytest.mark.criterion("VG-10")
-def test_neither_a_signal_nor_a_file_nor_a_run_takes_the_reviewers_place(gate: Gate) -> None:
-    gate.reviewing()
-    for words in (("signal", "--reason", "done"), ("advance",), ("force", "--reason", "so it is", "--by", "mara")):
-        assert gate.call(*words, "--task", TASK).has("is a verify task")
-    gate.sample.write({f".phase-gate/tasks/{TASK}/exit-signal.yaml": "exit_signal: true\nreason: done\n"})
-    ran = gate.sample.pytest("--phase=verification", "--phase-workflow=verification", f"--phase-task={TASK}")
-    assert ran.code == 13
-    assert ran.has("only its verify command runs tests in it")
-    assert gate.state == "REVIEWING"
 
 
 # --- failures
@@ -343,15 +298,6 @@ def test_each_type_of_failure_has_its_feedback(gate: Gate) -> None:
         "Please address these concerns and re-submit.\n"
     )
     assert gate.failures == ["EXECUTION_FAILURE", "VERIFY_FAILURE", "ARCHITECT_REJECTION"]
-
-
-@pytest.mark.criterion("VG-12", "VG-33")
-def test_the_feedback_of_malformed_results_names_the_form(gate: Gate) -> None:
-    gate.start()
-    gate.executor("nothing\n")
-    assert gate.call("verify", "show").has("MALFORMED RESULT:", "`phase-gate workflow schema executor-result` prints")
-    gate.executor("nothing\n")
-    assert gate.call("verify", "show").has("flagged for manual review")
 
 
 @pytest.mark.sweep
@@ -634,18 +580,6 @@ def test_a_task_whose_state_was_edited_stays_in_the_statistics(gate: Gate, damag
     assert "  not_trusted:\n  - task-1-part\n" in gate.state_file
 
 
-@pytest.mark.criterion("VG-20")
-def test_what_is_no_task_of_the_gate_or_finished_is_not_missed(gate: Gate) -> None:
-    gate.approved()
-    gate.sample.write({"test_it.py": "def test_it():\n    assert __import__('planner').planner_id()\n"})
-    gate.sample.pytest("--phase=red", "--phase-task=plain")
-    assert gate.call("verify", "status").code == 0
-    (gate.root / ".phase-gate" / "tasks" / "plain" / "state.json").write_text("{}")
-    assert gate.call("verify", "status").code == 0
-    shutil.rmtree(gate.root / ".phase-gate" / "tasks" / TASK)
-    assert gate.call("verify", "status").has("there is no task yet")
-
-
 @pytest.mark.criterion("VG-21")
 def test_the_failure_log_tells_what_mended_it(gate: Gate) -> None:
     gate.sample.write(planner=WRONG)
@@ -660,18 +594,6 @@ def test_the_failure_log_tells_what_mended_it(gate: Gate) -> None:
     assert row["error"].endswith("FAILED test_planner.py::test_id - assert 0 == 42")
     assert (row["recovered"], row["resolution"]) == (True, "Returns the answer")
     assert "resolution: Returns the answer" in gate.state_file
-
-
-@pytest.mark.criterion("VG-22")
-def test_state_md_is_never_read(gate: Gate) -> None:
-    gate.start()
-    path = gate.root / ".phase-gate" / "STATE.md"
-    path.write_text("Status: APPROVED\n", encoding="utf-8")
-    assert gate.state == "EXECUTING"
-    gate.executor()
-    assert "Status: VERIFYING" in gate.state_file
-    path.unlink()
-    assert gate.state == "VERIFYING"
 
 
 # --- the commit
@@ -885,7 +807,7 @@ def test_a_known_test_that_was_emptied_is_flagged_and_shown(gate: Gate, runner: 
     ]
     assert "-        assert planner_id() == 42\n+        assert True" in document["diff"]
     assert gate.call("verify", "show").has("# Tests that were there, and are not what they were", f"- '{why}'")
-    assert gate.call("explain", "--task", TASK).has(f"advisory tests-unchanged: {why.replace('id: ', 'id ')}")
+    assert gate.call("explain", "--task", TASK).has(f"advisory: {why.replace('id: ', 'id ')} [tests-unchanged]")
     assert gate.review().has("approved by ann (weak)")
 
 
@@ -1272,19 +1194,6 @@ def test_a_task_that_has_begun_gets_another_text_only_from_a_person(gate: Gate) 
     assert gate.status()["attempt"] == 1, "what happened to it stays"
 
 
-def test_a_waived_guard_lets_a_task_pass_and_is_shown(gate: Gate) -> None:
-    gate.sample.write({"touch.py": "open('log.py', 'a').write('x = 1\\n')\nimport check\n"})
-    gate.start(verify=python("touch.py"))
-    gate.executor()
-    assert gate.verify().code == 0
-    refused = gate.review()
-    assert refused.has("Gate 1 is closed: files-listed: changed files that the task does not list: 1")
-    waive = ("waive", "files-listed", "--reason", "the log is an output", "--by", "mara", "--task", TASK)
-    assert gate.call(*waive).code == 0
-    assert gate.review().code == 0
-    assert gate.json("status", "--task", TASK)["overrides"][0]["guard"] == "files-listed"
-
-
 def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
     gate.sample.write(
         {"phase-gate.yaml": "verification:\n  timeouts: {verify: 60}\n  untimed: true\n  state_file: STATE.md\n"}
@@ -1382,3 +1291,27 @@ def test_a_step_reads_a_ledger_once_or_twice(gate: Gate, monkeypatch: pytest.Mon
         assert step().code == 0
         assert opened.count(TASK) <= 2, opened
         assert len(opened) <= 2 + others, opened
+
+
+@pytest.mark.criterion("VG-10")
+def test_neither_a_signal_nor_a_file_nor_a_run_takes_the_reviewers_place(gate: Gate) -> None:
+    gate.reviewing()
+    for words in (("signal", "--reason", "done"), ("advance",), ("force", "--reason", "so it is", "--by", "mara")):
+        assert gate.call(*words, "--task", TASK).has("is a verify task")
+    gate.sample.write({f".phase-gate/tasks/{TASK}/exit-signal.yaml": "exit_signal: true\nreason: done\n"})
+    ran = gate.sample.pytest("--phase=verification", "--phase-workflow=verification", f"--phase-task={TASK}")
+    assert ran.code == 13
+    assert ran.has("only its verify command runs tests in it")
+    assert gate.state == "REVIEWING"
+
+
+@pytest.mark.criterion("VG-22")
+def test_state_md_is_never_read(gate: Gate) -> None:
+    gate.start()
+    path = gate.root / ".phase-gate" / "STATE.md"
+    path.write_text("Status: APPROVED\n", encoding="utf-8")
+    assert gate.state == "EXECUTING"
+    gate.executor()
+    assert "Status: VERIFYING" in gate.state_file
+    path.unlink()
+    assert gate.state == "VERIFYING"
