@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -57,6 +58,9 @@ class Played(Value):
     findings: tuple[str, ...] = ()
     #: Which experiments refuse it.
     experiments: frozenset[str] = OPENS
+    #: What status says to type next, and what it ended with when it was typed as it stands.
+    next_command: str = ""
+    next_code: int = 0
 
 
 class Stage:
@@ -161,11 +165,21 @@ class StageGate(PhaseGate):
         told = [
             each["detail"] for each in (document.get("evaluation") or {}).get("findings", ()) if each["tier"] == "hard"
         ]
+        said = " ".join(" ".join(place.said).split())
+        following = str(document.get("next_command") or "")
         return Played(
             refused_by=unmet_now(document),
-            said=" ".join(" ".join(place.said).split()),
+            said=said,
+            next_command=following,
+            next_code=_type(place, following) if following else 0,
             experiments=frozenset(EXPERIMENTS[each] for each in EXPERIMENTS for text in told if text.startswith(each)),
         )
+
+
+def _type(place: Place, command: str) -> int:
+    """Type a command as it stands in the project; return what it ends with."""
+    program, *words = shlex.split(command)
+    return place.run((place.python, "-m", {"pytest": "pytest", "phase-gate": "phase_gate.cli"}[program], *words), {})
 
 
 # --- what refuses a scenario

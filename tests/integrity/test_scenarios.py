@@ -24,6 +24,9 @@ from tests.scenarios import (
 )
 from tests.sweeps import IS_WHOLE
 
+#: A next step that ends with these leads nowhere: a usage error, pytest's or ours, or something that is not allowed.
+NOWHERE = (2, 4, 13)
+
 
 def as_parameter(scenario: Scenario) -> ParameterSet:
     """Return a parameter that says what it shows, so that no sample loses a kind, a theme, a guard or an advice."""
@@ -43,6 +46,7 @@ def test_is_judged_as_the_corpus_says(stage: Stage, scenario: Scenario, request:
         request.getfixturevalue("with_proof")
     played = stage.play(scenario)
     assert played.refused_by == scenario.refused_by, played.said
+    assert played.next_code not in NOWHERE, played.next_command
     if scenario.is_cheat or is_proven:  # what is named of honest work comes from a proof
         assert [text for text in scenario.names if text not in played.said] == [], played.said
     if not scenario.is_cheat:
