@@ -15,7 +15,7 @@ from phase_gate.gate.measured import Finding
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
 from phase_gate.shards.merging import combine_shards
-from phase_gate.shards.records import Shard, Split, collection_digest, shard_from_json, shard_to_json, to_ranges
+from phase_gate.shards.records import Shard, Split, collection_digest, to_ranges
 from phase_gate.values import replace
 
 IDS = ("t.py::test_a", "t.py::test_b", "t.py::test_c", "t.py::test_d")
@@ -274,20 +274,6 @@ def test_a_metric_that_shards_disagree_about_is_unknown() -> None:
     facts = combine_shards(shards)
     assert facts.measured == {"license_ok": True}
     assert facts.complaints == ("metric 'coverage' is 60 in shard 1/2 and 40 in shard 2/2: unknown in the whole run",)
-
-
-def test_a_record_survives_its_document() -> None:
-    made = shard(
-        1,
-        *IDS[:2],
-        failures={IDS[0]: Failure(reason=Reason.STRUCTURAL, detail="no", missing="calc", line=3)},
-        marked={IDS[0]: ("AC-1",)},
-        criteria=("AC-1",),
-        doubts=(Finding(slug="asserts-off", tier="hard", detail="x"),),
-    )
-    assert shard_from_json(shard_to_json(made), file=made.file) == made
-    begun = replace(made, facts=None)
-    assert shard_from_json(shard_to_json(begun), file=made.file) == begun
 
 
 @pytest.mark.parametrize(

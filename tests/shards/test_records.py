@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import ShardError
+from phase_gate.gate.failures import Failure, Reason
+from phase_gate.gate.measured import Finding
 from phase_gate.shards.records import Shard, Split, read_shards, write_shard
 from phase_gate.values import replace
 from tests.shards.test_merging import IDS, shard
@@ -23,6 +25,16 @@ def written(folder: Path, *shards: Shard, key: bytes | None = None) -> list[Path
 
 def test_what_was_written_is_read_at_any_depth(tmp_path: Path) -> None:
     first, second = shard(1, *IDS[:2]), shard(2, *IDS[2:])
+    first = replace(
+        first,
+        criteria=("AC-1",),
+        facts=replace(
+            first.shown,
+            failures={IDS[0]: Failure(reason=Reason.STRUCTURAL, detail="no", missing="calc", line=3)},
+            marked={IDS[0]: ("AC-1",)},
+            doubts=(Finding(slug="asserts-off", tier="hard", detail="x"),),
+        ),
+    )
     written(tmp_path / "shard-1", first)
     written(tmp_path / "shard-2", second)
     found = read_shards(tmp_path, key=None)

@@ -17,7 +17,6 @@ from typing import Any
 
 from phase_gate.codec import from_json, spell_out
 from phase_gate.errors import ShardError
-from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
@@ -33,8 +32,6 @@ SCHEMA = 1
 
 #: Places in the sorted list of collected tests, each as first and one after the last.
 Ranges = tuple[tuple[int, int], ...]
-#: Ids by file: a big suite has hundreds of tests in each.
-Grouped = Mapping[str, list[str]]
 
 
 class Split(Value, kw_only=False):
@@ -117,7 +114,7 @@ def shard_file(folder: Path, split: Split) -> Path:
 
 def write_shard(folder: Path, shard: Shard, *, key: bytes | None) -> Path:
     """Write the record in its place, whole or not at all. Raises StorageError where that can't be done."""
-    body = json.dumps(shard_to_json(shard), separators=(",", ":")).encode()
+    body = json.dumps(spell_out(replace(shard, file="")), separators=(",", ":")).encode()
     head = json.dumps(
         {"kind": "phase-gate shard", "schema": SCHEMA, "keyed": key is not None, "digest": _digest(body, key)}
     )
@@ -166,47 +163,10 @@ def _read(path: Path, name: str, key: bytes | None) -> Shard:
     if not hmac.compare_digest(str(digest).encode(), _digest(body, key).encode()):
         raise ShardError(f"{name} is not what the shard wrote, or was made with another key", remedy=remedy)
     try:
-        return shard_from_json(json.loads(body), file=name)
+        return replace(from_json(Shard, json.loads(body)), file=name)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ShardError(f"{name} is not the record of a shard", remedy=remedy) from None
 
 
 def _digest(body: bytes, key: bytes | None) -> str:
     return hashlib.sha256(body).hexdigest() if key is None else hmac.new(key, body, hashlib.sha256).hexdigest()
-
-
-# --- as a document, and back
-
-
-def shard_to_json(shard: Shard) -> dict[str, Any]:
-    document = spell_out(replace(shard, collected=(), facts=None))
-    del document["file"]
-    document["collected"] = _group(shard.collected)
-    if shard.facts is not None:
-        by_bucket: dict[str, list[str]] = {}
-        for test_id, bucket in shard.facts.outcomes.items():
-            by_bucket.setdefault(str(bucket), []).append(test_id)
-        outcomes = {bucket: _group(ids) for bucket, ids in by_bucket.items()}
-        document["facts"] = {**spell_out(replace(shard.facts, outcomes={})), "outcomes": outcomes}
-    return document
-
-
-def shard_from_json(document: Mapping[str, Any], *, file: str) -> Shard:
-    """Return the shard. Raises KeyError, TypeError or ValueError where the document is not one of ours."""
-    facts = document["facts"]
-    if facts is not None:
-        by_bucket = facts["outcomes"].items()
-        facts = {**facts, "outcomes": {test_id: bucket for bucket, ids in by_bucket for test_id in _ungroup(ids)}}
-    return from_json(Shard, {**document, "file": file, "facts": facts, "collected": _ungroup(document["collected"])})
-
-
-def _group(ids: Iterable[str]) -> Grouped:
-    grouped: dict[str, list[str]] = {}
-    for test_id in ids:
-        path, name = split_id(test_id)
-        grouped.setdefault(path, []).append(name)
-    return grouped
-
-
-def _ungroup(grouped: Grouped) -> list[str]:
-    return sorted(join_id(path, name) for path, names in grouped.items() for name in names)

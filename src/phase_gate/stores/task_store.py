@@ -80,8 +80,21 @@ class SharedTaskStore(TaskStore):
 
     def look(self) -> Opened:
         """Return the task as the shared store has it; what is new is written to the folder, under its lock."""
+        return self._look(self._read_beyond)
+
+    def look_with(self, known: Head, told: Tail) -> Opened:
+        """Return the task as the shared store has it, which was asked already: what it told beyond a known line."""
+
+        def read(opened: Opened) -> Tail | None:
+            # A state file may lag behind its ledger; where only the last line is told, the store says what is wrong.
+            is_of_use = Head(opened.serial, opened.head) == known and told.rows
+            return told if is_of_use else self._read_beyond(opened)
+
+        return self._look(read)
+
+    def _look(self, read: Callable[[Opened], Tail | None]) -> Opened:
         opened = super().look()
-        tail = self._read_beyond(opened)
+        tail = read(opened)
         if tail is None:
             return opened
         with self.lock():
@@ -229,22 +242,6 @@ class SharedTaskStore(TaskStore):
 _HEAD = re.compile(rb'"serial": ([0-9]+),\s*"head": "([0-9a-f]{64})"')
 
 
-class _Answered:
-    """A shared store that was asked already: it says again what it said of one task."""
-
-    def __init__(self, shared: SharedStore, known: Head, tail: Tail) -> None:
-        self.shown, self._shared, self._known, self._tail = shared.shown, shared, known, tail
-
-    def read(self, task: str, after: Head) -> Tail:
-        if after == self._tail.head:
-            return Tail(head=after)  # another process of this machine has taken it over meanwhile
-        # A state file may lag behind its ledger; and where only the last line is told, the store says what is wrong.
-        return self._tail if after == self._known and self._tail.rows else self._shared.read(task, after)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._shared, name)
-
-
 def catch_up_all(
     shared: SharedStore, state_folder: Path, open_store: Callable[[str], TaskStore]
 ) -> dict[str, StateError]:
@@ -266,8 +263,8 @@ def catch_up_all(
             continue
         try:
             store = open_store(task)
-            store.shared = _Answered(shared, head, tail)  # type: ignore[assignment]
-            store.look()
+            assert isinstance(store, SharedTaskStore), "tasks are shared here"
+            store.look_with(head, tail)
         except StoreUnreachableError:
             raise
         except StateError as error:
