@@ -21,10 +21,8 @@ from phase_gate.cli._table import COMMANDS
 from phase_gate.config.compiled import COMPILED_FOLDER, compile_shipped
 from phase_gate.config.files import load_shipped_guards, load_shipped_workflow, shipped_workflow_names
 from phase_gate.errors import MESSAGES, PhaseGateError
-from phase_gate.gate.breaker import TRANSITIONS
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
-from phase_gate.tasks.model import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.values import fields
 from phase_gate.workflow.metrics import METRICS, SPELLINGS
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
@@ -253,19 +251,6 @@ def tdd() -> str:
     return f"```yaml workflow\n{text}\n```\n"
 
 
-def transitions() -> str:
-    rows = ((str(state), str(happening), str(after)) for (state, happening), after in TRANSITIONS.items())
-    return table(("circuit", "what happens", "then"), rows)
-
-
-def verification() -> str:
-    rows = (
-        (f"{status}", ", ".join(each for each in STATUS_TRANSITIONS if each in following) or "nothing")
-        for status, following in STATUS_TRANSITIONS.items()
-    )
-    return table(("status", "what may follow"), rows)
-
-
 def no_documents() -> str:
     return f"{', '.join(f'`{glob}`' for glob in DEFAULT_NO_DOCUMENTS)}.\n"
 
@@ -282,8 +267,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "options": options,
     "schemas": schemas,
     "tdd": tdd,
-    "transitions": transitions,
-    "verification": verification,
     "workflows": workflow_names,
 }
 

@@ -72,3 +72,43 @@ name.partition(":")
 "tests" in names
 """
     assert [text for _, text in find_prose(ast.parse(code))] == ["go on: ", "is gone", "\n  next:"]
+
+
+# --- the English of the documentation
+
+ROOT = Path(__file__).parent.parent
+#: Archaic, translated or British words, and what a technical writer would use instead.
+WORDS = {
+    r"anew": "again",
+    r"mend(?:s|ed|ing)?": "fix",
+    r"beside|besides": "next to, in addition to",
+    r"whoever|nobody|anybody|somebody": "name the role, or say you",
+    r"at hand|all the same|in vain|to and fro|by now|in words": "leave it out, or say it plainly",
+    r"otherwise than": "differently from",
+    r"speaks? of": "is about",
+    r"stands (?:in|on|for|at|behind|above|below)|stand (?:in|on|at|behind|above|below)": "is in",
+    r"behaviours?|colours?|licence|neighbours?|judgement|artefacts?|favou?rite|catalogue": "American spelling",
+    r"(?:recogn|organ|parametr|summar|normal|initial|final)is(?:e|es|ed|ing)": "American spelling",
+}
+_FOREIGN = re.compile(r"<!-- generated.*?<!-- end -->|^```.*?^```|`[^`\n]+`|\]\([^)]*\)", re.M | re.S)
+
+
+def odd_words(text: str) -> list[str]:
+    """Return the words of a page that are on the list; code, output and generated parts left out."""
+    prose = _FOREIGN.sub(" ", text)
+    return [
+        f"{found[0]} ({better})"
+        for odd, better in WORDS.items()
+        for found in re.finditer(rf"\b(?:{odd})\b", prose, re.I)
+    ]
+
+
+def test_the_documentation_is_plain_american_english() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    found = {page.name: words for page in pages if (words := odd_words(page.read_text(encoding="utf-8")))}
+    assert found == {}
+
+
+def test_words_are_found_in_prose_only() -> None:
+    text = "Colours mend `behaviour`.\n\n```console\n$ anew\n```\n"
+    assert odd_words(text) == ["mend (fix)", "Colours (American spelling)"]

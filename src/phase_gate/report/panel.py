@@ -104,6 +104,8 @@ def _next(evaluation: Evaluation, width: int, series: tuple[int, int]) -> list[L
     command, hint = evaluation.next_command, evaluation.next_hint
     if total:
         return [_labeled("next", f"run {done + 1} of {total} starts by itself", _BOLD)]
+    if not command and not hint:
+        return []
     whole = f"{'next':{_LABEL}}{evaluation.next_step}"
     if len(whole) <= width or not hint:
         return [Line(whole, _BOLD, hang=_WHOLE)]
