@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.codec import spell_out
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
-from phase_gate.report.text import can_show_blocks, describe_proof, proof_section, sparkline
+from phase_gate.report.text import describe_proof, proof_section, sparkline
 
 
 @pytest.mark.parametrize(
@@ -19,11 +19,10 @@ from phase_gate.report.text import can_show_blocks, describe_proof, proof_sectio
         pytest.param([3, 3], "██", id="above-zero-is-high"),
         pytest.param([0, 7], "▁█", id="from-nothing-to-all"),
         pytest.param([0, 1, 1000], "▁▂█", id="little-is-more-than-nothing"),
-        pytest.param([1, None, 1], "█ █", id="unknown-is-a-gap"),
         pytest.param([-4, 0], "▁█", id="below-zero"),
     ],
 )
-def test_line(values: list[float | None], line: str) -> None:
+def test_line(values: list[float], line: str) -> None:
     assert sparkline(values) == line
 
 
@@ -33,18 +32,6 @@ def test_a_long_row_shows_the_highest_of_each_group() -> None:
     line = sparkline(values)
     assert len(line) == 60
     assert line.count("█") == 1
-
-
-def test_without_blocks() -> None:
-    assert sparkline([0, 7], plain=True) == "_#"
-    assert sparkline([0, 7], plain=True).isascii()
-
-
-@pytest.mark.parametrize(
-    ("encoding", "can"), [("utf-8", True), ("cp1252", False), ("ascii", False), (None, False), ("no-such", False)]
-)
-def test_encodings(encoding: str | None, can: bool) -> None:
-    assert can_show_blocks(encoding) is can
 
 
 PROVEN = {"targets_proven": 2, "functions_changed": 3, "functions_unnoticed": 1, "proof_has_control": True}

@@ -92,41 +92,19 @@ def sum_up_criteria(table: Mapping[str, Any]) -> str:
 
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
-#: For a terminal that has no blocks.
-_PLAIN = "_.-:=+*#"
 
 
-def can_show_blocks(encoding: str | None) -> bool:
-    """Tell whether a stream of this encoding can show the characters of a sparkline."""
-    try:
-        _BLOCKS.encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
-
-
-def sparkline(values: Sequence[float | None], *, width: int = 60, plain: bool = False) -> str:
+def sparkline(values: Sequence[float], *, width: int = 60) -> str:
     """Return one character per value; for more than `width` values, the highest of each group."""
-    ramp = _PLAIN if plain else _BLOCKS
     groups = list(values)
     if len(values) > width:
         edges = [round(index * len(values) / width) for index in range(width + 1)]
-        groups = [
-            max((value for value in values[begin:end] if value is not None), default=None)
-            for begin, end in pairwise(edges)
-        ]
-    known = [value for value in groups if value is not None]
-    low, high = min([0.0, *known]), max(known, default=0.0)
-
-    def character(value: float | None) -> str:
-        if value is None:
-            return " "
-        if value == low or high == low:
-            return ramp[0]
-        # A small number still differs from zero.
-        return ramp[max(1, round((value - low) / (high - low) * (len(ramp) - 1)))]
-
-    return "".join(map(character, groups))
+        groups = [max(values[begin:end]) for begin, end in pairwise(edges)]
+    low, high = min([0.0, *groups]), max([0.0, *groups])
+    top = len(_BLOCKS) - 1
+    # A small number still differs from zero.
+    steps = (0 if value == low else max(1, round((value - low) / (high - low) * top)) for value in groups)
+    return "".join(_BLOCKS[step] for step in steps)
 
 
 # --- where the work is stuck, as text or Markdown: one form for the breaker and for pipelines
