@@ -9,12 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from phase_gate.gate.breaker import Breaker, describe_open
+from phase_gate.gate.breaker import describe_open
 from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER
 from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.verdict import (
     SAY_WHY,
+    Evaluation,
     Gate1Result,
     Subject,
     Verdict,
@@ -24,7 +25,6 @@ from phase_gate.gate.verdict import (
     way_to,
     way_to_begin,
 )
-from phase_gate.values import replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Phase, Workflow
@@ -44,16 +44,9 @@ _HOW_TO_FILL = {
 }
 
 
-def advise(
-    workflow: Workflow,
-    phase: Phase,
-    subject: Subject,
-    gate_1: Gate1Result,
-    reading: Reading,
-    metrics: Metrics,
-    findings: tuple[Finding, ...] = (),
-) -> Verdict:
+def advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
     """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
+    subject, reading = evaluation.subject, evaluation.gate_2
     again = way_to(phase, subject.task)
     if reading.calls_person:
         reason = f"needs a person ({reading.answer}): {reading.reason}"
@@ -61,10 +54,14 @@ def advise(
     if subject.iteration is None:
         reason = f"this run does not count ({subject.run_kind}): {subject.run_note}"
         hint = _HOW_TO_FILL[phase.tests == "failing"] if subject.run_kind == Kind.EMPTY else ""
-        return Verdict("void", _after_broken(findings, reason), again, hint)
-    if not gate_1.is_open:
-        missing = what_gate_1_misses(workflow, phase, gate_1, metrics, again, findings, subject.task)
-        return Verdict("early" if reading.is_done else "closed", *missing)
+        return Verdict("void", _after_broken(evaluation.findings, reason), again, hint)
+    if not evaluation.gate_1.is_open:
+        reason, command, hint = what_gate_1_misses(evaluation, workflow, phase)
+        asked = next((found[1] for text in evaluation.warnings if (found := _INSTALL.search(text))), "")
+        if asked:
+            # Something could not be measured without it.
+            hint = "; ".join(filter(None, (f"after {asked}", hint)))
+        return Verdict("early" if reading.is_done else "closed", reason, command, hint)
     if reading.is_done:
         return Verdict("open", *_both_open(workflow, phase, subject))
     if reading.answer == "not-done":
@@ -82,29 +79,19 @@ def advise(
     return Verdict("waiting", reason, signal_command(subject.task), SAY_WHY)
 
 
-def with_missing_extra(verdict: Verdict, warnings: Iterable[str]) -> Verdict:
-    """Return the verdict with what has to be installed first, where something could not be measured without it."""
-    asked = next((found[1] for text in warnings if (found := _INSTALL.search(text))), "")
-    if not asked or verdict.status not in ("closed", "early"):
-        return verdict
-    return replace(verdict, next_hint=f"after {asked}{f'; {verdict.next_hint}' if verdict.next_hint else ''}")
-
-
 #: How a warning says what brings a measurement.
 _INSTALL = re.compile(r"\((pip install [^()]+)\)")
 
 
-def advise_halt(breaker: Breaker, subject: Subject, otherwise: Verdict) -> Verdict:
-    """Return what an open circuit says to people.
-
-    :param otherwise: what would be said if it was closed.
-    """
-    reason = describe_open(breaker, subject.timestamp)
-    if otherwise.status == "open":
+def advise_halt(evaluation: Evaluation) -> Verdict:
+    """Return what an open circuit says to people, with what would be said if it was closed."""
+    subject = evaluation.subject
+    reason = describe_open(evaluation.breaker, subject.timestamp)
+    if evaluation.status == "open":
         # Nothing has exited: an open circuit is never success.
         more = f"Both gates would be open, but {subject.phase} does not exit: signal again once the circuit is closed"
     else:
-        more = f"Without it: {otherwise.verdict}"
+        more = f"Without it: {evaluation.verdict}"
     command = of_task("phase-gate status", subject.task)
     return Verdict("halted", f"{reason}. {more}", command, describe_decisions(subject.task))
 
@@ -128,21 +115,14 @@ def _way_out(workflow: Workflow, reading: Reading, phase: Phase, subject: Subjec
     return way_to(phase, subject.task), "once a person has helped"
 
 
-def what_gate_1_misses(
-    workflow: Workflow,
-    phase: Phase,
-    gate_1: Gate1Result,
-    metrics: Metrics,
-    again: str,
-    findings: tuple[Finding, ...],
-    task: str,
-) -> tuple[str, str, str]:
+def what_gate_1_misses(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> tuple[str, str, str]:
     """Return what keeps Gate 1 closed, the first of it, what to type, and a hint."""
-    reason, command, hint = _find_missing(workflow, phase, gate_1, metrics, again, findings, task)
-    hint = hint or _what_makes_red(phase, gate_1, metrics)
-    named = _after_broken(findings, reason)
+    reason, command, hint = _find_missing(evaluation, workflow, phase)
+    named = _after_broken(evaluation.findings, reason)
     # Until a module can be imported, nothing else can be mended.
-    return (named, again, "") if named != reason else (reason, command, hint)
+    if named != reason:
+        return named, way_to(phase, evaluation.subject.task), ""
+    return reason, command, hint or _what_makes_red(phase, evaluation.gate_1, evaluation.metrics)
 
 
 #: The whole of it would take the new test away, too.
@@ -167,15 +147,9 @@ def _after_broken(findings: tuple[Finding, ...], reason: str) -> str:
     return f"{broken[0]}{more}; {reason}" if broken else reason
 
 
-def _find_missing(
-    workflow: Workflow,
-    phase: Phase,
-    gate_1: Gate1Result,
-    metrics: Metrics,
-    again: str,
-    findings: tuple[Finding, ...],
-    task: str,
-) -> tuple[str, str, str]:
+def _find_missing(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> tuple[str, str, str]:
+    gate_1, metrics, findings = evaluation.gate_1, evaluation.metrics, evaluation.findings
+    task, again = evaluation.subject.task, way_to(phase, evaluation.subject.task)
     for guard in gate_1.guards:
         if not guard.passes:
             reason = f"{guard.name}: {guard.detail}{_names(guard.name, findings)}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.codec import to_json
-from phase_gate.gate.advice import advise, advise_halt, with_missing_extra
+from phase_gate.gate.advice import advise, advise_halt
 from phase_gate.gate.breaker import Breaker, at_time
 from phase_gate.gate.measured import (
     EVIDENCE_SLUGS,
@@ -267,10 +267,9 @@ def evaluate(
     gate_1 = evaluate_gate_1(workflow, phase, metrics, measured.findings, in_force, task=state.task)
     premature = (PREMATURE,) if reading.is_done and not gate_1.is_open else ()
     problem = (f"exit signal {reading.answer}: {reading.problem}",) if reading.problem else ()
-    advice = advise(workflow, phase, subject, gate_1, reading, metrics, measured.findings)
-    advice = with_missing_extra(advice, measured.warnings)
-    return Evaluation(
-        **as_dict(advice),
+    evaluation = Evaluation(
+        status="closed",
+        reason="",
         subject=subject,
         gate_1=gate_1,
         gate_2=reading,
@@ -281,6 +280,7 @@ def evaluate(
         facts=who_said(workflow, phase, declared, measured.metrics),
         overrides=(*(waiver_to_json(waiver) for waiver in in_force), *state.overrides.others),
     )
+    return with_advice(evaluation, advise(evaluation, workflow, phase))
 
 
 def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
@@ -288,7 +288,7 @@ def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
     evaluation = replace(evaluation, breaker=breaker)
     if not breaker.is_open or evaluation.gate_2.calls_person:
         return evaluation
-    return with_advice(evaluation, advise_halt(breaker, evaluation.subject, evaluation))
+    return with_advice(evaluation, advise_halt(evaluation))
 
 
 def who_said(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[FactSource, ...]:

@@ -227,9 +227,7 @@ def describe_failure(evaluation: Evaluation, workflow: Workflow, phase: Phase) -
     unmet += [clause.text for clause in gate.clauses if clause.met is not True and clause.group is None]
     measured = [evaluation.metrics.get(name) for name in ("suite_failing", "checks_failed")]
     failing = sum(value for value in measured if isinstance(value, int))
-    reason = what_gate_1_misses(
-        workflow, phase, gate, evaluation.metrics, "", evaluation.findings, evaluation.subject.task
-    )[0]
+    reason = what_gate_1_misses(evaluation, workflow, phase)[0]
     return Failure(phase=phase.name, error=reason, lines=tuple(unmet), failing=failing or None)
 
 
