@@ -6,7 +6,7 @@ import pytest
 
 from tests.drive.conftest import Terminal, begin, stories, team
 from tests.drive.team import Team, Turn, works
-from tests.drive.test_escalation import QUESTION
+from tests.drive.test_people import QUESTION
 
 __all__ = ["begin", "stories", "team"]
 

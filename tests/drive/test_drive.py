@@ -203,18 +203,6 @@ def test_what_failed_is_told_until_it_was_read(track: Begin) -> None:
     assert [row.get("code") for row in driven.iterations()] == [0, 1, 0, 0]
 
 
-def test_a_run_that_did_not_count_is_told(track: Begin) -> None:
-    driven = track("").plan({"say": "nothing yet\n"}, {"expect": ["no test was collected"]})
-    driven.rows("--iterations", "2", code=10)
-    assert [row.get("code") for row in driven.iterations()] == [0, 0]
-
-
-def test_a_goal_that_can_not_be_read(track: Begin) -> None:
-    ran = track("").plan({}).drive("--goal-file", "nothing.md")
-    assert ran.code == 2
-    assert ran.has("nothing.md can't be read: No such file or directory [bad-usage]")
-
-
 def test_a_client_without_a_login_needs_a_person_at_once(track: Begin) -> None:
     driven = track("red-exited").plan(
         {"exit": 1, "say": "Invalid API key · Please run /login\n"},
@@ -224,13 +212,6 @@ def test_a_client_without_a_login_needs_a_person_at_once(track: Begin) -> None:
     assert rows[-1]["reason"] == "the agent can't work: Invalid API key · Please run /login"
     assert (driven.root / "called.txt").read_text(encoding="utf-8") == rows[-1]["reason"]
     assert driven.turns() == 1
-
-
-def test_a_program_that_is_not_there(track: Begin) -> None:
-    driven = track("red-exited").plan({})
-    ran = driven.sample.gate("drive", "--", "no-such-agent")
-    assert (ran.code, driven.events("drive-started")) == (2, [])
-    assert ran.has("there is no program 'no-such-agent'")
 
 
 def test_a_hanging_agent_is_ended_with_all_it_started(track: Begin) -> None:
@@ -399,10 +380,20 @@ def test_one_drive_a_task(track: Begin) -> None:
     assert (driven.root / "code.txt").read_text().strip() == "13"
 
 
-def test_a_phase_that_is_not_there(track: Begin) -> None:
-    ran = track("red-exited").plan({}).drive("--until", "blue")
-    assert ran.code == 2
-    assert ran.has("workflow tdd has no phase 'BLUE'", "use one of: red, green")
+@pytest.mark.parametrize(
+    ("options", "code", "problem"),
+    [
+        (("--goal-file", "nothing.md"), 2, "nothing.md can't be read: No such file or directory [bad-usage]"),
+        (("--until", "blue"), 2, "workflow tdd has no phase 'BLUE'"),
+        (("--resume",), 13, "this task was never driven"),
+        (("--", "no-such-agent"), 2, "there is no program 'no-such-agent'"),
+    ],
+)
+def test_calls_that_are_refused(track: Begin, options: tuple[str, ...], code: int, problem: str) -> None:
+    driven = track("red-exited").plan({})
+    ran = driven.desk.gate("drive", *(options if "--" in options else (*options, "--", *driven.agent)))
+    assert (ran.code, driven.turns()) == (code, 0)
+    assert ran.has(problem)
 
 
 def test_a_folder_of_another_user_is_refused(track: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,12 +403,6 @@ def test_a_folder_of_another_user_is_refused(track: Begin, monkeypatch: pytest.M
     ran = driven.drive()
     assert (ran.code, driven.turns()) == (2, 0)
     assert ran.has("[foreign-root]", "an agent would work there as you (uid 54321)")
-
-
-def test_resume_without_a_drive(track: Begin) -> None:
-    ran = track("red-exited").plan({}).drive("--resume")
-    assert ran.code == 13
-    assert ran.has("this task was never driven")
 
 
 # --- JSON lines
