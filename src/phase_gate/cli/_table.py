@@ -389,7 +389,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             _WORD,
         ),
         "pipeline vote": command(
-            "pipeline_vote.run",
+            "pipeline.vote",
             "Vote in a consensus phase, or show how the votes stand",
             "pipeline vote vote.yaml --by Ada",
             {0: "the vote counts", 10: "no consensus yet", 13: _NOT_NOW},
@@ -397,7 +397,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--by NAME  who votes",
         ),
         "pipeline request": command(
-            "pipeline_request.run",
+            "pipeline.request",
             "Make, list and decide on change requests",
             'pipeline request new --type scope --title "refunds are wanted, too"',
             _DONE_OR_NOT,
@@ -410,7 +410,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             _BY,
         ),
         "pipeline recover": command(
-            "pipeline_recover.run",
+            "pipeline.recover",
             "Show what the recovery asks for, begin one, or begin anew where the pipeline is stuck",
             "pipeline recover status",
             {0: "nothing is to be recovered", 10: _CLOSED, 12: "the work is stuck", 13: _NOT_NOW},
@@ -420,7 +420,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--by NAME  who says so",
         ),
         "pipeline snapshot": command(
-            "pipeline_snapshot.run",
+            "pipeline.snapshot",
             "Write down the tree that a phase speaks of",
             "pipeline snapshot",
             _DONE_OR_NOT,

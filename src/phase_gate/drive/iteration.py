@@ -22,9 +22,8 @@ from phase_gate.storage.signal_file import parse_signal, read_signal_file, remov
 from phase_gate.task import Task
 from phase_gate.tasks.handins import parse_vote
 from phase_gate.tasks.pipeline import find_pipeline
-from phase_gate.tasks.pipeline_steps import start_recovery, write_snapshot
+from phase_gate.tasks.pipeline_steps import VoteStanding, cast_votes, show_votes, start_recovery, write_snapshot
 from phase_gate.tasks.routing import rules_of
-from phase_gate.tasks.voting import VoteStanding, cast_votes, show_votes
 from phase_gate.values import replace
 from phase_gate.workflow.model import SNAPSHOT, Phase, requires_of
 from phase_gate.workflow.names import of_task, show_duration
@@ -125,7 +124,7 @@ def _complete_phase(session: Session, task: Task, turn: Turn) -> tuple[Task, boo
     asks_votes = requires.consensus is not None and not task.state.exited
     try:
         if any(described[name].schema == SNAPSHOT for name in requires.artifacts):
-            session.note(f"snapshot: {write_snapshot(task).path}")
+            session.note(f"snapshot: {write_snapshot(task)[0]}")
         standing = show_votes(task) if asks_votes else None
     except NotAllowedError as error:
         turn.note(error.problem)

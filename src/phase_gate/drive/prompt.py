@@ -19,9 +19,9 @@ from phase_gate.tasks.asking import needs_in
 from phase_gate.tasks.board import TaskSession
 from phase_gate.tasks.model import FailureType, Verification
 from phase_gate.tasks.pipeline import find_pipeline
+from phase_gate.tasks.pipeline_steps import VoteStanding
 from phase_gate.tasks.prompts import make_bundle, render_bundle
 from phase_gate.tasks.routing import rules_of
-from phase_gate.tasks.voting import VoteStanding
 from phase_gate.visible import show_line, show_text
 from phase_gate.workflow.model import Phase, Workflow
 

@@ -20,7 +20,7 @@ from phase_gate.tasks.rules import refuse_escalated
 from phase_gate.values import Value
 from phase_gate.visible import show_rows
 
-#: In the commit's message: by it a commit is found again whose record was lost.
+#: In the commit's message.
 TRAILER = "Phase-Gate"
 #: Seconds: hooks of a commit may run a whole suite.
 _LIMIT = 300.0
@@ -43,7 +43,7 @@ def commit_task(session: TaskSession, *, message: str | None = None) -> Committe
         _refuse(session, current)
         session.refuse_halted(current)
         root = session.project.root
-        commit = _find_lost(root, current, session.task) or _find_made(session, change, current)
+        commit = _find_made(session, change, current)
         if not commit:
             _refuse_held_back(session, current)
             commit = _commit(session, change, current, message)
@@ -84,7 +84,7 @@ def _refuse_held_back(session: TaskSession, current: Verification) -> None:
 
 
 def _find_made(session: TaskSession, change: Transaction, current: Verification) -> str:
-    """Return the commit that has the files as approved, and that the gate did not make; empty: there is none."""
+    """Return the commit that has the files as approved already: a person's, or ours whose record was lost; or empty."""
     root, tree = session.project.root, session.tree(current.spec)
     if not head_of(root) or tree.digest != current.verified_tree:
         return ""
@@ -170,14 +170,6 @@ def _message(task: str, current: Verification, given: str | None) -> str:
         f"{TRAILER}: {task} {current.check.id}",
     ]
     return f"{title}\n\n{show_rows(rows)}"
-
-
-def _find_lost(root: Path, current: Verification, task: str) -> str:
-    """Return the commit that was made, and not recorded because the process died in between; empty if there is none."""
-    assert current.check is not None
-    line = f"{TRAILER}: {task} {current.check.id}"
-    found = try_git(root, "rev-list", "-n", "1", "--fixed-strings", f"--grep={line}", "HEAD")
-    return "" if found is None else found.decode("ascii", "replace").strip()
 
 
 def _files_of(root: Path, commit: str) -> list[str]:

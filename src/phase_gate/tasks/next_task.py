@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import Literal
 
@@ -30,9 +30,6 @@ _WORKED_ON = (Status.EXECUTING, Status.VERIFYING)
 
 #: The seconds between two looks while a worker waits, at least and at most.
 _LOOKS = (0.5, 5.0)
-
-#: How often a worker tries anew where others got every task that it saw.
-_TRIES = 12
 
 #: Why there is none: the list is empty, or done; or something may come of itself; or a person has to decide.
 Why = Literal["no-task", "finished", "waiting", "needs-person"]
@@ -65,22 +62,20 @@ class NextOptions(Value):
 
 def hand_out(board: TaskBoard, options: NextOptions) -> TaskStatus | Nothing:
     """Begin an attempt of the next task for this worker alone."""
-    until = time.monotonic() + options.wait
-    pause, tries = _LOOKS[0], _TRIES
+    until, pause = time.monotonic() + options.wait, _LOOKS[0]
     while True:
         _release_late(board)
-        rows = _ready(board, options.wave)
-        for row in _spread(rows):
+        for row in _ready(board, options.wave):
             session = board.session(row.task)
             change = _claim(session, row, options)
             if change is not None:
                 return session.end_step(change)
+        # Others got all of those; there may be more by now.
         board.ask_again()
-        if rows and tries and _ready(board, options.wave):
-            tries -= 1  # others got all of those, and there are more by now
-            continue
         nothing = explain_nothing(board.overview, options.wave)
         left = until - time.monotonic()
+        if _ready(board, options.wave):
+            continue
         if nothing.why != "waiting" or left <= 0:
             return nothing
         time.sleep(min(left, pause * random.uniform(0.7, 1.0)))
@@ -96,17 +91,6 @@ def _is_over(board: TaskBoard, row: Verification) -> bool:
     """Tell whether the task belongs to no worker any more; what others have written takes a while to arrive."""
     ends, margin = lease_ends(row), MARGIN if board.place else 0.0
     return ends is not None and datetime.fromisoformat(store.now()).timestamp() > ends + margin
-
-
-def _spread(rows: Sequence[Verification]) -> Iterator[Verification]:
-    """Yield candidates: the first of the list, and after each that another worker got one that lies farther on.
-
-    So a worker alone goes by the list, and twenty at once do not all run after the same next one.
-    """
-    left, reach = list(rows), 1
-    while left:
-        yield left.pop(random.randrange(min(reach, len(left))))
-        reach = min(2 * reach + 1, 64)
 
 
 def _claim(session: TaskSession, row: Verification, options: NextOptions) -> Transaction | None:

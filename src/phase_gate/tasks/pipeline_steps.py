@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events, shorten
@@ -20,14 +21,16 @@ from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import head_of
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.evidence import tree_of
-from phase_gate.tasks.model import Failure
-from phase_gate.tasks.pipeline import Pipeline, Request, files_in, pipeline_of
+from phase_gate.tasks.artifacts import fingerprint
+from phase_gate.tasks.asking import vote_file
+from phase_gate.tasks.evidence import Look, tree_of
+from phase_gate.tasks.handins import Ballot
+from phase_gate.tasks.model import Failure, Word
+from phase_gate.tasks.pipeline import Pipeline, Request, Tally, count_votes, files_in, pipeline_of
 from phase_gate.tasks.routing import (
     Plan,
     budget,
     decided,
-    enter_command,
     entry_data,
     failure_events,
     made,
@@ -35,7 +38,7 @@ from phase_gate.tasks.routing import (
     rules_of,
 )
 from phase_gate.values import Value, replace
-from phase_gate.workflow.model import CHANGE_TYPES, SNAPSHOT, Phase, Workflow
+from phase_gate.workflow.model import CHANGE_TYPES, SNAPSHOT, Consensus, Phase, Workflow, requires_of, settle
 
 
 @again_if_moved
@@ -159,23 +162,9 @@ def override(kind: Kind, state: State, person: Person, *, at: str) -> Event:
 # --- Change requests of a pipeline: make one, approve it, reject it
 
 
-class MadeRequest(Value):
-    request: Request
-    #: The phases whose exit leads to where the request leads.
-    routing: tuple[str, ...]
-
-
-class ApprovedRequest(Value):
-    request: Request
-    #: Whether its phase has begun; else it is still to come.
-    is_entered: bool
-    #: What to type then.
-    next_command: str
-
-
 @again_if_moved
-def make_request(task: Task, *, kind: str | None, title: str, by: str, blocking: bool) -> MadeRequest:
-    """Record a change request."""
+def make_request(task: Task, *, kind: str | None, title: str, by: str, blocking: bool) -> Request:
+    """Record a change request, and return it."""
     title = " ".join(title.split())
     with _changing(task) as (change, workflow):
         if kind is None or not title:
@@ -201,7 +190,7 @@ def make_request(task: Task, *, kind: str | None, title: str, by: str, blocking:
             blocking=blocking,
         )
         change.record(made(request, at=change.at))
-    return MadeRequest(request=request, routing=tuple(phase.name for phase in workflow.phases if phase.routes))
+    return request
 
 
 @again_if_moved
@@ -220,8 +209,11 @@ def reject_request(task: Task, name: str | None, person: Person, *, by: str) -> 
 
 
 @again_if_moved
-def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> ApprovedRequest:
-    """Record that a request is approved, and enter the phase that it leads to, unless that is still to come."""
+def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> tuple[Request, bool]:
+    """Record that a request is approved, and enter the phase that it leads to, unless that is still to come.
+
+    Return the request, and whether its phase has begun.
+    """
     with _changing(task) as (change, workflow):
         request = _find(change, name)
         current, target = workflow.phase(change.state.phase or ""), workflow.phase(request.target)
@@ -237,8 +229,7 @@ def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> Ap
         is_entered = line.index(target.name) <= line.index(current.name)
         if is_entered:
             _enter(task, change, workflow, target)
-    step = enter_command(workflow, target.name, change.state.task) if is_entered else "phase-gate status"
-    return ApprovedRequest(request=_after(change, request), is_entered=is_entered, next_command=step)
+    return _after(change, request), is_entered
 
 
 @contextmanager
@@ -281,13 +272,8 @@ def _enter(task: Task, change: Transaction, workflow: Workflow, phase: Phase) ->
 # --- Write down which tree a phase of a pipeline speaks of
 
 
-class WrittenSnapshot(Value):
-    path: str
-    document: Mapping[str, Any]
-
-
-def write_snapshot(task: Task, output: str | None = None) -> WrittenSnapshot:
-    """Write the snapshot of the present phase.
+def write_snapshot(task: Task, output: str | None = None) -> tuple[str, Mapping[str, Any]]:
+    """Write the snapshot of the present phase; return where, and what.
 
     :param output: where, if the workflow's path is a pattern.
     """
@@ -317,4 +303,120 @@ def write_snapshot(task: Task, output: str | None = None) -> WrittenSnapshot:
     target = place_below(project.root, path, setting=f"artifact {wanted[0].name}")
     make_folder(REAL, target.parent)
     write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
-    return WrittenSnapshot(path=path, document=document)
+    return path, document
+
+
+# --- votes of reviewers in a consensus phase: what is voted on, and how the votes stand
+
+
+#: Characters of a version that people type.
+_VERSION = 12
+
+
+class VoteStanding(Value):
+    """How the votes of a phase stand."""
+
+    task: str
+    phase: str
+    #: Digests of what is voted on, by artifact.
+    on: Mapping[str, str]
+    #: Where a vote may lie.
+    file: str
+    tally: Tally
+    threshold: float
+    required_voters: int
+
+    @property
+    def version(self) -> str:
+        return version_of(self.on)
+
+    @property
+    def is_reached(self) -> bool:
+        score = self.tally.score
+        return score is not None and score >= self.threshold and not self.misses_voters
+
+    @property
+    def misses_voters(self) -> bool:
+        return len(self.tally.counted) < self.required_voters
+
+
+def show_votes(task: Task) -> VoteStanding:
+    """Return how the votes stand."""
+    state, workflow = task.state, task.rules
+    phase, consensus = _asked(state, workflow)
+    on = _versions(task, workflow, pipeline_of(state), consensus)
+    return _standing(state, workflow, phase, consensus, on)
+
+
+@again_if_moved
+def cast_votes(task: Task, *ballots: Ballot, reports: tuple[str, ...] = ()) -> VoteStanding:
+    """Record votes, all of them or none; return how the votes stand with them.
+
+    :param reports: the files with the votes, from the root: they are no part of what is voted on.
+    """
+    with task.transaction() as change:
+        state = change.state
+        task.store.refuse_while_running(change.opened.state)
+        pipeline = pipeline_of(state)
+        workflow = task.after(change).rules
+        phase, consensus = _asked(state, workflow)
+        on = _versions(task, workflow, pipeline, consensus)
+        for ballot in ballots:
+            _refuse_other(ballot, phase, on)
+            word = Word(by=ballot.by, answer=ballot.vote, confidence=ballot.confidence, about=on, reason=ballot.reason)
+            change.record(Event(kind="voted", data={"word": to_json(word), "reports": list(reports)}))
+    return _standing(change.state, workflow, phase, consensus, on)
+
+
+def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
+    """Return the phase and what it asks to agree on. Raises NotAllowedError where the phase asks for no votes."""
+    phase = workflow.phase(state.phase or "")
+    consensus = None if phase is None else requires_of(phase).consensus
+    if phase is None or consensus is None or state.exited:
+        asking = [each.name for each in workflow.phases if requires_of(each).consensus is not None]
+        raise NotAllowedError(
+            f"{state.phase} asks for no vote{' any more' if consensus is not None else ''}",
+            remedy=f"vote in one of: {', '.join(asking)}; phase-gate status says what is next",
+        )
+    return phase, consensus
+
+
+def _versions(task: Task, workflow: Workflow, pipeline: Pipeline, consensus: Consensus) -> dict[str, str]:
+    """Return the digests of what is voted on. Raises NotAllowedError for what does not count, whatever is voted."""
+    look = Look(task, workflow, pipeline)
+    for name in consensus.on:
+        path = look.rules.artifacts[name].path
+        if fault := look.fault(name):
+            problem = f"there is nothing to vote on: {name} ({path}) {fault}"
+            raise NotAllowedError(problem, remedy=f"write it first: {path}")
+    return {name: look.artifact(name).digest for name in consensus.on}
+
+
+def version_of(on: Mapping[str, str]) -> str:
+    """Return what tells this version from others, short enough to be typed."""
+    return fingerprint(*(part for pair in sorted(on.items()) for part in pair))[:_VERSION]
+
+
+def _refuse_other(ballot: Ballot, phase: Phase, on: dict[str, str]) -> None:
+    if ballot.phase and ballot.phase != phase.name:
+        raise NotAllowedError(
+            f"the vote speaks of {ballot.phase}, and the task is in {phase.name}", remedy="vote on what is there now"
+        )
+    if ballot.version and ballot.version != version_of(on):
+        raise NotAllowedError(
+            f"the vote speaks of version {ballot.version}, and this is {version_of(on)}",
+            remedy="read what is there now, then vote again",
+        )
+
+
+def _standing(state: State, workflow: Workflow, phase: Phase, consensus: Consensus, on: dict[str, str]) -> VoteStanding:
+    pipeline = pipeline_of(state)
+    return VoteStanding(
+        task=state.task,
+        phase=phase.name,
+        on=on,
+        file=vote_file(workflow, consensus),
+        tally=count_votes(pipeline.votes, on),
+        threshold=settle(consensus.threshold, workflow),
+        required_voters=int(settle(consensus.voters, workflow)),
+    )

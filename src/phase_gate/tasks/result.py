@@ -16,7 +16,7 @@ from phase_gate.values import as_dict
 if TYPE_CHECKING:
     from phase_gate.tasks.overview import Overview
     from phase_gate.tasks.pipeline import Pipeline
-    from phase_gate.tasks.voting import VoteStanding
+    from phase_gate.tasks.pipeline_steps import VoteStanding
 
 
 # --- a verify task

@@ -17,6 +17,7 @@ from phase_gate.tasks.judging import advise_task, weak_notes
 from phase_gate.tasks.model import NOT_PASSED, Failure, Status, Verification
 from phase_gate.tasks.overview import RECENT, Overview
 from phase_gate.tasks.pipeline import WEIGHTS, Pipeline, find_pipeline
+from phase_gate.tasks.pipeline_steps import VoteStanding
 from phase_gate.tasks.result import (
     architect_status,
     executor_status,
@@ -29,7 +30,6 @@ from phase_gate.tasks.result import (
 )
 from phase_gate.tasks.routing import budget, furthest_failure, main_line
 from phase_gate.tasks.rules import Escalation, escalate, resume_command
-from phase_gate.tasks.voting import VoteStanding
 from phase_gate.visible import count
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import DONE, STUCK, look_command

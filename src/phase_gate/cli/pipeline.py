@@ -1,0 +1,206 @@
+"""`phase-gate pipeline vote`, `request`, `snapshot`, `recover`: what only a pipeline asks of people."""
+
+from __future__ import annotations
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._streams import read_input, render_json
+from phase_gate.cli.steps import answer_entry
+from phase_gate.config.yaml import read_bytes
+from phase_gate.decisions.advancing import describe_entry
+from phase_gate.errors import VoteError
+from phase_gate.gate.state import State
+from phase_gate.report.text import render_sections
+from phase_gate.task import Task
+from phase_gate.tasks.asking import needs_in, root_cause_record
+from phase_gate.tasks.evidence import record_name
+from phase_gate.tasks.handins import MAX_SIZE, Ballot, parse_vote
+from phase_gate.tasks.pipeline import Pipeline, Request, pipeline_of
+from phase_gate.tasks.pipeline_steps import (
+    approve_request,
+    cast_votes,
+    make_request,
+    reject_request,
+    require_pipeline,
+    restart_cycle,
+    resume_with_guidance,
+    show_votes,
+    start_recovery,
+    write_snapshot,
+)
+from phase_gate.tasks.result import failure_to_json, votes_to_json
+from phase_gate.tasks.routing import budget, enter_command, main_line, problem_of_rewind, rules_of
+from phase_gate.tasks.show import stuck_sections, stuck_to_json, vote_rows
+from phase_gate.values import as_dict
+from phase_gate.visible import count, show_line, show_rows
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import look_command
+
+# --- votes in a consensus phase, or how they stand
+
+
+def vote(call: Call) -> Done:
+    task = call.task()
+    require_pipeline(task)
+    files = call.arguments.files
+    reports = tuple(path for name in files for path in call.handed(task.project.root, name))
+    ballots = [_read_ballot(call, name) for name in files]
+    votes = cast_votes(task, *ballots, reports=reports) if ballots else show_votes(task)
+    return Done(
+        text=show_rows(vote_rows(votes)),
+        document=votes_to_json(votes),
+        code=exit_codes.OPEN if votes.is_reached else exit_codes.GATE_CLOSED,
+    )
+
+
+def _read_ballot(call: Call, name: str) -> Ballot:
+    """Return the vote in a file."""
+    if name == "-":
+        name, text = "vote", read_input(MAX_SIZE + 1)
+    else:
+        text = read_bytes(call.start / name, name=name, limit=MAX_SIZE, error=VoteError, if_missing="check the path")
+    ballot = parse_vote(text, name)
+    call.author(name, ballot.by)
+    return ballot
+
+
+# --- change requests: make one, list them, decide on one
+
+
+def request(call: Call) -> Done:
+    given, task = call.arguments, call.task()
+    pipeline = require_pipeline(task)
+    match given.action:
+        case "new":
+            made = make_request(task, kind=given.type, title=given.title or "", by=call.by(), blocking=given.blocking)
+            return _answer(made, *_tell_proposed(made, task.rules))
+        case "approve":
+            made, is_entered = approve_request(task, given.id, by=call.by(), reason=given.reason)
+            where = f"back in {made.target}" if is_entered else f"{made.target}, where it leads, is still to come"
+            step = enter_command(task.rules, made.target, task.state.task) if is_entered else "phase-gate status"
+            return _answer(made, f"{made.id} is approved: {where}", f"  next: {step}")
+        case "reject":
+            made = reject_request(task, given.id, call.person(), by=call.by())
+            return _answer(made, f"{made.id} is rejected", "  next: phase-gate status")
+    return _list(pipeline)
+
+
+def _answer(made: Request, *rows: str) -> Done:
+    return Done(text=show_rows(rows), document=as_dict(made))
+
+
+def _tell_proposed(made: Request, workflow: Workflow) -> tuple[str, str]:
+    routing = " or ".join(phase.name for phase in workflow.phases if phase.routes)
+    waits = f"it leads to {made.target} when {routing} exits" if routing else "it waits for a decision"
+    held = "; until then every gate is closed" if made.blocking else ""
+    decide = f"  or decide now: phase-gate pipeline request approve {made.id} (or reject, with --reason)"
+    return f"{made.id} is proposed: {waits}{held}", decide
+
+
+def _list(pipeline: Pipeline) -> Done:
+    rows = []
+    for each in pipeline.requests:
+        blocks = " BLOCKING" if each.blocking and each.status == "proposed" else ""
+        rows.append(f"{each.id:6} {each.status:9} {each.type:13} to {each.target}: {each.title} ({each.by}){blocks}")
+        if each.decided_by:
+            rows.append(f"       {each.status} by {each.decided_by}: {each.reason}")
+    none = 'no change request\n  make one: phase-gate pipeline request new --type scope --title "..."'
+    return Done(text=show_rows(rows) or none, document={"requests": [as_dict(each) for each in pipeline.requests]})
+
+
+# --- which tree a phase speaks of
+
+
+def snapshot(call: Call) -> Done:
+    task = call.task()
+    path, document = write_snapshot(task, call.arguments.output)
+    rows = (f"{path}: {count(document['files'], 'file')}, as they are now", f"  next: {look_command(task.state.task)}")
+    return Done(text=show_rows(rows), document={"file": path, **document})
+
+
+# --- what the recovery asks for; begin one, or go on where it is stuck
+
+
+def recover(call: Call) -> Done:
+    task = call.task()
+    pipeline = require_pipeline(task)
+    if call.arguments.action == "start":
+        return _start(call, task)
+    if call.arguments.action == "resume":
+        return _resume(call, task)
+    if call.arguments.action == "restart":
+        return _restart(call, task)
+    state, workflow = task.state, task.rules
+    if state.is_stuck:
+        return _stuck(call, state, pipeline, workflow)
+    phase = workflow.phase(state.phase or "")
+    if phase is None or not phase.recovers:
+        return _none_going_on(state, pipeline, workflow)
+    return _going_on(task, pipeline, phase)
+
+
+def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
+    report = stuck_to_json(state.stuck, pipeline, workflow)
+    text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report), markdown=call.arguments.markdown)
+    return Done(text=text, document={"stuck": report}, code=exit_codes.CIRCUIT_OPEN)
+
+
+def _none_going_on(state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
+    rows = [f"{state.phase}: no recovery is going on, {pipeline.recoveries} of {budget(workflow)} are used up"]
+    rows += [f"  {each.at} {each.phase} failed: {each.error}" for each in pipeline.failures]
+    return Done(text=show_rows(rows), document=_recoveries(pipeline, workflow))
+
+
+def _recoveries(pipeline: Pipeline, workflow: Workflow) -> dict[str, object]:
+    return {
+        "recoveries": pipeline.recoveries,
+        "max_recoveries": budget(workflow),
+        "failed_phase": pipeline.failed_phase or None,
+        "failures": [failure_to_json(each) for each in pipeline.failures],
+        "stuck": None,
+    }
+
+
+def _going_on(task: Task, pipeline: Pipeline, phase: Phase) -> Done:
+    state, workflow = task.state, task.rules
+    rules = rules_of(workflow)
+    failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
+    rows = [f"{phase.name}: recovery {pipeline.recoveries} of {budget(workflow)}"]
+    rows.append(f"  failed        {pipeline.failed_phase}" + (f": {failed[-1].error}" if failed else ""))
+    rows += [f"  {name:13} {text}" for name, text in needs_in(task, phase)]
+    line = main_line(workflow)
+    behind = line[: line.index(pipeline.failed_phase) + 1]
+    allowed = [name for name in behind if not problem_of_rewind(pipeline, workflow, name)]
+    rows.append(f"  rewind        null (back to {pipeline.failed_phase}), or one of: {', '.join(allowed)}")
+    tried = [name for name in behind if name not in allowed]
+    if tried:
+        rows.append(f"  not again     {', '.join(tried)}: tried for this very failure")
+    record = root_cause_record(pipeline.failed_phase)
+    rows.append(f"{rules.artifacts[record_name(workflow, phase)].path} looks like this:")
+    rows += [f"  {row}" for row in render_json(record, indent=2).splitlines()]
+    rows.append(f"  next: {look_command(state.task)}, once they are written and agreed on")
+    document = {**_recoveries(pipeline, workflow), "rewinds": allowed, "record": record}
+    return Done(text=show_rows(rows), document=document, code=exit_codes.GATE_CLOSED)
+
+
+def _start(call: Call, task: Task) -> Done:
+    state = start_recovery(task, reason=call.arguments.reason, by=call.by())
+    pipeline, workflow = pipeline_of(state), task.rules
+    return Done(
+        text=show_line(f"{state.phase} begins: recovery {pipeline.recoveries} of {budget(workflow)}")
+        + "\n  next: phase-gate pipeline recover",
+        document={"phase": state.phase, **_recoveries(pipeline, workflow)},
+    )
+
+
+def _resume(call: Call, task: Task) -> Done:
+    resumed = resume_with_guidance(task, call.person())
+    phase = resumed.rules.phase(resumed.state.phase or "")
+    assert phase is not None, "it was entered just now"
+    return answer_entry(describe_entry(resumed, phase))
+
+
+def _restart(call: Call, task: Task) -> Done:
+    state = restart_cycle(task, call.person())
+    rows = (f"cycle {state.cycle} begins in {state.phase}", f"  next: {look_command(state.task)}")
+    return Done(text=show_rows(rows), document={"cycle": state.cycle, "phase": state.phase})
