@@ -77,10 +77,6 @@ def from_json(kind: type[T], document: object) -> T:
     return kind(**given)
 
 
-def each_from_json(kind: type[T], documents: Iterable[object]) -> tuple[T, ...]:
-    return tuple([from_json(kind, each) for each in documents])
-
-
 def stand_as_text(kind: type[T], write: Callable[[T], str], read: Callable[[str], T]) -> None:
     """Let a kind of value be a text in documents. Fields may name it for the type checker only."""
     read_text = _read_plain((str,), kind.__name__)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 #: As type checkers know it: importing `typing` for it would take a fourth of what an interpreter takes to start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Self, TypeVar, dataclass_transform
+    from typing import Any, TypeVar, dataclass_transform
     from typing import Literal as Literal
 
     T = TypeVar("T", bound="Value")
@@ -46,7 +46,11 @@ class _Told:
         self.default, self.told = default, told
 
 
-def field(*, default: Any = None, default_factory: Callable[[], Any] | None = None, **told: Any) -> Any:
+#: Stands for "no default": the field has to be given.
+MISSING: Any = object()
+
+
+def field(*, default: Any = MISSING, default_factory: Callable[[], Any] | None = None, **told: Any) -> Any:
     """Give a field a default, made anew for each value by a factory.
 
     :param told: what a reader of documents should know, such as `minimum=1`.
@@ -68,6 +72,8 @@ class _ValueType(type):
         defaults = {each: own.pop(each) for each in names if each in own}
         told = {each: held for each, held in defaults.items() if type(held) is _Told}
         defaults |= {each: held.default for each, held in told.items()}
+        if told:
+            defaults = {each: held for each, held in defaults.items() if held is not MISSING}
         fields = (*before, *names)
         # All at once: each attribute that a class gets later takes as long as a slot.
         own["__slots__"] = names
@@ -126,9 +132,6 @@ class Value(metaclass=_ValueType):
         rows = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self)._fields)
         return f"{type(self).__qualname__}({rows})"
 
-    def __replace__(self, /, **changes: Any) -> Self:
-        return replace(self, **changes)
-
     def __reduce__(self) -> tuple[object, ...]:
         return _remake, (type(self), as_dict(self))
 
@@ -140,11 +143,14 @@ def fields(kind: type[Value]) -> tuple[str, ...]:
 
 def has_default(value: Value, name: str) -> bool:
     """Tell whether a field holds what it holds where nothing is given."""
-    defaults = type(value)._defaults
-    if name not in defaults:
-        return False
-    default, held = defaults[name], getattr(value, name)
-    return held is default or bool(held == (default.make() if type(default) is _Factory else default))
+    default, held = default_of(type(value), name), getattr(value, name)
+    return held is default or bool(held == default)
+
+
+def default_of(kind: type[Value], name: str) -> Any:
+    """Return what a field holds where nothing is given; MISSING if it has to be."""
+    default = kind._defaults.get(name, MISSING)
+    return default.make() if type(default) is _Factory else default
 
 
 def annotation_of(kind: type[Value], name: str) -> tuple[str, str]:

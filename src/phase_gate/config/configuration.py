@@ -23,6 +23,7 @@ from phase_gate.config.vocabulary import (
     read_guards,
     read_settings,
     read_types,
+    read_value,
     read_values,
     take_name,
 )
@@ -205,7 +206,7 @@ def _read_command(section: Fields, name: str, taken: Mapping[str, str]) -> Evide
     if f"{name}_ok" in taken:
         section.refuse_key(name, f"{name}_ok is {taken[f'{name}_ok']} already", "give the command another name")
     fields = section.mapping(name)
-    command = read_settings(fields, EvidenceCommand(name=name, run=fields.text("run")), name=name)
+    command = read_value(fields, EvidenceCommand, name=name)
     if not command.shell:
         try:
             words = shlex.split(command.run)

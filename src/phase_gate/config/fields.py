@@ -14,6 +14,7 @@ from phase_gate.config.faults import Faults, FaultyError, Place
 from phase_gate.config.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from phase_gate.errors import PhaseGateError
 from phase_gate.names import find_name_fault
+from phase_gate.values import MISSING
 from phase_gate.visible import cut
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 Value = int | float | str | bool | None
-
-#: Stands for "no default": the key has to be there.
-_REQUIRED: Any = object()
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS: Mapping[str, bool] = {
@@ -125,11 +123,11 @@ class Fields:
         self._asked[key] = None
         return self._entries[key][1] if key in self._entries else None
 
-    def text(self, key: str, default: D = _REQUIRED) -> str | D:
+    def text(self, key: str, default: D = MISSING) -> str | D:
         """Return the scalar's text, whatever it looks like; blank and null are no texts."""
         return self._read(key, default, "unknown", self._text)
 
-    def name(self, key: str, default: D = _REQUIRED) -> str | D:
+    def name(self, key: str, default: D = MISSING) -> str | D:
         """Return the name of a person or an agent: one line, with nothing in it that can't be seen."""
 
         def read(node: YamlNode, path: str) -> str:
@@ -140,9 +138,9 @@ class Fields:
 
         return self._read(key, default, "unknown", read)
 
-    def choice(self, key: str, allowed: Collection[S], default: D = _REQUIRED) -> S | D:
+    def choice(self, key: str, allowed: Collection[S], default: D = MISSING) -> S | D:
         """Return one of the allowed texts, spelled exactly so."""
-        stand_in = next(iter(allowed)) if default is _REQUIRED else default
+        stand_in = next(iter(allowed)) if default is MISSING else default
 
         def read(node: YamlNode, path: str) -> S | D:
             text = self._text(node, path)
@@ -154,15 +152,15 @@ class Fields:
 
         return self._read(key, default, stand_in, read)
 
-    def boolean(self, key: str, default: D = _REQUIRED) -> bool | D:
+    def boolean(self, key: str, default: D = MISSING) -> bool | D:
         typed = self._typed(bool, "a boolean", "write true or false, without quotes")
         return self._read(key, default, False, typed)
 
-    def integer(self, key: str, default: D = _REQUIRED, *, minimum: int | None = None) -> int | D:
+    def integer(self, key: str, default: D = MISSING, *, minimum: int | None = None) -> int | D:
         typed = self._typed(int, "a whole number", "write digits, without quotes", minimum)
         return self._read(key, default, 1, typed)
 
-    def number(self, key: str, default: D = _REQUIRED, *, minimum: float | None = None) -> float | D:
+    def number(self, key: str, default: D = MISSING, *, minimum: float | None = None) -> float | D:
         typed = self._typed(float, "a number", "write a number, without quotes", minimum)
         return self._read(key, default, 1, typed)
 
@@ -181,9 +179,9 @@ class Fields:
     def value(self, key: str) -> Value:
         """Return a scalar by its look: a number, a boolean, null, else the text; in quotes it is always the text."""
         usual: Value = 1
-        return self._read(key, _REQUIRED, usual, self._value)
+        return self._read(key, MISSING, usual, self._value)
 
-    def text_list(self, key: str, default: D = _REQUIRED, *, or_one: bool = False) -> tuple[str, ...] | D:
+    def text_list(self, key: str, default: D = MISSING, *, or_one: bool = False) -> tuple[str, ...] | D:
         """Return a list of texts.
 
         :param or_one: whether a single text may stand for a list of one.
@@ -198,7 +196,7 @@ class Fields:
 
         return self._read(key, default, (), read)
 
-    def mapping(self, key: str, default: D = _REQUIRED) -> Fields | D:
+    def mapping(self, key: str, default: D = MISSING) -> Fields | D:
         def read(node: YamlNode, path: str, faults: Faults | None = None) -> Fields:
             return Fields(node, file=self.file, error=self.error, path=path, faults=faults or self.faults)
 
@@ -211,12 +209,12 @@ class Fields:
             node = self.node_of(key)
             if node is not None:
                 return read(node, self.dotted(key))
-            if default is _REQUIRED:
+            if default is MISSING:
                 where = f" in {self.path}" if self.path else ""
                 self._refuse_at(self.node, f"the key {key!r} is missing{where}", f"add it: `{key}: …`")
         except FaultyError as error:
             self.faults.keep(error.fault)
-            return stand_in if default is _REQUIRED else default
+            return stand_in if default is MISSING else default
         return default
 
     def _text(self, node: YamlNode, path: str) -> str:

@@ -14,9 +14,10 @@ from functools import cache
 from typing import Any, TypeVar, get_args
 
 from phase_gate.config.faults import Faults
-from phase_gate.config.fields import Fields, closest_first, shorten
+from phase_gate.config.fields import Fields, closest_first, is_null, shorten
+from phase_gate.config.yaml import YamlScalar
 from phase_gate.errors import ConditionError
-from phase_gate.values import Value, annotation_of, replace, told_about
+from phase_gate.values import MISSING, Value, annotation_of, as_dict, default_of, replace, told_about
 from phase_gate.values import fields as names_of
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, SPELLINGS, MetricType, MetricValue
@@ -105,13 +106,7 @@ def read_guards(fields: Fields) -> dict[str, Guard]:
         if not _GUARD_NAME.fullmatch(name):
             fields.report_key(name, f"a guard can't be named {shorten(name)}", "use lower case, digits and `-`")
         guard = fields.mapping(name)
-        guards[name] = Guard(
-            name=name,
-            condition=read_condition(guard),
-            remedy=read_prose(guard, "remedy", required=True),
-            detail=read_prose(guard, "detail"),
-        )
-        guard.finish()
+        guards[name] = read_value(guard, Guard, name=name, condition=read_condition(guard))
     return guards
 
 
@@ -254,18 +249,33 @@ def read_settings(fields: Fields | None, usual: T, **read: Any) -> T:
 
     :param read: what the caller has read of it, by its name in the value.
     """
-    if fields is None:
-        return usual
-    kind = type(usual)
+    return usual if fields is None else _read_rest(fields, type(usual), as_dict(usual), read)
+
+
+def read_value(fields: Fields, kind: type[T], **read: Any) -> T:
+    """Return a value as a mapping gives it, each field as its annotation says; one without a default has to be there.
+
+    What a field is told may be what it is for settings; `name`, of a person or an agent; `prose`, shown in one line;
+    `blank`, null or nothing may stand there for its default.
+
+    :param read: what the caller has read of it, by its name in the value.
+    """
+    return _read_rest(fields, kind, {name: default_of(kind, name) for name in names_of(kind)}, read)
+
+
+def _read_rest(fields: Fields, kind: type[T], usual: Mapping[str, Any], read: dict[str, Any]) -> T:
     for name in names_of(kind):
         if name not in read:
-            read[name] = _read_setting(fields, kind, name, getattr(usual, name))
+            read[name] = _read_field(fields, kind, name, usual[name])
     fields.finish()
     return kind(**read)
 
 
-def _read_setting(fields: Fields, kind: type[Value], name: str, usual: Any) -> Any:
+def _read_field(fields: Fields, kind: type[Value], name: str, usual: Any) -> Any:
     told = told_about(kind, name)
+    node = fields.node_of(told.get("key", name)) if "blank" in told else None
+    if isinstance(node, YamlScalar) and (is_null(node) or not node.text.strip()):
+        return usual
     key, minimum = told.get("key", name), told.get("minimum")
     annotation, module = annotation_of(kind, name)
     if "span" in told:
@@ -277,6 +287,12 @@ def _read_setting(fields: Fields, kind: type[Value], name: str, usual: Any) -> A
             return fields.integer(key, usual, minimum=minimum)
         case "float":
             return fields.number(key, usual, minimum=minimum)
+        case "str" if "blank" in told and "name" not in told:
+            return fields.text(key, usual).strip()
+        case "str" if "name" in told:
+            return fields.name(key, usual)
+        case "str" if "prose" in told:
+            return read_prose(fields, key, required=usual is MISSING)
         case "str":
             return _checked(fields, key, told, fields.text(key, usual))
         case "tuple[str, ...]":
@@ -284,9 +300,16 @@ def _read_setting(fields: Fields, kind: type[Value], name: str, usual: Any) -> A
         case "Mapping[str, int]":
             section = fields.mapping(key, None)
             return usual if section is None else {each: section.integer(each, minimum=minimum) for each in section}
-    found = vars(sys.modules[module])[annotation]
+    found = vars(sys.modules[module])[annotation.removesuffix(" | None")]
     if isinstance(found, type) and issubclass(found, Value):
-        return read_settings(fields.mapping(key, None), usual)
+        section = fields.mapping(key) if usual is MISSING else fields.mapping(key, None)
+        return (
+            usual
+            if section is None
+            else read_value(section, found)
+            if usual in (None, MISSING)
+            else read_settings(section, usual)
+        )
     return fields.choice(key, found.__args__, usual)
 
 

@@ -29,6 +29,7 @@ from phase_gate.config.vocabulary import (
     read_prose,
     read_settings,
     read_types,
+    read_value,
 )
 from phase_gate.config.yaml import YamlMapping, YamlNode, read_document, read_documents
 from phase_gate.errors import WorkflowError
@@ -295,14 +296,8 @@ def _read_gate_1(fields: Fields, vocabulary: Vocabulary, guards: tuple[str, ...]
         guards = tuple(
             name for index, name in named if vocabulary.knows_guard(name, fields.item_place("guards", index))
         )
-    gate = Gate1(
-        name=read_prose(fields, "name", required=True),
-        condition=vocabulary.check_gate(read_condition(fields), fields.place("condition")),
-        guards=tuple(dict.fromkeys(guards)),
-        rationale=read_prose(fields, "rationale"),
-    )
-    fields.finish()
-    return gate
+    condition = vocabulary.check_gate(read_condition(fields), fields.place("condition"))
+    return read_value(fields, Gate1, condition=condition, guards=tuple(dict.fromkeys(guards)), replaced=False)
 
 
 def _check_gate_2(fields: Fields) -> None:

@@ -10,11 +10,12 @@ import re
 from typing import Any, Literal, TypeVar, get_args
 
 from phase_gate.codec import from_json, spell_out
-from phase_gate.config.fields import Fields, is_null, shorten
+from phase_gate.config.fields import Fields, shorten
+from phase_gate.config.vocabulary import read_value
 from phase_gate.config.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_document
 from phase_gate.errors import DocumentError, MalformedResultError, VoteError
-from phase_gate.tasks.model import CHOICES, Choice
-from phase_gate.values import Value, replace
+from phase_gate.tasks.model import Choice
+from phase_gate.values import Value, field, replace
 
 ExecutorStatus = Literal["success", "failure", "blocked"]
 Answer = Literal["APPROVED", "REJECTED"]
@@ -27,7 +28,7 @@ class Claimed(Value):
 
     command: str
     exit_code: int
-    output_summary: str = ""
+    output_summary: str = field(default="", blank=True)
 
 
 class ExecutorResult(Value):
@@ -40,15 +41,15 @@ class ExecutorResult(Value):
     #: None where it does not say that it ran the command; with success it has to.
     verification: Claimed | None = None
     done_criteria_met: bool = False
-    evidence: str = ""
+    evidence: str = field(default="", blank=True)
     #: Why it failed or is blocked.
-    error: str = ""
+    error: str = field(default="", blank=True)
     #: The task that it waits for, where it names one.
-    blocked_by: str = ""
+    blocked_by: str = field(default="", blank=True)
     #: What mended the failure before.
-    resolution: str = ""
+    resolution: str = field(default="", blank=True)
     #: Who executed it.
-    by: str = ""
+    by: str = field(default="", blank=True, name=True)
 
 
 class Verdict(Value):
@@ -62,13 +63,13 @@ class Verdict(Value):
     concerns: tuple[str, ...] = ()
     #: Concerns that have to be gone before it may pass.
     blockers: tuple[str, ...] = ()
-    feedback: str = ""
+    feedback: str = field(default="", blank=True)
     #: Who reviewed it.
-    by: str = ""
+    by: str = field(default="", blank=True, name=True)
     #: What it speaks of, where it says so: an attempt, a tree, a verify run.
-    attempt: int | None = None
-    tree: str = ""
-    evidence: str = ""
+    attempt: int | None = field(default=None, minimum=1)
+    tree: str = field(default="", blank=True)
+    evidence: str = field(default="", blank=True)
 
     @property
     def is_approved(self) -> bool:
@@ -94,9 +95,6 @@ def _said(value: Value, *always: str) -> dict[str, Any]:
 MAX_SIZE = 64 * 1024
 
 _STATUSES: tuple[ExecutorStatus, ...] = get_args(ExecutorStatus)
-_ANSWERS: tuple[Answer, ...] = get_args(Answer)
-_CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
-_RECOMMENDATIONS: tuple[Recommendation, ...] = get_args(Recommendation)
 
 #: What stands in the form where an answer belongs: `...`, `{summary}`, `Criterion X met: {evidence}`, `Task N: Name`.
 UNFILLED = r"^\s*(\.\.\.|…|Task N: Name|([^{}\n]*: )?\{(verify_command|code|summary|description|error|evidence)\})\s*$"
@@ -108,35 +106,15 @@ _LONGEST_UNFILLED = 1000
 def read_executor_result(text: str | bytes, name: str) -> ExecutorResult:
     """Return the executor's report. Raises MalformedResultError for what is none."""
     fields = _open(text, name)
-    status = fields.choice("status", _STATUSES)
-    is_success = status == "success"
-    claimed = fields.mapping("verification") if is_success else fields.mapping("verification", None)
-    result = ExecutorResult(
-        status=status,
-        task_name=fields.text("task_name", ""),
-        files_modified=fields.text_list("files_modified", ()),
-        verification=None if claimed is None else _read_claimed(claimed),
-        done_criteria_met=fields.boolean("done_criteria_met")
-        if is_success
-        else fields.boolean("done_criteria_met", False),
-        **{key: _optional(fields, key) for key in ("evidence", "error", "blocked_by", "resolution", "by")},
-    )
-    fields.finish()
+    if fields.choice("status", _STATUSES) == "success":
+        fields.mapping("verification")
+        fields.boolean("done_criteria_met")
+    result = read_value(fields, ExecutorResult)
     if result.verification is not None and not result.evidence:
         # As in the source document's own examples: what the command printed is what shows it.
         result = replace(result, evidence=result.verification.output_summary)
     _check_result(result, fields)
     return result
-
-
-def _read_claimed(fields: Fields) -> Claimed:
-    claimed = Claimed(
-        command=fields.text("command"),
-        exit_code=fields.integer("exit_code"),
-        output_summary=_optional(fields, "output_summary"),
-    )
-    fields.finish()
-    return claimed
 
 
 def _check_result(result: ExecutorResult, fields: Fields) -> None:
@@ -158,18 +136,7 @@ def _check_result(result: ExecutorResult, fields: Fields) -> None:
 def read_verdict(text: str | bytes, name: str) -> Verdict:
     """Return the reviewer's verdict. Raises MalformedResultError for what is none."""
     fields = _open(text, name)
-    verdict = Verdict(
-        verdict=fields.choice("verdict", _ANSWERS),
-        task_name=fields.text("task_name", ""),
-        confidence=fields.choice("confidence", _CONFIDENCES),
-        findings=fields.text_list("findings"),
-        recommendation=fields.choice("recommendation", _RECOMMENDATIONS),
-        concerns=fields.text_list("concerns", ()),
-        blockers=fields.text_list("blockers", ()),
-        attempt=fields.integer("attempt", None, minimum=1),
-        **{key: _optional(fields, key) for key in ("feedback", "by", "tree", "evidence")},
-    )
-    fields.finish()
+    verdict = read_value(fields, Verdict)
     if not verdict.findings:
         fields.refuse("findings", "a verdict without findings", "name what was looked at, and what was found")
     if not verdict.is_approved:
@@ -206,16 +173,6 @@ def _scalars(node: YamlNode) -> list[YamlScalar]:
     return [scalar for each in inner for scalar in _scalars(each)]
 
 
-def _optional(fields: Fields, key: str) -> str:
-    """Return a text that may be left out, null or blank."""
-    node = fields.node_of(key)
-    if node is None:
-        return ""
-    if isinstance(node, YamlScalar) and (is_null(node) or not node.text.strip()):
-        return ""
-    return (fields.name if key == "by" else fields.text)(key).strip()
-
-
 # --- a vote in a consensus phase
 
 
@@ -223,9 +180,9 @@ class Ballot(Value):
     """What a reviewer voted, and what for, as far as they said so."""
 
     vote: Choice
-    confidence: float
-    by: str
-    reason: str = ""
+    confidence: float = field(minimum=0)
+    by: str = field(name=True)
+    reason: str = field(default="", prose=True)
     phase: str = ""
     version: str = ""
 
@@ -233,15 +190,8 @@ class Ballot(Value):
 def parse_vote(text: str | bytes, name: str) -> Ballot:
     """Return the vote that the text gives. Raises VoteError, or DocumentError where it is no YAML."""
     fields = Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=VoteError)
-    ballot = Ballot(
-        vote=fields.choice("vote", CHOICES),
-        confidence=float(fields.number("confidence", minimum=0)),
-        by=fields.name("by"),
-        reason=" ".join(fields.text("reason", "").split()),
-        phase=fields.text("phase", "").upper(),
-        version=fields.text("version", ""),
-    )
-    fields.finish()
+    ballot = read_value(fields, Ballot)
+    ballot = replace(ballot, confidence=float(ballot.confidence), phase=ballot.phase.upper())
     if ballot.confidence > 1:
         fields.refuse("confidence", f"confidence can't be {ballot.confidence:g}", "write 0 to 1: 0.9 is rather sure")
     if ballot.vote != "approve" and not ballot.reason:

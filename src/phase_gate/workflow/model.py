@@ -27,16 +27,16 @@ class Guard(Value):
 
     name: str
     condition: Condition
-    remedy: str
+    remedy: str = field(prose=True)
     #: What is wrong, in words, when it is unmet; `{metric}` stands for a value.
-    detail: str = ""
+    detail: str = field(default="", prose=True)
 
 
 class Gate1(Value):
-    name: str
+    name: str = field(prose=True)
     condition: Condition
     guards: tuple[str, ...] = ()
-    rationale: str = ""
+    rationale: str = field(default="", prose=True)
     #: True where a project's file took the workflow's condition out and put its own in: shown in every verdict.
     replaced: bool = False
 
