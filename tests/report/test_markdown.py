@@ -49,7 +49,9 @@ def test_a_hostile_name_in_a_verdict_is_only_a_name(text: str) -> None:
 )
 def test_a_step_that_asks_for_gate_1_only(only_gate_1: bool, said: str) -> None:
     waiting = document(**{**MORE, **ABSENT, "status": "waiting", "reason": "no signal"})
-    assert said in render_markdown(waiting, asks_for_gate_1_only=only_gate_1)
+    text = render_markdown(waiting, asks_for_gate_1_only=only_gate_1)
+    assert said in text
+    assert ("\nNext: " in text) is not only_gate_1, "who has all that was asked for has nothing to do"
 
 
 def test_choices_stay_together_and_unmeasured_guards_are_unknown() -> None:

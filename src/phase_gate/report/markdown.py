@@ -80,15 +80,15 @@ def render_markdown(document: Mapping[str, Any], *, asks_for_gate_1_only: bool =
     """
     counted = f"iteration {document['iteration']}" if document["iteration"] is not None else document["run_kind"]
     verdict = show_verdict(document["status"], document["reason"])
+    following = [_next_line(document["next_command"], document["next_hint"], root=document["root"]), ""]
     if asks_for_gate_1_only and document["gate_1"]["open"] and document["status"] == "waiting":
-        verdict = "Gate 1 is open: this step asks for no more"
+        verdict, following = "Gate 1 is open: this step asks for no more", []
     lines = [
         f"{REPORT_TITLE}{as_text(document['phase'])}, {counted}",
         "",
         f"**{as_text(verdict)}**",
         "",
-        _next_line(document["next_command"], document["next_hint"], root=document["root"]),
-        "",
+        *following,
         *_gates(document),
     ]
     for table in document.get("tables", ()):
