@@ -150,27 +150,6 @@ class History:
             moved = spell_out(reset(self.state.breaker, at=self.at))
             self._record(Event(kind="breaker-reset", data={"breaker": moved}))
 
-    def claim(self, confidence: int, *, passed: bool, done: bool = True) -> None:
-        self.wait(30)
-        claim = {
-            "phase": self.state.phase,
-            "iteration": self.state.iteration,
-            "decision": "complete" if passed else "continue",
-            "gate": "passed" if passed else "blocked",
-            "reason": "claimed and measured agree" if passed else "one sign of two",
-            "explicit": done,
-            "indicators": 2,
-            "confidence": confidence,
-            "claims_low": 0,
-            "threshold": 2,
-            "confidence_needed": 70,
-            "claimed_done": done,
-            "met_both": passed,
-            "claims_done": 0,
-            "kind": "",
-        }
-        self._record(Event(kind="claimed", data={"claim": claim, "tree": ""}))
-
     def wait(self, seconds: float) -> None:
         self.clock += timedelta(seconds=seconds)
 

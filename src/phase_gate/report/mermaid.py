@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from phase_gate.gate.order import Transition, find_transitions
-from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import DONE, STUCK
 
 #: Words of the diagram language, in any case: a phase of that name gets another id, and keeps its name as a label.
@@ -19,9 +19,6 @@ _KEYWORDS = frozenset(
 #: What ends a label, or means something else in one.
 _NO_LABEL = re.compile(r"[^\w ,.()'/+=&-]+")
 
-#: Phases of a pipeline that share one way to fail are drawn in a box, with one arrow for all. Phases are in upper case.
-_BOX = "phases"
-
 
 def render_mermaid(workflow: Workflow) -> str:
     """Return the text of the diagram, without a fence around it."""
@@ -31,41 +28,15 @@ def render_mermaid(workflow: Workflow) -> str:
 def _body(workflow: Workflow) -> Iterator[str]:
     transitions = find_transitions(workflow)
     yield from (f'state "{phase.name}" as {_id(phase.name)}' for phase in workflow.phases if _is_keyword(phase.name))
-    recovering = _shared_recovery(workflow)
-    if recovering is None:
-        yield from _arrows(workflow, (each for each in transitions if each.why != "recovery"), end=DONE)
-        yield from _outer_arrows(workflow, transitions)
-        return
-    inner = {phase.name for phase in workflow.phases if not phase.recovers}
-    yield f"state {_BOX} {{"
-    arrows = (each for each in transitions if each.source in inner and each.why != "failure")
-    yield from (f"    {line}" for line in _arrows(workflow, arrows, end="[*]"))
-    yield "}"
-    yield f"[*] --> {_BOX}"
-    yield f"{_BOX} --> {DONE}"
-    yield f"{DONE} --> [*]"
-    name = _id(recovering.name)
-    yield f"{_BOX} --> {name} : a gate fails"
-    yield f"{name} --> {_BOX} : {_label(recovering.gate_1.name)}"
-    if recovering.on_failure == recovering.name:
-        yield f"{name} --> {name} : fails again"
-    yield f"{name} --> {STUCK} : no recovery is left"
-    yield f"{STUCK} --> [*]"
-
-
-def _arrows(workflow: Workflow, transitions: Iterable[Transition], *, end: str) -> Iterator[str]:
     yield f"[*] --> {_id(workflow.first.name)}"
     for each in transitions:
-        target = end if each.target == DONE else _id(each.target)
-        yield f"{_id(each.source)} --> {target}{_why(each, workflow)}"
-
-
-def _outer_arrows(workflow: Workflow, transitions: Iterable[Transition]) -> Iterator[str]:
+        if each.why != "recovery":
+            yield f"{_id(each.source)} --> {_id(each.target)}{_why(each, workflow)}"
     targets = {each.target for each in transitions}
     yield from (f"{each} --> [*]" for each in (DONE, STUCK) if each in targets)
     for phase in workflow.phases:
         if phase.recovers:
-            yield f"note right of {_id(phase.name)} : leads to where its record says, or back to what failed"
+            yield f"note right of {_id(phase.name)} : leads to the phase that its record names"
 
 
 def _why(transition: Transition, workflow: Workflow) -> str:
@@ -85,13 +56,6 @@ def _why(transition: Transition, workflow: Workflow) -> str:
     }
     label = _label(words[transition.why])
     return f" : {label}" if label else ""
-
-
-def _shared_recovery(workflow: Workflow) -> Phase | None:
-    """Return the one phase that every failure leads to; None if there is no such phase, or not for all."""
-    targets = {phase.on_failure for phase in workflow.phases if not phase.recovers}
-    recovering = [phase for phase in workflow.phases if phase.recovers]
-    return recovering[0] if len(recovering) == 1 and targets == {recovering[0].name} else None
 
 
 def _id(name: str) -> str:

@@ -56,7 +56,17 @@ def tell_tests(samples: Iterable[Sampled], load: Load) -> TestHistory:
     )
     odd = {test_id for each in shown for test_id in load(each.outcomes)} | flaky
     last = load(shown[-1].outcomes)
-    present = _Present(load)
+    names: dict[tuple[str, str], frozenset[str]] = {}
+
+    def letter(sample: Sampled, test_id: str) -> str:
+        bucket = load(sample.outcomes).get(test_id)
+        if bucket is not None:
+            return LETTERS.get(bucket, "n")
+        path, name = split_id(test_id)
+        key = (sample.inventory, path)
+        if key not in names:  # one file at a time: an inventory may have a hundred thousand tests
+            names[key] = frozenset(load(sample.inventory)["files"].get(path, {}).get("ids", ()))
+        return LETTERS[Bucket.PASSED] if name in names[key] else ABSENT
 
     def rank(test_id: str) -> tuple[object, ...]:
         return (test_id not in flaky, last.get(test_id) not in FAILING, -failures[test_id], test_id)
@@ -74,7 +84,7 @@ def tell_tests(samples: Iterable[Sampled], load: Load) -> TestHistory:
     rows = tuple(
         TestRow(
             id=test_id,
-            cells="".join(_letter(each, test_id, load, present) for each in shown),
+            cells="".join(letter(each, test_id) for each in shown),
             is_flaky=test_id in flaky,
             is_failing=last.get(test_id) in FAILING,
             failures=failures[test_id],
@@ -101,26 +111,3 @@ def _find_flaky(samples: Sequence[Sampled], load: Load) -> set[str]:
         failing = [{test_id for test_id, bucket in outcomes.items() if bucket in FAILING} for outcomes in runs]
         flaky |= failing[0].union(*failing) - failing[0].intersection(*failing)
     return flaky
-
-
-class _Present:
-    """Tells which tests were there in a run, without unfolding inventories of a hundred thousand of them."""
-
-    def __init__(self, load: Load) -> None:
-        self._load = load
-        self._names: dict[tuple[str, str], frozenset[str]] = {}
-
-    def has(self, inventory: str, test_id: str) -> bool:
-        path, name = split_id(test_id)
-        key = (inventory, path)
-        if key not in self._names:
-            file = self._load(inventory)["files"].get(path)
-            self._names[key] = frozenset() if file is None else frozenset(file["ids"])
-        return name in self._names[key]
-
-
-def _letter(sample: Sampled, test_id: str, load: Load, present: _Present) -> str:
-    bucket = load(sample.outcomes).get(test_id)
-    if bucket is not None:
-        return LETTERS.get(bucket, "n")
-    return LETTERS[Bucket.PASSED] if present.has(sample.inventory, test_id) else ABSENT
