@@ -142,24 +142,13 @@ def test_the_document_of_a_new_state_is_empty() -> None:
     [
         pytest.param({"colour": "red"}, ValueError, id="a-field-that-nobody-knows"),
         pytest.param({"last_run": {"id": "r"}}, TypeError, id="a-part-of-a-run"),
-        pytest.param(
-            {"last_run": {"id": "r", "kind": "k", "phase": "p", "at": "a", "x": 1}}, ValueError, id="too-much"
-        ),
         pytest.param({"measurement": {"run": "r"}}, TypeError, id="a-part-of-a-measurement"),
         pytest.param({"parts": {"colours": {}}}, KeyError, id="a-part-that-nobody-knows"),
-        pytest.param({"open_runs": [1]}, TypeError, id="a-number-for-a-run"),
         pytest.param({"undo": {"run": "r"}}, TypeError, id="an-undo-without-a-state"),
-        pytest.param({"undo": {"run": "r", "state": {"x": 1}}}, ValueError, id="an-undo-with-another-state"),
-        pytest.param({"snapshots": {"latest": "digest"}}, TypeError, id="a-text-for-a-snapshot"),
-        pytest.param({"streak": 9}, TypeError, id="a-number-for-a-group"),
         pytest.param({"streak": {"count": "9"}}, TypeError, id="a-text-for-a-number"),
         pytest.param({"streak": {"count": True}}, TypeError, id="a-truth-for-a-number"),
-        pytest.param({"visited": "RED"}, TypeError, id="a-text-for-a-list"),
         pytest.param({"breaker": {"status": "ajar"}}, ValueError, id="a-status-that-is-none"),
-        pytest.param({"memory": {"run": {"git": 1}}}, TypeError, id="a-number-for-a-digest"),
         pytest.param({"parts": {"pipeline": {"recoveries": "many"}}}, TypeError, id="a-part-with-another-type"),
-        pytest.param({"parts": {"pipeline": []}}, TypeError, id="a-list-for-a-part"),
-        pytest.param({"overrides": {"waivers": [{"guard": "g"}]}}, TypeError, id="a-part-of-a-waiver"),
     ],
 )
 def test_other_documents_are_refused(document: dict[str, Any], error: type[Exception]) -> None:

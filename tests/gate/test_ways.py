@@ -15,6 +15,7 @@ from phase_gate.gate.verdict import Evaluation, way_back, way_to, way_to_begin
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from tests.conftest import ROOT
+from tests.gate.verdicts import GREEN
 from tests.tables import named
 from tests.typable import is_typable
 
@@ -22,21 +23,6 @@ AT = "2026-01-26T14:00:00.000Z"
 EXAMPLES = ROOT / "examples" / "workflows"
 WORKFLOWS = {name: load_shipped_workflow(name) for name in ("tdd", "exit-gate", "confidence", "pipeline")}
 WORKFLOWS |= {name: load_workflow(f"{name}.yaml", root=EXAMPLES) for name in ("feature-flow", "release-checklist")}
-GREEN = {
-    "run_complete": True,
-    "tests_missing": 0,
-    "tests_newly_skipped": 0,
-    "criteria_open": 0,
-    "tests_altered": 0,
-    "rules_changed": 0,
-    "red_seen": True,
-    "red_resolved_elsewhere": 0,
-    "outcomes_doubtful": 0,
-    "proof_objections": 0,
-    "tests_total": 2,
-    "tests_failing": 0,
-    "tests_passing": 2,
-}
 
 
 def phase_of(workflow: Workflow, name: str) -> Phase:

@@ -8,8 +8,26 @@ from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.verdict import Evaluation, Gate1Result, GuardResult, Subject
 from phase_gate.values import fields
+from phase_gate.workflow.metrics import MetricValue
 
 AT = "2026-01-01T00:00:00.000Z"
+
+#: What a run measures in which nothing is wrong.
+GREEN: dict[str, MetricValue] = {
+    "run_complete": True,
+    "tests_missing": 0,
+    "tests_newly_skipped": 0,
+    "criteria_open": 0,
+    "tests_altered": 0,
+    "rules_changed": 0,
+    "red_seen": True,
+    "red_resolved_elsewhere": 0,
+    "outcomes_doubtful": 0,
+    "proof_objections": 0,
+    "tests_total": 2,
+    "tests_failing": 0,
+    "tests_passing": 2,
+}
 
 
 def verdict(*, can_exit: bool = True, gate_1: bool = True, **more: Any) -> Evaluation:
