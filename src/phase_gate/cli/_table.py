@@ -362,7 +362,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             _STEP,
         ),
         "verify resume": command(
-            "_verify_overrides.resume",
+            "_verify_steps.resume",
             "Go on after a halt, or on the same files: a person, with a reason",
             'verify resume --reason "the server is back" --by Ada',
             _STEP,
@@ -371,7 +371,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             _BY_PERSON,
         ),
         "verify skip": command(
-            "_verify_overrides.skip",
+            "_verify_steps.skip",
             "Complete a task unverified: a person, with a kind and a reason",
             'verify skip --task fare --kind unavailable --reason "no device here" --by Ada',
             _STEP,
@@ -380,7 +380,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             _BY_PERSON,
         ),
         "verify force": command(
-            "_verify_overrides.force",
+            "_verify_steps.force",
             "Complete a task against everything: a person, with a word",
             'verify force --task fare --reason "shown on the device" --by Ada',
             _STEP,

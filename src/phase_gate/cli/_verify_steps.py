@@ -1,4 +1,4 @@
-"""`phase-gate verify start`, `executor`, `run`, `review` and `commit`: the steps of a verify task."""
+"""The steps of a verify task from the command line, and what a person decides about one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import draw, raw_output, read_input, say_aside
+from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import UsageError
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.names import find_name_fault
 from phase_gate.project import Project, who_am_i
-from phase_gate.tasks.board import Attachment, TaskBoard, TaskStatus
+from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.judging import advise_task
 from phase_gate.tasks.model import IN_PROGRESS, NOT_PASSED, Status
+from phase_gate.tasks.overrides import Overridden, abandon_attempt, force_task, resume_task, resume_wave, skip_task
 from phase_gate.tasks.show import step_rows
+from phase_gate.values import replace
 from phase_gate.visible import show_rows
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 
@@ -174,8 +177,6 @@ def commit(call: Call) -> Done:
 
 
 def abandon(call: Call) -> Done:
-    from phase_gate.tasks.overrides import abandon_attempt
-
     board = open_board(call)
     session = board.session(board.named() or board.waiting(IN_PROGRESS, "its end"))
     status = abandon_attempt(session, reason=call.arguments.reason or "", by=call.by())
@@ -240,3 +241,50 @@ def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[st
 
 def _text(status: TaskStatus) -> str:
     return show_rows(step_rows(status.task, status.verification, status.evaluation, status.escalation))
+
+
+# --- what a person decides about a task
+
+
+def skip(call: Call) -> Done:
+    answer = _answer_override(skip_task(_named(call), call.person(), kind=call.arguments.kind))
+    risk = f" (user risk: {call.arguments.by} answers for it)" if call.arguments.kind == "time-pressure" else ""
+    return replace(answer, text=f"{answer.text}{risk}")
+
+
+def force(call: Call) -> Done:
+    session = _named(call)
+    warning = f"This completes {session.task} whatever was measured, and every later report shows it."
+    return _answer_override(
+        force_task(session, call.person(), confirm=lambda: ask_for_word(call, warning, what="a forced completion"))
+    )
+
+
+def _named(call: Call) -> TaskSession:
+    board = open_board(call)
+    task = board.named()
+    if task is None:
+        raise UsageError("which task?", remedy="add --task NAME")
+    return board.session(task)
+
+
+def _answer_override(done: Overridden) -> Done:
+    answer = answer_step(done.status, code=exit_codes.OPEN, more={"override": done.record})
+    word = done.status.verification.word
+    warning = f"Warning  {done.status.task} is {word}: nothing shows that it works; it is not committed for you"
+    return replace(answer, text=f"{answer.text}\n{warning}")
+
+
+def resume(call: Call) -> Done:
+    given = call.arguments
+    board = open_board(call)
+    task = board.named()
+    if given.wave is not None or task is None:
+        wave = given.wave or ""
+        resumed = resume_wave(board, wave, call.person())
+        shown = f"wave {wave}" if wave else "the list"
+        rows = (f"{shown} goes on, by {given.by}: {given.reason}", "  next: phase-gate verify status")
+        document = {"wave": wave or None, "resumed": list(resumed), "by": given.by, "reason": given.reason}
+        return Done(text=show_rows(rows), document=document)
+    status = resume_task(board.session(task), call.person())
+    return answer_status(status, more={"resumed_by": given.by, "reason": given.reason})

@@ -14,7 +14,7 @@ from phase_gate.gate.verdict import Evaluation, Verdict, with_advice
 from phase_gate.tasks.model import FailureType, Status, Verification, find_verification
 from phase_gate.tasks.rules import escalate, retries_left
 from phase_gate.values import Value, replace
-from phase_gate.visible import count
+from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 
 #: The guard of what a task may change.
@@ -47,8 +47,7 @@ class TaskChanges(Value):
 
     @property
     def commits_shown(self) -> str:
-        more = f" and {len(self.commits) - 3} more" if len(self.commits) > 3 else ""
-        return ", ".join(commit[:10] for commit in self.commits[:3]) + more
+        return name_first(commit[:10] for commit in self.commits)
 
 
 def verification_values(verification: Verification, changes: TaskChanges) -> dict[str, MetricValue]:
@@ -135,13 +134,11 @@ def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
     if changes.commits and verification.review is None:
         notes.append(f"committed before it was approved, which makes the pass weak: {changes.commits_shown}")
     if changes.foreign_commits:
-        shown = ", ".join(commit[:10] for commit in changes.foreign_commits[:3])
-        more = f" and {len(changes.foreign_commits) - 3} more" if len(changes.foreign_commits) > 3 else ""
-        notes.append(f"made by others since the task was taken: {shown}{more}")
+        shown = name_first(commit[:10] for commit in changes.foreign_commits)
+        notes.append(f"made by others since the task was taken: {shown}")
     if changes.untracked:
-        shown = ", ".join(changes.untracked[:5])
-        more = f" and {len(changes.untracked) - 5} more" if len(changes.untracked) > 5 else ""
-        notes.append(f"new files that the task does not list and git does not track: {shown}{more}")
+        shown = name_first(changes.untracked, 5)
+        notes.append(f"new files that the task does not list and git does not track: {shown}")
     report, check = verification.report, verification.check
     claimed = {} if report is None else report.result.get("verification", {})
     # A claim of another code than 0 is said among what makes the pass weak.

@@ -18,7 +18,7 @@ from phase_gate.tasks.result import evidence_chain
 from phase_gate.tasks.rules import needs_manual_review, retries_left
 from phase_gate.tasks.weighing import LINES
 from phase_gate.values import Value
-from phase_gate.visible import count, show_line, show_text
+from phase_gate.visible import count, name_first, show_line, show_text
 from phase_gate.workflow.settings import GATE_TIMEOUT, MAX_TIMEOUTS
 
 
@@ -87,9 +87,8 @@ def feedback(verification: Verification, *, changed: Iterable[str], overview: Ov
     if last is None or last.recovered or verification.status in (Status.APPROVED, Status.SKIPPED):
         return ""
     parts = [_TEXTS[last.type](verification, last, overview)]
-    changed = sorted(changed)
-    shown = ", ".join(changed[:LINES]) + (f" and {len(changed) - LINES} more" if len(changed) > LINES else "")
-    parts.append(f"CHANGED SINCE ATTEMPT {last.attempt}: {shown or 'nothing'}")
+    shown = name_first(sorted(changed), LINES) or "nothing"
+    parts.append(f"CHANGED SINCE ATTEMPT {last.attempt}: {shown}")
     parts.append("WHAT IS LEFT:\n" + "\n".join(f"- {each}" for each in _left(verification)))
     return "\n\n".join(parts)
 
