@@ -133,7 +133,7 @@ def test_gate_1_is_reported_next_to_the_signal_file(
         assert verdict["gate_2"]["reason"] in ran.out
         assert verdict["gate_2"]["reason"]
     markdown = (sample.root / "verdict.md").read_text(encoding="utf-8")
-    assert f"| Gate 1: Tests generated and failing | | {gate_1} |" in markdown
+    assert f"| Gate 1: Tests generated and failing |  | {gate_1} |" in markdown
     assert f"Gate 2, explicit exit signal: **{shown}**" in markdown
 
 
