@@ -1,7 +1,7 @@
 """Run pytest in a sandbox: a copy of the project in which some files are laid out and others are left out.
 
 At the project's own path where the system allows it (`namespace`), else in a copied folder. What the tests did comes
-back through a socket; nothing of the user's is written, and nothing stays behind.
+back through a pipe; nothing of the user's is written, and nothing stays behind.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def visit_sandbox(
     :param arguments: what pytest is told; a copied sandbox has its own path in these.
     :param order: what the reporter is told.
     """
-    # What is in the sandbox speaks to us through a socket that it inherits, and ends with its group.
+    # What is in the sandbox speaks to us through a pipe that it inherits, and ends with its group.
     if not hasattr(os, "killpg"):
         raise NoSandboxError("there are no sandboxes on Windows: use Linux or macOS, or WSL")
     root = os.path.realpath(sandbox.root)

@@ -1,15 +1,15 @@
-"""Run a process that speaks to us through a socket: what it says, and its end whatever happens.
+"""Run a process that speaks to us through a pipe: what it says, and its end whatever happens.
 
-The other end of the socket is in `inside`, which runs there.
+The other end is in `inside`, which runs there. It is a pipe, for sandboxes of agents refuse what sockets need.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,7 +26,7 @@ _OUTPUT_KEPT = 4000
 _GRACE = 20.0
 #: Seconds between two looks at what a process uses.
 _LOOK = 1.0
-#: Seconds in which what was said is read, once the process has ended: a process that it left may hold the socket.
+#: Seconds in which what was said is read, once the process has ended: a process that it left may hold the pipe.
 _REST = 5.0
 
 
@@ -56,18 +56,18 @@ class Heard(Value):
     is_out_of_memory: bool = False
 
 
-#: Gets what the process has to know of the socket; returns its command and its environment.
+#: Gets what the process has to know of the pipe; returns its command and its environment.
 Prepare = Callable[[Mapping[str, Any]], tuple[list[str], Mapping[str, str]]]
 
 
 def hear(prepare: Prepare, folder: str, limits: Limits) -> Heard:
     """Run a process in a group of its own, and read what it says until it has ended, or is over its limits."""
-    ours, theirs = socket.socketpair()
+    reading, writing = os.pipe()
     word = os.urandom(16).hex()  # only both ends know it
-    command, environment = prepare({"number": theirs.fileno(), "word": word, "maker": os.getpid()})
+    command, environment = prepare({"number": writing, "word": word, "maker": os.getpid()})
     kills, began, said = _count_memory_kills(), time.monotonic(), bytearray()
-    with ours, tempfile.TemporaryFile() as printed:
-        with theirs:
+    with open(reading, "rb", buffering=0) as ours, tempfile.TemporaryFile() as printed:
+        with open(writing, "wb", buffering=0):
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -75,7 +75,7 @@ def hear(prepare: Prepare, folder: str, limits: Limits) -> Heard:
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=subprocess.STDOUT,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(writing,),
                 start_new_session=True,
             )
         listener = threading.Thread(target=_listen, args=(ours, said), daemon=True)
@@ -105,9 +105,9 @@ def hear(prepare: Prepare, folder: str, limits: Limits) -> Heard:
     )
 
 
-def _listen(ours: socket.socket, said: bytearray) -> None:
-    with contextlib.suppress(OSError):  # it is closed when we have heard enough
-        while part := ours.recv(1 << 16):
+def _listen(ours: io.FileIO, said: bytearray) -> None:
+    with contextlib.suppress(OSError, ValueError):  # it is closed when we have heard enough
+        while part := ours.read(1 << 16):
             said.extend(part)
 
 

@@ -12,10 +12,9 @@ import json
 import os
 import shutil
 import signal
-import socket
 import sys
 import threading
-from os import getpid
+from os import getpid, write
 from typing import Any
 
 #: Of Linux: the signal that we get when our parent ends.
@@ -23,22 +22,24 @@ _WHEN_PARENT_ENDS = 1
 
 
 class Line:
-    """Our end of the socket: what we are asked, and what we answer, with a word that only both ends know."""
+    """Our end of the pipe: what we are asked, and what we answer, with a word that only both ends know."""
 
     def __init__(self, order: dict[str, Any]) -> None:
         #: What we were asked to do.
         self.order = order
         self._word: str = order.pop("word")
         os.set_inheritable(order["number"], False)
-        self._socket, self._pid = socket.socket(fileno=order["number"]), getpid()
+        self._pipe, self._pid = order["number"], getpid()
         self._lock = threading.Lock()
         _end_with(order["maker"])
 
     def send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:
             return  # a forked child does not speak for the run
+        rest = json.dumps({"word": self._word, "kind": kind, **said}).encode() + b"\n"
         with self._lock:
-            self._socket.sendall(json.dumps({"word": self._word, "kind": kind, **said}).encode() + b"\n")
+            while rest:
+                rest = rest[write(self._pipe, rest) :]
 
 
 def _end_with(maker: int) -> None:
