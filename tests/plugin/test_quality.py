@@ -126,7 +126,7 @@ def test_the_table_is_part_of_what_a_signal_and_explain_show(sample: Sample) -> 
     refactor(sample.write(price=TIDY))
     shown = "price.py      1->0"
     assert command(sample, "signal", "--reason", "tidy", "-v").has(shown)
-    assert command(sample, "explain").has(shown, "met      no_more_improvements_identified == true  (true, measured)")
+    assert command(sample, "explain").has(shown, "+ no_more_improvements_identified == true          true (measured)")
 
 
 def test_a_declaration_opens_the_gate_and_wins(sample: Sample) -> None:
