@@ -39,37 +39,37 @@ class UsageError(PhaseGateError):
 
 class InterpreterError(PhaseGateError):
     slug = "other-interpreter"
-    meaning = "How a test is recorded, and kept from tampering, rests on CPython. PyPy is not supported."
+    meaning = "Recording depends on CPython. PyPy is not supported."
 
 
 class ForeignRootError(PhaseGateError):
     slug = "foreign-root"
-    meaning = "The root belongs to another user, whose rules could run commands as you. Trust it, or copy it."
+    meaning = "Another user owns the root, and its settings could run commands as you. Trust it, or copy it."
 
 
 class TaskNameError(PhaseGateError):
     slug = "bad-task-name"
-    meaning = "There is no such task, or it can't be: its name is a folder's: letters, digits and . _ - only."
+    meaning = "There is no such task, or its name has characters other than letters, digits, '.', '_' and '-'."
 
 
 class ConfigurationError(PhaseGateError):
     slug = "bad-configuration"
-    meaning = "The project's settings have a key or a value that we do not know. The line says where."
+    meaning = "The settings have an unknown key or value. The message names the line."
 
 
 class WorkflowError(PhaseGateError):
     slug = "bad-workflow"
-    meaning = "A workflow file has a key, a name or a value that we do not know. The line says where."
+    meaning = "A workflow file has an unknown key, name or value. The message names the line."
 
 
 class ConditionError(PhaseGateError):
     slug = "bad-condition"
-    meaning = "A condition can't be parsed, or compares what can't be compared. The column says where."
+    meaning = "A condition can't be parsed, or compares different types. The message names the column."
 
 
 class DocumentError(PhaseGateError):
     slug = "bad-yaml"
-    meaning = "A file is not in the strict form of YAML that we read: no tags, anchors, duplicate keys or tabs."
+    meaning = "A file is not strict YAML: no tags, anchors, duplicate keys or tabs."
 
 
 class CriteriaError(PhaseGateError):
@@ -79,46 +79,46 @@ class CriteriaError(PhaseGateError):
 
 class TaskFileError(PhaseGateError):
     slug = "bad-task-file"
-    meaning = "A verify task's file has an element, a key or a value that we do not know."
+    meaning = "A verify task's file has an unknown element, key or value."
 
 
 class MalformedResultError(PhaseGateError):
     slug = "malformed-result"
-    meaning = "An executor's report or a reviewer's verdict is not in its form. The line says where."
+    meaning = "An executor's report or a reviewer's verdict is malformed. The message names the line."
     exit_code = exit_codes.NOT_ALLOWED
 
 
 class SignalError(PhaseGateError):
     slug = "bad-signal"
-    meaning = "exit-signal.yaml is not plainly an answer. Gate 2 stays closed until its author mends it."
+    meaning = "exit-signal.yaml is malformed. Gate 2 stays closed until you fix or remove it."
     exit_code = exit_codes.NOT_ALLOWED
 
 
 class ContradictionError(SignalError):
     slug = "contradictory-signal"
-    meaning = "The signal says done and names remaining work. One of the two is wrong."
+    meaning = "The signal is done, but names remaining work."
 
 
 class VoteError(PhaseGateError):
     slug = "bad-vote"
-    meaning = "A vote's file is not plainly an answer: vote, confidence from 0 to 1, by, and a reason to object."
+    meaning = "A vote needs vote, confidence from 0 to 1, by, and a reason if it is not approve."
     exit_code = exit_codes.NOT_ALLOWED
 
 
 class NotAllowedError(PhaseGateError):
     slug = "not-allowed"
-    meaning = "Allowed at another time, but not now. The message says what is missing."
+    meaning = "Not allowed now. The message names what is missing."
     exit_code = exit_codes.NOT_ALLOWED
 
 
 class PhaseOrderError(NotAllowedError):
     slug = "phase-order"
-    meaning = "The workflow does not allow this phase now. The message says what is missing."
+    meaning = "The workflow does not allow this phase now. The message names what is missing."
 
 
 class StaleSignalError(NotAllowedError):
     slug = "stale-signal"
-    meaning = "A signal speaks of one run on one tree. Something ran or changed since: give it anew."
+    meaning = "A signal is for one run on unchanged files. Something ran or changed since: signal again."
 
 
 class StateError(PhaseGateError):
@@ -130,82 +130,82 @@ class StateError(PhaseGateError):
 
 class TamperedError(StateError):
     slug = "state-tampered"
-    meaning = "The ledger's chain is broken, or state.json is not what it gives. Nothing is overwritten."
+    meaning = "The ledger's chain is broken, or state.json does not match it. Nothing is overwritten."
 
 
 class RollbackError(StateError):
     slug = "state-rolled-back"
-    meaning = "The state folder is older than what this user has already seen of it: an old copy is back."
+    meaning = "The state folder is older than the last one you used: an old copy is back."
 
 
 class ForeignStateError(StateError):
     slug = "state-foreign"
-    meaning = "The ledger is another task's, or was put in the place of one whose cycle is still open."
+    meaning = "The ledger belongs to another task, or replaces one whose cycle is open."
 
 
 class OtherSchemaError(StateError):
     slug = "state-schema"
-    meaning = "The state was written by another version, newer or older. Nothing was changed."
+    meaning = "Another version wrote the state. It was left unchanged."
 
 
 class KeyMismatchError(StateError):
     slug = "state-key"
-    meaning = "The ledger was made with PHASE_GATE_KEY, and the key is not there, or is another one."
+    meaning = "The ledger was created with PHASE_GATE_KEY, but the key is missing or different."
 
 
 class KeylessError(StateError):
     slug = "state-keyless"
-    meaning = "PHASE_GATE_KEY is set, and the ledger was made without a key. Begin anew with the key."
+    meaning = "PHASE_GATE_KEY is set, but the ledger was created without a key. Start a new state folder."
 
 
 class LockTimeoutError(StateError):
     slug = "lock-timeout"
-    meaning = "Another run or command held the state's lock for too long. The message names it."
+    meaning = "Another run or command held the lock for too long. The message names it."
 
 
 class StorageError(StateError):
     slug = "state-storage"
-    meaning = "A state file can't be read or written. Your tests ran; nothing was recorded."
+    meaning = "A state file can't be read or written. Your tests ran, but nothing was recorded."
 
 
 class StoreUnreachableError(StorageError):
     slug = "store-unreachable"
-    meaning = "The shared store can't be asked. Your tests ran, and nothing was recorded."
+    meaning = "The shared store does not answer. Your tests ran, but nothing was recorded."
 
 
 class StoreUntrustedError(StateError):
     slug = "store-untrusted"
-    meaning = "The project's settings name a shared store. You decide whether your results go there."
+    meaning = "The settings name a shared store. You decide whether your results go there."
 
 
 class MovedError(StorageError):
     slug = "store-moved"
-    meaning = "Another machine has added to the task since it was read. Nothing of this change was recorded."
+    meaning = "Another machine wrote to the task first. This change was not recorded."
 
 
 class StoreBusyError(StorageError):
     slug = "store-busy"
-    meaning = "Other machines wrote to the same task again and again. Nothing of this change was recorded."
+    meaning = "Other machines kept writing to the same task. This change was not recorded."
 
 
 class TooManyFilesError(StateError):
     slug = "too-many-files"
-    meaning = "Without git every file below the root is looked at, and there are too many of them."
+    meaning = "Without git, every file below the root is read, and there are too many."
 
 
 class OutputError(StateError):
     slug = "output-lost"
-    meaning = "The answer could not be written where it was sent. What the command did is done all the same."
+    meaning = "The output could not be written. The command itself has finished."
 
 
 class ShardError(StateError):
     slug = "shards-refused"
-    meaning = "The records of shards are not one whole run: one is missing, repeated, unfinished or foreign."
+    meaning = "The shards are not one whole run: one is missing, repeated, unfinished or foreign."
 
 
 class InternalFaultError(StateError):
     slug = "internal-fault"
-    meaning = "A fault of ours. Your test results are complete; the run could not be judged."
+    meaning = "A bug in this plugin. Your test results are complete, but the run could not be evaluated."
 
 
 def require_cpython() -> None:
