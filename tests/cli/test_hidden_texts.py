@@ -40,7 +40,7 @@ ANYTHING = {
     ("verify start", "task_file"),
     ("verify executor", "file"),
     ("verify review", "file"),
-    ("pipeline vote", "file"),
+    ("pipeline vote", "files"),
     ("pipeline snapshot", "output"),
     ("baseline", "arguments"),
     ("ci combine", "folder"),
