@@ -71,7 +71,7 @@ def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
     assert flow.marks() == "!     "
     flow.sample.write({"docs/feature/specification.md": SPECIFICATION})
     assert flow.signal().has("both gates are open: SPECIFY has exited")
-    assert flow.marks() == "x     "
+    assert flow.marks() == "x>    ", "a signal enters the next phase"
 
     flow.pytest("--phase=green", ends_with=13)  # nothing is skipped
     flow.sample.write(test_calc=FAILING_TESTS)
@@ -94,7 +94,6 @@ def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
     flow.sample.write(calc=CALC)
     assert flow.signal().has("REVIEW has exited")
 
-    flow.gate("advance")
     flow.declare("delivered")
     assert flow.signal(10).has("tree_clean == true")
     flow.sample.commit_all()
@@ -133,13 +132,11 @@ def test_a_release_in_the_order_of_its_checklist(flow: Flow) -> None:
     flow.sample.write({"CHANGELOG.md": PROSE.format("and now says so in its own words to everybody who asks")})
     flow.signal()
 
-    flow.gate("advance")
     flow.vote("conditional", 1.0, ends_with=10)
     flow.signal(10)
     flow.vote("approve", 1.0)
     flow.signal()
 
-    flow.gate("advance")
     flow.declare("tagged", "published")
     assert flow.signal(10).has("tree_clean == true")
     notes = (flow.sample.root / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -156,7 +153,6 @@ def test_a_rewind_is_drawn(flow: Flow) -> None:
     flow.gate("advance")
     flow.sample.write({"docs/feature/specification.md": SPECIFICATION})
     flow.signal()
-    flow.gate("advance")
     flow.gate("rewind", "SPECIFY", "--reason", "something was forgotten")
     assert flow.marks() == ">~    "
     ran = flow.desk.gate("status")
