@@ -126,11 +126,10 @@ def commands() -> str:
 
 def _command(name: str, summary: str, parser: argparse.ArgumentParser) -> str:
     rows = [
-        (f"`{word_of(each)}`", help_of(each) + (" (required)" if is_required(each) else ""))
+        f"- `{word_of(each)}`: {help_of(each)}{' (required)' if is_required(each) else ''}\n"
         for each in own_actions(parser)
     ]
-    text = f"## {name}\n\n{summary}.\n"
-    return f"{text}\n{table(('argument', 'meaning'), rows)}" if rows else text
+    return "\n".join((f"## {name}\n", f"{summary}.\n", *(["".join(rows)] if rows else [])))
 
 
 def subparsers(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
