@@ -31,7 +31,7 @@ class Seen(Value):
     serial: int
     head: str
     cycle_is_open: bool
-    #: RED was seen in it: something is lost where the folder goes.
+    #: RED was seen in it, or it is a verify task or a pipeline: something is lost where the folder goes.
     has_red: bool = False
     cycle: int = 0
     #: For people.

@@ -379,7 +379,7 @@ def _seen(opened: Opened) -> Seen:
         head=opened.head,
         # One that vanished is open until another one has gone the whole way.
         cycle_is_open=(state.phase is not None or state.vanished) and not state.is_done,
-        has_red=(state.freeze.red_exited or state.vanished) and not state.is_done,
+        has_red=bool(state.freeze.red_exited or state.vanished or state.parts) and not state.is_done,
         cycle=state.cycle,
     )
 
