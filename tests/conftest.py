@@ -175,12 +175,6 @@ def project(
 
 
 @pytest.fixture
-def sample(project: Project) -> Project:
-    """The name until all tests use the other one."""
-    return project
-
-
-@pytest.fixture
 def red_project(project: Project) -> Project:
     """An honest RED, exited: two failing tests for a calculator. Copied, not played."""
     return project.red()

@@ -153,9 +153,6 @@ class Project:
         chosen = [word for name in plugins for word in ("-p", name)]
         return self._module("pytest", *OURS, *chosen, *arguments, **environment)
 
-    #: Their names until all tests use the others.
-    pytest, pytest_process = run, run_process
-
     def gate(self, *arguments: str, **environment: str) -> Ran:
         """Run the command in a process of its own."""
         return self._module("phase_gate.cli", *arguments, **environment)
@@ -221,19 +218,19 @@ class Project:
         """Run pytest for the first time in this project."""
 
         def run() -> None:
-            assert self.pytest(*words).code == 0
+            assert self.run(*words).code == 0
 
         return self._begin(run, *words)
 
     def _make_red(self) -> None:
-        assert self.pytest("--phase=red").code == 0
+        assert self.run("--phase=red").code == 0
         assert self.call("signal", "--reason", "both fail").code == 0
 
     def _make_green(self) -> None:
         self._make_red()
         self.write(calc=CALC)
-        assert self.pytest("--phase=green").code == 10
-        assert self.pytest("--phase=green").code == 0
+        assert self.run("--phase=green").code == 10
+        assert self.run("--phase=green").code == 0
 
     def _begin(self, make: Callable[[], None], *name: str) -> Project:
         """Make a starting state, or copy it where the same files have led to it before.
@@ -255,9 +252,6 @@ class Project:
     def _files(self) -> list[Path]:
         return [path for path in sorted(self.root.rglob("*")) if path.is_file() and not path.is_symlink()]
 
-
-#: The name until all tests use the other one.
-Sample = Project
 
 FAILING_TESTS = """\
 def test_add():

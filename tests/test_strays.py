@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import ROOT
 
 #: Tests of each kind, and those that failed before their projects were told apart from what lies above.
-SAMPLE = ("tests/storage/test_root.py", "tests/plugin/test_root.py", "tests/cli/test_check.py")
+SAMPLE = ("tests/storage/test_root.py", "tests/e2e/test_root.py", "tests/cli/test_check.py")
 
 
 @pytest.mark.sweep

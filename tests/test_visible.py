@@ -22,7 +22,7 @@ from phase_gate.visible import (
     width_of,
     wrap,
 )
-from tests.support import FAILING_TESTS, Sample
+from tests.support import FAILING_TESTS, Project
 
 
 @pytest.mark.parametrize(
@@ -179,11 +179,11 @@ def test_numbers_stand_below_each_other() -> None:
         ("cp932", "phase gate: RED - run 1 - 2 tests"),
     ],
 )
-def test_a_panel_has_only_signs_that_its_terminal_has(encoding: str, title: str, sample: Sample) -> None:
-    sample.write(test_calc=FAILING_TESTS)
+def test_a_panel_has_only_signs_that_its_terminal_has(encoding: str, title: str, project: Project) -> None:
+    project.write(test_calc=FAILING_TESTS)
     command = (sys.executable, "-m", "pytest", "-p", "phase_gate.plugin", "--phase=red")
     ran = subprocess.run(
-        command, cwd=sample.root, env={**os.environ, "PYTHONIOENCODING": encoding}, capture_output=True
+        command, cwd=project.root, env={**os.environ, "PYTHONIOENCODING": encoding}, capture_output=True
     )
     shown = ran.stdout.decode(encoding)
     assert title in shown

@@ -26,7 +26,7 @@ from phase_gate.storage.lock import RunLock
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import contents
-from tests.support import CALC, FAILING_TESTS, OURS, Ran, Sample
+from tests.support import CALC, FAILING_TESTS, OURS, Project, Ran
 from tests.warm import WarmServer
 
 # An inner session forgets what it imported: out here each module is read once, not once a session.
@@ -143,9 +143,9 @@ def stories(tmp_path_factory: pytest.TempPathFactory, children: Callable[[], War
 class Desk:
     """A project, and the command called in it."""
 
-    def __init__(self, sample: Sample, capsys: pytest.CaptureFixture[str]) -> None:
-        self.sample, self.root, self._capsys = sample, sample.root, capsys
-        self.folder = sample.root / ".phase-gate"
+    def __init__(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        self.project, self.root, self._capsys = project, project.root, capsys
+        self.folder = project.root / ".phase-gate"
 
     def gate(self, *arguments: str) -> Ran:
         """Call the command in this process."""
@@ -213,11 +213,11 @@ Begin = Callable[[str], Desk]
 
 
 @pytest.fixture
-def begin(sample: Sample, stories: Stories, capsys: pytest.CaptureFixture[str]) -> Begin:
+def begin(project: Project, stories: Stories, capsys: pytest.CaptureFixture[str]) -> Begin:
     """Return a function that gives a project at a point of its story; '' is an empty folder."""
 
     def copy(name: str) -> Desk:
-        stories.copy_to(sample.root, name)
-        return Desk(sample, capsys)
+        stories.copy_to(project.root, name)
+        return Desk(project, capsys)
 
     return copy

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from phase_gate.values import Value
-from tests.support import Sample
+from tests.support import Project
 
 
 class Folder(Value):
@@ -47,17 +47,17 @@ class Folder(Value):
 class Maker:
     """What the kinds are made with."""
 
-    def __init__(self, sample: Sample, beside: Path) -> None:
-        self.sample, self.root, self.beside = sample, sample.root, beside
+    def __init__(self, project: Project, beside: Path) -> None:
+        self.project, self.root, self.beside = project, project.root, beside
         self.canary = beside / "canary"
         self.evil = f"touch {self.canary}; cat"
 
     def git(self, *arguments: str) -> None:
-        self.sample.git(*arguments)
+        self.project.git(*arguments)
 
     def commit(self, **files: str) -> None:
-        self.sample.write(files)
-        self.sample.commit_all()
+        self.project.write(files)
+        self.project.commit_all()
 
     def commit_filtered(self, name: str = "evil") -> None:
         self.commit(**{".gitattributes": f"*.py filter={name}\n"})
@@ -68,7 +68,7 @@ class Maker:
     def hostile_clone(self, name: str) -> None:
         """Put a repository below the project whose own settings name a program."""
         subprocess.run(["git", "init", "-q", name], cwd=self.root, check=True)
-        self.sample.write({f"{name}/inner.py": "a = 1\n", f"{name}/.gitattributes": "*.py filter=evil\n"})
+        self.project.write({f"{name}/inner.py": "a = 1\n", f"{name}/.gitattributes": "*.py filter=evil\n"})
         identity = ("-c", "user.name=dev", "-c", "user.email=dev@example.org")
         for words in (("add", "-A"), (*identity, "commit", "-qm", "inner"), ("config", "filter.evil.clean", self.evil)):
             subprocess.run(["git", "-C", name, *words], cwd=self.root, check=True)
@@ -127,7 +127,7 @@ def extension_of_the_users_own_filter(make: Maker) -> Folder:
 def _own_lfs(make: Maker, clean: str) -> None:
     own = make.beside / "gitconfig"
     subprocess.run(["git", "config", "--file", str(own), "filter.lfs.clean", clean], check=True)
-    make.sample.environment.setenv("GIT_CONFIG_GLOBAL", str(own))
+    make.project.environment.setenv("GIT_CONFIG_GLOBAL", str(own))
 
 
 def git_file(make: Maker) -> Folder:
@@ -209,7 +209,7 @@ def partial_clone_over_ssh(make: Maker) -> Folder:
 
 
 def _forget_the_last_tree(make: Maker) -> None:
-    tree = make.sample.git("rev-parse", "HEAD^{tree}").strip()
+    tree = make.project.git("rev-parse", "HEAD^{tree}").strip()
     (make.root / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
     make.git("config", "core.repositoryFormatVersion", "1")
     make.git("config", "extensions.partialClone", "origin")

@@ -69,7 +69,7 @@ def test_a_waiting_signal_is_read_and_spent(begin: Begin) -> None:
 )
 def test_no_other_signal_opens_it(begin: Begin, content: str, answer: str, stays: bool) -> None:
     desk = begin("notes")
-    desk.sample.write({".phase-gate/exit-signal.yaml": content})
+    desk.project.write({".phase-gate/exit-signal.yaml": content})
     ran = desk.gate("advance", "--json")
     assert (ran.code, ran.document["gate_2"]["answer"]) == (10, answer)
     assert (desk.folder / "exit-signal.yaml").exists() is stays

@@ -18,7 +18,7 @@ PHASES = [(name, phase.name) for name in shipped_workflow_names() for phase in l
 @pytest.mark.parametrize(("workflow", "phase"), PHASES)
 def test_nothing_in_it_is_a_claim(begin: Begin, workflow: str, phase: str, style: str) -> None:
     desk = begin("")
-    desk.sample.write({"phase-gate.yaml": f"workflow: {workflow}\n"})
+    desk.project.write({"phase-gate.yaml": f"workflow: {workflow}\n"})
     text = desk.gate("agent", "prompt", "--phase", phase, "--style", style).out
     assert phase in text
     # As it is; then as an agent repeats it without its fence, with another indentation, and bare.
@@ -68,11 +68,11 @@ def test_a_claim_as_it_is_asked_for_passes(begin: Begin, style: str) -> None:
     said = read_blocks(read_claim_text([block]))
     assert (said.explicit, said.problems) == (True, ())
     # Without the sentence, the answer tells what is missing; with the one that the prompt shows, it passes.
-    desk.sample.write({"said.txt": block})
+    desk.project.write({"said.txt": block})
     found = desk.json("claim", "said.txt")
     assert found["next_hint"].startswith("1 more indicator: words of your own such as `")
     sentence = prompt.partition("such as `")[2].partition("`")[0]
-    desk.sample.write({"said.txt": f"{sentence}\n\n{block}"})
+    desk.project.write({"said.txt": f"{sentence}\n\n{block}"})
     assert desk.json("claim", "said.txt")["decision"] == "complete"
 
 

@@ -20,7 +20,7 @@ PROGRAM = f"{shlex.quote(sys.executable)} -m phase_gate.cli"
 
 def test_all_agents_in_and_out_again(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({".claude/settings.json": SETTINGS, "CLAUDE.md": "# Mine\n", ".cursor/rules/a.md": "x\n"})
+    desk.project.write({".claude/settings.json": SETTINGS, "CLAUDE.md": "# Mine\n", ".cursor/rules/a.md": "x\n"})
     before, folders = desk.files(), folders_of(desk)
     ran = desk.gate("init", "--agent", *AGENT_NAMES)
     assert ran.code == 0
@@ -53,7 +53,7 @@ def test_in_the_middle_of_a_cycle_the_record_of_it_stays(begin: Begin) -> None:
 
 def test_a_dry_run_shows_a_diff_and_writes_nothing(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({".claude/settings.json": SETTINGS})
+    desk.project.write({".claude/settings.json": SETTINGS})
     before = desk.files()
     ran = desk.gate("init", "--agent", "claude", "--dry-run")
     assert ran.has(
@@ -71,7 +71,7 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(begin: Begin) -> None:
 
 def test_what_others_have_added_since_stays(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({".claude/settings.json": SETTINGS})
+    desk.project.write({".claude/settings.json": SETTINGS})
     desk.gate("init", "--agent", "claude")
     settings, memo = desk.root / ".claude/settings.json", desk.root / "CLAUDE.md"
     settings.write_text(settings.read_text().replace('"A": "b"', '"A": "c"'))
@@ -96,7 +96,7 @@ def test_one_agent_leaves_and_the_others_stay(begin: Begin) -> None:
 
 def test_a_second_call_with_another_program(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({".claude/settings.json": SETTINGS})
+    desk.project.write({".claude/settings.json": SETTINGS})
     before = desk.files()
     desk.gate("init", "--agent", "claude")
     desk.gate("init", "--agent", "claude", "--program", "uv run phase-gate")
@@ -109,14 +109,14 @@ def test_a_second_call_with_another_program(begin: Begin) -> None:
 
 def test_settings_with_comments_are_left_alone(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("")
-    desk.sample.write({".claude/settings.json": "// mine\n{}\n"})
+    desk.project.write({".claude/settings.json": "// mine\n{}\n"})
     before = desk.files()
     ran = desk.gate("init", "--agent", "claude", "codex")
     assert ran.code == 13
     assert ran.has(".claude/settings.json is left alone", "  try: paste this into it", '{"hooks": {"Stop": [')
     assert desk.files() == before
     pasted = ran.err[ran.err.index("{") :]
-    desk.sample.write({".claude/settings.json": f"// mine\n{pasted}"})
+    desk.project.write({".claude/settings.json": f"// mine\n{pasted}"})
     assert desk.gate("init", "--agent", "claude", "codex").has("is as it should be: .claude/settings.json")
     says = "its hooks were not run: .claude/settings.json is no plain JSON; try them by hand"
     assert look(desk, "claude", monkeypatch, "phase-gate") == ("note", says)
@@ -126,7 +126,7 @@ def test_settings_with_comments_are_left_alone(begin: Begin, monkeypatch: pytest
 @pytest.mark.skipif(sys.platform == "win32", reason="there, links are for administrators")
 def test_links(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> None:
     desk = begin("")
-    desk.sample.write({"AGENTS.md": "# Mine\n"})
+    desk.project.write({"AGENTS.md": "# Mine\n"})
     (desk.root / "CLAUDE.md").symlink_to("AGENTS.md")
     desk.gate("init", "--agent", "claude", "codex")
     assert (desk.root / "CLAUDE.md").is_symlink()
@@ -143,7 +143,7 @@ def test_links(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
 def test_who_may_read_the_settings_stays(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({".claude/settings.json": SETTINGS})
+    desk.project.write({".claude/settings.json": SETTINGS})
     path = desk.root / ".claude/settings.json"
     path.chmod(0o600)
     desk.gate("init", "--agent", "claude")
@@ -244,7 +244,7 @@ def test_the_doctor_shows_what_it_does_not_run(
 ) -> None:
     desk = begin("")
     settings = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}}
-    desk.sample.write({".claude/settings.json": json.dumps(settings), "phase-gate": "#!/bin/sh\ntouch canary\n"})
+    desk.project.write({".claude/settings.json": json.dumps(settings), "phase-gate": "#!/bin/sh\ntouch canary\n"})
     (desk.root / "phase-gate").chmod(0o755)
     expected = f"Stop: {line!r} was not run: it is not what init writes; {way or 'look at it in .claude/settings.json'}"
     assert look(desk, "claude", monkeypatch, "phase-gate") == ("note", expected)

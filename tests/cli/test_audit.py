@@ -48,7 +48,7 @@ def test_nothing_is_intact_too(begin: Begin) -> None:
 
 def test_every_task_is_looked_at_where_none_is_named(begin: Begin) -> None:
     desk = begin("red-exited")
-    desk.sample.pytest("--phase=red", "--phase-task=other")
+    desk.project.run("--phase=red", "--phase-task=other")
     assert desk.gate("audit").has("intact: 9 events", "\nother: intact: ")
     overwrite(desk.folder / "tasks" / "other" / "ledger.jsonl", b'"tests_failing":2', b'"tests_failing":0')
     ran = desk.gate("audit")
@@ -99,7 +99,7 @@ def test_the_evidence_that_the_state_names_is_verified_too(begin: Begin, damage:
     assert ran.document["problem"]["problem"].startswith("objects/")
     assert desk.gate("audit", "--repair").code == 0
     assert desk.gate("audit").code == 0
-    assert desk.sample.pytest("--phase=red").code == 10, "its tests pass, but it can be run again"
+    assert desk.project.run("--phase=red").code == 10, "its tests pass, but it can be run again"
 
 
 def test_repair_keeps_a_copy_and_the_task_goes_on(begin: Begin) -> None:
@@ -114,7 +114,7 @@ def test_repair_keeps_a_copy_and_the_task_goes_on(begin: Begin) -> None:
     assert (desk.json("status")["phase"], desk.json("status")["streak"]) == ("RED", 0)
     assert desk.gate("check").code == 10
     (desk.root / "calc.py").unlink()
-    assert desk.sample.pytest("--phase=red").code == 0
+    assert desk.project.run("--phase=red").code == 0
 
 
 def test_repair_as_json(begin: Begin) -> None:
@@ -140,7 +140,7 @@ def test_what_is_whole_is_left_alone(begin: Begin, story: str, option: str, prob
 
 def test_another_task_s_ledger_is_audited_by_its_name(begin: Begin) -> None:
     desk = begin("green")
-    desk.sample.pytest("--phase=green", "--phase-task=other")
+    desk.project.run("--phase=green", "--phase-task=other")
     desk.tamper()
     assert desk.gate("audit").code == 11
     assert desk.json("audit", "--task", "other")["intact"] is True

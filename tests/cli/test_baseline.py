@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.conftest import Begin, Desk
-from tests.support import Sample
+from tests.support import Project
 
 MIXED = """\
 import pytest
@@ -31,34 +31,34 @@ ARGUMENTS = ("--", "-p", "phase_gate.plugin", "-p", "no:cacheprovider")
 @pytest.fixture
 def mixed(begin: Begin) -> Desk:
     desk = begin("")
-    desk.sample.write({"pytest.ini": "[pytest]\n"}, test_old=MIXED)
+    desk.project.write({"pytest.ini": "[pytest]\n"}, test_old=MIXED)
     return desk
 
 
 @pytest.mark.sweep
 def test_known_failures_do_not_close_the_gate_afterwards(mixed: Desk) -> None:
-    taken = mixed.sample.gate("baseline", "--json", *ARGUMENTS)
+    taken = mixed.project.gate("baseline", "--json", *ARGUMENTS)
     assert taken.code == 0
     assert taken.document == {"total": 3, "known_failures": ["test_old.py::test_broken"], "revision": None}
     assert "1 failed, 1 passed, 1 skipped" in taken.err, "pytest's own output is there, and not on stdout"
     (event,) = [each for each in mixed.json("history", "--events")["events"] if each["kind"] == "baseline-taken"]
     assert event["seq"] == 2
-    mixed.sample.write(test_new="def test_new():\n    from new import thing\n\n    assert thing\n")
-    assert mixed.sample.pytest("--phase=red", "--exit-signal=one new test", "--phase-exit=dual").code == 0
-    mixed.sample.write(new="thing = 1\n")
+    mixed.project.write(test_new="def test_new():\n    from new import thing\n\n    assert thing\n")
+    assert mixed.project.run("--phase=red", "--exit-signal=one new test", "--phase-exit=dual").code == 0
+    mixed.project.write(new="thing = 1\n")
     report = "--phase-report=verdict.json"
-    assert mixed.sample.pytest("--phase=green", report).code == 1, "pytest itself fails, and that is not hidden"
-    metrics = mixed.sample.report()["metrics"]
+    assert mixed.project.run("--phase=green", report).code == 1, "pytest itself fails, and that is not hidden"
+    metrics = mixed.project.report()["metrics"]
     assert (metrics["tests_failing"], metrics["tests_known_failing"], metrics["consecutive_green_runs"]) == (0, 1, 1)
 
 
 def test_from_another_revision(mixed: Desk) -> None:
-    mixed.sample.commit_all()
+    mixed.project.commit_all()
     (mixed.root / "test_old.py").write_text(MIXED.replace("assert False", "pass"), encoding="utf-8")
-    taken = mixed.sample.gate("baseline", "--rev", "HEAD", *ARGUMENTS)
+    taken = mixed.project.gate("baseline", "--rev", "HEAD", *ARGUMENTS)
     assert taken.code == 0
     assert taken.has("the next cycle starts from 3 tests", "  known failure: test_old.py::test_broken")
-    assert mixed.sample.git("worktree", "list").count("\n") == 1, "its worktree is gone again"
+    assert mixed.project.git("worktree", "list").count("\n") == 1, "its worktree is gone again"
 
 
 @pytest.mark.parametrize("story", ["red", "green-once", "green"], ids=["in-red", "in-green", "before-the-signal"])
@@ -75,7 +75,7 @@ def test_not_in_the_middle_of_a_cycle(begin: Begin, story: str) -> None:
     ],
 )
 def test_a_revision_that_git_does_not_know(mixed: Desk, revision: str, problem: str) -> None:
-    mixed.sample.commit_all()
+    mixed.project.commit_all()
     code, slug, said = mixed.error("baseline", f"--rev={revision}")
     assert (code, slug) == (13, "not-allowed")
     assert said.startswith(problem)
@@ -87,16 +87,16 @@ def test_outside_a_repository_there_is_no_revision(mixed: Desk) -> None:
     assert said.startswith("git rev-parse: ")
 
 
-def test_a_session_that_proves_nothing_is_no_baseline(sample: Sample) -> None:
-    sample.write({"pytest.ini": "[pytest]\n"})
-    ran = sample.gate("baseline", *ARGUMENTS)
+def test_a_session_that_proves_nothing_is_no_baseline(project: Project) -> None:
+    project.write({"pytest.ini": "[pytest]\n"})
+    ran = project.gate("baseline", *ARGUMENTS)
     assert ran.code == 13
     assert ran.has("no baseline was taken [not-allowed]", "this is no baseline: no test was collected")
-    assert not (sample.root / ".phase-gate" / "ledger.jsonl").exists()
+    assert not (project.root / ".phase-gate" / "ledger.jsonl").exists()
 
 
 def test_state_trouble_that_comes_later_is_11_too(mixed: Desk) -> None:
-    mixed.sample.write(conftest="def pytest_collection_finish():\n    open('.phase-gate', 'w').close()\n")
-    ran = mixed.sample.gate("baseline", *ARGUMENTS)
+    mixed.project.write(conftest="def pytest_collection_finish():\n    open('.phase-gate', 'w').close()\n")
+    ran = mixed.project.gate("baseline", *ARGUMENTS)
     assert ran.code == 11
     assert ran.has("1 failed, 1 passed, 1 skipped", ".phase-gate is a file, not a folder", "no baseline was taken")

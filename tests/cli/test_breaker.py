@@ -18,8 +18,8 @@ FORCE = ("force", "--reason", "the release must not wait for the vendor", "--by"
 
 
 def attempt(desk: Desk, number: int, code: str = WRONG_CALC) -> Ran:
-    desk.sample.write(calc=f"{code}\n\nTRY = {number}\n")
-    return desk.sample.pytest("--phase=green")
+    desk.project.write(calc=f"{code}\n\nTRY = {number}\n")
+    return desk.project.run("--phase=green")
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_check_and_status_say_so(stuck: Desk) -> None:
 
 def test_tests_still_run_and_open_is_no_success(stuck: Desk) -> None:
     attempt(stuck, 6, CALC)
-    ran = stuck.sample.pytest("--phase=green", "--exit-signal=done now", "-v")
+    ran = stuck.project.run("--phase=green", "--exit-signal=done now", "-v")
     assert ran.code == 12
     assert ran.has("2 passed", "Gate 1  All tests passing (stable)", "halt: the circuit is open")
     assert stuck.json("status")["exited"] is False
@@ -71,13 +71,13 @@ def test_pytests_own_failure_is_not_hidden(stuck: Desk) -> None:
 
 def test_limits_come_from_the_project(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"phase-gate.yaml": "phases:\n  GREEN:\n    breaker: {no_progress: 1, same_error: 0}\n"}).red()
+    desk.project.write({"phase-gate.yaml": "phases:\n  GREEN:\n    breaker: {no_progress: 1, same_error: 0}\n"}).red()
     attempt(desk, 1)
     assert "1 complete run without progress" in " ".join(attempt(desk, 2).out.split())
 
 
 def test_a_limit_may_not_be_raised_in_mid_cycle(red: Desk) -> None:
-    red.sample.write({"phase-gate.yaml": "phases:\n  GREEN:\n    breaker: {same_error: 50}\n"})
+    red.project.write({"phase-gate.yaml": "phases:\n  GREEN:\n    breaker: {same_error: 50}\n"})
     assert attempt(red, 1).has("rules-unchanged", "phases.GREEN.breaker")
 
 
@@ -126,7 +126,7 @@ def test_a_reset_lets_one_run_decide(stuck: Desk) -> None:
 def test_after_a_reset_progress_closes_it(stuck: Desk) -> None:
     at_terminal(stuck, *RESET)
     attempt(stuck, 9, CALC)
-    ran = stuck.sample.pytest("--phase=green", "--exit-signal=now it is done")
+    ran = stuck.project.run("--phase=green", "--exit-signal=now it is done")
     assert ran.code == 0
     assert ran.has("person  ann let the breaker try again in GREEN", "both gates are open")
 
@@ -144,7 +144,7 @@ def test_a_skip_is_a_forced_exit(stuck: Desk) -> None:
     assert status["evaluation"]["forced_exit"] is True
     assert stuck.gate("status").has("exited (forced)", "override ann skipped GREEN")
     assert stuck.gate("check").has("(forced)")
-    later = stuck.sample.pytest("--phase=refactor")
+    later = stuck.project.run("--phase=refactor")
     assert later.has("person  ann skipped GREEN"), "every later verdict of the cycle shows it"
 
 
@@ -195,7 +195,7 @@ def test_force_ends_the_phase(red: Desk) -> None:
 
 def test_force_before_any_complete_run(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write(test_calc=FAILING_TESTS)
-    desk.sample.pytest("--phase=red", "-k", "test_add")
+    desk.project.write(test_calc=FAILING_TESTS)
+    desk.project.run("--phase=red", "-k", "test_add")
     assert at_terminal(desk, *FORCE, "--word", "OVERRIDE").code == 0
     assert desk.json("status")["forced_exit"] is True

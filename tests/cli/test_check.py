@@ -37,7 +37,7 @@ def test_whether_the_phase_may_end(begin: Begin, story: str, both: int, gate_1: 
         pytest.param(Desk.edit_source, "files have changed since the last run", id="code-was-edited"),
         pytest.param(Desk.lose_run, "run feedface began and never ended", id="a-run-was-lost"),
         pytest.param(
-            lambda desk: desk.sample.pytest("--phase=green", "-k", "add"),
+            lambda desk: desk.project.run("--phase=green", "-k", "add"),
             "a run came after the last verdict (partial): only a complete run makes a new one",
             id="a-narrow-run-came-after",
         ),
@@ -62,7 +62,7 @@ def test_a_verdict_does_not_outlive_what_it_speaks_of(
 
 def test_documents_do_not_count_as_code(begin: Begin) -> None:
     desk = begin("green-exited")
-    desk.sample.write({"README.md": "# Calc\n"})
+    desk.project.write({"README.md": "# Calc\n"})
     assert desk.gate("check").code == 0
 
 

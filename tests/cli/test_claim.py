@@ -17,24 +17,24 @@ SURE = f"All tasks are completed.\n\n{EXIT}"
 
 def claim(desk: Desk, text: str, *arguments: str) -> Any:
     """Return the exit code and the document of a claim."""
-    desk.sample.write({"said.txt": text})
+    desk.project.write({"said.txt": text})
     ran = desk.gate("claim", "said.txt", *arguments, "--json")
     return ran.code, ran.document
 
 
 def settle(desk: Desk, text: str) -> Desk:
     """Write the project's file."""
-    desk.sample.write({"phase-gate.yaml": text})
+    desk.project.write({"phase-gate.yaml": text})
     return desk
 
 
 def settled(begin: Begin, text: str) -> Desk:
     """A project that has its file from the start, green twice."""
     desk = settle(begin(""), text)
-    desk.sample.write(test_calc="def test_two():\n    assert 1 + 1 == 2\n")
-    assert desk.sample.pytest("--phase=green").code == 10
-    desk.sample.write(calc=CALC)
-    assert [desk.sample.pytest("--phase=green").code for _ in range(2)] == [10, 0]
+    desk.project.write(test_calc="def test_two():\n    assert 1 + 1 == 2\n")
+    assert desk.project.run("--phase=green").code == 10
+    desk.project.write(calc=CALC)
+    assert [desk.project.run("--phase=green").code for _ in range(2)] == [10, 0]
     return desk
 
 
@@ -47,7 +47,7 @@ def green(begin: Begin) -> Desk:
 
 
 def test_a_claim_that_is_true(green: Desk) -> None:
-    green.sample.write({"said.txt": SURE})
+    green.project.write({"said.txt": SURE})
     ran = green.gate("claim", "said.txt")
     assert ran.code == 0
     assert ran.out.splitlines() == [
@@ -92,7 +92,7 @@ def test_done_with_failing_tests_is_blocked(begin: Begin) -> None:
 
 def test_failing_tests_stay_failing_until_a_run_shows_otherwise(begin: Begin) -> None:
     desk = begin("stuck-1")
-    desk.sample.write(calc=CALC)
+    desk.project.write(calc=CALC)
     code, found = claim(desk, SURE)
     assert (code, found["reason"]) == (10, "1 test failed in the last complete run (iteration 1)")
 
@@ -165,8 +165,8 @@ def test_claimed_numbers_are_compared(green: Desk) -> None:
 )
 def test_a_bad_threshold(green: Desk, variable: str | None, arguments: tuple[str, ...]) -> None:
     if variable is not None:
-        green.sample.environment.setenv("PHASE_GATE_EXIT_THRESHOLD", variable)
-    green.sample.write({"said.txt": SURE})
+        green.project.environment.setenv("PHASE_GATE_EXIT_THRESHOLD", variable)
+    green.project.write({"said.txt": SURE})
     assert green.error("claim", "said.txt", *arguments)[:2] == (2, "bad-usage")
 
 
@@ -186,9 +186,9 @@ def test_evidence_that_is_not_there_is_unknown(green: Desk) -> None:
 def test_a_claim_that_was_blocked_does_not_hide_what_was_changed(begin: Begin) -> None:
     desk = begin("green-once")
     assert claim(desk, SURE)[0] == 10
-    desk.sample.pytest("--phase=green")
+    desk.project.run("--phase=green")
     assert claim(desk, SURE)[0] == 0
-    desk.sample.pytest("--phase=green")
+    desk.project.run("--phase=green")
     assert claim(desk, SURE)[0] == 0, "a claim that passed hides nothing either: it is about the whole cycle"
 
 
@@ -219,7 +219,7 @@ def test_without_an_explicit_signal_where_that_is_set(begin: Begin) -> None:
 
 
 def test_as_a_signal_is_off(green: Desk) -> None:
-    green.sample.write({"said.txt": SURE})
+    green.project.write({"said.txt": SURE})
     assert green.error("claim", "said.txt", "--as-signal")[:2] == (13, "not-allowed")
 
 
@@ -262,7 +262,7 @@ def test_a_transcript(green: Desk, text: str, counts: bool) -> None:
 
 
 def test_a_transcript_that_is_none(green: Desk) -> None:
-    green.sample.write({"said.txt": SURE})
+    green.project.write({"said.txt": SURE})
     assert green.error("claim", "said.txt", "--transcript") == (2, "bad-usage", "there is no line of JSON in it")
 
 

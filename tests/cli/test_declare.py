@@ -75,8 +75,8 @@ phases:
 )
 def test_facts_have_types_and_phases(begin: Begin, fact: str, value: object) -> None:
     desk = begin("")
-    desk.sample.write({"phase-gate.yaml": "workflow: typed.yaml\n", "typed.yaml": TYPES})
-    desk.sample.write(test_it="def test_it():\n    pass\n").pytest("--phase=look")
+    desk.project.write({"phase-gate.yaml": "workflow: typed.yaml\n", "typed.yaml": TYPES})
+    desk.project.write(test_it="def test_it():\n    pass\n").run("--phase=look")
     if isinstance(value, str):
         assert desk.error("declare", fact, "--reason", "counted")[2] == value
         return

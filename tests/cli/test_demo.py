@@ -6,12 +6,12 @@ import pytest
 
 from phase_gate.cli import demo
 from tests.cli.conftest import Begin
-from tests.support import Sample
+from tests.support import Project
 
 
-def test_it_tells_the_story_wherever_it_is_called(sample: Sample) -> None:
+def test_it_tells_the_story_wherever_it_is_called(project: Project) -> None:
     # From inside another project, with state, a configuration and settings that would get in its way.
-    sample.write(
+    project.write(
         {
             "pytest.ini": "[pytest]\naddopts = --no-such-option\n",
             "phase-gate.yaml": "broken: [\n",
@@ -19,8 +19,8 @@ def test_it_tells_the_story_wherever_it_is_called(sample: Sample) -> None:
             ".phase-gate/state.json": "broken",
         }
     )
-    before = sorted(path.name for path in sample.root.rglob("*"))
-    ran = sample.gate(
+    before = sorted(path.name for path in project.root.rglob("*"))
+    ran = project.gate(
         "demo", PHASE_GATE_TASK="../x", PHASE_GATE_DIR="nowhere", PYTEST_ADDOPTS="--nonsense", COLUMNS="100"
     )
     assert ran.code == 0, ran.out + ran.err
@@ -29,7 +29,7 @@ def test_it_tells_the_story_wherever_it_is_called(sample: Sample) -> None:
     assert ran.has("the same code, run again, fails", "[two-outcomes]")
     assert ran.has("REFACTOR. Tidy up", "both gates are open: REFACTOR has exited", "That is the whole idea.")
     assert "\x1b[" not in ran.out, "no colours where nobody looks"
-    assert sorted(path.name for path in sample.root.rglob("*")) == before
+    assert sorted(path.name for path in project.root.rglob("*")) == before
 
 
 @pytest.fixture

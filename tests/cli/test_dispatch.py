@@ -16,7 +16,7 @@ from phase_gate.cli._parser import build_full_parser
 from phase_gate.cli._table import COMMANDS, FEATURES
 from phase_gate.errors import PhaseGateError, UsageError
 from tests.cli.conftest import Begin
-from tests.support import Sample
+from tests.support import Project
 
 #: The same for verify tasks, where there is none: their own tests are in tests/tasks.
 VERIFY: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -315,7 +315,7 @@ def test_nothing_changes_while_a_run_is_going_on(begin: Begin, words: tuple[str,
 def test_a_task_that_can_not_be_a_folder_is_refused(begin: Begin, task: str, way: str) -> None:
     desk = begin("green")
     if way == "variable":
-        desk.sample.environment.setenv("PHASE_GATE_TASK", task)
+        desk.project.environment.setenv("PHASE_GATE_TASK", task)
     option = (f"--task={task}",) if way == "option" else ()
     for name, (_, arguments) in CALLS.items():
         if name not in NEVER_REFUSED:
@@ -352,7 +352,7 @@ def test_every_command_answers_in_json(begin: Begin, name: str, story: str) -> N
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in NEVER_REFUSED])
 def test_every_command_says_errors_in_json(begin: Begin, name: str) -> None:
     desk = begin("green")
-    desk.sample.write({"phase-gate.yaml": "workflow: [\n"})
+    desk.project.write({"phase-gate.yaml": "workflow: [\n"})
     ran = desk.gate(*CALLS[name][1], "--json")
     assert (ran.code, ran.err) == (2, "")
     assert set(ran.document["error"]) == {"slug", "problem", "remedy"}
@@ -396,9 +396,9 @@ def test_a_folder_without_state(begin: Begin, name: str) -> None:
 # --- as a process
 
 
-def test_the_installed_command_is_this_one(sample: Sample) -> None:
+def test_the_installed_command_is_this_one(project: Project) -> None:
     script = os.path.join(os.path.dirname(sys.executable), "phase-gate")
-    ran = sample.process(script, "status", "--json")
+    ran = project.process(script, "status", "--json")
     assert (ran.code, ran.document["next_command"]) == (0, "pytest --phase=red")
 
 
@@ -423,14 +423,14 @@ def test_a_reader_that_goes_away_is_no_fault(begin: Begin, arguments: tuple[str,
 
 def test_piped_into_head(begin: Begin) -> None:
     desk = begin("green")
-    ran = desk.sample.process("sh", "-c", f"{sys.executable} -m phase_gate.cli history --events | head -1")
+    ran = desk.project.process("sh", "-c", f"{sys.executable} -m phase_gate.cli history --events | head -1")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.split()[0] == "1"
 
 
 def test_a_terminal_that_can_not_show_it_costs_no_answer(begin: Begin) -> None:
     desk = begin("green")
-    ran = desk.sample.gate("signal", "--reason", "done \U0001f389", "-v", PYTHONIOENCODING="ascii")
+    ran = desk.project.gate("signal", "--reason", "done \U0001f389", "-v", PYTHONIOENCODING="ascii")
     assert (ran.code, ran.err) == (0, "")
     assert "\\U0001f389" in ran.out
 
@@ -445,7 +445,7 @@ def test_looking_imports_nothing_heavy(begin: Begin, name: str, expected: int) -
         "import json, os, sys\nfrom phase_gate.cli import main\nsys.stdin = open(os.devnull)\n"
         f"code = main({name.split()!r})\nprint(json.dumps([code, sorted(sys.modules)]))"
     )
-    ran = desk.sample.process(sys.executable, "-c", code)
+    ran = desk.project.process(sys.executable, "-c", code)
     ended, modules = json.loads(ran.out.splitlines()[-1])
     assert ended == expected
     assert [module for module in HEAVY if module in modules] == []

@@ -50,7 +50,7 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "audit": [(), ("--repair",)],
     "doctor": [()],
 }
-#: Has tests of its own: shards in tests/plugin/test_shards.py, tasks in tests/conformance/test_verification.py; what
+#: Has tests of its own: shards in tests/e2e/test_shards.py, tasks in tests/conformance/test_verification.py; what
 #: the server answers comes from the commands above; shared stores in tests/stores.
 ELSEWHERE = {"ci combine", *(name for name in COMMANDS if name.startswith(("store ", "verify ")))}
 #: Opens no state.
@@ -120,12 +120,12 @@ def leave_key_out(desk: Desk) -> None:
 
 
 def set_key(desk: Desk) -> None:
-    desk.sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    desk.project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
 
 
 def use_another_key(desk: Desk) -> None:
     put_under_key(desk, "kept elsewhere")
-    desk.sample.environment.setenv("PHASE_GATE_KEY", "another")
+    desk.project.environment.setenv("PHASE_GATE_KEY", "another")
 
 
 def put_in(desk: Desk, task: str) -> None:
@@ -171,8 +171,8 @@ def test_twin_with_its_key_every_command_answers_as_without_any(desk: Desk, monk
             put_under_key(desk, key)
             monkeypatch.setenv("PHASE_GATE_KEY", key)
             monkeypatch.setenv("XDG_STATE_HOME", str(plain))
-        desk.sample.pytest("--phase=green")
-        desk.sample.pytest("--phase=green")
+        desk.project.run("--phase=green")
+        desk.project.run("--phase=green")
         answers.append([(words, ask(desk, words)[0]) for words in ROWS])
     assert answers[0] == answers[1]
     assert 11 not in [code for _, code in answers[0]]

@@ -49,7 +49,7 @@ def look(desk: Desk, *arguments: str) -> dict[str, tuple[str, str]]:
 
 def test_all_is_well(begin: Begin) -> None:
     desk = begin("green")
-    desk.sample.commit_all()
+    desk.project.commit_all()
     looks = look(desk)
     home = Path(phase_gate.__file__).parent
     assert {what: mark for what, (mark, _) in looks.items()} == {
@@ -86,13 +86,13 @@ def test_autoload_is_off(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_switched_off_in_the_settings(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"pytest.ini": "[pytest]\naddopts = -p no:phase_gate.plugin\n"})
+    desk.project.write({"pytest.ini": "[pytest]\naddopts = -p no:phase_gate.plugin\n"})
     assert look(desk)["plugin"][0] == "bad"
 
 
 def test_a_pytest_that_does_not_start(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"pytest.ini": "[pytest]\naddopts = --no-such-option\n"})
+    desk.project.write({"pytest.ini": "[pytest]\naddopts = --no-such-option\n"})
     mark, says = look(desk)["plugin"]
     assert mark == "bad"
     assert says.startswith("pytest does not start here: ")
@@ -111,7 +111,7 @@ def test_another_installation(begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.mark.usefixtures("unasked")
 def test_a_configuration_that_can_not_be_read(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"phase-gate.yaml": "nonsense: 1\n"})
+    desk.project.write({"phase-gate.yaml": "nonsense: 1\n"})
     looks = look(desk)
     assert looks["configuration"][0] == "bad"
     assert "nonsense" in looks["configuration"][1]
@@ -130,7 +130,7 @@ def test_a_folder_that_can_not_be_written(begin: Begin, monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("unasked")
 def test_a_file_in_the_folders_place(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({".phase-gate": ""})
+    desk.project.write({".phase-gate": ""})
     assert look(desk)["state folder"] == ("bad", f"{desk.folder} is a file, not a folder")
 
 
@@ -159,7 +159,7 @@ def test_a_lock_that_is_held(begin: Begin) -> None:
 def test_no_git_in_sight(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green")
     assert look(desk)["git"] == ("note", "not used: files are compared by walking the folder")
-    desk.sample.commit_all()
+    desk.project.commit_all()
     monkeypatch.setenv("PATH", "")
     looks = look(desk)
     assert looks["git"][0] == "note"

@@ -15,7 +15,7 @@ WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 
 
 def take_away(desk: Desk, *names: str) -> None:
-    desk.sample.remove(*names)
+    desk.project.remove(*names)
 
 
 def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
@@ -23,23 +23,25 @@ def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
     first = desk.gate("advance", "-v")
     assert first.code == 10
     assert first.has("0 of 3 documents written or changed in this cycle", "next    phase-gate advance")
-    desk.sample.write({"docs/usage.md": USAGE, "docs/more.md": f"{USAGE}\nMore.\n", "docs/todo.md": "# To do\n\nTBD\n"})
+    desk.project.write(
+        {"docs/usage.md": USAGE, "docs/more.md": f"{USAGE}\nMore.\n", "docs/todo.md": "# To do\n\nTBD\n"}
+    )
     assert desk.gate("advance", "-v").has(
         "2 of 3 documents written or changed in this cycle; not counted:", "docs/todo.md"
     )
-    desk.sample.write({"docs/todo.md": f"{USAGE}\nAll is done.\n"})
+    desk.project.write({"docs/todo.md": f"{USAGE}\nAll is done.\n"})
     assert desk.json("advance")["reason"] == "there is no diagram in the documents"
-    desk.sample.write({"docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
+    desk.project.write({"docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
     broken = desk.gate("advance", "-v")
     assert broken.has("1 of 1 diagram is broken: docs/architecture.md:7", "macro: Human [diagram-broken]")
-    desk.sample.write({"docs/architecture.md": CONTEXT.replace("C4Context", "flowchart TD\n A-->B\n```\n\n```text")})
+    desk.project.write({"docs/architecture.md": CONTEXT.replace("C4Context", "flowchart TD\n A-->B\n```\n\n```text")})
     no_record = "there is no architecture decision record, like docs/adr/0001-title.md"
     assert desk.json("advance")["reason"] == f"{no_record}"
-    desk.sample.write({"docs/adr/0001-cents.md": DECISION.replace("Accepted", "TBD")})
+    desk.project.write({"docs/adr/0001-cents.md": DECISION.replace("Accepted", "TBD")})
     assert desk.json("advance")["reason"] == f"{no_record}; incomplete: docs/adr/0001-cents.md"
-    desk.sample.write({"docs/adr/0001-cents.md": DECISION})
+    desk.project.write({"docs/adr/0001-cents.md": DECISION})
     assert desk.json("advance")["reason"] == "there is no C4 diagram, like one that begins with C4Context"
-    desk.sample.write({"docs/architecture.md": CONTEXT})
+    desk.project.write({"docs/architecture.md": CONTEXT})
     held = desk.gate("advance", "-v")
     assert (held.code, held.has(WAITS, "note    documents that count: docs/adr/0001-cents.md,")) == (10, True)
     done = desk.gate("signal", "--reason", "written and read", "-v")
@@ -58,10 +60,10 @@ def test_a_signal_that_comes_too_early_is_spent(begin: Begin) -> None:
 @pytest.mark.parametrize("narrow", [(), ("-k", "nothing_at_all")], ids=["a-whole-run", "a-run-that-does-not-count"])
 def test_a_lowered_parameter_that_a_run_brought_in_closes_the_gate(begin: Begin, narrow: tuple[str, ...]) -> None:
     desk = begin("document")
-    desk.sample.write({"docs/usage.md": USAGE, "docs/architecture.md": CONTEXT, "docs/adr/0001-cents.md": DECISION})
-    desk.sample.remove("docs/usage.md")
-    desk.sample.write({"phase-gate.yaml": "parameters: {required_docs_count: 2}\n"})
-    desk.sample.pytest("--phase=document", *narrow, "-v")
+    desk.project.write({"docs/usage.md": USAGE, "docs/architecture.md": CONTEXT, "docs/adr/0001-cents.md": DECISION})
+    desk.project.remove("docs/usage.md")
+    desk.project.write({"phase-gate.yaml": "parameters: {required_docs_count: 2}\n"})
+    desk.project.run("--phase=document", *narrow, "-v")
     desk.gate("signal", "--next", "--reason", "two are enough", "-v")
     ran = desk.gate("advance", "-v")
     assert ran.code == 10
@@ -71,31 +73,31 @@ def test_a_lowered_parameter_that_a_run_brought_in_closes_the_gate(begin: Begin,
 
 def test_by_pytest(begin: Begin) -> None:
     desk = begin("document")
-    assert desk.sample.pytest("--phase=document").has("0 of 3 documents written or changed in this cycle")
-    desk.sample.write(GOOD)
-    ran = desk.sample.pytest("--phase=document", "--phase-exit=dual", "--exit-signal=written")
+    assert desk.project.run("--phase=document").has("0 of 3 documents written or changed in this cycle")
+    desk.project.write(GOOD)
+    ran = desk.project.run("--phase=document", "--phase-exit=dual", "--exit-signal=written")
     assert ran.code == 0
     assert ran.has("both gates are open: DOCUMENT has exited, the cycle is done")
 
 
 def test_after_a_run_a_signal_looks_at_the_documents_again(begin: Begin) -> None:
     desk = begin("document")
-    desk.sample.write(GOOD)
-    assert desk.sample.pytest("--phase=document", "-v").code == 0
+    desk.project.write(GOOD)
+    assert desk.project.run("--phase=document", "-v").code == 0
     take_away(desk, "docs/usage.md")
     early = desk.gate("signal", "--reason", "it was there a minute ago", "-v")
     assert early.code == 10
     assert early.has("2 of 3 documents")
-    desk.sample.write({"docs/usage.md": USAGE})
+    desk.project.write({"docs/usage.md": USAGE})
     done = desk.gate("signal", "--reason", "and now it is again", "-v")
     assert (done.code, done.out.count("documents that count")) == (0, 1)
 
 
 def test_a_run_that_was_closed_does_not_keep_a_signal_from_what_was_written_since(begin: Begin) -> None:
     desk = begin("document")
-    desk.sample.write({**GOOD, "docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
-    assert desk.sample.pytest("--phase=document", "-v").has("[diagram-broken]")
-    desk.sample.write(GOOD)
+    desk.project.write({**GOOD, "docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
+    assert desk.project.run("--phase=document", "-v").has("[diagram-broken]")
+    desk.project.write(GOOD)
     done = desk.gate("signal", "--reason", "mended", "-v")
     assert done.code == 0
     assert "[diagram-broken]" not in done.out
@@ -103,15 +105,15 @@ def test_a_run_that_was_closed_does_not_keep_a_signal_from_what_was_written_sinc
 
 def test_a_look_that_came_after_a_run_is_what_a_signal_speaks_of(begin: Begin) -> None:
     desk = begin("document")
-    assert desk.sample.pytest("--phase=document", "-v").code == 10
-    desk.sample.write(GOOD)
+    assert desk.project.run("--phase=document", "-v").code == 10
+    desk.project.write(GOOD)
     assert desk.gate("advance", "-v").has(WAITS)
     assert desk.gate("signal", "--reason", "written", "-v").code == 0
 
 
 def test_code_that_nobody_has_tested_keeps_it_closed(begin: Begin) -> None:
     desk = begin("document")
-    desk.sample.write(GOOD)
+    desk.project.write(GOOD)
     desk.edit_source()
     ran = desk.gate("advance", "-v")
     assert (ran.code, ran.has("- guard   code-as-tested")) == (10, True)
@@ -119,7 +121,7 @@ def test_code_that_nobody_has_tested_keeps_it_closed(begin: Begin) -> None:
 
 def test_what_can_not_be_measured_is_said_with_what_to_install(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("document")
-    desk.sample.write(GOOD)
+    desk.project.write(GOOD)
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "markdown_it", None)
         ran = desk.gate("advance", "-v")
@@ -136,7 +138,7 @@ def test_what_can_not_be_measured_is_said_with_what_to_install(begin: Begin, mon
 
 def test_findings_have_file_and_line_wherever_they_are_shown(begin: Begin) -> None:
     desk = begin("document")
-    desk.sample.write({"docs/todo.md": "# To do\n\nTBD\n"})
+    desk.project.write({"docs/todo.md": "# To do\n\nTBD\n"})
     document = desk.json("advance")
     (finding,) = document["findings"]
     assert (finding["slug"], finding["tier"]) == ("document-not-counted", "advisory")

@@ -23,15 +23,15 @@ class Flow:
     """A project that goes through a workflow."""
 
     def __init__(self, desk: Desk) -> None:
-        self.sample, self.desk = desk.sample, desk
+        self.project, self.desk = desk.project, desk
 
     def gate(self, *words: str, ends_with: int = 0) -> Ran:
         ran = self.desk.gate(*words)
         assert ran.code == ends_with, ran.out + ran.err
         return ran
 
-    def pytest(self, *words: str, ends_with: int = 0) -> Ran:
-        ran = self.sample.pytest(*words)
+    def run(self, *words: str, ends_with: int = 0) -> Ran:
+        ran = self.project.run(*words)
         assert ran.code == ends_with, ran.out + ran.err
         return ran
 
@@ -39,7 +39,7 @@ class Flow:
         return self.gate("signal", "--reason", "it is done", ends_with=ends_with)
 
     def vote(self, word: str, confidence: float, ends_with: int = 0) -> Ran:
-        self.sample.write({".git/vote.yaml": VOTE.format(word, confidence)})
+        self.project.write({".git/vote.yaml": VOTE.format(word, confidence)})
         return self.gate("pipeline", "vote", ".git/vote.yaml", ends_with=ends_with)
 
     def declare(self, *facts: str) -> None:
@@ -56,47 +56,47 @@ class Flow:
 def flow(begin: Begin) -> Flow:
     desk = begin("")
     workflows = {path.name: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.yaml")}
-    desk.sample.write({"pytest.ini": "[pytest]\n", **workflows})
-    desk.sample.commit_all()
+    desk.project.write({"pytest.ini": "[pytest]\n", **workflows})
+    desk.project.commit_all()
     return Flow(desk)
 
 
 def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
-    flow.sample.write({"phase-gate.yaml": "workflow: feature-flow.yaml\n"})
-    flow.sample.commit_all()
+    flow.project.write({"phase-gate.yaml": "workflow: feature-flow.yaml\n"})
+    flow.project.commit_all()
     assert flow.gate("advance").has("SPECIFY begins", "specification: docs/feature/specification.md")
     assert flow.marks() == ">     "
 
     assert flow.signal(10).has("specification", "SPECIFY")
     assert flow.marks() == "!     "
-    flow.sample.write({"docs/feature/specification.md": SPECIFICATION})
+    flow.project.write({"docs/feature/specification.md": SPECIFICATION})
     assert flow.signal().has("both gates are open: SPECIFY has exited")
     assert flow.marks() == "x>    ", "a signal enters the next phase"
 
-    flow.pytest("--phase=green", ends_with=13)  # nothing is skipped
-    flow.sample.write(test_calc=FAILING_TESTS)
-    flow.pytest("--phase=red", "--exit-signal=both fail")
-    flow.sample.write(calc=CALC)
-    flow.pytest("--phase=green", ends_with=10)
-    flow.pytest("--phase=green", "--exit-signal=both pass, twice")
+    flow.run("--phase=green", ends_with=13)  # nothing is skipped
+    flow.project.write(test_calc=FAILING_TESTS)
+    flow.run("--phase=red", "--exit-signal=both fail")
+    flow.project.write(calc=CALC)
+    flow.run("--phase=green", ends_with=10)
+    flow.run("--phase=green", "--exit-signal=both pass, twice")
     assert flow.marks() == "xxx   "
 
     flow.gate("advance")
-    flow.sample.write({"docs/feature/change-notes.md": PROSE.format("and nothing else is new in this change")})
+    flow.project.write({"docs/feature/change-notes.md": PROSE.format("and nothing else is new in this change")})
     assert flow.signal(10).has("repository-snapshot")
     flow.gate("pipeline", "snapshot")
     assert flow.signal(10).has("consensus")
     flow.vote("reject", 0.9, ends_with=10)
     flow.signal(10)
     flow.vote("approve", 0.9)
-    flow.sample.write(calc=f"{CALC}\n\nMORE = 1\n")
+    flow.project.write(calc=f"{CALC}\n\nMORE = 1\n")
     flow.signal(10)  # nobody has read, or tested, this
-    flow.sample.write(calc=CALC)
+    flow.project.write(calc=CALC)
     assert flow.signal().has("REVIEW has exited")
 
     flow.declare("delivered")
     assert flow.signal(10).has("tree_clean == true")
-    flow.sample.commit_all()
+    flow.project.commit_all()
     assert flow.signal().has("DELIVER has exited, the cycle is done")
     assert flow.marks() == "xxxxxx"
     assert flow.desk.json("status")["phase"] == "DONE"
@@ -105,31 +105,31 @@ def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
 def test_a_release_in_the_order_of_its_checklist(flow: Flow) -> None:
     build = f'"{sys.executable}" -c "import calc"'
     evidence = f"evidence: {{commands: {{build: {{run: '{build}'}}}}}}\n"
-    flow.sample.write(
+    flow.project.write(
         {
             "phase-gate.yaml": f"workflow: release-checklist.yaml\n{evidence}",
             "CHANGELOG.md": PROSE.format("since the very first release of this small library"),
             "test_calc.py": FAILING_TESTS,
         }
     )
-    flow.sample.commit_all()
+    flow.project.commit_all()
     assert flow.gate("workflow", "check").has("release-checklist.yaml: nothing wrong")
     flow.gate("advance")
     flow.signal(10)
     flow.declare("version_chosen")
     flow.signal()
 
-    flow.sample.write(calc=CALC.replace("a - b", "b - a"))
-    flow.pytest("--phase=verify", ends_with=1)
-    flow.sample.write({"calc.py": CALC})
-    flow.sample.commit_all()
-    flow.pytest("--phase=verify", ends_with=10)
-    flow.pytest("--phase=verify", "--exit-signal=twice")
+    flow.project.write(calc=CALC.replace("a - b", "b - a"))
+    flow.run("--phase=verify", ends_with=1)
+    flow.project.write({"calc.py": CALC})
+    flow.project.commit_all()
+    flow.run("--phase=verify", ends_with=10)
+    flow.run("--phase=verify", "--exit-signal=twice")
     assert flow.desk.json("status")["evaluation"]["metrics"]["checks_failed"] == 0
 
     flow.gate("advance")
     assert flow.signal(10).has("release-notes")  # those of the release before
-    flow.sample.write({"CHANGELOG.md": PROSE.format("and now says so in its own words to everybody who asks")})
+    flow.project.write({"CHANGELOG.md": PROSE.format("and now says so in its own words to everybody who asks")})
     flow.signal()
 
     flow.vote("conditional", 1.0, ends_with=10)
@@ -139,19 +139,19 @@ def test_a_release_in_the_order_of_its_checklist(flow: Flow) -> None:
 
     flow.declare("tagged", "published")
     assert flow.signal(10).has("tree_clean == true")
-    notes = (flow.sample.root / "CHANGELOG.md").read_text(encoding="utf-8")
-    flow.sample.write({"CHANGELOG.md": notes + "And one more thing.\n"})
-    flow.sample.commit_all()
+    notes = (flow.project.root / "CHANGELOG.md").read_text(encoding="utf-8")
+    flow.project.write({"CHANGELOG.md": notes + "And one more thing.\n"})
+    flow.project.commit_all()
     assert flow.signal(10).has("as-approved")
-    flow.sample.write({"CHANGELOG.md": notes})
-    flow.sample.commit_all()
+    flow.project.write({"CHANGELOG.md": notes})
+    flow.project.commit_all()
     assert flow.signal().has("PUBLISH has exited, the cycle is done")
 
 
 def test_a_rewind_is_drawn(flow: Flow) -> None:
-    flow.sample.write({"phase-gate.yaml": "workflow: feature-flow.yaml\n"})
+    flow.project.write({"phase-gate.yaml": "workflow: feature-flow.yaml\n"})
     flow.gate("advance")
-    flow.sample.write({"docs/feature/specification.md": SPECIFICATION})
+    flow.project.write({"docs/feature/specification.md": SPECIFICATION})
     flow.signal()
     flow.gate("rewind", "SPECIFY", "--reason", "something was forgotten")
     assert flow.marks() == ">~    "

@@ -50,7 +50,7 @@ def test_the_last_verdict_in_full(begin: Begin) -> None:
 def test_what_came_after_the_verdict_is_said(begin: Begin) -> None:
     desk = begin("green-exited")
     assert "\nnow " not in desk.gate("explain").out
-    desk.sample.write({"calc.py": "MORE = 1\n"})
+    desk.project.write({"calc.py": "MORE = 1\n"})
     assert desk.gate("explain").has("\nnow     ", "files have changed since")
 
 
@@ -80,8 +80,8 @@ def test_one_name_of_ours(begin: Begin, name: str, kind: str, said: tuple[str, .
 
 def test_a_guard_names_what_it_found(begin: Begin) -> None:
     desk = begin("green")
-    desk.sample.write(test_calc="def test_add():\n    from calc import add\n\n    assert add(1, 2) == 3\n")
-    desk.sample.pytest("--phase=green")
+    desk.project.write(test_calc="def test_add():\n    from calc import add\n\n    assert add(1, 2) == 3\n")
+    desk.project.run("--phase=green")
     ran = desk.gate("explain", "tests-kept")
     assert ran.has("last verdict: tests missing from the sources: 1", "test_calc.py::test_sub: ")
     assert [finding["id"] for finding in desk.json("explain", "tests-kept")["findings"]] == ["test_calc.py::test_sub"]

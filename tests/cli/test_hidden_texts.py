@@ -11,7 +11,7 @@ from phase_gate.cli._parser import build_full_parser, check_texts
 from phase_gate.errors import UsageError
 from phase_gate.names import check_sentence
 from tests.cli.conftest import Begin
-from tests.support import Sample
+from tests.support import Project
 
 HIDDEN = {
     "an-escape": "a\x1b[2Jb",
@@ -151,9 +151,9 @@ def test_a_signal_in_two_lines_is_one_sentence(begin: Begin) -> None:
     }
 
 
-def test_a_runs_own_signal_hides_nothing(sample: Sample) -> None:
-    sample.write(test_ok="def test_ok():\n    assert 1 + 1 == 2\n")
-    refused = sample.pytest("--phase=green", "--exit-signal=ok\x1b[2J", "-v")
+def test_a_runs_own_signal_hides_nothing(project: Project) -> None:
+    project.write(test_ok="def test_ok():\n    assert 1 + 1 == 2\n")
+    refused = project.run("--phase=green", "--exit-signal=ok\x1b[2J", "-v")
     assert refused.code == 4
     assert refused.has("--exit-signal can't be used: the character U+001B in it can't be seen [bad-usage]")
-    assert sample.pytest("--phase=green", "--exit-signal=one\ntwo", "-v").has("one two")
+    assert project.run("--phase=green", "--exit-signal=one\ntwo", "-v").has("one two")

@@ -7,7 +7,7 @@ from tests.cli.conftest import Begin
 
 def test_every_run_oldest_first(begin: Begin) -> None:
     desk = begin("refactor")
-    desk.sample.pytest("--phase=refactor", "-k", "add")
+    desk.project.run("--phase=refactor", "-k", "add")
     document = desk.json("history")
     assert (document["task"], document["root"]) == ("default", str(desk.root))
     runs = document["runs"]
@@ -41,7 +41,7 @@ def test_open_and_lost_runs_are_there_too(begin: Begin) -> None:
         last = desk.json("history")["runs"][-1]
         assert (last["kind"], last["exit_status"], last["ended_at"]) == ("open", None, None)
     assert desk.json("history")["runs"][-1]["kind"] == "lost"
-    desk.sample.pytest("--phase=green")
+    desk.project.run("--phase=green")
     assert [run["kind"] for run in desk.json("history")["runs"]][-2:] == ["lost", "complete"]
 
 

@@ -34,7 +34,7 @@ STOPS: Mapping[str, tuple[str, Callable[[Desk], object]]] = {
 }
 TOOLS: Mapping[str, tuple[str, Callable[[Desk], object]]] = {
     "frozen-test": ("green", lambda desk: None),
-    "own-hooks": ("green", lambda desk: desk.sample.write({".claude/settings.json": "{}"})),
+    "own-hooks": ("green", lambda desk: desk.project.write({".claude/settings.json": "{}"})),
 }
 
 #: What differs from run to run.
@@ -137,7 +137,7 @@ def test_a_run_that_is_going_on(begin: Begin, hook: Hook) -> None:
 
 def test_a_configuration_that_can_not_be_read_closes_the_gate(begin: Begin, hook: Hook) -> None:
     desk = begin("green-exited")
-    desk.sample.write({"phase-gate.yaml": "nonsense: 1\n"})
+    desk.project.write({"phase-gate.yaml": "nonsense: 1\n"})
     verdict, reason = stop(desk, hook)
     assert verdict == "block"
     assert "nonsense" in reason
@@ -185,8 +185,8 @@ MOVES: Mapping[str, tuple[Callable[[Desk], object], bool]] = {
     "nothing": (lambda desk: None, False),
     "only-words": (lambda desk: desk.gate("signal", "--not-done", "--reason", "not yet"), False),
     "files": (Desk.edit_source, True),
-    "a-run": (lambda desk: desk.sample.pytest("--phase=green"), True),
-    "a-narrow-run": (lambda desk: desk.sample.pytest("--phase=green", "-k", "add"), True),
+    "a-run": (lambda desk: desk.project.run("--phase=green"), True),
+    "a-narrow-run": (lambda desk: desk.project.run("--phase=green", "-k", "add"), True),
     "a-run-that-was-lost": (Desk.lose_run, True),
 }
 
@@ -251,14 +251,14 @@ def test_the_files_of_sessions_do_not_pile_up(begin: Begin, hook: Hook) -> None:
 
 def test_how_often_can_be_set(begin: Begin, hook: Hook) -> None:
     desk = begin("green-once")
-    desk.sample.write({"phase-gate.yaml": "agents: {stop_blocks: 1}\n"})
+    desk.project.write({"phase-gate.yaml": "agents: {stop_blocks: 1}\n"})
     assert drive(desk, hook, "gemini", {"hook_event_name": "AfterAgent", "session_id": "s1"})[0] == 1
 
 
 def test_an_agent_that_only_ever_edits_comes_to_an_end_too(begin: Begin, hook: Hook) -> None:
     desk = begin("green-once")
     for number in range(20):
-        desk.sample.write(calc=f"{CALC}\n\nTRY = {number}\n")
+        desk.project.write(calc=f"{CALC}\n\nTRY = {number}\n")
         verdict, _ = stop(desk, hook, session_id="s1")
         assert verdict == ("block" if number < 15 else "allow")
 
@@ -356,7 +356,7 @@ GREEN_CALLS = {
 @pytest.mark.parametrize(("call", "expected"), GREEN_CALLS.values(), ids=GREEN_CALLS)
 def test_in_green(begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], expected: str) -> None:
     desk = begin("green")
-    desk.sample.write(FILES)
+    desk.project.write(FILES)
     tool, given = call
     verdict, reason = use(desk, hook, tool, **given)
     assert verdict == expected, reason
@@ -395,7 +395,7 @@ RED_CALLS = {
 @pytest.mark.parametrize(("call", "expected"), RED_CALLS.values(), ids=RED_CALLS)
 def test_in_red(begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], expected: str) -> None:
     desk = begin("red")
-    desk.sample.write(calc=CALC)
+    desk.project.write(calc=CALC)
     tool, given = call
     verdict, reason = use(desk, hook, tool, **given)
     assert verdict == expected, reason
@@ -455,7 +455,7 @@ def test_a_link_does_not_hide_what_it_leads_to(begin: Begin, hook: Hook) -> None
 
 def test_another_state_folder_is_protected_too(begin: Begin, hook: Hook) -> None:
     desk = begin("")
-    desk.sample.write({"phase-gate.yaml": "run: {dir: build/gate}\n"})
+    desk.project.write({"phase-gate.yaml": "run: {dir: build/gate}\n"})
     assert use(desk, hook, "Write", file_path="build/gate/state.json", content="")[0] == "deny"
     assert use(desk, hook, "Write", file_path="build/other.json", content="")[0] == "allow"
 

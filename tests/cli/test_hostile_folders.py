@@ -72,9 +72,9 @@ def make(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Ki
 
     def make(kind: Kind) -> tuple[Desk, Folder]:
         desk = begin("green")
-        desk.sample.write({".gitignore": "__pycache__\n.phase-gate\n"})
-        desk.sample.environment.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-        folder = kind(Maker(desk.sample, tmp_path_factory.mktemp("beside")))
+        desk.project.write({".gitignore": "__pycache__\n.phase-gate\n"})
+        desk.project.environment.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        folder = kind(Maker(desk.project, tmp_path_factory.mktemp("beside")))
         assert folder.bite(), "a canary that never sings says nothing"
         os.chdir(folder.place)
         return desk, folder
@@ -85,7 +85,7 @@ def make(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Ki
 def run_tests(desk: Desk, folder: Folder) -> None:
     """Run the suite: its tests are the user's own code, and nothing else is run."""
     folder.touch()
-    desk.sample.pytest("--phase=green", "-q")
+    desk.project.run("--phase=green", "-q")
     assert folder.has_bitten() is ("pytest" in folder.runs_code)
 
 

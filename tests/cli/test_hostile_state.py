@@ -20,7 +20,7 @@ from phase_gate.visible import find_unseen, show_text
 from tests.cli.conftest import Begin, Desk
 from tests.cli.hostile_state import FORGED, HOSTILE, Poison, poison_folder
 from tests.storage.stores import contents
-from tests.support import Sample
+from tests.support import Project
 from tests.tasks.pipelines import Pipe
 from tests.tasks.verifying import TASK, Gate
 
@@ -201,37 +201,37 @@ def test_a_task_of_the_cycle(begin: Begin, story: Callable[[Begin], Desk], poiso
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("poison", POISONS)
-def test_a_task_of_the_verification_gate(sample: Sample, monkeypatch: pytest.MonkeyPatch, poison: Poison) -> None:
-    gate = Gate(sample, monkeypatch)
+def test_a_task_of_the_verification_gate(project: Project, monkeypatch: pytest.MonkeyPatch, poison: Poison) -> None:
+    gate = Gate(project, monkeypatch)
     gate.reviewing()
     gate.review(gate.verdict("REJECTED"))
-    poison_folder(_folder(sample.root), poison)
+    poison_folder(_folder(project.root), poison)
 
     def call(*asked: str) -> tuple[int, str]:
         ran = gate.call(*asked)
         return ran.code, ran.out + ran.err
 
-    assert ask_everything(call, sample.root, ("--task", TASK), as_json=False) >= 5
+    assert ask_everything(call, project.root, ("--task", TASK), as_json=False) >= 5
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("poison", POISONS)
-def test_a_task_of_a_pipeline(sample: Sample, poison: Poison) -> None:
-    pipe = Pipe(sample).begin()
+def test_a_task_of_a_pipeline(project: Project, poison: Poison) -> None:
+    pipe = Pipe(project).begin()
     assert pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "more", "--by", "ann").code == 0
-    poison_folder(_folder(sample.root), poison)
+    poison_folder(_folder(project.root), poison)
 
     def call(*asked: str) -> tuple[int, str]:
         ran = pipe.gate(*asked)
         return ran.code, ran.out + ran.err
 
-    assert ask_everything(call, sample.root, (), as_json=False) >= 5
+    assert ask_everything(call, project.root, (), as_json=False) >= 5
 
 
 def test_a_run_in_such_a_folder(begin: Begin) -> None:
     desk = _tdd(begin)
     poison_folder(_folder(desk.root), words)
-    ran = desk.sample.pytest("--phase=refactor", "--phase-report=verdict.md", "--phase-report=verdict.xml")
+    ran = desk.project.run("--phase=refactor", "--phase-report=verdict.md", "--phase-report=verdict.xml")
     assert FORGED in ran.out
     assert list(is_clean(ran.out)) == []
     for name in ("verdict.md", "verdict.xml"):

@@ -26,7 +26,7 @@ def test_what_it_shows_in_comments_can_be_switched_on(begin: Begin) -> None:
     desk = begin("")
     content = desk.json("init", "--dry-run")["content"]
     rows = [row.removeprefix("# ") if row.startswith(("# ", "#   ")) else row for row in content.splitlines()[2:]]
-    desk.sample.write({"phase-gate.yaml": "\n".join(rows) + "\n"})
+    desk.project.write({"phase-gate.yaml": "\n".join(rows) + "\n"})
     document = yaml.safe_load((desk.root / "phase-gate.yaml").read_text(encoding="utf-8"))
     jsonschema.Draft7Validator(desk.json("workflow", "schema", "configuration")).validate(document)
     assert desk.gate("status").code == 0
@@ -60,7 +60,7 @@ def test_what_is_there_is_never_written_over(begin: Begin, content: str) -> None
 
 def test_a_broken_one_is_named_not_replaced(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"phase-gate.yaml": "workflow: [\n"})
+    desk.project.write({"phase-gate.yaml": "workflow: [\n"})
     code, slug, problem = desk.error("init")
     assert (code, slug) == (2, "bad-yaml")
     assert problem.startswith("phase-gate.yaml:1:")
@@ -85,5 +85,5 @@ def test_an_editor_finds_the_schema_beside_it(begin: Begin) -> None:
 
 def test_a_refusal_leaves_the_schema_alone(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"phase-gate.yaml": "workflow: tdd\n", "phase-gate.schema.json": "{}\n"})
+    desk.project.write({"phase-gate.yaml": "workflow: tdd\n", "phase-gate.schema.json": "{}\n"})
     assert desk.error("init")[0] == 13  # which looks at all files

@@ -13,19 +13,19 @@ from phase_gate.workflow import conditions
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.model_json import workflow_from_json
 from tests.conformance.stories import SCHEMAS
-from tests.support import Sample
+from tests.support import Project
 from tests.tasks.pipelines import CONFIGURATION, PATHS, Pipe
 
 OVERRIDES = "overrides: {allow_non_interactive: true}\n"
 
 
 @pytest.fixture
-def pipe(sample: Sample) -> Pipe:
-    return Pipe(sample)
+def pipe(project: Project) -> Pipe:
+    return Pipe(project)
 
 
 def test_a_phase_says_what_it_asks_for_when_it_begins(pipe: Pipe) -> None:
-    pipe.sample.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n"})
+    pipe.project.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n"})
     ran = pipe.gate("advance")
     assert ran.has(
         "INTAKE begins: What is wanted is written down",
@@ -88,7 +88,7 @@ def test_a_vote_may_name_its_version(pipe: Pipe) -> None:
 
 def test_a_vote_has_one_name(pipe: Pipe) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN").make("master-plan")
-    pipe.sample.write({"vote.yaml": "vote: approve\nconfidence: 1\nby: ann\n"})
+    pipe.project.write({"vote.yaml": "vote: approve\nconfidence: 1\nby: ann\n"})
     ran = pipe.gate("pipeline", "vote", "vote.yaml", "--by", "bob")
     assert (ran.code, "votes" in pipe.pipeline) == (13, False)
     assert "vote.yaml is signed by ann, and --by says bob" in ran.err
@@ -106,7 +106,7 @@ def test_nobody_votes_twice_in_other_letters(pipe: Pipe) -> None:
 def test_a_vote_that_can_not_be_read_changes_nothing(pipe: Pipe, text: str) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN")
     pipe.make("master-plan")
-    pipe.sample.write({"vote.yaml": text})
+    pipe.project.write({"vote.yaml": text})
     assert pipe.gate("pipeline", "vote", "vote.yaml").code in (2, 13)
     assert pipe.gate("pipeline", "vote", "nowhere.yaml").code == 13
     assert "votes" not in pipe.pipeline
@@ -124,7 +124,7 @@ def test_nobody_votes_where_nobody_asks(pipe: Pipe) -> None:
 def test_a_snapshot_is_what_its_schema_says(pipe: Pipe) -> None:
     pipe.at("INTAKE")
     ran = pipe.gate("pipeline", "snapshot", "--json")
-    stored = json.loads((pipe.sample.root / PATHS["repository-snapshot"]).read_text())
+    stored = json.loads((pipe.project.root / PATHS["repository-snapshot"]).read_text())
     jsonschema.validate(stored, json.loads((SCHEMAS / "snapshot.schema.json").read_text()))
     assert ran.document == {"file": PATHS["repository-snapshot"], **stored}
     assert (stored["phase"], stored["attempt"], stored["cycle"]) == ("INTAKE", 1, 1)
@@ -138,7 +138,7 @@ def test_a_snapshot_where_artifacts_are_part_of_the_tree(pipe: Pipe) -> None:
         pipe.do()
     pipe.make("architecture-plan")
     assert pipe.gate("pipeline", "snapshot").code == 0
-    pipe.sample.git("add", "-A")
+    pipe.project.git("add", "-A")
     assert pipe.look()["gate_1"]["satisfied"], "it does not contain itself"
 
 
@@ -154,8 +154,8 @@ def test_a_snapshot_where_artifacts_are_part_of_the_tree(pipe: Pipe) -> None:
     ids=lambda words: words[0],
 )
 def test_another_workflow_is_no_pipeline(pipe: Pipe, words: tuple[str, ...]) -> None:
-    pipe.sample.write({"test_a.py": "def test_a(): pass\n"})
-    pipe.sample.pytest("--phase=green")
+    pipe.project.write({"test_a.py": "def test_a(): pass\n"})
+    pipe.project.run("--phase=green")
     ran = pipe.gate(*words)
     assert ran.code == 13
     assert "which is no pipeline" in ran.err
@@ -222,7 +222,7 @@ def test_the_report_tells_what_happened_on_the_way(pipe: Pipe) -> None:
     pipe.fail()
     ran = pipe.gate("report", "-o", "story.md")
     assert ran.code in (0, 10), ran.err
-    story = (pipe.sample.root / "story.md").read_text(encoding="utf-8").replace("\\_", "_")
+    story = (pipe.project.root / "story.md").read_text(encoding="utf-8").replace("\\_", "_")
     assert "Next: `phase-gate advance`" in story
     for words in (
         "CR-1 asks for a change (config) (ann): newer tools",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import Sample
+from tests.support import Project
 from tests.tasks.pipelines import CONFIGURATION, Pipe
 
 #: A recovery for the first failure, and none for the second.
@@ -38,7 +38,7 @@ class HonestUser:
         self.session.append(line)
         assert len(self.session) < MOST, "\n".join(self.session)
         if words[0] == "pytest":
-            return self.pipe.sample.pytest(*words[1:]).out
+            return self.pipe.project.run(*words[1:]).out
         assert words[0] == "phase-gate", line
         ran = self.pipe.gate(*words[1:])
         assert ran.code in (0, 10, 12), f"{line}: {ran.err}"
@@ -64,13 +64,13 @@ class HonestUser:
 
     def fill_in(self, path: str) -> None:
         """Write into each hole of a skeleton what it asks for; what was written before is written anew."""
-        text = (self.pipe.sample.root / path).read_text(encoding="utf-8")
+        text = (self.pipe.project.root / path).read_text(encoding="utf-8")
         text = re.sub(r"\{\{ once it is so, put this line here instead: (.*) \}\}", r"\1", text)
         text = re.sub(r"\{\{.*?\}\}|<[^<>]+>", f"{TEXT} Version {next(_NUMBERS)}.", text)
         self.write(path, re.sub(r"Version \d+", f"Version {next(_NUMBERS)}", text))
 
     def write(self, path: str, text: str) -> None:
-        self.pipe.sample.write({path: text})
+        self.pipe.project.write({path: text})
 
     def reach(self, phase: str) -> None:
         while self.pipe.phase != phase:
@@ -78,16 +78,16 @@ class HonestUser:
 
 
 @pytest.fixture
-def user(sample: Sample) -> HonestUser:
-    return HonestUser(Pipe(sample))
+def user(project: Project) -> HonestUser:
+    return HonestUser(Pipe(project))
 
 
 @pytest.mark.sweep
 def test_the_whole_way_with_a_failure_a_recovery_and_guidance(user: HonestUser) -> None:
     pipe = user.pipe
-    pipe.sample.write({"phase-gate.yaml": RULES, "CONSTITUTION.md": "Members stay anonymous.\n"})
-    pipe.sample.write({"lending.py": WRONG, "test_lending.py": TESTS})
-    pipe.sample.commit_all()
+    pipe.project.write({"phase-gate.yaml": RULES, "CONSTITUTION.md": "Members stay anonymous.\n"})
+    pipe.project.write({"lending.py": WRONG, "test_lending.py": TESTS})
+    pipe.project.commit_all()
     user.type("phase-gate advance")
     user.reach("QA_VALIDATION")
 
@@ -95,7 +95,7 @@ def test_the_whole_way_with_a_failure_a_recovery_and_guidance(user: HonestUser) 
     user.type("pytest --phase=qa_validation")
     user.type("phase-gate signal")
     assert pipe.phase == "RECOVERY_LOOP"
-    pipe.sample.write({"lending.py": RIGHT})
+    pipe.project.write({"lending.py": RIGHT})
     user.type("phase-gate pipeline recover")
     user.reach("QA_VALIDATION")
     user.reach("REVIEW")
@@ -109,4 +109,4 @@ def test_the_whole_way_with_a_failure_a_recovery_and_guidance(user: HonestUser) 
     user.type(resume)
     assert pipe.phase == "REVIEW"
     user.reach("DONE")
-    assert Path(pipe.sample.root, "docs/pipeline/production-report.md").is_file()
+    assert Path(pipe.project.root, "docs/pipeline/production-report.md").is_file()

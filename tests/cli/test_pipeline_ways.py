@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import Sample
+from tests.support import Project
 from tests.tasks.pipelines import CONFIGURATION, PATHS, Pipe
 
 ONLY_BUILD = "workflow: pipeline\nevidence: {commands: {build: {run: test ! -e broken-build}}}\n"
@@ -16,13 +16,13 @@ OVERRIDES = "overrides: {allow_non_interactive: true}\n"
 
 
 @pytest.fixture
-def pipe(sample: Sample) -> Pipe:
-    return Pipe(sample)
+def pipe(project: Project) -> Pipe:
+    return Pipe(project)
 
 
 def start(pipe: Pipe, configuration: str = CONFIGURATION, files: Mapping[str, str] | None = None) -> Any:
-    pipe.sample.write({"phase-gate.yaml": configuration, "CONSTITUTION.md": "Members stay anonymous.\n"})
-    pipe.sample.write(files or {})
+    pipe.project.write({"phase-gate.yaml": configuration, "CONSTITUTION.md": "Members stay anonymous.\n"})
+    pipe.project.write(files or {})
     return pipe.gate("advance")
 
 
@@ -37,15 +37,15 @@ def test_a_command_that_was_missing_may_be_added_and_then_stays(pipe: Pipe) -> N
     pipe.begin(ONLY_BUILD)
     added = "    lint: {run: test ! -e broken-lint}\n"
     build = "workflow: pipeline\nevidence:\n  commands:\n    build: {run: test ! -e broken-build}\n"
-    pipe.sample.write({"phase-gate.yaml": build + added})
+    pipe.project.write({"phase-gate.yaml": build + added})
     pipe.make("intake-brief")
     assert pipe.look()["gate_1"]["satisfied"], "nothing was there that could have changed"
     pipe.do()
-    pipe.sample.write({"phase-gate.yaml": build + added.replace("test ! -e broken-lint", "true")})
+    pipe.project.write({"phase-gate.yaml": build + added.replace("test ! -e broken-lint", "true")})
     assert unmet(pipe.look())[0] == "rules-kept", "from then on it is a rule like others"
-    pipe.sample.write({"phase-gate.yaml": build})
+    pipe.project.write({"phase-gate.yaml": build})
     assert unmet(pipe.look())[0] == "rules-kept"
-    pipe.sample.write({"phase-gate.yaml": build + added})
+    pipe.project.write({"phase-gate.yaml": build + added})
     assert "rules-kept" not in unmet(pipe.look())
 
 
@@ -55,10 +55,10 @@ def test_a_command_that_was_added_is_held_to_once_it_was_judged(pipe: Pipe) -> N
         pipe.do()
     pipe.prepare()
     assert unmet(pipe.look()) == ["checks-passed"]
-    pipe.sample.write({"phase-gate.yaml": ONLY_BUILD, "broken-build": ""})
+    pipe.project.write({"phase-gate.yaml": ONLY_BUILD, "broken-build": ""})
     pipe.make("repository-snapshot")
     assert unmet(pipe.look()) == ["checks-passed"], "it failed"
-    pipe.sample.write({"phase-gate.yaml": ONLY_BUILD.replace("test ! -e broken-build", "true")})
+    pipe.project.write({"phase-gate.yaml": ONLY_BUILD.replace("test ! -e broken-build", "true")})
     pipe.make("repository-snapshot")
     assert unmet(pipe.look()) == ["rules-kept"], "a weaker one does not take its place"
 
@@ -111,11 +111,11 @@ def test_a_phase_asks_in_words(pipe: Pipe, phase: str, words: str) -> None:
 def test_a_line_that_is_missing_is_told_in_words(pipe: Pipe) -> None:
     pipe.at("REVIEW")
     pipe.prepare()
-    text = (pipe.sample.root / PATHS["review-decision"]).read_text()
-    pipe.sample.write({PATHS["review-decision"]: text.replace("Decision: approved", "Decision: not approved")})
+    text = (pipe.project.root / PATHS["review-decision"]).read_text()
+    pipe.project.write({PATHS["review-decision"]: text.replace("Decision: approved", "Decision: not approved")})
     (finding,) = [row for row in pipe.look()["findings"] if row["slug"] == "artifacts-made"]
     assert finding["detail"].endswith('it has no line "Decision: approved"')
-    pipe.sample.write({PATHS["review-decision"]: text.replace("Decision: approved", "**Decision:  Approved.**")})
+    pipe.project.write({PATHS["review-decision"]: text.replace("Decision: approved", "**Decision:  Approved.**")})
     assert pipe.look()["gate_1"]["satisfied"]
 
 
@@ -146,7 +146,7 @@ def test_a_phase_names_the_facts_that_it_wants(pipe: Pipe, phase: str, words: tu
 
 
 def test_a_skeleton_is_written_and_counts_for_nothing(pipe: Pipe) -> None:
-    pipe.sample.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n"})
+    pipe.project.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n"})
     ran = pipe.gate("advance", "--template")
     assert ran.has("INTAKE begins", "written       docs/pipeline/intake-brief.md", "next: fill in")
     verdict = pipe.look()
@@ -154,10 +154,10 @@ def test_a_skeleton_is_written_and_counts_for_nothing(pipe: Pipe) -> None:
     assert "a template's text is still in it" in str(verdict["findings"])
     # What somebody wrote is never replaced.
     pipe.make("intake-brief")
-    text = (pipe.sample.root / PATHS["intake-brief"]).read_text()
+    text = (pipe.project.root / PATHS["intake-brief"]).read_text()
     ran = pipe.gate("advance", "--template")
     assert ran.has("kept          docs/pipeline/intake-brief.md")
-    assert (pipe.sample.root / PATHS["intake-brief"]).read_text() == text
+    assert (pipe.project.root / PATHS["intake-brief"]).read_text() == text
     assert pipe.phase == "INTAKE"
 
 
@@ -171,14 +171,14 @@ def test_every_phase_has_skeletons_that_count_for_nothing(pipe: Pipe) -> None:
         "written       docs/pipeline/recovery-plan.md",
         "written       docs/pipeline/vote.yaml",
     )
-    record = json.loads((pipe.sample.root / PATHS["root-cause"]).read_text())
+    record = json.loads((pipe.project.root / PATHS["root-cause"]).read_text())
     assert record["failed_phase"] == "AUDIT"
     assert {"artifacts-made", "root-cause-known"} <= set(unmet(pipe.look()))
     assert pipe.gate("pipeline", "vote", "docs/pipeline/vote.yaml").code != 0
 
 
 def test_a_template_asks_for_a_pipeline(pipe: Pipe) -> None:
-    pipe.sample.write({"test_a.py": "def test_a():\n    assert False\n"})
+    pipe.project.write({"test_a.py": "def test_a():\n    assert False\n"})
     ran = pipe.gate("advance", "--template")
     assert ran.code == 13
     assert "pipeline" in ran.err

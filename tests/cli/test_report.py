@@ -96,7 +96,7 @@ def test_a_lost_object_is_damage(begin: Begin) -> None:
 
 def test_a_run_writes_the_page(begin: Begin) -> None:
     desk = begin("green-once")
-    ran = desk.sample.pytest("--phase=green", "--phase-report=now.html", "--phase-report=now.json")
+    ran = desk.project.run("--phase=green", "--phase-report=now.html", "--phase-report=now.json")
     assert ran.code == 0
     text = (desk.root / "now.html").read_text(encoding="utf-8")
     assert "GREEN waits for the signal" in text
@@ -113,7 +113,7 @@ def test_a_page_needs_its_extra(begin: Begin, monkeypatch: pytest.MonkeyPatch) -
     assert problem == "--output=report.html: an HTML report needs Jinja2, which is not installed"
     assert desk.gate("report", "-o", "report.md").code == 0
     (desk.root / "conftest.py").write_text("import sys\nsys.modules['jinja2'] = None\n", encoding="utf-8")
-    ran = desk.sample.pytest("--phase=green", "--phase-report=now.html")
+    ran = desk.project.run("--phase=green", "--phase-report=now.html")
     assert ran.code == 4
     assert ran.has("pip install 'pytest-phase-gate[report]'")
     assert "passed" not in ran.out
@@ -122,6 +122,6 @@ def test_a_page_needs_its_extra(begin: Begin, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("name", ["now.htm", "now.txt", "now"])
 def test_a_run_refuses_another_suffix(begin: Begin, name: str) -> None:
     desk = begin("green-once")
-    ran = desk.sample.pytest("--phase=green", f"--phase-report={name}")
+    ran = desk.project.run("--phase=green", f"--phase-report={name}")
     assert ran.code == 4
     assert ran.has("use one of: .json, .md, .html")

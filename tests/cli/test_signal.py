@@ -69,19 +69,19 @@ STALE: dict[str, tuple[str, Callable[[Desk], object]]] = {
     "after-an-edit": ("files have changed since iteration 2: no run has tested them (calc.py)", Desk.edit_source),
     "after-a-new-test": (
         "files have changed since iteration 2: no run has tested them (test_more.py)",
-        lambda desk: desk.sample.write(test_more="def test_more():\n    assert False\n"),
+        lambda desk: desk.project.write(test_more="def test_more():\n    assert False\n"),
     ),
     "after-a-narrow-run": (
         "a run came after iteration 2 (partial)",
-        lambda desk: desk.sample.pytest("--phase=green", "-k", "add"),
+        lambda desk: desk.project.run("--phase=green", "-k", "add"),
     ),
     "after-a-run-that-stopped-early": (
         "a run came after iteration 2 (incomplete)",
-        lambda desk: desk.sample.pytest("--phase=green", "--setup-only"),
+        lambda desk: desk.project.run("--phase=green", "--setup-only"),
     ),
     "after-a-run-of-nothing": (
         "a run came after iteration 2 (partial)",
-        lambda desk: desk.sample.pytest("--phase=green", "-k", "nothing_is_called_so"),
+        lambda desk: desk.project.run("--phase=green", "-k", "nothing_is_called_so"),
     ),
     "after-a-run-that-was-lost": ("run feedface began after it and never ended", Desk.lose_run),
     "after-the-phase-was-entered-anew": (
@@ -146,7 +146,7 @@ def test_a_call_stands_until_something_runs(begin: Begin) -> None:
     for arguments in ((), ("--gate1",)):
         checked = desk.gate("check", "--json", *arguments)
         assert (checked.code, checked.document["status"]) == (10, "needs-person")
-    assert desk.sample.pytest("--phase=green").code == 10
+    assert desk.project.run("--phase=green").code == 10
     assert desk.json("check")["status"] == "closed"
 
 
@@ -159,18 +159,18 @@ def test_a_call_stands_until_something_runs(begin: Begin) -> None:
 )
 def test_a_call_takes_no_exit_back(begin: Begin, option: str, following: str, code: int) -> None:
     desk = begin("red-exited")
-    desk.sample.write(calc=CALC.replace("a - b", "a"))
+    desk.project.write(calc=CALC.replace("a - b", "a"))
     evaluation = desk.json("signal", option, "--reason", "no access")
     assert (evaluation["status"], evaluation["next_command"]) == ("needs-person", following)
     status = desk.json("status")
     assert (status["phase"], status["exited"]) == ("RED", True)
-    desk.sample.write(calc=CALC.replace("a - b", "a") if option == "--blocked" else "")
-    assert desk.sample.pytest(*following.split()[1:]).code == code
+    desk.project.write(calc=CALC.replace("a - b", "a") if option == "--blocked" else "")
+    assert desk.project.run(*following.split()[1:]).code == code
 
 
 def test_a_complete_run_after_it_is_what_it_speaks_of(begin: Begin) -> None:
     desk = begin("green")
-    assert desk.sample.pytest("--phase=green").code == 0
+    assert desk.project.run("--phase=green").code == 0
     assert desk.json("signal", "--reason", "done")["iteration"] == 3
 
 
@@ -217,7 +217,7 @@ def test_the_next_run_takes_it(begin: Begin) -> None:
         "answer": "done",
         "waits_for": "next",
     }
-    ran = desk.sample.pytest("--phase=green", "--phase-exit=dual", "-v")
+    ran = desk.project.run("--phase=green", "--phase-exit=dual", "-v")
     assert ran.code == 0
     assert ran.has("done \U0001f389 (ann)")
     assert not (desk.folder / "exit-signal.yaml").exists()
@@ -248,7 +248,7 @@ def test_what_nobody_could_read_back_is_refused_at_once(begin: Begin, reason: st
 
 def test_a_veto_in_the_file_is_stronger_than_a_word(begin: Begin) -> None:
     desk = begin("green")
-    desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: false\nreason: wait for ann\n"})
+    desk.project.write({".phase-gate/exit-signal.yaml": "exit_signal: false\nreason: wait for ann\n"})
     ran = desk.gate("signal", "--reason", "done", "-v")
     assert ran.code == 10
     assert ran.has("the signal says not done (wait for ann)")
@@ -258,7 +258,7 @@ def test_a_veto_in_the_file_is_stronger_than_a_word(begin: Begin) -> None:
 
 def test_a_malformed_file_closes_the_gate_and_waits_for_its_author(begin: Begin) -> None:
     desk = begin("green")
-    desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
+    desk.project.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
     ran = desk.gate("signal", "--reason", "done")
     assert ran.code == 13
     assert ran.has(
@@ -282,14 +282,14 @@ def run_twice(desk: Desk) -> list[str]:
     """Return what Gate 2 says in two runs, one after the other."""
     answers = []
     for _ in range(2):
-        desk.sample.pytest_process("--phase=green", "--phase-report=verdict.json")
-        answers.append(desk.sample.report()["gate_2"]["answer"])
+        desk.project.run_process("--phase=green", "--phase-report=verdict.json")
+        answers.append(desk.project.report()["gate_2"]["answer"])
     return answers
 
 
 def test_a_signal_that_could_not_be_taken_away_is_not_read_again(begin: Begin) -> None:
     desk = begin("red-exited")
-    desk.sample.write(calc=CALC, conftest=KEEPS_SIGNAL)
+    desk.project.write(calc=CALC, conftest=KEEPS_SIGNAL)
     assert desk.gate("signal", "--next", "--not-done").code == 0
     assert run_twice(desk) == ["not-done", "absent"]
     assert (desk.folder / "exit-signal.yaml").exists()

@@ -14,10 +14,10 @@ import pytest
 from phase_gate.cli import _watch
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.verdict import show_verdict
-from phase_gate.project import Project
+from phase_gate.project import Project as RealProject
 from phase_gate.report.story_builder import read_story
 from tests.cli.conftest import Begin, Desk
-from tests.support import Sample
+from tests.support import Project
 from tests.tasks.pipelines import CONFIGURATION, Pipe
 from tests.tasks.verifying import TASK, Gate
 
@@ -43,7 +43,7 @@ class Asker:
         return ran.code, verdict.removeprefix("verdict").strip()
 
     def report(self) -> tuple[int, str]:
-        project = Project.find(self._desk.root, environment=dict(os.environ), task=self._task)
+        project = RealProject.find(self._desk.root, environment=dict(os.environ), task=self._task)
         standing: Standing = read_story(project, project.store("phase-gate report")).standing
         return standing.exit_code, standing.verdict
 
@@ -67,35 +67,35 @@ ASKERS: dict[str, Callable[[Asker], tuple[int, str]]] = {
 # --- a task in each of its situations
 
 
-def _at(story: str, then: Callable[[Desk], object] = lambda desk: None) -> Callable[[Begin, Sample], str]:
-    def play(begin: Begin, sample: Sample) -> str:
+def _at(story: str, then: Callable[[Desk], object] = lambda desk: None) -> Callable[[Begin, Project], str]:
+    def play(begin: Begin, project: Project) -> str:
         then(begin(story))
         return "default"
 
     return play
 
 
-def _stuck_pipeline(begin: Begin, sample: Sample) -> str:
-    Pipe(sample).begin(CONFIGURATION + "parameters: {max_recoveries: 0}\n").fail()
+def _stuck_pipeline(begin: Begin, project: Project) -> str:
+    Pipe(project).begin(CONFIGURATION + "parameters: {max_recoveries: 0}\n").fail()
     return "default"
 
 
-def _pipeline_without_verdict(begin: Begin, sample: Sample) -> str:
-    Pipe(sample).begin()
+def _pipeline_without_verdict(begin: Begin, project: Project) -> str:
+    Pipe(project).begin()
     return "default"
 
 
-def _verifying(approved: bool = False, then: Callable[[Sample], object] = lambda sample: None) -> Any:
+def _verifying(approved: bool = False, then: Callable[[Project], object] = lambda project: None) -> Any:
     """A verify task that lists a document, which is no part of the tree of any other task."""
 
-    def play(begin: Begin, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> str:
-        sample.write({"notes.md": "PlannerId is a number.\n", "planner.py": "x = 1\n"})
-        sample.commit_all()
-        gate = Gate(sample, monkeypatch)
+    def play(begin: Begin, project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
+        project.write({"notes.md": "PlannerId is a number.\n", "planner.py": "x = 1\n"})
+        project.commit_all()
+        gate = Gate(project, monkeypatch)
         gate.reviewing(files=["planner.py", "notes.md"])
         if approved:
             assert gate.review().code == 0
-        then(sample)
+        then(project)
         return TASK
 
     return play
@@ -118,11 +118,11 @@ SITUATIONS: dict[str, tuple[Any, int]] = {
     "verify-task-in-review": (_verifying(), 10),
     "verify-task-open": (_verifying(approved=True), 0),
     "verify-task-code-changed": (
-        _verifying(approved=True, then=lambda sample: sample.write({"planner.py": "x = 2\n"})),
+        _verifying(approved=True, then=lambda project: project.write({"planner.py": "x = 2\n"})),
         10,
     ),
     "verify-task-document-changed": (
-        _verifying(approved=True, then=lambda sample: sample.write({"notes.md": "It is a word.\n"})),
+        _verifying(approved=True, then=lambda project: project.write({"notes.md": "It is a word.\n"})),
         10,
     ),
 }
@@ -135,11 +135,11 @@ def _without_clock(reason: str) -> str:
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_every_command_says_the_same(
-    begin: Begin, sample: Sample, monkeypatch: pytest.MonkeyPatch, situation: str
+    begin: Begin, project: Project, monkeypatch: pytest.MonkeyPatch, situation: str
 ) -> None:
     play, code = SITUATIONS[situation]
     more = (monkeypatch,) if situation.startswith("verify") else ()
-    task = play(begin, sample, *more)
+    task = play(begin, project, *more)
     asker = Asker(begin(""), monkeypatch, task)
     told = {name: (exits, _without_clock(reason)) for name, ask in ASKERS.items() for exits, reason in (ask(asker),)}
     verdict = told["check"][1]

@@ -76,7 +76,7 @@ def test_a_fact_that_was_judged_is_not_called_new(begin: Begin) -> None:
 
 def test_a_malformed_signal_is_said_with_its_place(begin: Begin) -> None:
     desk = begin("red")
-    desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
+    desk.project.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
     assert desk.json("status")["signal_waiting"] == "exit-signal.yaml:1:14: exit_signal is 'yes'"
     assert desk.gate("status").has("signal   exit-signal.yaml:1:14: exit_signal is 'yes'")
 
@@ -107,7 +107,7 @@ def test_tasks_never_touch_each_other(begin: Begin) -> None:
     desk = begin("green")
     document = desk.json("status", "--task", "other")
     assert (document["task"], document["phase"]) == ("other", None)
-    desk.sample.environment.setenv("PHASE_GATE_TASK", "other")
+    desk.project.environment.setenv("PHASE_GATE_TASK", "other")
     assert desk.json("status")["task"] == "other"
     assert desk.json("status", "--task", "default")["phase"] == "GREEN"
 
@@ -117,5 +117,5 @@ def test_another_state_folder(begin: Begin) -> None:
     desk.folder.rename(desk.root / "elsewhere")
     assert desk.json("status")["phase"] is None
     assert desk.json("status", "--dir", "elsewhere")["phase"] == "GREEN"
-    desk.sample.environment.setenv("PHASE_GATE_DIR", "elsewhere")
+    desk.project.environment.setenv("PHASE_GATE_DIR", "elsewhere")
     assert desk.json("status")["phase"] == "GREEN"

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pty
 
 def green(desk: Desk, *arguments: str) -> dict[str, Any]:
     """Run the suite; return its verdict."""
-    desk.sample.pytest("--phase=green", "--phase-report=verdict.json", *arguments)
-    verdict: dict[str, Any] = desk.sample.report()
+    desk.project.run("--phase=green", "--phase-report=verdict.json", *arguments)
+    verdict: dict[str, Any] = desk.project.report()
     return verdict
 
 
@@ -35,7 +35,7 @@ def is_open(desk: Desk) -> bool:
 def altered(begin: Begin) -> Desk:
     """A frozen test was changed in GREEN, and the gate says so; everything else is well."""
     desk = begin("green")
-    desk.sample.write(test_calc=ALTERED)
+    desk.project.write(test_calc=ALTERED)
     green(desk)
     assert [guard["name"] for guard in green(desk)["gate_1"]["guards"] if not guard["met"]] == ["tests-unchanged"]
     return desk
@@ -68,7 +68,7 @@ def test_every_later_verdict_and_report_shows_it(altered: Desk) -> None:
     at_terminal(altered, *GIVEN)
     said = "tests-unchanged (1 finding) by ann, until the cycle ends: four minus two"
     for quiet in ((), ("-q",)):
-        ran = altered.sample.pytest("--phase=green", "--phase-report=verdict.md", *quiet, "-v")
+        ran = altered.project.run("--phase=green", "--phase-report=verdict.md", *quiet, "-v")
         assert f"waived {said}" in " ".join(ran.out.split())
     assert ran.code == 0
     page = (altered.root / "verdict.md").read_text(encoding="utf-8")
@@ -101,7 +101,7 @@ def test_every_later_verdict_and_report_shows_it(altered: Desk) -> None:
 def test_it_covers_exactly_what_was_found(altered: Desk, tests: str, expected: bool) -> None:
     at_terminal(altered, *GIVEN)
     assert is_open(altered)
-    altered.sample.write(test_calc=tests)
+    altered.project.write(test_calc=tests)
     green(altered)
     assert is_open(altered) is expected
 
@@ -110,14 +110,14 @@ def test_it_covers_exactly_what_was_found(altered: Desk, tests: str, expected: b
 def test_the_code_around_the_tests_may_be_reformatted_under_it(begin: Begin) -> None:
     desk = begin("green")
     code = "import os\n\nos.umask(0o22)\n\n\n"
-    desk.sample.write(test_calc=code + FAILING_TESTS)
+    desk.project.write(test_calc=code + FAILING_TESTS)
     green(desk)
     green(desk)
     assert at_terminal(desk, *GIVEN).code == 0
-    desk.sample.write(test_calc=code.replace("os.umask(0o22)", "os.umask((0o22))  # as ever") + FAILING_TESTS)
+    desk.project.write(test_calc=code.replace("os.umask(0o22)", "os.umask((0o22))  # as ever") + FAILING_TESTS)
     green(desk)
     assert is_open(desk), "what was waived is the code, not every letter of the file"
-    desk.sample.write(test_calc=code.replace("0o22", "0o77") + FAILING_TESTS)
+    desk.project.write(test_calc=code.replace("0o22", "0o77") + FAILING_TESTS)
     green(desk)
     assert not is_open(desk)
 
@@ -137,10 +137,10 @@ def test_it_expires(altered: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_ends_with_the_cycle(altered: Desk) -> None:
     at_terminal(altered, *GIVEN)
     altered.gate("signal", "--reason", "both pass")
-    altered.sample.write(test_more="def test_more():\n    from calc import more\n\n    assert more() == 1\n")
-    assert altered.sample.pytest("--phase=red", "--exit-signal=one fails", "--phase-exit=dual").code == 0
+    altered.project.write(test_more="def test_more():\n    from calc import more\n\n    assert more() == 1\n")
+    assert altered.project.run("--phase=red", "--exit-signal=one fails", "--phase-exit=dual").code == 0
     assert altered.json("status")["overrides"] == []
-    altered.sample.write(calc=f"{CALC}\n\ndef more():\n    return 1\n", test_calc=AGAIN)
+    altered.project.write(calc=f"{CALC}\n\ndef more():\n    return 1\n", test_calc=AGAIN)
     green(altered)
     assert not is_open(altered), "the old waiver covers nothing of the new cycle"
     assert [row["cycle"] for row in altered.json("history")["overrides"]] == [1]
@@ -148,7 +148,7 @@ def test_it_ends_with_the_cycle(altered: Desk) -> None:
 
 def test_outcomes_that_are_waived_count_for_the_streak(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write(conftest=REWRITES, test_flaky="def test_flaky():\n    assert 1 + 1 == 3\n")
+    desk.project.write(conftest=REWRITES, test_flaky="def test_flaky():\n    assert 1 + 1 == 3\n")
     green(desk)
     assert [row["name"] for row in green(desk)["gate_1"]["guards"] if not row["met"]] == ["outcomes-genuine"]
     assert at_terminal(desk, "waive", "outcomes-genuine", "--reason", "known to be flaky", "--by", "ann").code == 0
@@ -216,9 +216,9 @@ def test_only_a_guard_that_closes_the_gate(altered: Desk, guard: str, problem: s
 
 def test_nobody_at_a_terminal(altered: Desk) -> None:
     assert altered.error(*GIVEN) == (13, "not-allowed", "a waiver is for a person at a terminal")
-    assert altered.sample.gate(*GIVEN).code == 13, "nor a process whose input is a pipe"
+    assert altered.project.gate(*GIVEN).code == 13, "nor a process whose input is a pipe"
 
 
 def test_what_the_configuration_says_later_does_not_count(altered: Desk) -> None:
-    altered.sample.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"})
+    altered.project.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"})
     assert altered.error(*GIVEN)[:2] == (13, "not-allowed")

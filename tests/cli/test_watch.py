@@ -78,7 +78,7 @@ def test_it_redraws_while_a_session_runs(begin: Begin) -> None:
     with desk.open_run():
         screen.wait_for("a run is going on")
     screen.wait_for("began and never ended")
-    assert desk.sample.pytest("--phase=green").code in (0, 10)
+    assert desk.project.run("--phase=green").code in (0, 10)
     screen.wait_for("iteration 2")
     assert screen.end() == 10
     # Its own screen, left again, with the last answer on the one before.

@@ -25,14 +25,14 @@ def test_a_waiting_signal_is_taken_back(begin: Begin, story: str) -> None:
 
 def test_a_folder_in_its_place_is_named_and_stays(begin: Begin) -> None:
     desk = begin("green")
-    desk.sample.write({".phase-gate/exit-signal.yaml/notes.txt": "mine\n"})
+    desk.project.write({".phase-gate/exit-signal.yaml/notes.txt": "mine\n"})
     assert desk.error("withdraw") == (11, "state-storage", "exit-signal.yaml is a folder, not a file")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 def test_a_link_in_its_place_goes_and_what_it_points_to_stays(begin: Begin) -> None:
     desk = begin("green")
-    desk.sample.write({"mine.yaml": "exit_signal: true\n"})
+    desk.project.write({"mine.yaml": "exit_signal: true\n"})
     (desk.folder / "exit-signal.yaml").symlink_to(desk.root / "mine.yaml")
     assert desk.gate("withdraw").code == 0
     assert not (desk.folder / "exit-signal.yaml").is_symlink()
@@ -43,7 +43,7 @@ def test_what_is_taken_back_does_not_count(begin: Begin) -> None:
     desk = begin("green-once")
     desk.gate("signal", "--next", "--reason", "done")
     desk.gate("withdraw")
-    assert desk.sample.pytest("--phase=green", "--phase-exit=dual").code == 10
+    assert desk.project.run("--phase=green", "--phase-exit=dual").code == 10
 
 
 def test_a_fact_is_taken_back(begin: Begin) -> None:

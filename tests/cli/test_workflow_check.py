@@ -32,7 +32,7 @@ CONFTEST = "def pytest_phase_gate_metrics():\n    return {'coverage': 91.0}\n"
 
 def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"rules/wrong.yaml": WRONG})
+    desk.project.write({"rules/wrong.yaml": WRONG})
     before = desk.files()
     ran = desk.gate("workflow", "check", "rules/wrong.yaml", "tdd")
     assert ran.code == 2
@@ -48,7 +48,7 @@ def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
 
 def test_the_document_has_them_file_by_file(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"wrong.yaml": WRONG})
+    desk.project.write({"wrong.yaml": WRONG})
     document = desk.json("workflow", "check", "wrong.yaml", "tdd", "missing.yaml")
     assert document["problems"] == 3
     wrong, tdd, missing = document["files"]
@@ -71,19 +71,19 @@ def test_shipped_workflows_are_right(begin: Begin, name: str) -> None:
 
 def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"phase-gate.yaml": "workflow: wrong.yaml\n", "wrong.yaml": WRONG})
+    desk.project.write({"phase-gate.yaml": "workflow: wrong.yaml\n", "wrong.yaml": WRONG})
     ran = desk.gate("workflow", "check")
     assert ran.code == 2
     assert ran.has("wrong.yaml:6:11: after WORK can't come 'HOME'")
     (desk.root / "below").mkdir()
-    desk.sample.environment.chdir(desk.root / "below")
+    desk.project.environment.chdir(desk.root / "below")
     assert desk.gate("workflow", "check").out == ran.out
     assert desk.gate("workflow", "check", "../wrong.yaml").code == 2
 
 
 def test_a_metric_that_nothing_gives(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"measured.yaml": MEASURED})
+    desk.project.write({"measured.yaml": MEASURED})
     ran = desk.gate("workflow", "check", "measured.yaml")
     assert ran.code == 2
     assert ran.has(
@@ -92,25 +92,25 @@ def test_a_metric_that_nothing_gives(begin: Begin) -> None:
         "measured.yaml:7:18: nothing measures coverage, which the gate of WORK asks for",
         "try: install or write the plugin whose pytest_phase_gate_metrics gives it",
     )
-    desk.sample.write({"phase-gate.yaml": "evidence: {commands: {build: {run: make}}}\n"})
+    desk.project.write({"phase-gate.yaml": "evidence: {commands: {build: {run: make}}}\n"})
     assert desk.json("workflow", "check", "measured.yaml")["problems"] == 1
-    desk.sample.write({"conftest.py": CONFTEST})
+    desk.project.write({"conftest.py": CONFTEST})
     assert desk.gate("workflow", "check", "measured.yaml").code == 0
 
 
 def test_a_guard_that_a_plugin_offers(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"measured.yaml": MEASURED.replace("complete-run", "of-ours"), "conftest.py": CONFTEST})
+    desk.project.write({"measured.yaml": MEASURED.replace("complete-run", "of-ours"), "conftest.py": CONFTEST})
     assert desk.gate("workflow", "check", "measured.yaml").has("measured.yaml:8:16: unknown guard 'of-ours'")
     guard = "def pytest_phase_gate_guards():\n    return {'of-ours': {'condition': 'coverage > 1', 'remedy': 'x'}}\n"
-    desk.sample.write({"conftest.py": CONFTEST + guard})
+    desk.project.write({"conftest.py": CONFTEST + guard})
     assert desk.gate("workflow", "check", "measured.yaml").code == 0
 
 
 def test_checks_of_the_project_s_workflow_need_commands(begin: Begin) -> None:
     desk = begin("")
     assert desk.gate("workflow", "check", "pipeline").code == 0
-    desk.sample.write({"phase-gate.yaml": "workflow: pipeline\n"})
+    desk.project.write({"phase-gate.yaml": "workflow: pipeline\n"})
     assert desk.gate("workflow", "check").has("nothing runs the check build, which IMPLEMENTATION requires")
 
 

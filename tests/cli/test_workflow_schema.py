@@ -41,7 +41,7 @@ def test_there_is_no_other(begin: Begin, name: str) -> None:
 
 def test_it_needs_no_project_and_minds_no_broken_one(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"phase-gate.yaml": "[\n"})
+    desk.project.write({"phase-gate.yaml": "[\n"})
     assert desk.gate("workflow", "schema").code == 0
 
 
@@ -124,7 +124,7 @@ def test_every_failure_of_the_pipeline_is_drawn(begin: Begin) -> None:
 def test_a_file_is_drawn_from_where_one_is(begin: Begin) -> None:
     desk = begin("short-green")
     (desk.root / "below").mkdir()
-    desk.sample.environment.chdir(desk.root / "below")
+    desk.project.environment.chdir(desk.root / "below")
     drawn = desk.gate("workflow", "schema", "--mermaid", "../short.yaml").out
     assert drawn == desk.gate("workflow", "schema", "--mermaid").out
     assert "GREEN --> NOTES : Green\n" in drawn
@@ -141,7 +141,7 @@ phases:
   {phase}:
     gate_1: {{name: "***", condition: tests_total > 0}}
 """
-    desk.sample.write({"odd.yaml": text})
+    desk.project.write({"odd.yaml": text})
     drawn = desk.gate("workflow", "schema", "--mermaid", "odd.yaml").out
     assert not flaw(drawn)
     name = "PHASES" if phase == "PHASES" else f"phase_{phase}"
@@ -151,7 +151,7 @@ phases:
 
 def test_some_failures_lead_elsewhere_than_others(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"line.yaml": PIPELINE.replace("    on_failure: MEND\n  SHIP", "  SHIP")})
+    desk.project.write({"line.yaml": PIPELINE.replace("    on_failure: MEND\n  SHIP", "  SHIP")})
     drawn = desk.gate("workflow", "schema", "--mermaid", "line.yaml").out
     assert not flaw(drawn)
     assert "SHIP --> MEND : the gate fails\n" in drawn

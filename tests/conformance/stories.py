@@ -14,8 +14,8 @@ from referencing import Registry, Resource
 from phase_gate.gate.events import verdict_of
 from phase_gate.gate.verdict import evaluation_to_json, show_verdict
 from tests.conftest import ROOT
-from tests.plugin.looking import store_of
-from tests.support import Ran, Sample
+from tests.e2e.looking import store_of
+from tests.support import Project, Ran
 
 SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"
 
@@ -37,46 +37,46 @@ def steps(done: int) -> str:
     return "\n\n".join(('"""Steps."""\n', *written))
 
 
-def leave_red(sample: Sample, total: int) -> Sample:
+def leave_red(project: Project, total: int) -> Project:
     """An honest RED with `total` failing tests, exited."""
-    sample.write(test_steps=step_tests(total))
-    return sample.begin_with("--phase=red", "--phase-exit=dual", "--exit-signal=all fail")
+    project.write(test_steps=step_tests(total))
+    return project.begin_with("--phase=red", "--phase-exit=dual", "--exit-signal=all fail")
 
 
-def judge(sample: Sample, *arguments: str, plugins: tuple[str, ...] = ()) -> tuple[Ran, Any]:
+def judge(project: Project, *arguments: str, plugins: tuple[str, ...] = ()) -> tuple[Ran, Any]:
     """Run pytest in this process; return how it ended and the verdict that it wrote."""
-    ran = sample.pytest("-v", *arguments, f"--phase-report={REPORT}", plugins=plugins)
-    return ran, sample.report(REPORT)
+    ran = project.run("-v", *arguments, f"--phase-report={REPORT}", plugins=plugins)
+    return ran, project.report(REPORT)
 
 
-def command(sample: Sample, *arguments: str) -> Ran:
+def command(project: Project, *arguments: str) -> Ran:
     """Call the command in this process: the same as `sample.gate`, without the time that a process takes."""
-    return sample.call(*arguments)
+    return project.call(*arguments)
 
 
-def status(sample: Sample) -> Any:
-    return command(sample, "status", "--json").document
+def status(project: Project) -> Any:
+    return command(project, "status", "--json").document
 
 
-def leave_signal(sample: Sample, text: str) -> None:
+def leave_signal(project: Project, text: str) -> None:
     """Write the signal file by hand."""
-    sample.write({".phase-gate/exit-signal.yaml": text})
+    project.write({".phase-gate/exit-signal.yaml": text})
 
 
-def signal_is_there(sample: Sample) -> bool:
-    return (sample.root / ".phase-gate" / "exit-signal.yaml").exists()
+def signal_is_there(project: Project) -> bool:
+    return (project.root / ".phase-gate" / "exit-signal.yaml").exists()
 
 
-def ledger(sample: Sample) -> list[dict[str, Any]]:
+def ledger(project: Project) -> list[dict[str, Any]]:
     """Return every line of the default task's ledger."""
     return [
-        {"seq": line.seq, "kind": line.event.kind, "data": dict(line.event.data)} for line in store_of(sample).lines()
+        {"seq": line.seq, "kind": line.event.kind, "data": dict(line.event.data)} for line in store_of(project).lines()
     ]
 
 
-def logged_evaluations(sample: Sample) -> list[dict[str, Any]]:
+def logged_evaluations(project: Project) -> list[dict[str, Any]]:
     """Return every verdict of the ledger as it is published."""
-    lines = store_of(sample).lines()
+    lines = store_of(project).lines()
     return [evaluation_to_json(verdict_of(line.event)) for line in lines if line.event.kind == "evaluated"]
 
 

@@ -14,7 +14,7 @@ import pytest
 from phase_gate.config.criteria import read_criteria
 from tests.clause_report import CRITERIA, load_criteria, render_table
 from tests.conftest import ROOT
-from tests.support import Sample
+from tests.support import Project
 
 #: How many clauses each source document has.
 CLAUSES = {"DG": 22, "CG": 17, "VG": 39, "SE": 13, "PG": 21, "DC": 7}
@@ -108,14 +108,14 @@ def test_skipped():
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("workers", [pytest.param((), id="alone"), pytest.param(("-p", "xdist", "-n1"), id="workers")])
-def test_the_program_runs_tests_and_writes_the_table(sample: Sample, workers: tuple[str, ...]) -> None:
-    sample.write({"criteria.yaml": "AC-1: Adds\nAC-2: Divides\nAC-3: Subtracts\nAC-4: Rounds\n", "test_it.py": TESTS})
+def test_the_program_runs_tests_and_writes_the_table(project: Project, workers: tuple[str, ...]) -> None:
+    project.write({"criteria.yaml": "AC-1: Adds\nAC-2: Divides\nAC-3: Subtracts\nAC-4: Rounds\n", "test_it.py": TESTS})
     command = (sys.executable, "-m", "tests.clause_report", "--criteria=criteria.yaml", "--output=table.md")
     pytest_arguments = ("--", "-p", "phase_gate.plugin", "-p", "no:cacheprovider", *workers, "test_it.py")
-    ran = sample.process(*command, *pytest_arguments, PYTHONPATH=_path_with_root())
+    ran = project.process(*command, *pytest_arguments, PYTHONPATH=_path_with_root())
     assert ran.code == 1, ran.err
     assert ran.out == ""
-    rows = (sample.root / "table.md").read_text(encoding="utf-8").splitlines()
+    rows = (project.root / "table.md").read_text(encoding="utf-8").splitlines()
     assert rows[2:] == [
         "| AC-1 | Adds | `test_it.py::test_add` | 2 passed |",
         "| AC-1 |  | `test_it.py::test_both` | failed |",
@@ -127,10 +127,10 @@ def test_the_program_runs_tests_and_writes_the_table(sample: Sample, workers: tu
     ]
 
 
-def test_the_program_refuses_a_mark_that_names_no_clause(sample: Sample) -> None:
-    sample.write({"criteria.yaml": "AC-1: Adds\nAC-3: Subtracts\n", "test_it.py": TESTS})
+def test_the_program_refuses_a_mark_that_names_no_clause(project: Project) -> None:
+    project.write({"criteria.yaml": "AC-1: Adds\nAC-3: Subtracts\n", "test_it.py": TESTS})
     command = (sys.executable, "-m", "tests.clause_report", "--criteria=criteria.yaml", "--", "-p")
-    ran = sample.process(*command, "phase_gate.plugin", "test_it.py", PYTHONPATH=_path_with_root())
+    ran = project.process(*command, "phase_gate.plugin", "test_it.py", PYTHONPATH=_path_with_root())
     assert ran.code == 2
     assert "no such clause in criteria.yaml: AC-2 (marked at test_it.py::test_both)" in ran.err
     assert ran.out == ""

@@ -23,7 +23,7 @@ from tests.conformance.stories import (
     unmet_clauses,
     unmet_guards,
 )
-from tests.support import OURS, Ran, Sample
+from tests.support import OURS, Project, Ran
 
 WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 
@@ -31,12 +31,12 @@ WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 
 
 @pytest.mark.criterion("DC-01")
-def test_without_the_option_nothing_is_recorded(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(1))
-    ran = sample.pytest()
+def test_without_the_option_nothing_is_recorded(project: Project) -> None:
+    project.write(test_steps=step_tests(1))
+    ran = project.run()
     assert ran.code == 1
     assert "phase gate" not in ran.out
-    assert not (sample.root / ".phase-gate").exists()
+    assert not (project.root / ".phase-gate").exists()
 
 
 # --- DC-02 -------------------------------------------------------------------------------------------------------
@@ -44,14 +44,14 @@ def test_without_the_option_nothing_is_recorded(sample: Sample) -> None:
 
 @pytest.mark.sweep
 @pytest.mark.criterion("DC-02")
-def test_six_runs_at_once_lose_nothing(sample: Sample) -> None:
+def test_six_runs_at_once_lose_nothing(project: Project) -> None:
     # On a busy machine the last of them waits long for its turn: what is shown here is not how fast they are.
-    sample.write({"phase-gate.yaml": "lock_timeout: 120\n"}, test_steps=step_tests(2))
+    project.write({"phase-gate.yaml": "lock_timeout: 120\n"}, test_steps=step_tests(2))
     arguments = [sys.executable, "-m", "pytest", *OURS, "--phase=red", "-q"]
     started = [
         subprocess.Popen(
             [*arguments, f"--phase-report=verdict-{number}.json"],
-            cwd=sample.root,
+            cwd=project.root,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -61,39 +61,39 @@ def test_six_runs_at_once_lose_nothing(sample: Sample) -> None:
     ended = [(process.communicate(timeout=120)[0], process.returncode) for process in started]
     assert [code for _, code in ended] == [0] * 6, ended
 
-    history = sample.gate("history", "--json").document
+    history = project.gate("history", "--json").document
     assert [run["kind"] for run in history["runs"]] == ["complete"] * 6
     assert sorted(run["iteration"] for run in history["runs"]) == [1, 2, 3, 4, 5, 6]
     assert len({run["id"] for run in history["runs"]}) == 6
-    verdicts = [sample.report(f"verdict-{number}.json") for number in range(6)]
+    verdicts = [project.report(f"verdict-{number}.json") for number in range(6)]
     assert {verdict["run"] for verdict in verdicts} == {run["id"] for run in history["runs"]}
     assert sorted(verdict["iteration"] for verdict in verdicts) == [1, 2, 3, 4, 5, 6]
     assert all(verdict["gate_1"]["satisfied"] for verdict in verdicts)
 
-    audit = sample.gate("audit", "--json")
+    audit = project.gate("audit", "--json")
     assert (audit.code, audit.document["intact"], audit.document["problem"]) == (0, True, None)
     kinds = audit.document["kinds"]
     assert (kinds["created"], kinds["cycle-began"], kinds["phase-entered"]) == (1, 1, 1)
     assert (kinds["run-started"], kinds["run-ended"], kinds["evaluated"]) == (6, 6, 6)
-    assert [line["seq"] for line in ledger(sample)] == list(range(1, audit.document["events"] + 1))
-    now = status(sample)
+    assert [line["seq"] for line in ledger(project)] == list(range(1, audit.document["events"] + 1))
+    now = status(project)
     assert (now["iteration"], now["open_runs"], now["lost_runs"]) == (6, [], [])
 
 
 @pytest.mark.criterion("DC-02")
-def test_who_can_not_get_the_lock_records_nothing_and_says_so(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "lock_timeout: 0.1\n", "test_steps.py": step_tests(2)})
-    assert sample.pytest("--phase=red").code == 0
-    before = ledger(sample)
-    with hold_lock(sample.root / ".phase-gate" / "state.json.lock", command="a test that holds it"):
-        ran = sample.pytest_process("--phase=red")
-        signal = sample.gate("signal", "--reason", "both fail")
+def test_who_can_not_get_the_lock_records_nothing_and_says_so(project: Project) -> None:
+    project.write({"phase-gate.yaml": "lock_timeout: 0.1\n", "test_steps.py": step_tests(2)})
+    assert project.run("--phase=red").code == 0
+    before = ledger(project)
+    with hold_lock(project.root / ".phase-gate" / "state.json.lock", command="a test that holds it"):
+        ran = project.run_process("--phase=red")
+        signal = project.gate("signal", "--reason", "both fail")
     assert (ran.code, signal.code) == (11, 11)
     assert ran.has("2 failed", "nothing recorded, the gate is closed", "state.json.lock was not free within 0.1 s")
     assert ran.has(f"held by pid {os.getpid()}", "a test that holds it", "[lock-timeout]")
     assert signal.has("[lock-timeout]")
-    assert ledger(sample) == before
-    assert sample.pytest("--phase=red").code == 0
+    assert ledger(project) == before
+    assert project.run("--phase=red").code == 0
 
 
 # --- DC-03 -------------------------------------------------------------------------------------------------------
@@ -114,12 +114,12 @@ def test_who_can_not_get_the_lock_records_nothing_and_says_so(sample: Sample) ->
     ],
 )
 def test_gate_1_is_reported_next_to_the_signal_file(
-    sample: Sample, done: int, text: str | None, answer: str, shown: str
+    project: Project, done: int, text: str | None, answer: str, shown: str
 ) -> None:
-    sample.write(test_steps=step_tests(2), steps=steps(done))
+    project.write(test_steps=step_tests(2), steps=steps(done))
     if text is not None:
-        leave_signal(sample, text)
-    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual", "--phase-report=verdict.md")
+        leave_signal(project, text)
+    ran, verdict = judge(project, "--phase=red", "--phase-exit=dual", "--phase-report=verdict.md")
     assert ran.code == (0 if (done, answer) == (0, "done") else 10)
     gate_1 = "closed" if done else "open"
     lines = ran.out.splitlines()
@@ -132,7 +132,7 @@ def test_gate_1_is_reported_next_to_the_signal_file(
     if text is not None and "reason" in text:
         assert verdict["gate_2"]["reason"] in ran.out
         assert verdict["gate_2"]["reason"]
-    markdown = (sample.root / "verdict.md").read_text(encoding="utf-8")
+    markdown = (project.root / "verdict.md").read_text(encoding="utf-8")
     assert f"| Gate 1: Tests generated and failing |  | {gate_1} |" in markdown
     assert f"Gate 2, explicit exit signal: **{shown}**" in markdown
 
@@ -158,74 +158,74 @@ def test_gate_1_is_reported_next_to_the_signal_file(
     ],
 )
 def test_the_exit_code_of_check_means_the_gate(
-    sample: Sample, story: list[str], arguments: list[str], code: int, said: str
+    project: Project, story: list[str], arguments: list[str], code: int, said: str
 ) -> None:
-    sample.environment.setenv("CI", "true")
-    sample.write(test_steps=step_tests(2))
+    project.environment.setenv("CI", "true")
+    project.write(test_steps=step_tests(2))
     if story:
-        sample.pytest(*story)
-    before = (sample.root / ".phase-gate" / "ledger.jsonl").read_bytes() if story else b""
-    check = sample.gate("check", *arguments)
+        project.run(*story)
+    before = (project.root / ".phase-gate" / "ledger.jsonl").read_bytes() if story else b""
+    check = project.gate("check", *arguments)
     assert check.code == code
     assert check.has(said, "next: ")
     # It only looks.
-    assert not story or (sample.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
+    assert not story or (project.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
 
 
 # --- DC-06 -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.criterion("DC-06")
-def test_a_session_from_an_empty_folder_without_configuration(sample: Sample) -> None:
-    assert list(sample.root.iterdir()) == []
-    assert sample.gate("status").has("no run is recorded yet", "pytest --phase=red")
+def test_a_session_from_an_empty_folder_without_configuration(project: Project) -> None:
+    assert list(project.root.iterdir()) == []
+    assert project.gate("status").has("no run is recorded yet", "pytest --phase=red")
 
-    sample.write(test_steps=step_tests(2))
-    red = sample.pytest_process("--phase=red", "-v")
+    project.write(test_steps=step_tests(2))
+    red = project.run_process("--phase=red", "-v")
     assert red.code == 0
     assert red.has("Gate 1  Tests generated and failing", "open", "next    phase-gate signal")
-    signal = sample.gate("signal", "--reason", "two steps, two failing tests", "-v")
+    signal = project.gate("signal", "--reason", "two steps, two failing tests", "-v")
     assert signal.code == 0
     assert signal.has("both gates are open: RED has exited", "next    pytest --phase=green")
 
-    sample.write(steps=steps(2))
-    first = sample.pytest_process("--phase=green", "-v")
+    project.write(steps=steps(2))
+    first = project.run_process("--phase=green", "-v")
     assert first.code == 10
     assert first.has("verdict go on: needs one more green run with no file changes", "1 >= 2")
-    second = sample.pytest_process("--phase=green", "-v")
+    second = project.run_process("--phase=green", "-v")
     assert second.code == 0
     assert second.has(WAITS, "2 >= 2")
-    assert sample.gate("signal", "--reason", "both pass", "-v").has("both gates are open: GREEN has exited")
+    assert project.gate("signal", "--reason", "both pass", "-v").has("both gates are open: GREEN has exited")
 
-    sample.write(steps=f'"""Tidy steps."""\n\n{steps(2)}')
-    refactor = sample.pytest_process("--phase=refactor", "-v")
+    project.write(steps=f'"""Tidy steps."""\n\n{steps(2)}')
+    refactor = project.run_process("--phase=refactor", "-v")
     assert refactor.code == 10
     assert refactor.has('next    phase-gate declare refactoring_complete=true --reason "..."')
-    assert sample.gate("declare", "refactoring_complete=true", "--reason", "read it again").code == 0
-    done = sample.gate("signal", "--reason", "tidy", "-v")
+    assert project.gate("declare", "refactoring_complete=true", "--reason", "read it again").code == 0
+    done = project.gate("signal", "--reason", "tidy", "-v")
     assert done.code == 0
     assert done.has("both gates are open: REFACTOR has exited", "or pytest --phase=red for the next cycle")
 
-    now = status(sample)
+    now = status(project)
     assert (now["phase"], now["exited"], now["workflow"], now["cycle"]) == ("REFACTOR", True, "tdd", 1)
-    assert Path(now["root"]) == sample.root
+    assert Path(now["root"]) == project.root
     # Nothing was put into the project but the state folder, which git does not see.
-    assert {path.name for path in sample.root.iterdir()} == {".phase-gate", "steps.py", "test_steps.py"}
-    assert (sample.root / ".phase-gate" / ".gitignore").read_text(encoding="utf-8").splitlines()[-1] == "*"
-    exits = [line["data"]["phase"] for line in ledger(sample) if line["kind"] == "phase-exited"]
+    assert {path.name for path in project.root.iterdir()} == {".phase-gate", "steps.py", "test_steps.py"}
+    assert (project.root / ".phase-gate" / ".gitignore").read_text(encoding="utf-8").splitlines()[-1] == "*"
+    exits = [line["data"]["phase"] for line in ledger(project) if line["kind"] == "phase-exited"]
     assert exits == ["RED", "GREEN", "REFACTOR"]
 
 
 @pytest.mark.criterion("DC-06")
-def test_the_next_cycle_asks_for_a_new_failing_test(sample: Sample) -> None:
-    leave_red(sample, 1).write(steps=steps(1))
-    sample.pytest("--phase=green")
-    assert sample.pytest("--phase=green", "--exit-signal=passes", "--phase-exit=dual").code == 0
-    ran, verdict = judge(sample, "--phase=red")
+def test_the_next_cycle_asks_for_a_new_failing_test(project: Project) -> None:
+    leave_red(project, 1).write(steps=steps(1))
+    project.run("--phase=green")
+    assert project.run("--phase=green", "--exit-signal=passes", "--phase-exit=dual").code == 0
+    ran, verdict = judge(project, "--phase=red")
     assert (ran.code, verdict["cycle"]) == (10, 2)
     assert verdict["reason"] == "no new or changed test: write the test for this step first"
-    sample.write(test_steps=step_tests(2))
-    ran, verdict = judge(sample, "--phase=red")
+    project.write(test_steps=step_tests(2))
+    ran, verdict = judge(project, "--phase=red")
     assert (ran.code, verdict["metrics"]["tests_total"], verdict["metrics"]["suite_total"]) == (0, 1, 2)
 
 
@@ -283,8 +283,8 @@ phases:
 COVERAGE_IS_MEASURED = "metrics: {coverage_percent: number}\nphases: {RED: {condition: coverage_percent > 0}}\n"
 
 
-def extended(sample: Sample, coverage: str) -> Sample:
-    return sample.write(
+def extended(project: Project, coverage: str) -> Project:
+    return project.write(
         {
             "conftest.py": CONFTEST,
             "phase-gate.yaml": CONFIGURATION,
@@ -296,9 +296,9 @@ def extended(sample: Sample, coverage: str) -> Sample:
 
 
 @pytest.mark.criterion("DC-07")
-def test_hooks_of_a_conftest_measure_and_guard(sample: Sample) -> None:
-    extended(sample, "79.5")
-    ran, verdict = judge(sample, "--phase=red")
+def test_hooks_of_a_conftest_measure_and_guard(project: Project) -> None:
+    extended(project, "79.5")
+    ran, verdict = judge(project, "--phase=red")
     assert ran.code == 10
     assert unmet_guards(verdict) == ["well-covered"]
     assert verdict["reason"] == "well-covered: only 79.5 percent are covered"
@@ -306,38 +306,38 @@ def test_hooks_of_a_conftest_measure_and_guard(sample: Sample) -> None:
     assert ran.has("guard   well-covered: only 79.5 percent are covered")
     assert (verdict["metrics"]["coverage_percent"], verdict["metrics"]["measured_in"]) == (79.5, "RED")
     # A signal that comes later is judged by the same rules, though the command loads no conftest.
-    signal = command(sample, "signal", "--reason", "both fail", "-v")
+    signal = command(project, "signal", "--reason", "both fail", "-v")
     assert signal.code == 10
     assert signal.has("well-covered: only 79.5 percent are covered")
 
-    sample.write({"coverage.txt": "80"})
-    ran, verdict = judge(sample, "--phase=red")
+    project.write({"coverage.txt": "80"})
+    ran, verdict = judge(project, "--phase=red")
     assert (ran.code, unmet_guards(verdict), verdict["reason"]) == (0, [], WAITS)
 
-    sample.write({"coverage.txt": "101"})
-    ran, verdict = judge(sample, "--phase=red")
+    project.write({"coverage.txt": "101"})
+    ran, verdict = judge(project, "--phase=red")
     assert (ran.code, unmet_clauses(verdict)) == (10, ["coverage_percent <= 100"])
     assert verdict["reason"] == "coverage_percent <= 100 is not met (101.0)"
 
 
 @pytest.mark.sweep
 @pytest.mark.criterion("DC-07")
-def test_a_hook_is_told_each_verdict(sample: Sample) -> None:
-    extended(sample, "90")
-    given = [judge(sample, "--phase=red", *more)[1] for more in ((), ("-k", "step_1"), ("--exit-signal=both fail",))]
-    seen = [json.loads(line) for line in (sample.root / "seen.jsonl").read_text(encoding="utf-8").splitlines()]
+def test_a_hook_is_told_each_verdict(project: Project) -> None:
+    extended(project, "90")
+    given = [judge(project, "--phase=red", *more)[1] for more in ((), ("-k", "step_1"), ("--exit-signal=both fail",))]
+    seen = [json.loads(line) for line in (project.root / "seen.jsonl").read_text(encoding="utf-8").splitlines()]
     assert seen == given
     assert [verdict["can_exit"] for verdict in seen] == [False, False, True]
 
 
 @pytest.mark.criterion("DC-07")
-def test_a_hook_offers_a_workflow(sample: Sample) -> None:
-    extended(sample, "90").write({"phase-gate.yaml": "metrics: {coverage_percent: number, measured_in: text}\n"})
-    ran, verdict = judge(sample, "--phase=spike", "--phase-workflow=short", "--exit-signal=it fails")
+def test_a_hook_offers_a_workflow(project: Project) -> None:
+    extended(project, "90").write({"phase-gate.yaml": "metrics: {coverage_percent: number, measured_in: text}\n"})
+    ran, verdict = judge(project, "--phase=spike", "--phase-workflow=short", "--exit-signal=it fails")
     assert ran.code == 0
     assert ran.has("Gate 1  Something fails", "both gates are open: SPIKE has exited, the cycle is done")
     assert (verdict["phase"], verdict["gate_1"]["condition"]) == ("SPIKE", "tests_failing > 0")
-    assert status(sample)["workflow"] == "short"
+    assert status(project)["workflow"] == "short"
 
 
 @pytest.mark.sampled(3)
@@ -353,15 +353,15 @@ def test_a_hook_offers_a_workflow(sample: Sample) -> None:
         pytest.param('return {"coverage_percent": float("nan")}', "", id="not-a-number"),
     ],
 )
-def test_what_a_hook_does_not_measure_is_unknown_and_closes_the_gate(sample: Sample, source: str, said: str) -> None:
-    sample.write(
+def test_what_a_hook_does_not_measure_is_unknown_and_closes_the_gate(project: Project, source: str, said: str) -> None:
+    project.write(
         {
             "conftest.py": f"def pytest_phase_gate_metrics():\n    {source}\n",
             "phase-gate.yaml": COVERAGE_IS_MEASURED,
             "test_steps.py": step_tests(1),
         }
     )
-    ran, verdict = judge(sample, "--phase=red")
+    ran, verdict = judge(project, "--phase=red")
     assert ran.code == 10
     assert unmet_clauses(verdict) == ["coverage_percent > 0"]
     assert verdict["reason"] == "not measured: coverage_percent"
@@ -369,8 +369,8 @@ def test_what_a_hook_does_not_measure_is_unknown_and_closes_the_gate(sample: Sam
 
 
 @pytest.mark.criterion("DC-07")
-def test_two_hooks_that_disagree_make_a_metric_unknown(sample: Sample) -> None:
-    sample.write(
+def test_two_hooks_that_disagree_make_a_metric_unknown(project: Project) -> None:
+    project.write(
         {
             "conftest.py": "def pytest_phase_gate_metrics():\n    return {'coverage_percent': 90}\n",
             "other.py": "def pytest_phase_gate_metrics():\n    return {'coverage_percent': 91}\n",
@@ -378,22 +378,22 @@ def test_two_hooks_that_disagree_make_a_metric_unknown(sample: Sample) -> None:
             "test_steps.py": step_tests(1),
         }
     )
-    sample.environment.syspath_prepend(sample.root)
-    ran, verdict = judge(sample, "--phase=red", plugins=("other",))
+    project.environment.syspath_prepend(project.root)
+    ran, verdict = judge(project, "--phase=red", plugins=("other",))
     assert (ran.code, verdict["reason"]) == (10, "not measured: coverage_percent")
     assert "has two values" in " ".join(verdict["warnings"])
 
 
 @pytest.mark.criterion("DC-07")
-def test_a_hook_that_fails_after_the_verdict_changes_nothing(sample: Sample) -> None:
-    sample.write(
+def test_a_hook_that_fails_after_the_verdict_changes_nothing(project: Project) -> None:
+    project.write(
         conftest="def pytest_phase_gate_evaluated(evaluation):\n    evaluation.clear()\n    raise OSError('no net')\n",
         test_steps=step_tests(1),
     )
-    ran, verdict = judge(sample, "--phase=red", "--exit-signal=it fails", "--phase-exit=dual")
+    ran, verdict = judge(project, "--phase=red", "--exit-signal=it fails", "--phase-exit=dual")
     assert (ran.code, verdict["can_exit"]) == (0, True)
     assert ran.has("pytest_phase_gate_evaluated of", "raised OSError: no net")
-    assert command(sample, "check").code == 0
+    assert command(project, "check").code == 0
 
 
 #: Holds in RED though every test passes.
@@ -440,10 +440,10 @@ phases:
         ),
     ],
 )
-def test_an_offer_that_can_not_be_used_is_refused_before_any_test_runs(sample: Sample, hook: str, said: str) -> None:
+def test_an_offer_that_can_not_be_used_is_refused_before_any_test_runs(project: Project, hook: str, said: str) -> None:
     """A name that is taken already, above all: otherwise a conftest could put its own gate in a shipped one's place."""
-    sample.write({"conftest.py": hook, "lax.yaml": LAX, "test_steps.py": step_tests(1), "steps.py": steps(1)})
-    ran: Ran = sample.pytest("--phase=red")
+    project.write({"conftest.py": hook, "lax.yaml": LAX, "test_steps.py": step_tests(1), "steps.py": steps(1)})
+    ran: Ran = project.run("--phase=red")
     assert ran.code == 4
     assert ran.has(said, "[bad-workflow]", "try: ")
-    assert not (sample.root / ".phase-gate").exists()
+    assert not (project.root / ".phase-gate").exists()

@@ -37,7 +37,7 @@ from tests.conformance.stories import (
 )
 from tests.conftest import ROOT
 from tests.scenarios import load_projects
-from tests.support import Ran, Sample
+from tests.support import Project, Ran
 
 PREMATURE = "Exit signal set but Gate 1 not satisfied"
 WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
@@ -57,13 +57,13 @@ ONE_MORE = "needs one more green run with no file changes"
     ],
 )
 def test_only_both_gates_together_let_a_phase_end(
-    sample: Sample, runs: int, signal: bool, code: int, reason: str
+    project: Project, runs: int, signal: bool, code: int, reason: str
 ) -> None:
-    leave_red(sample, 2).write(steps=steps(2))
+    leave_red(project, 2).write(steps=steps(2))
     for _ in range(runs - 1):
-        sample.pytest("--phase=green", "-v")
+        project.run("--phase=green", "-v")
     ran, verdict = judge(
-        sample, "--phase=green", "--phase-exit=dual", *(["--exit-signal=both steps"] if signal else [])
+        project, "--phase=green", "--phase-exit=dual", *(["--exit-signal=both steps"] if signal else [])
     )
     assert ran.code == code
     assert verdict["gate_1"]["satisfied"] is (runs == 2)
@@ -71,8 +71,8 @@ def test_only_both_gates_together_let_a_phase_end(
     assert verdict["can_exit"] is (runs == 2 and signal)
     assert sentence(verdict) == reason
     assert ran.has(f"verdict {reason}"[:70])
-    assert command(sample, "check").code == code
-    assert status(sample)["exited"] is (code == 0)
+    assert command(project, "check").code == code
+    assert status(project)["exited"] is (code == 0)
 
 
 # --- DG-02 -------------------------------------------------------------------------------------------------------
@@ -88,10 +88,10 @@ def test_only_both_gates_together_let_a_phase_end(
     ],
 )
 def test_red_wants_a_failing_test_for_each_criterion(
-    sample: Sample, done: int, criteria: int, unmet: list[str]
+    project: Project, done: int, criteria: int, unmet: list[str]
 ) -> None:
-    sample.write(test_steps=step_tests(2), steps=steps(done))
-    ran, verdict = judge(sample, "--phase=red", f"--phase-criteria={criteria}")
+    project.write(test_steps=step_tests(2), steps=steps(done))
+    ran, verdict = judge(project, "--phase=red", f"--phase-criteria={criteria}")
     assert (ran.code, unmet_clauses(verdict)) == (10 if unmet else 0, unmet)
     assert verdict["gate_1"]["values"] == {
         "criteria_count": criteria,
@@ -128,19 +128,19 @@ def test_old():
     ],
 )
 def test_a_target_is_a_function_and_a_guard_is_none(
-    sample: Sample, rows: str, mark: str, code: int, values: tuple[int, int, int]
+    project: Project, rows: str, mark: str, code: int, values: tuple[int, int, int]
 ) -> None:
-    sample.write(test_rows=_ROWS.format(rows=rows, mark=mark), steps="def step_1():\n    return 1\n")
-    ran, verdict = judge(sample, "--phase=red")
+    project.write(test_rows=_ROWS.format(rows=rows, mark=mark), steps="def step_1():\n    return 1\n")
+    ran, verdict = judge(project, "--phase=red")
     assert ran.code == code
     seen = verdict["gate_1"]["values"]
     assert (seen["tests_total"], seen["tests_failing"], seen["tests_passing"]) == values
 
 
 @pytest.mark.criterion("DG-02")
-def test_red_without_a_test_is_closed(sample: Sample) -> None:
-    sample.write(test_steps='"""No test yet."""\n')
-    ran, verdict = judge(sample, "--phase=red", "--exit-signal=done")
+def test_red_without_a_test_is_closed(project: Project) -> None:
+    project.write(test_steps='"""No test yet."""\n')
+    ran, verdict = judge(project, "--phase=red", "--exit-signal=done")
     assert ran.code == 5  # pytest's own: nothing was collected
     assert (verdict["gate_1"]["satisfied"], verdict["can_exit"], verdict["iteration"]) == (False, False, None)
     assert sentence(verdict) == "go on: this run does not count (empty): no test was collected"
@@ -148,15 +148,15 @@ def test_red_without_a_test_is_closed(sample: Sample) -> None:
 
 
 @pytest.mark.criterion("DG-02")
-def test_red_counts_only_the_new_tests_of_an_old_suite(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(2), steps=steps(2)).commit_all()
-    ran, verdict = judge(sample, "--phase=red")
+def test_red_counts_only_the_new_tests_of_an_old_suite(project: Project) -> None:
+    project.write(test_steps=step_tests(2), steps=steps(2)).commit_all()
+    ran, verdict = judge(project, "--phase=red")
     assert ran.code == 10
     assert sentence(verdict) == "go on: no new or changed test: write the test for this step first"
     assert verdict["metrics"]["suite_passing"] == 2
 
-    sample.write(test_steps=step_tests(3))
-    ran, verdict = judge(sample, "--phase=red")
+    project.write(test_steps=step_tests(3))
+    ran, verdict = judge(project, "--phase=red")
     assert ran.code == 0
     assert sentence(verdict) == WAITS
     assert (verdict["metrics"]["tests_total"], verdict["metrics"]["suite_total"]) == (1, 3)
@@ -166,12 +166,12 @@ def test_red_counts_only_the_new_tests_of_an_old_suite(sample: Sample) -> None:
 
 
 @pytest.mark.criterion("DG-03")
-def test_green_is_closed_by_a_test_that_no_longer_runs(sample: Sample) -> None:
+def test_green_is_closed_by_a_test_that_no_longer_runs(project: Project) -> None:
     """None fails, yet not all pass: the code makes its test skip."""
-    leave_red(sample, 2)
-    sample.write(steps=f'{steps(1)}\n\ndef step_2():\n    import pytest\n\n    pytest.skip("later")\n')
-    sample.pytest("--phase=green")
-    ran, verdict = judge(sample, "--phase=green")
+    leave_red(project, 2)
+    project.write(steps=f'{steps(1)}\n\ndef step_2():\n    import pytest\n\n    pytest.skip("later")\n')
+    project.run("--phase=green")
+    ran, verdict = judge(project, "--phase=green")
     assert ran.code == 10
     assert verdict["gate_1"]["satisfied"] is False
     assert verdict["metrics"]["tests_failing"] == 0
@@ -181,15 +181,15 @@ def test_green_is_closed_by_a_test_that_no_longer_runs(sample: Sample) -> None:
 
 
 @pytest.mark.criterion("DG-03")
-def test_green_runs_count_on_one_tree_only(sample: Sample) -> None:
-    leave_red(sample, 2).write(steps=steps(2))
-    sample.pytest("--phase=green", "-v")
-    sample.write(steps=steps(3))
-    ran, verdict = judge(sample, "--phase=green")
+def test_green_runs_count_on_one_tree_only(project: Project) -> None:
+    leave_red(project, 2).write(steps=steps(2))
+    project.run("--phase=green", "-v")
+    project.write(steps=steps(3))
+    ran, verdict = judge(project, "--phase=green")
     assert ran.code == 10
     assert verdict["metrics"]["consecutive_green_runs"] == 1
     assert ran.has("1 >= 2", ONE_MORE)
-    assert sample.pytest("--phase=green", "-v").code == 0
+    assert project.run("--phase=green", "-v").code == 0
 
 
 # --- DG-04 -------------------------------------------------------------------------------------------------------
@@ -200,10 +200,10 @@ ONE_OF = (
 )
 
 
-def declare(sample: Sample, fact: str) -> None:
+def declare(project: Project, fact: str) -> None:
     # A phase has to be entered before a fact can be declared for it.
-    sample.pytest("--phase=refactor")
-    assert command(sample, "declare", fact, "--reason", "looked at it").code == 0
+    project.run("--phase=refactor")
+    assert command(project, "declare", fact, "--reason", "looked at it").code == 0
 
 
 @pytest.mark.sampled(3)
@@ -219,11 +219,11 @@ def declare(sample: Sample, fact: str) -> None:
         pytest.param("no_improvements_found=false", 10, ONE_OF, id="improvements-are-left"),
     ],
 )
-def test_refactor_ends_by_a_declared_fact(sample: Sample, fact: str, code: int, reason: str) -> None:
-    sample.write(test_steps=step_tests(2), steps=steps(2))
+def test_refactor_ends_by_a_declared_fact(project: Project, fact: str, code: int, reason: str) -> None:
+    project.write(test_steps=step_tests(2), steps=steps(2))
     if fact:
-        declare(sample, fact)
-    ran, verdict = judge(sample, "--phase=refactor")
+        declare(project, fact)
+    ran, verdict = judge(project, "--phase=refactor")
     assert ran.code == code
     assert verdict["gate_1"]["satisfied"] is (code == 0)
     assert sentence(verdict) == reason
@@ -231,12 +231,12 @@ def test_refactor_ends_by_a_declared_fact(sample: Sample, fact: str, code: int, 
 
 
 @pytest.mark.criterion("DG-04")
-def test_refactor_ends_at_iteration_5_and_not_before(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(2), steps=steps(2))
+def test_refactor_ends_at_iteration_5_and_not_before(project: Project) -> None:
+    project.write(test_steps=step_tests(2), steps=steps(2))
     for iteration in range(1, 5):
-        ran, verdict = judge(sample, "--phase=refactor")
+        ran, verdict = judge(project, "--phase=refactor")
         assert (ran.code, verdict["iteration"], sentence(verdict)) == (10, iteration, ONE_OF)
-    ran, verdict = judge(sample, "--phase=refactor")
+    ran, verdict = judge(project, "--phase=refactor")
     assert (ran.code, verdict["iteration"], sentence(verdict)) == (0, 5, WAITS)
     assert verdict["gate_1"]["values"]["max_refactor_iterations"] == 5
     assert ran.has("5 >= 5")
@@ -247,32 +247,32 @@ def test_refactor_ends_at_iteration_5_and_not_before(sample: Sample) -> None:
 _WRITTEN: dict[str, str] = load_projects()["documents"]["good"]
 
 
-def _begin_document(sample: Sample) -> Sample:
+def _begin_document(project: Project) -> Project:
     """A cycle that begins in DOCUMENT, as a workflow that may start anywhere allows it."""
-    sample.write(test_steps=step_tests(1), steps=steps(1))
-    ran, verdict = judge(sample, "--phase=document")
+    project.write(test_steps=step_tests(1), steps=steps(1))
+    ran, verdict = judge(project, "--phase=document")
     assert (ran.code, verdict["metrics"]["docs_generated"]) == (10, 0)
-    return sample
+    return project
 
 
 @pytest.mark.criterion("DG-05")
-def test_the_phase_needs_no_run_of_the_tests(sample: Sample) -> None:
-    _begin_document(sample)
-    assert command(sample, "advance", "-v").code == 10
-    sample.write(_WRITTEN)
-    assert command(sample, "advance", "-v").has(WAITS)
-    assert command(sample, "signal", "--reason", "written", "-v").code == 0
-    assert status(sample)["phase"] == "DONE"
+def test_the_phase_needs_no_run_of_the_tests(project: Project) -> None:
+    _begin_document(project)
+    assert command(project, "advance", "-v").code == 10
+    project.write(_WRITTEN)
+    assert command(project, "advance", "-v").has(WAITS)
+    assert command(project, "signal", "--reason", "written", "-v").code == 0
+    assert status(project)["phase"] == "DONE"
 
 
 @pytest.mark.criterion("DG-05")
-def test_the_number_of_documents_can_be_changed(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "parameters: {required_docs_count: 4}\n"})
-    _begin_document(sample).write(_WRITTEN)
-    ran = command(sample, "advance", "-v")
+def test_the_number_of_documents_can_be_changed(project: Project) -> None:
+    project.write({"phase-gate.yaml": "parameters: {required_docs_count: 4}\n"})
+    _begin_document(project).write(_WRITTEN)
+    ran = command(project, "advance", "-v")
     assert (ran.code, ran.has("3 >= 4", "3 of 4 documents written or changed in this cycle")) == (10, True)
-    sample.write({"docs/more.md": _WRITTEN["docs/usage.md"].replace("cents", "integers")})
-    assert command(sample, "advance", "-v").has("4 >= 4", WAITS)
+    project.write({"docs/more.md": _WRITTEN["docs/usage.md"].replace("cents", "integers")})
+    assert command(project, "advance", "-v").has("4 >= 4", WAITS)
 
 
 # --- DG-06 -------------------------------------------------------------------------------------------------------
@@ -304,11 +304,11 @@ def test_the_number_of_documents_can_be_changed(sample: Sample) -> None:
         ),
     ],
 )
-def test_only_a_plain_yes_is_a_signal(sample: Sample, text: str | None, answer: str, code: int, reason: str) -> None:
-    sample.write(test_steps=step_tests(2))
+def test_only_a_plain_yes_is_a_signal(project: Project, text: str | None, answer: str, code: int, reason: str) -> None:
+    project.write(test_steps=step_tests(2))
     if text is not None:
-        leave_signal(sample, text)
-    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+        leave_signal(project, text)
+    ran, verdict = judge(project, "--phase=red", "--phase-exit=dual")
     assert ran.code == code
     assert verdict["gate_1"]["satisfied"] is True
     assert verdict["gate_2"]["answer"] == answer
@@ -316,20 +316,20 @@ def test_only_a_plain_yes_is_a_signal(sample: Sample, text: str | None, answer: 
     assert verdict["can_exit"] is (answer == "done")
     assert reason in sentence(verdict)
     # An answer is spent by the evaluation that reads it; what is none waits for its author.
-    assert signal_is_there(sample) is (answer == "malformed")
+    assert signal_is_there(project) is (answer == "malformed")
 
 
 @pytest.mark.criterion("DG-06")
-def test_the_signal_by_option_and_by_command_is_explicit_too(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(2))
-    assert sample.pytest("--phase=red", "--exit-signal= ").code == 4
-    ran, verdict = judge(sample, "--phase=red", "--exit-signal=both fail")
+def test_the_signal_by_option_and_by_command_is_explicit_too(project: Project) -> None:
+    project.write(test_steps=step_tests(2))
+    assert project.run("--phase=red", "--exit-signal= ").code == 4
+    ran, verdict = judge(project, "--phase=red", "--exit-signal=both fail")
     assert (ran.code, verdict["gate_2"]["reason"], verdict["gate_2"]["by"]) == (0, "both fail", "dev")
-    sample.write(steps=steps(2))
-    sample.pytest("--phase=green")
-    sample.pytest("--phase=green")
-    assert command(sample, "check").has(WAITS)
-    signal = command(sample, "signal", "--json", "--reason", "both pass", "--by", "alice")
+    project.write(steps=steps(2))
+    project.run("--phase=green")
+    project.run("--phase=green")
+    assert command(project, "check").has(WAITS)
+    signal = command(project, "signal", "--json", "--reason", "both pass", "--by", "alice")
     assert (signal.code, signal.document["gate_2"]["by"], signal.document["can_exit"]) == (0, "alice", True)
 
 
@@ -337,43 +337,43 @@ def test_the_signal_by_option_and_by_command_is_explicit_too(sample: Sample) -> 
 
 
 @pytest.mark.criterion("DG-07")
-def test_gate_1_of_one_iteration_and_the_signal_of_the_next_end_nothing(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(2))
-    first, verdict = judge(sample, "--phase=red")
+def test_gate_1_of_one_iteration_and_the_signal_of_the_next_end_nothing(project: Project) -> None:
+    project.write(test_steps=step_tests(2))
+    first, verdict = judge(project, "--phase=red")
     assert (first.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (0, True, False)
-    sample.write(steps=steps(1))
-    leave_signal(sample, "exit_signal: true\n")
-    second, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+    project.write(steps=steps(1))
+    leave_signal(project, "exit_signal: true\n")
+    second, verdict = judge(project, "--phase=red", "--phase-exit=dual")
     assert second.code == 10
     assert (verdict["iteration"], verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (2, False, True)
     assert verdict["can_exit"] is False
     assert sentence(verdict).startswith("signal came too early: 1 test already passes")
-    assert status(sample)["exited"] is False
+    assert status(project)["exited"] is False
 
 
 @pytest.mark.criterion("DG-07")
-def test_the_signal_of_one_iteration_and_gate_1_of_the_next_end_nothing(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(2), steps=steps(1))
-    first, verdict = judge(sample, "--phase=red", "--exit-signal=done")
+def test_the_signal_of_one_iteration_and_gate_1_of_the_next_end_nothing(project: Project) -> None:
+    project.write(test_steps=step_tests(2), steps=steps(1))
+    first, verdict = judge(project, "--phase=red", "--exit-signal=done")
     assert (first.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (10, False, True)
-    sample.remove("steps.py")
-    second, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+    project.remove("steps.py")
+    second, verdict = judge(project, "--phase=red", "--phase-exit=dual")
     assert second.code == 10
     assert (verdict["iteration"], verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (2, True, "absent")
     assert (verdict["can_exit"], sentence(verdict)) == (False, WAITS)
-    assert status(sample)["exited"] is False
+    assert status(project)["exited"] is False
 
 
-def edit_the_code(sample: Sample) -> None:
-    sample.write(steps='"""Not one step."""\n')
+def edit_the_code(project: Project) -> None:
+    project.write(steps='"""Not one step."""\n')
 
 
-def run_a_part(sample: Sample) -> None:
-    assert sample.pytest("--phase=red", "-k", "step_1").has("this run does not count (partial)")
+def run_a_part(project: Project) -> None:
+    assert project.run("--phase=red", "-k", "step_1").has("this run does not count (partial)")
 
 
-def run_into_an_interrupt(sample: Sample) -> None:
-    assert sample.pytest("--phase=red", "--maxfail=1").has("this run does not count (incomplete)")
+def run_into_an_interrupt(project: Project) -> None:
+    assert project.run("--phase=red", "--maxfail=1").has("this run does not count (incomplete)")
 
 
 @pytest.mark.sampled(3)
@@ -387,26 +387,26 @@ def run_into_an_interrupt(sample: Sample) -> None:
     ],
 )
 def test_what_happens_after_an_iteration_makes_its_signal_stale(
-    sample: Sample, happens: Callable[[Sample], None], problem: str
+    project: Project, happens: Callable[[Project], None], problem: str
 ) -> None:
-    sample.write(test_steps=step_tests(2))
-    assert sample.pytest("--phase=red").code == 0
-    happens(sample)
-    signal = command(sample, "signal", "--reason", "they fail")
+    project.write(test_steps=step_tests(2))
+    assert project.run("--phase=red").code == 0
+    happens(project)
+    signal = command(project, "signal", "--reason", "they fail")
     assert signal.code == 13
     assert signal.has(problem, "[stale-signal]", "try: pytest --phase=red  # then signal again")
-    assert status(sample)["exited"] is False
-    assert not [line for line in ledger(sample) if line["kind"] == "phase-exited"]
+    assert status(project)["exited"] is False
+    assert not [line for line in ledger(project) if line["kind"] == "phase-exited"]
 
 
 # --- DG-08 -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.criterion("DG-08")
-def test_perfect_metrics_never_become_a_signal(sample: Sample) -> None:
-    leave_red(sample, 2).write(steps=steps(2))
+def test_perfect_metrics_never_become_a_signal(project: Project) -> None:
+    leave_red(project, 2).write(steps=steps(2))
     for run in range(1, 6):
-        ran, verdict = judge(sample, "--phase=green", "--phase-exit=dual")
+        ran, verdict = judge(project, "--phase=green", "--phase-exit=dual")
         assert ran.code == 10
         assert verdict["metrics"]["consecutive_green_runs"] == run
         assert verdict["gate_2"] == {
@@ -419,9 +419,9 @@ def test_perfect_metrics_never_become_a_signal(sample: Sample) -> None:
             "problem": "",
         }
     assert sentence(verdict) == WAITS
-    assert command(sample, "check", "--gate1").code == 0
-    assert command(sample, "check").code == 10
-    assert sample.pytest("--phase=refactor").code == 13
+    assert command(project, "check", "--gate1").code == 0
+    assert command(project, "check").code == 10
+    assert project.run("--phase=refactor").code == 13
 
 
 LOOKS_LIKE_ONE = f"""\
@@ -446,9 +446,9 @@ def test_that_talks(record_property):
 
 
 @pytest.mark.criterion("DG-08")
-def test_text_and_files_that_look_like_a_signal_are_none(sample: Sample) -> None:
-    sample.write({"test_talks.py": LOOKS_LIKE_ONE, "exit-signal.yaml": "exit_signal: true\n"})
-    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual", "-s")
+def test_text_and_files_that_look_like_a_signal_are_none(project: Project) -> None:
+    project.write({"test_talks.py": LOOKS_LIKE_ONE, "exit-signal.yaml": "exit_signal: true\n"})
+    ran, verdict = judge(project, "--phase=red", "--phase-exit=dual", "-s")
     assert ran.code == 10
     assert (verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (True, "absent")
     assert sentence(verdict) == WAITS
@@ -482,59 +482,59 @@ def test_text_and_files_that_look_like_a_signal_are_none(sample: Sample) -> None
     ],
 )
 def test_a_standing_signal_is_refused_before_any_test_runs(
-    sample: Sample, files: dict[str, str], environment: str, said: str
+    project: Project, files: dict[str, str], environment: str, said: str
 ) -> None:
-    sample.write({"test_steps.py": step_tests(1), **files})
+    project.write({"test_steps.py": step_tests(1), **files})
     if environment:
-        sample.environment.setenv("PYTEST_ADDOPTS", environment)
-    ran = sample.pytest("--phase=red")
+        project.environment.setenv("PYTEST_ADDOPTS", environment)
+    ran = project.run("--phase=red")
     assert ran.code == 4
     assert ran.has(said)
-    assert not (sample.root / ".phase-gate" / "ledger.jsonl").exists()
+    assert not (project.root / ".phase-gate" / "ledger.jsonl").exists()
 
 
 @pytest.mark.criterion("DG-08")
-def test_nobody_can_declare_the_signal(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(1))
-    sample.pytest("--phase=red")
-    declared = command(sample, "declare", "exit_signal=true", "--reason", "it is")
+def test_nobody_can_declare_the_signal(project: Project) -> None:
+    project.write(test_steps=step_tests(1))
+    project.run("--phase=red")
+    declared = command(project, "declare", "exit_signal=true", "--reason", "it is")
     assert declared.code == 13
     assert declared.has("'exit_signal' is not a fact of workflow tdd")
-    assert command(sample, "check").code == 10
+    assert command(project, "check").code == 10
 
 
 # --- DG-09 -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.criterion("DG-09")
-def test_the_streak_goes_on_in_another_process(sample: Sample) -> None:
-    leave_red(sample, 2).write(steps=steps(2))
-    first = sample.pytest_process("--phase=green", "--exit-signal=green", "--phase-exit=dual", "-v")
+def test_the_streak_goes_on_in_another_process(project: Project) -> None:
+    leave_red(project, 2).write(steps=steps(2))
+    first = project.run_process("--phase=green", "--exit-signal=green", "--phase-exit=dual", "-v")
     assert first.code == 10
     assert first.has("1 >= 2", PREMATURE, f"signal came too early: {ONE_MORE}"[:60])
-    assert status(sample)["streak"] == 1
-    second = sample.pytest_process("--phase=green", "--exit-signal=green", "--phase-exit=dual", "-v")
+    assert status(project)["streak"] == 1
+    second = project.run_process("--phase=green", "--exit-signal=green", "--phase-exit=dual", "-v")
     assert second.code == 0
     assert second.has("2 >= 2", "both gates are open: GREEN has exited")
-    assert (status(sample)["streak"], status(sample)["exited"]) == (2, True)
+    assert (status(project)["streak"], status(project)["exited"]) == (2, True)
 
 
 # --- DG-10 -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.criterion("DG-10")
-def test_nine_of_ten_are_not_enough(sample: Sample) -> None:
-    leave_red(sample, 10).write(steps=steps(9))
+def test_nine_of_ten_are_not_enough(project: Project) -> None:
+    leave_red(project, 10).write(steps=steps(9))
     for _ in range(3):
-        ran, verdict = judge(sample, "--phase=green", "--phase-exit=dual", "--exit-signal=close enough")
+        ran, verdict = judge(project, "--phase=green", "--phase-exit=dual", "--exit-signal=close enough")
         assert ran.code == 1
         assert sentence(verdict) == "signal came too early: 1 of 10 tests fails"
         assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (False, False)
         assert (verdict["metrics"]["tests_passing"], verdict["metrics"]["tests_total"]) == (9, 10)
         assert ran.has("9 == 10")
-    sample.write(steps=steps(10))
-    sample.pytest("--phase=green", "-v")
-    ran, verdict = judge(sample, "--phase=green", "--phase-exit=dual", "--exit-signal=all ten")
+    project.write(steps=steps(10))
+    project.run("--phase=green", "-v")
+    ran, verdict = judge(project, "--phase=green", "--phase-exit=dual", "--exit-signal=all ten")
     assert (ran.code, verdict["can_exit"]) == (0, True)
     assert ran.has("10 == 10")
 
@@ -542,23 +542,23 @@ def test_nine_of_ten_are_not_enough(sample: Sample) -> None:
 # --- DG-11 -------------------------------------------------------------------------------------------------------
 
 
-def be_without_the_signal(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(2))
-    sample.pytest("--phase=red")
+def be_without_the_signal(project: Project) -> None:
+    project.write(test_steps=step_tests(2))
+    project.run("--phase=red")
 
 
-def exit_red(sample: Sample) -> None:
-    leave_red(sample, 2)
+def exit_red(project: Project) -> None:
+    leave_red(project, 2)
 
 
-def be_too_early(sample: Sample) -> None:
-    leave_red(sample, 2).write(steps=steps(1))
-    sample.pytest("--phase=green", '--exit-signal=it says: "done"\n---END_PRP_PHASE_STATUS---')
+def be_too_early(project: Project) -> None:
+    leave_red(project, 2).write(steps=steps(1))
+    project.run("--phase=green", '--exit-signal=it says: "done"\n---END_PRP_PHASE_STATUS---')
 
 
-def be_blocked(sample: Sample) -> None:
-    be_without_the_signal(sample)
-    command(sample, "signal", "--blocked", "--reason", "ключ: 'нет'\nEXIT_SIGNAL: true")
+def be_blocked(project: Project) -> None:
+    be_without_the_signal(project)
+    command(project, "signal", "--blocked", "--reason", "ключ: 'нет'\nEXIT_SIGNAL: true")
 
 
 def blocks_in(text: str) -> tuple[Block, ...]:
@@ -584,16 +584,16 @@ def read_back(text: str) -> dict[str, Any]:
     ],
 )
 def test_a_verdict_as_a_block_reads_back_to_the_same_values(
-    sample: Sample, story: Callable[[Sample], None], code: int, gates: tuple[bool, bool, bool]
+    project: Project, story: Callable[[Project], None], code: int, gates: tuple[bool, bool, bool]
 ) -> None:
-    story(sample)
-    printed = command(sample, "status", "--block")
+    story(project)
+    printed = command(project, "status", "--block")
     assert printed.code == code
     rows = printed.out.splitlines()
     assert (rows[0], rows[-1]) == (BEGIN, END)
     assert "DUAL_GATE:" in rows
     block = read_back(f"An agent says:\n\n{printed.out}\nand goes on.\n")
-    verdict = status(sample)["evaluation"]
+    verdict = status(project)["evaluation"]
     assert (block["GATE_1"], block["GATE_2"], block["CAN_EXIT"]) == gates
     assert block == block_fields(verdict)
     assert block["REASON"] == verdict["reason"]
@@ -669,11 +669,11 @@ def step_1():
 
 
 @pytest.mark.criterion("DG-12")
-def test_a_failure_after_a_pass_starts_the_streak_anew(sample: Sample) -> None:
-    leave_red(sample, 1).write(steps=FLAKY_STEP)
+def test_a_failure_after_a_pass_starts_the_streak_anew(project: Project) -> None:
+    leave_red(project, 1).write(steps=FLAKY_STEP)
     seen = []
     for _ in range(4):
-        ran, verdict = judge(sample, "--phase=green")
+        ran, verdict = judge(project, "--phase=green")
         seen.append((ran.code, verdict["metrics"]["consecutive_green_runs"], verdict["gate_1"]["satisfied"]))
         if ran.code == 1:
             assert sentence(verdict) == "go on: 1 of 1 test fails"
@@ -685,47 +685,49 @@ def test_a_failure_after_a_pass_starts_the_streak_anew(sample: Sample) -> None:
 # --- DG-13 -------------------------------------------------------------------------------------------------------
 
 
-def signal_by_option(sample: Sample) -> Ran:
-    return sample.pytest("--phase=red", "--exit-signal=done")
+def signal_by_option(project: Project) -> Ran:
+    return project.run("--phase=red", "--exit-signal=done")
 
 
-def signal_by_file(sample: Sample) -> Ran:
-    leave_signal(sample, "exit_signal: true\n")
-    return sample.pytest("--phase=red")
+def signal_by_file(project: Project) -> Ran:
+    leave_signal(project, "exit_signal: true\n")
+    return project.run("--phase=red")
 
 
-def signal_by_command(sample: Sample) -> Ran:
-    sample.pytest("--phase=red")
-    return command(sample, "signal", "--reason", "done")
+def signal_by_command(project: Project) -> Ran:
+    project.run("--phase=red")
+    return command(project, "signal", "--reason", "done")
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-13")
 @pytest.mark.parametrize("give", [signal_by_option, signal_by_file, signal_by_command])
-def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(sample: Sample, give: Callable[[Sample], Ran]) -> None:
-    sample.write(test_steps=step_tests(2), steps=steps(1))
-    ran = give(sample)
+def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(
+    project: Project, give: Callable[[Project], Ran]
+) -> None:
+    project.write(test_steps=step_tests(2), steps=steps(1))
+    ran = give(project)
     assert ran.code == 10
     assert f"Gate 2  early    {PREMATURE}" in ran.out.splitlines()
-    now = status(sample)
+    now = status(project)
     assert now["evaluation"]["warnings"] == [PREMATURE]
     assert (now["evaluation"]["can_exit"], now["exited"]) == (False, False)
     assert sentence(now["evaluation"]).startswith("signal came too early: ")
-    spent = [line["data"] for line in ledger(sample) if line["kind"] == "signal-spent"]
+    spent = [line["data"] for line in ledger(project) if line["kind"] == "signal-spent"]
     assert [(data["answer"], data["premature"]) for data in spent] == [("done", True)]
-    assert not signal_is_there(sample)
-    _, verdict = judge(sample, "--phase=red")
+    assert not signal_is_there(project)
+    _, verdict = judge(project, "--phase=red")
     assert verdict["metrics"]["signals_premature"] == 1
 
 
 @pytest.mark.criterion("DG-13")
-def test_no_warning_where_gate_1_holds_or_the_answer_is_no(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(2))
-    _, verdict = judge(sample, "--phase=red", "--exit-signal=done")
+def test_no_warning_where_gate_1_holds_or_the_answer_is_no(project: Project) -> None:
+    project.write(test_steps=step_tests(2))
+    _, verdict = judge(project, "--phase=red", "--exit-signal=done")
     assert verdict["warnings"] == []
-    sample.write(steps=steps(1))
-    leave_signal(sample, "exit_signal: false\n")
-    _, verdict = judge(sample, "--phase=red")
+    project.write(steps=steps(1))
+    leave_signal(project, "exit_signal: false\n")
+    _, verdict = judge(project, "--phase=red")
     assert (verdict["gate_1"]["satisfied"], verdict["warnings"]) == (False, [])
 
 
@@ -733,68 +735,68 @@ def test_no_warning_where_gate_1_holds_or_the_answer_is_no(sample: Sample) -> No
 
 
 @pytest.mark.criterion("DG-14")
-def test_a_gate_that_nothing_can_satisfy_is_skipped_by_a_person(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"}, test_steps=step_tests(2))
-    sample.pytest("--phase=red", "--exit-signal=two tests")
+def test_a_gate_that_nothing_can_satisfy_is_skipped_by_a_person(project: Project) -> None:
+    project.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"}, test_steps=step_tests(2))
+    project.run("--phase=red", "--exit-signal=two tests")
     skip = ("breaker", "skip", "--reason", "the vendor's library can't do it", "--by", "ann")
     for number in range(5):
-        assert command(sample, *skip).code == 13, "not while it may still get better"
-        sample.write(steps=f"{steps(1)}\n\nTRY = {number}\n")
-        sample.pytest("--phase=green")
-    assert command(sample, "check").code == 12
-    assert command(sample, *skip).code == 0
-    now = status(sample)
+        assert command(project, *skip).code == 13, "not while it may still get better"
+        project.write(steps=f"{steps(1)}\n\nTRY = {number}\n")
+        project.run("--phase=green")
+    assert command(project, "check").code == 12
+    assert command(project, *skip).code == 0
+    now = status(project)
     assert (now["exited"], now["forced_exit"], now["evaluation"]["forced_exit"]) == (True, True, True)
     assert now["evaluation"]["gate_1"]["satisfied"] is False, "it is bypassed, not made true"
-    recorded = [line["data"] for line in ledger(sample) if line["kind"] == "overridden"]
+    recorded = [line["data"] for line in ledger(project) if line["kind"] == "overridden"]
     assert [(data["kind"], data["by"], data["phase"]) for data in recorded] == [("skip", "ann", "GREEN")]
 
 
 # --- DG-15 -------------------------------------------------------------------------------------------------------
 
 
-def every_kind_of_verdict(sample: Sample) -> dict[str, Any]:
+def every_kind_of_verdict(project: Project) -> dict[str, Any]:
     """Return one document of each kind that plugin and command give."""
     found: dict[str, Any] = {}
-    sample.write(test_steps=step_tests(2))
-    found["holds"] = judge(sample, "--phase=red")[1]
-    found["partial"] = judge(sample, "--phase=red", "-k", "step_1")[1]
-    found["incomplete"] = judge(sample, "--phase=red", "--maxfail=1")[1]
-    found["done"] = judge(sample, "--phase=red", "--exit-signal=both fail")[1]
-    sample.write(steps=steps(1))
-    found["closed"] = judge(sample, "--phase=green", "--exit-signal=early")[1]
-    sample.write({"test_steps.py": step_tests(1)})
-    found["missing-test"] = judge(sample, "--phase=green")[1]
-    sample.write(test_steps=step_tests(2), steps=steps(2))
-    sample.pytest("--phase=green")
-    sample.pytest("--phase=green")
-    found["command"] = command(sample, "signal", "--json", "--reason", "both pass").document
-    found["unknown-clauses"] = judge(sample, "--phase=refactor")[1]
-    found["status"] = status(sample)["evaluation"]
+    project.write(test_steps=step_tests(2))
+    found["holds"] = judge(project, "--phase=red")[1]
+    found["partial"] = judge(project, "--phase=red", "-k", "step_1")[1]
+    found["incomplete"] = judge(project, "--phase=red", "--maxfail=1")[1]
+    found["done"] = judge(project, "--phase=red", "--exit-signal=both fail")[1]
+    project.write(steps=steps(1))
+    found["closed"] = judge(project, "--phase=green", "--exit-signal=early")[1]
+    project.write({"test_steps.py": step_tests(1)})
+    found["missing-test"] = judge(project, "--phase=green")[1]
+    project.write(test_steps=step_tests(2), steps=steps(2))
+    project.run("--phase=green")
+    project.run("--phase=green")
+    found["command"] = command(project, "signal", "--json", "--reason", "both pass").document
+    found["unknown-clauses"] = judge(project, "--phase=refactor")[1]
+    found["status"] = status(project)["evaluation"]
     return found
 
 
 @pytest.mark.criterion("DG-15")
-def test_every_verdict_is_valid_against_the_published_schema(sample: Sample) -> None:
-    published = sample.gate("workflow", "schema", "evaluation")
+def test_every_verdict_is_valid_against_the_published_schema(project: Project) -> None:
+    published = project.gate("workflow", "schema", "evaluation")
     assert published.code == 0
     schema = json.loads(published.out)
     jsonschema.Draft7Validator.check_schema(schema)
-    documents = every_kind_of_verdict(sample)
+    documents = every_kind_of_verdict(project)
     for kind, document in documents.items():
         assert [error.message for error in validator(schema).iter_errors(document)] == [], kind
-    for line, document in enumerate(logged_evaluations(sample)):
+    for line, document in enumerate(logged_evaluations(project)):
         assert faults("evaluation", document) == [], line
     # The other way round: the schema asks for nothing that no document has.
     assert set(documents["holds"]) == set(schema["properties"]) == set(schema["required"])
 
 
 @pytest.mark.criterion("DG-15")
-def test_a_verdict_has_the_fields_of_the_source_document(sample: Sample) -> None:
-    leave_red(sample, 10).write(steps=steps(10))
+def test_a_verdict_has_the_fields_of_the_source_document(project: Project) -> None:
+    leave_red(project, 10).write(steps=steps(10))
     for _ in range(4):
-        sample.pytest("--phase=green")
-    _, verdict = judge(sample, "--phase=green", "--exit-signal=all ten")
+        project.run("--phase=green")
+    _, verdict = judge(project, "--phase=green", "--exit-signal=all ten")
     assert verdict["phase"] == "GREEN"
     assert verdict["iteration"] == 5
     assert verdict["gate_1"]["satisfied"] is True
@@ -809,9 +811,9 @@ def test_a_verdict_has_the_fields_of_the_source_document(sample: Sample) -> None
 
 
 @pytest.mark.criterion("DG-15")
-def test_the_schema_is_strict(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(1))
-    _, verdict = judge(sample, "--phase=red")
+def test_the_schema_is_strict(project: Project) -> None:
+    project.write(test_steps=step_tests(1))
+    _, verdict = judge(project, "--phase=red")
     assert faults("evaluation", verdict) == []
     for place in ("", "gate_1", "gate_2"):
         keys = list(verdict[place] if place else verdict)
@@ -851,16 +853,16 @@ def test_each_part_of_a_schema_says_what_it_means(name: str) -> None:
 
 @pytest.mark.sweep
 @pytest.mark.criterion("DG-15")
-def test_the_status_is_valid_against_its_schema(sample: Sample) -> None:
-    assert faults("status", status(sample)) == []
-    every_kind_of_verdict(sample)
-    sample.pytest("--phase=refactor", "--collect-only")
-    command(sample, "declare", "refactoring_complete=true", "--reason", "tidy")
-    leave_signal(sample, "exit_signal: maybe\n")
-    now = status(sample)
+def test_the_status_is_valid_against_its_schema(project: Project) -> None:
+    assert faults("status", status(project)) == []
+    every_kind_of_verdict(project)
+    project.run("--phase=refactor", "--collect-only")
+    command(project, "declare", "refactoring_complete=true", "--reason", "tidy")
+    leave_signal(project, "exit_signal: maybe\n")
+    now = status(project)
     assert faults("status", now) == []
     assert (len(now["facts"]), now["signal_waiting"] is None) == (1, False)
-    history = command(sample, "history", "--json").document
+    history = command(project, "history", "--json").document
     assert {run["kind"] for run in history["runs"]} == {"complete", "partial", "incomplete"}
     for spoilt in ({**now, "extra": 1}, {**now, "evaluation": {}}, {**now, "streak": -1}):
         assert faults("status", spoilt)
@@ -905,12 +907,12 @@ def test_the_signal_schema_and_the_reader_agree(text: str) -> None:
 
 
 @pytest.mark.criterion("DG-15")
-def test_a_signal_that_the_command_writes_is_valid(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(1))
-    sample.pytest("--phase=red")
+def test_a_signal_that_the_command_writes_is_valid(project: Project) -> None:
+    project.write(test_steps=step_tests(1))
+    project.run("--phase=red")
     for answer in ("", "--not-done", "--blocked", "--test-wrong"):
-        assert command(sample, "signal", "--next", "--reason", 'say: "why"', *filter(None, [answer])).code == 0
-        written = yaml.safe_load((sample.root / ".phase-gate" / "exit-signal.yaml").read_text(encoding="utf-8"))
+        assert command(project, "signal", "--next", "--reason", 'say: "why"', *filter(None, [answer])).code == 0
+        written = yaml.safe_load((project.root / ".phase-gate" / "exit-signal.yaml").read_text(encoding="utf-8"))
         assert faults("signal", written) == []
         assert written["reason"] == 'say: "why"'
 
@@ -919,39 +921,39 @@ def test_a_signal_that_the_command_writes_is_valid(sample: Sample) -> None:
 
 
 @pytest.mark.criterion("DG-16")
-def test_every_verdict_is_in_the_ledger_with_its_values(sample: Sample) -> None:
+def test_every_verdict_is_in_the_ledger_with_its_values(project: Project) -> None:
     given = []
-    sample.write(test_steps=step_tests(2), steps=steps(1))
-    given.append(judge(sample, "--phase=red")[1])
-    given.append(command(sample, "signal", "--json", "--reason", "early").document)
-    sample.remove("steps.py")
-    given.append(judge(sample, "--phase=red")[1])
-    given.append(command(sample, "signal", "--json", "--reason", "both fail").document)
-    sample.write(steps=steps(2))
-    given.append(judge(sample, "--phase=green")[1])
-    given.append(judge(sample, "--phase=green", "--exit-signal=both pass")[1])
+    project.write(test_steps=step_tests(2), steps=steps(1))
+    given.append(judge(project, "--phase=red")[1])
+    given.append(command(project, "signal", "--json", "--reason", "early").document)
+    project.remove("steps.py")
+    given.append(judge(project, "--phase=red")[1])
+    given.append(command(project, "signal", "--json", "--reason", "both fail").document)
+    project.write(steps=steps(2))
+    given.append(judge(project, "--phase=green")[1])
+    given.append(judge(project, "--phase=green", "--exit-signal=both pass")[1])
 
-    logged = logged_evaluations(sample)
+    logged = logged_evaluations(project)
     assert logged == given
     assert [verdict["can_exit"] for verdict in logged] == [False, False, False, True, False, True]
     assert [verdict["gate_1"]["values"]["tests_passing"] for verdict in logged] == [1, 1, 0, 0, 2, 2]
 
-    events = command(sample, "history", "--events", "--json").document["events"]
+    events = command(project, "history", "--events", "--json").document["events"]
     shown = [event for event in events if event["kind"] == "evaluated"]
     assert [(row["phase"], row["iteration"], row["can_exit"], row["reason"]) for row in shown] == [
         (verdict["phase"], verdict["iteration"], verdict["can_exit"], verdict["reason"]) for verdict in given
     ]
-    text = command(sample, "history", "--events")
+    text = command(project, "history", "--events")
     assert text.has("evaluated", "both gates are open: GREEN has exited", "1 test already passes")
-    assert command(sample, "audit").has(f"{len(given)} evaluated", "intact")
+    assert command(project, "audit").has(f"{len(given)} evaluated", "intact")
 
 
 @pytest.mark.criterion("DG-16")
-def test_a_run_that_does_not_count_is_in_the_ledger_with_its_metrics(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(2))
-    sample.pytest("--phase=red")
-    _, verdict = judge(sample, "--phase=red", "-k", "step_1")
-    ended = [line["data"] for line in ledger(sample) if line["kind"] == "run-ended"][-1]
+def test_a_run_that_does_not_count_is_in_the_ledger_with_its_metrics(project: Project) -> None:
+    project.write(test_steps=step_tests(2))
+    project.run("--phase=red")
+    _, verdict = judge(project, "--phase=red", "-k", "step_1")
+    ended = [line["data"] for line in ledger(project) if line["kind"] == "run-ended"][-1]
     assert (ended["kind"], ended["iteration"], ended["metrics"]["tests_unselected"]) == ("partial", None, 1)
     assert ended["metrics"] == verdict["metrics"]
 
@@ -960,47 +962,47 @@ def test_a_run_that_does_not_count_is_in_the_ledger_with_its_metrics(sample: Sam
 
 
 @pytest.mark.criterion("DG-17")
-def test_a_later_run_opens_an_exited_phase_again(sample: Sample) -> None:
-    leave_red(sample, 2)
-    assert (status(sample)["exited"], command(sample, "check").code) == (True, 0)
-    sample.write(steps=steps(1))
-    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+def test_a_later_run_opens_an_exited_phase_again(project: Project) -> None:
+    leave_red(project, 2)
+    assert (status(project)["exited"], command(project, "check").code) == (True, 0)
+    project.write(steps=steps(1))
+    ran, verdict = judge(project, "--phase=red", "--phase-exit=dual")
     assert ran.code == 10
     assert (verdict["iteration"], verdict["can_exit"]) == (2, False)
     assert (
         sentence(verdict) == "go on: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1"
     )
-    assert (status(sample)["exited"], command(sample, "check").code) == (False, 10)
-    refused = sample.pytest("--phase=green")
+    assert (status(project)["exited"], command(project, "check").code) == (False, 10)
+    refused = project.run("--phase=green")
     assert refused.code == 13
     assert refused.has("GREEN can't begin: RED has not exited")
 
 
 @pytest.mark.criterion("DG-17")
-def test_the_same_numbers_again_need_the_signal_again(sample: Sample) -> None:
-    leave_red(sample, 2)
-    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+def test_the_same_numbers_again_need_the_signal_again(project: Project) -> None:
+    leave_red(project, 2)
+    ran, verdict = judge(project, "--phase=red", "--phase-exit=dual")
     assert (ran.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (10, True, "absent")
-    assert (sentence(verdict), status(sample)["exited"]) == (WAITS, False)
+    assert (sentence(verdict), status(project)["exited"]) == (WAITS, False)
 
 
 # --- DG-18 -------------------------------------------------------------------------------------------------------
 
 
-def delete_a_test(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(1))
+def delete_a_test(project: Project) -> None:
+    project.write(test_steps=step_tests(1))
 
 
-def break_the_code(sample: Sample) -> None:
-    sample.write(steps=steps(1))
+def break_the_code(project: Project) -> None:
+    project.write(steps=steps(1))
 
 
-def signal_badly(sample: Sample) -> None:
-    leave_signal(sample, "exit_signal: sure\n")
+def signal_badly(project: Project) -> None:
+    leave_signal(project, "exit_signal: sure\n")
 
 
-def say_that_a_test_is_wrong(sample: Sample) -> None:
-    leave_signal(sample, "exit_signal: test-wrong\nreason: 2 is not 3\n")
+def say_that_a_test_is_wrong(project: Project) -> None:
+    leave_signal(project, "exit_signal: test-wrong\nreason: 2 is not 3\n")
 
 
 @pytest.mark.criterion("DG-18")
@@ -1021,15 +1023,15 @@ def say_that_a_test_is_wrong(sample: Sample) -> None:
     ],
 )
 def test_the_verdict_names_what_is_missing(
-    sample: Sample, happens: Callable[[Sample], None], is_open: bool, reason: str
+    project: Project, happens: Callable[[Project], None], is_open: bool, reason: str
 ) -> None:
-    leave_red(sample, 2).write(steps=steps(2))
-    sample.pytest("--phase=green")
-    happens(sample)
-    _, verdict = judge(sample, "--phase=green", "--phase-exit=dual")
+    leave_red(project, 2).write(steps=steps(2))
+    project.run("--phase=green")
+    happens(project)
+    _, verdict = judge(project, "--phase=green", "--phase-exit=dual")
     assert sentence(verdict).startswith(reason)
     assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (is_open, False)
-    assert f"verdict {reason.strip()}" in " ".join(command(sample, "explain").out.split())
+    assert f"verdict {reason.strip()}" in " ".join(command(project, "explain").out.split())
 
 
 # --- DG-19 -------------------------------------------------------------------------------------------------------
@@ -1044,75 +1046,75 @@ phases:
 
 
 @pytest.mark.criterion("DG-19")
-def test_the_four_phases_follow_each_other(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": DOCUMENT_BY_CONFIGURATION, "test_steps.py": step_tests(2)})
-    assert sample.pytest("--phase=red", "--phase-exit=dual", "--exit-signal=both fail").code == 0
+def test_the_four_phases_follow_each_other(project: Project) -> None:
+    project.write({"phase-gate.yaml": DOCUMENT_BY_CONFIGURATION, "test_steps.py": step_tests(2)})
+    assert project.run("--phase=red", "--phase-exit=dual", "--exit-signal=both fail").code == 0
     for ahead in ("refactor", "document"):
-        refused = sample.pytest(f"--phase={ahead}")
+        refused = project.run(f"--phase={ahead}")
         assert refused.code == 13
         assert refused.has(f"{ahead.upper()} does not follow RED: GREEN does")
 
-    sample.write(steps=steps(2))
-    sample.pytest("--phase=green")
-    refused = sample.pytest("--phase=refactor")
+    project.write(steps=steps(2))
+    project.run("--phase=green")
+    refused = project.run("--phase=refactor")
     assert refused.code == 13
     assert refused.has("REFACTOR can't begin: GREEN has not exited", "one more green run")
-    assert sample.pytest("--phase=green", "--phase-exit=dual", "--exit-signal=both pass").code == 0
+    assert project.run("--phase=green", "--phase-exit=dual", "--exit-signal=both pass").code == 0
 
-    declare(sample, "refactoring_complete=true")
-    back = sample.pytest("--phase=green")
+    declare(project, "refactoring_complete=true")
+    back = project.run("--phase=green")
     assert back.code == 13
     assert back.has("GREEN lies before REFACTOR", "phase-gate rewind green")
-    assert command(sample, "signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
+    assert command(project, "signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
 
-    assert command(sample, "advance").has("DOCUMENT begins")
-    done = command(sample, "signal", "--reason", "written down")
+    assert command(project, "advance").has("DOCUMENT begins")
+    done = command(project, "signal", "--reason", "written down")
     assert done.code == 0
     assert done.has("both gates are open: DOCUMENT has exited, the cycle is done", "(replaced)")
-    assert status(sample)["phase"] == "DONE"
-    assert [line["data"]["phase"] for line in ledger(sample) if line["kind"] == "phase-exited"] == [
+    assert status(project)["phase"] == "DONE"
+    assert [line["data"]["phase"] for line in ledger(project) if line["kind"] == "phase-exited"] == [
         "RED",
         "GREEN",
         "REFACTOR",
         "DOCUMENT",
     ]
-    assert sample.pytest("--phase=green").has("the cycle is done: GREEN can't follow")
+    assert project.run("--phase=green").has("the cycle is done: GREEN can't follow")
 
 
 @pytest.mark.criterion("DG-19")
-def test_a_parameter_changes_a_gate(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "parameters: {required_green_runs: 3}\n"})
-    leave_red(sample, 2).write(steps=steps(2))
-    sample.pytest("--phase=green", "-v")
-    second = sample.pytest("--phase=green", "-v")
+def test_a_parameter_changes_a_gate(project: Project) -> None:
+    project.write({"phase-gate.yaml": "parameters: {required_green_runs: 3}\n"})
+    leave_red(project, 2).write(steps=steps(2))
+    project.run("--phase=green", "-v")
+    second = project.run("--phase=green", "-v")
     assert second.code == 10
     assert second.has("2 >= 3", ONE_MORE)
-    third, verdict = judge(sample, "--phase=green")
+    third, verdict = judge(project, "--phase=green")
     assert (third.code, verdict["gate_1"]["satisfied"], verdict["gate_1"]["replaced"]) == (0, True, False)
     assert third.has("3 >= 3")
 
 
 @pytest.mark.criterion("DG-19")
-def test_a_condition_is_added_to_the_gate(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "phases:\n  red:\n    condition: suite_total >= 3\n"})
-    sample.write(test_steps=step_tests(2))
-    ran, verdict = judge(sample, "--phase=red")
+def test_a_condition_is_added_to_the_gate(project: Project) -> None:
+    project.write({"phase-gate.yaml": "phases:\n  red:\n    condition: suite_total >= 3\n"})
+    project.write(test_steps=step_tests(2))
+    ran, verdict = judge(project, "--phase=red")
     assert ran.code == 10
     assert unmet_clauses(verdict) == ["suite_total >= 3"]
     assert sentence(verdict) == "go on: suite_total >= 3 is not met (2)"
-    sample.write(test_steps=step_tests(3), steps=steps(1))
-    ran, verdict = judge(sample, "--phase=red")
+    project.write(test_steps=step_tests(3), steps=steps(1))
+    ran, verdict = judge(project, "--phase=red")
     # The workflow's own clauses still hold.
     assert (ran.code, unmet_clauses(verdict)) == (10, ["tests_failing == tests_total", "tests_passing == 0"])
-    sample.remove("steps.py")
-    assert sample.pytest("--phase=red").code == 0
+    project.remove("steps.py")
+    assert project.run("--phase=red").code == 0
 
 
 @pytest.mark.criterion("DG-19")
-def test_a_replaced_gate_is_shown_in_every_verdict(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "phases:\n  RED:\n    condition: tests_failing > 0\n    replace: true\n"})
-    sample.write(test_steps=step_tests(2), steps=steps(1))
-    ran, verdict = judge(sample, "--phase=red")
+def test_a_replaced_gate_is_shown_in_every_verdict(project: Project) -> None:
+    project.write({"phase-gate.yaml": "phases:\n  RED:\n    condition: tests_failing > 0\n    replace: true\n"})
+    project.write(test_steps=step_tests(2), steps=steps(1))
+    ran, verdict = judge(project, "--phase=red")
     assert ran.code == 0
     assert ran.has("Gate 1  Tests generated and failing (replaced)", "tests_failing > 0")
     assert verdict["gate_1"]["replaced"] is True
@@ -1120,7 +1122,7 @@ def test_a_replaced_gate_is_shown_in_every_verdict(sample: Sample) -> None:
     # The guards stay, and Gate 2 does.
     assert "complete-run" in [guard["name"] for guard in verdict["gate_1"]["guards"]]
     assert (verdict["can_exit"], sentence(verdict)) == (False, WAITS)
-    signal = command(sample, "signal", "--reason", "enough", "-v")
+    signal = command(project, "signal", "--reason", "enough", "-v")
     assert signal.code == 0
     assert signal.has("(replaced)")
 
@@ -1144,27 +1146,27 @@ def test_our_copy_has_the_four_documents() -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.criterion("DG-20")
 @pytest.mark.parametrize("spelling", ["no_more_improvements_identified", "no_improvements_found"])
-def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling: str) -> None:
-    sample.write({"dual-gate.yaml": DUAL_GATE.replace("no_more_improvements_identified", spelling)})
-    sample.write(test_steps=step_tests(2))
-    ran, verdict = judge(sample, "--phase=red", BY_DOCUMENT, "--phase-criteria=3")
+def test_the_four_gates_of_the_document_drive_a_session(project: Project, spelling: str) -> None:
+    project.write({"dual-gate.yaml": DUAL_GATE.replace("no_more_improvements_identified", spelling)})
+    project.write(test_steps=step_tests(2))
+    ran, verdict = judge(project, "--phase=red", BY_DOCUMENT, "--phase-criteria=3")
     assert (ran.code, sentence(verdict)) == (10, "go on: 2 tests for 3 criteria")
-    ran, verdict = judge(sample, "--phase=red", BY_DOCUMENT, "--phase-criteria=2")
+    ran, verdict = judge(project, "--phase=red", BY_DOCUMENT, "--phase-criteria=2")
     assert ran.code == 0
     assert ran.has("Gate 1  Tests Generated and Failing", "open")
     assert "tests_failing == tests_total AND tests_passing == 0" in verdict["gate_1"]["condition"]
-    assert command(sample, "signal", "--reason", "both fail", "-v").has("both gates are open: RED has exited")
+    assert command(project, "signal", "--reason", "both fail", "-v").has("both gates are open: RED has exited")
 
-    sample.write(steps=steps(2))
-    ran, verdict = judge(sample, "--phase=green", BY_DOCUMENT)
+    project.write(steps=steps(2))
+    ran, verdict = judge(project, "--phase=green", BY_DOCUMENT)
     assert ran.code == 10
     assert unmet_clauses(verdict) == ["consecutive_green_runs >= 2"]
     assert sentence(verdict) == "go on: consecutive_green_runs >= 2 is not met (1)" or ONE_MORE in sentence(verdict)
-    ran, verdict = judge(sample, "--phase=green", BY_DOCUMENT, "--phase-exit=dual", "--exit-signal=both pass")
+    ran, verdict = judge(project, "--phase=green", BY_DOCUMENT, "--phase-exit=dual", "--exit-signal=both pass")
     assert (ran.code, verdict["can_exit"]) == (0, True)
     assert ran.has("Gate 1  All Tests Passing (Stable)")
 
-    ran, verdict = judge(sample, "--phase=refactor", BY_DOCUMENT)
+    ran, verdict = judge(project, "--phase=refactor", BY_DOCUMENT)
     assert ran.code == 10
     assert unmet_clauses(verdict) == [
         "refactoring_complete == true",
@@ -1172,10 +1174,10 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
         "no_more_improvements_identified",
     ]
     assert ran.has("Gate 1  Tests Still Passing + Refactoring Done", "5")
-    assert command(sample, "declare", f"{spelling}=true", "--reason", "read it twice").code == 0
-    assert command(sample, "signal", "--reason", "tidy", "-v").has("both gates are open: REFACTOR has exited")
+    assert command(project, "declare", f"{spelling}=true", "--reason", "read it twice").code == 0
+    assert command(project, "signal", "--reason", "tidy", "-v").has("both gates are open: REFACTOR has exited")
 
-    ran, verdict = judge(sample, "--phase=document", BY_DOCUMENT, "--exit-signal=written")
+    ran, verdict = judge(project, "--phase=document", BY_DOCUMENT, "--exit-signal=written")
     assert ran.code == 10
     assert verdict["gate_1"]["name"] == "Required Documentation Generated"
     assert [clause["text"] for clause in verdict["gate_1"]["clauses"]] == [
@@ -1206,20 +1208,20 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
         pytest.param("tests_failing == 0", "tests_broken == 0", "unknown name 'tests_broken'", id="unknown-metric"),
     ],
 )
-def test_a_changed_document_can_not_weaken_the_gates(sample: Sample, old: str, new: str, said: str) -> None:
-    sample.write({"dual-gate.yaml": DUAL_GATE.replace(old, new), "test_steps.py": step_tests(1)})
-    ran = sample.pytest("--phase=red", BY_DOCUMENT)
+def test_a_changed_document_can_not_weaken_the_gates(project: Project, old: str, new: str, said: str) -> None:
+    project.write({"dual-gate.yaml": DUAL_GATE.replace(old, new), "test_steps.py": step_tests(1)})
+    ran = project.run("--phase=red", BY_DOCUMENT)
     assert ran.code == 4
     assert ran.has("dual-gate.yaml:", said)
 
 
 @pytest.mark.criterion("DG-20")
-def test_the_document_on_zero_tests_is_closed(sample: Sample) -> None:
+def test_the_document_on_zero_tests_is_closed(project: Project) -> None:
     """As it stands 0 == 0 would hold; nothing measured is never enough."""
-    sample.write({"dual-gate.yaml": DUAL_GATE, "test_steps.py": '"""No test."""\n'})
+    project.write({"dual-gate.yaml": DUAL_GATE, "test_steps.py": '"""No test."""\n'})
     for phase in ("red", "green", "refactor"):
         task = f"--phase-task={phase}"
-        ran, verdict = judge(sample, f"--phase={phase}", BY_DOCUMENT, task, "--exit-signal=nothing to do")
+        ran, verdict = judge(project, f"--phase={phase}", BY_DOCUMENT, task, "--exit-signal=nothing to do")
         assert ran.code == 5
         assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (False, False)
         assert "tests_total > 0" in unmet_clauses(verdict)

@@ -15,7 +15,7 @@ from tests.claims.test_blocks import DOYAKEN, EXIT
 from tests.config.test_claim_settings import DOCUMENT
 from tests.conformance.stories import command, ledger, status
 from tests.storage.stores import contents
-from tests.support import OURS, Ran, Sample
+from tests.support import OURS, Project, Ran
 
 TEST = "from work import answer\n\n\ndef test_answer():\n    assert answer() == 42\n"
 WORK = "def answer():\n    return 42\n"
@@ -27,41 +27,41 @@ GOOD = f"All tasks are completed.\n\n{EXIT}"
 _PLAYED: dict[tuple[str, str], dict[str, bytes]] = {}
 
 
-def begin(sample: Sample, configuration: str = "", *, work: str = WORK) -> Sample:
+def begin(project: Project, configuration: str = "", *, work: str = WORK) -> Project:
     """A task in GREEN whose code was written in it; twice green if it is right."""
-    if any(sample.root.iterdir()):
-        return _play(sample, configuration, work)
+    if any(project.root.iterdir()):
+        return _play(project, configuration, work)
     if (configuration, work) not in _PLAYED:
-        _PLAYED[configuration, work] = contents(_play(sample, configuration, work).root)
-        return sample
+        _PLAYED[configuration, work] = contents(_play(project, configuration, work).root)
+        return project
     for name, content in _PLAYED[configuration, work].items():
-        path = sample.root / name
+        path = project.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    return sample
+    return project
 
 
-def _play(sample: Sample, configuration: str, work: str) -> Sample:
+def _play(project: Project, configuration: str, work: str) -> Project:
     files = {"test_work.py": TEST, "work.py": WRONG}
-    sample.write({**files, "phase-gate.yaml": configuration} if configuration else files)
-    assert sample.pytest("--phase=green").code == 1
-    sample.write(work=work)
+    project.write({**files, "phase-gate.yaml": configuration} if configuration else files)
+    assert project.run("--phase=green").code == 1
+    project.write(work=work)
     for _ in range(2):
-        sample.pytest("--phase=green")
-    return sample
+        project.run("--phase=green")
+    return project
 
 
-def in_git(sample: Sample) -> None:
-    sample.write({".gitignore": "said.txt\n__pycache__/\n"}).commit_all()
+def in_git(project: Project) -> None:
+    project.write({".gitignore": "said.txt\n__pycache__/\n"}).commit_all()
 
 
-def call(sample: Sample, text: str, *arguments: str) -> Ran:
-    sample.write({"said.txt": text})
-    return command(sample, "claim", "said.txt", *arguments, "--json")
+def call(project: Project, text: str, *arguments: str) -> Ran:
+    project.write({"said.txt": text})
+    return command(project, "claim", "said.txt", *arguments, "--json")
 
 
-def claim(sample: Sample, text: str, *arguments: str) -> Any:
-    return call(sample, text, *arguments).document
+def claim(project: Project, text: str, *arguments: str) -> Any:
+    return call(project, text, *arguments).document
 
 
 def present(document: Any, kind: str) -> list[str]:
@@ -72,20 +72,20 @@ def known(document: Any) -> dict[str, bool | None]:
     return {row["name"]: row["present"] for row in document["indicator_rows"] if row["kind"] == "evidence"}
 
 
-def claims(sample: Sample) -> list[Any]:
-    return [line["data"]["claim"] for line in ledger(sample) if line["kind"] == "claimed"]
+def claims(project: Project) -> list[Any]:
+    return [line["data"]["claim"] for line in ledger(project) if line["kind"] == "claimed"]
 
 
 # --- CG: the exit gate
 
 
 @pytest.mark.criterion("CG-01")
-def test_six_patterns_each_once_in_any_case(sample: Sample) -> None:
+def test_six_patterns_each_once_in_any_case(project: Project) -> None:
     text = (
         "<promise>complete</promise>\nALL TASKS are completed. All tasks are completed.\n"
         "The implementation is finished. Ready for Review. No remaining work. All acceptance criteria are met.\n"
     )
-    found = claim(begin(sample), text)
+    found = claim(begin(project), text)
     assert present(found, "pattern") == [
         "<promise>COMPLETE</promise>",
         "all tasks.*completed",
@@ -98,23 +98,23 @@ def test_six_patterns_each_once_in_any_case(sample: Sample) -> None:
 
 
 @pytest.mark.criterion("CG-02")
-def test_measurements_are_indicators_that_can_be_switched(sample: Sample) -> None:
+def test_measurements_are_indicators_that_can_be_switched(project: Project) -> None:
     checks = "evidence_checks: {tests: true, acceptance_criteria: true, clean_git: true, build: true}"
     build = "evidence: {commands: {build: {run: test -e built, shell: true}}}\n"
     shown = 'import pytest\n\n\n@pytest.mark.criterion("AC-1")\ndef test_one():\n    pass\n'
-    sample.write({".gitignore": "said.txt\nbuilt\n__pycache__/\n", "criteria.yaml": "AC-1: It answers\n"})
+    project.write({".gitignore": "said.txt\nbuilt\n__pycache__/\n", "criteria.yaml": "AC-1: It answers\n"})
     configuration = f"run: {{criteria: criteria.yaml}}\n{build}exit_gate: {{{checks}}}\n"
-    sample.write({"test_one.py": shown, "test_work.py": TEST, "work.py": WRONG, "phase-gate.yaml": configuration})
-    sample.commit_all()
-    begin(sample, configuration)
+    project.write({"test_one.py": shown, "test_work.py": TEST, "work.py": WRONG, "phase-gate.yaml": configuration})
+    project.commit_all()
+    begin(project, configuration)
     yes = {"tests pass": True, "acceptance criteria": True, "clean git": False, "build": False}
-    assert known(claim(sample, "")) == yes
-    sample.commit_all()
-    assert known(claim(sample, "")) == {**yes, "clean git": True}
-    sample.write({"built": ""})
-    assert known(claim(sample, "")) == dict.fromkeys(yes, True)
-    sample.write({"phase-gate.yaml": f"exit_gate: {{{checks.replace('true', 'false')}}}\n"})
-    assert known(claim(sample, "")) == {}
+    assert known(claim(project, "")) == yes
+    project.commit_all()
+    assert known(claim(project, "")) == {**yes, "clean git": True}
+    project.write({"built": ""})
+    assert known(claim(project, "")) == dict.fromkeys(yes, True)
+    project.write({"phase-gate.yaml": f"exit_gate: {{{checks.replace('true', 'false')}}}\n"})
+    assert known(claim(project, "")) == {}
 
 
 @pytest.mark.criterion("CG-03")
@@ -127,15 +127,15 @@ def test_measurements_are_indicators_that_can_be_switched(sample: Sample) -> Non
         pytest.param(GOOD.replace("COMPLETE", "CONTINUE"), 10, id="not-true"),
     ],
 )
-def test_enough_indicators_and_the_signal(sample: Sample, text: str, code: int) -> None:
-    ran = call(begin(sample), text)
+def test_enough_indicators_and_the_signal(project: Project, text: str, code: int) -> None:
+    ran = call(begin(project), text)
     assert (ran.code, ran.document["threshold"]) == (code, 2)
 
 
 @pytest.mark.criterion("CG-04")
-def test_status_reason_and_remaining_work_are_read(sample: Sample) -> None:
+def test_status_reason_and_remaining_work_are_read(project: Project) -> None:
     text = "EXIT_STATUS: CONTINUE\nEXIT_REASON: the parser is slow\nREMAINING_WORK: make it fast\n"
-    found = claim(begin(sample), text)
+    found = claim(begin(project), text)
     assert found["blocks"][0]["fields"] == {
         "EXIT_STATUS": "CONTINUE",
         "EXIT_REASON": "the parser is slow",
@@ -145,40 +145,40 @@ def test_status_reason_and_remaining_work_are_read(sample: Sample) -> None:
 
 
 @pytest.mark.criterion("CG-05")
-def test_continue_wins_over_any_number(sample: Sample) -> None:
+def test_continue_wins_over_any_number(project: Project) -> None:
     words = "All tasks are completed. The implementation is finished. Ready for review. No remaining work."
-    found = claim(begin(sample), f"{words}\n\nEXIT_STATUS: CONTINUE\n", "--threshold", "1")
+    found = claim(begin(project), f"{words}\n\nEXIT_STATUS: CONTINUE\n", "--threshold", "1")
     assert (found["indicators"], found["decision"]) == (5, "continue")
     assert found["reason"] == "it says itself that it is not done"
 
 
 @pytest.mark.criterion("CG-06")
-def test_the_threshold_by_file_environment_call_and_kind(sample: Sample) -> None:
-    begin(sample, "exit_gate: {indicator_threshold: 4, thresholds: {docs: 3}}\n")
+def test_the_threshold_by_file_environment_call_and_kind(project: Project) -> None:
+    begin(project, "exit_gate: {indicator_threshold: 4, thresholds: {docs: 3}}\n")
 
     def found(*arguments: str) -> tuple[int, str]:
-        document = claim(sample, "", *arguments)
+        document = claim(project, "", *arguments)
         return document["threshold"], document["threshold_from"]
 
     assert found() == (4, "phase-gate.yaml")
     assert found("--kind", "docs") == (3, "kind docs")
-    sample.environment.setenv("PHASE_GATE_EXIT_THRESHOLD", "5")
+    project.environment.setenv("PHASE_GATE_EXIT_THRESHOLD", "5")
     assert found("--kind", "docs") == (5, "PHASE_GATE_EXIT_THRESHOLD")
     assert found("--threshold", "6") == (6, "--threshold")
-    assert claim(sample, GOOD)["gate"] == "blocked"
-    assert claim(sample, GOOD, "--threshold", "2")["gate"] == "passed"
+    assert claim(project, GOOD)["gate"] == "blocked"
+    assert claim(project, GOOD, "--threshold", "2")["gate"] == "passed"
 
 
 @pytest.mark.criterion("CG-07")
-def test_a_person_may_force_completion(sample: Sample) -> None:
-    begin(sample, "overrides: {allow_non_interactive: true}\n", work=WRONG)
+def test_a_person_may_force_completion(project: Project) -> None:
+    begin(project, "overrides: {allow_non_interactive: true}\n", work=WRONG)
     reason = ("--reason", "the vendor confirmed the number by phone")
-    assert claim(sample, GOOD)["gate"] == "blocked"
-    assert command(sample, "force", *reason).code != 0, "nobody answers for it"
-    assert command(sample, "force", *reason, "--by", "ann", "--word=OVERRIDE").code == 0
-    (record,) = [line["data"] for line in ledger(sample) if line["kind"] == "overridden"]
+    assert claim(project, GOOD)["gate"] == "blocked"
+    assert command(project, "force", *reason).code != 0, "nobody answers for it"
+    assert command(project, "force", *reason, "--by", "ann", "--word=OVERRIDE").code == 0
+    (record,) = [line["data"] for line in ledger(project) if line["kind"] == "overridden"]
     assert (record["kind"], record["by"]) == ("force", "ann")
-    assert status(sample)["evaluation"]["forced_exit"] is True
+    assert status(project)["evaluation"]["forced_exit"] is True
 
 
 ASKED = "EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true\n"
@@ -198,39 +198,39 @@ ASKED = "EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true\n"
     ],
 )
 def test_an_override_is_a_request(
-    sample: Sample, configuration: str, work: str, text: str, code: int, honoured: bool
+    project: Project, configuration: str, work: str, text: str, code: int, honoured: bool
 ) -> None:
-    ran = call(begin(sample, configuration, work=work), text)
+    ran = call(begin(project, configuration, work=work), text)
     assert (ran.code, ran.document["override"]) == (code, {"requested": True, "honoured": honoured})
-    assert claims(sample)[-1]["override"]["requested"] is True
-    assert command(sample, "check").code == 10, "Gate 2 never opens by it"
+    assert claims(project)[-1]["override"]["requested"] is True
+    assert command(project, "check").code == 10, "Gate 2 never opens by it"
 
 
 @pytest.mark.criterion("CG-09")
-def test_each_decision_is_logged(sample: Sample) -> None:
-    begin(sample)
-    claim(sample, GOOD)
-    claim(sample, EXIT)
-    rows = [(row["gate"], row["indicators"], row["explicit"], row["threshold"]) for row in claims(sample)]
+def test_each_decision_is_logged(project: Project) -> None:
+    begin(project)
+    claim(project, GOOD)
+    claim(project, EXIT)
+    rows = [(row["gate"], row["indicators"], row["explicit"], row["threshold"]) for row in claims(project)]
     assert rows == [("passed", 2, True, 2), ("blocked", 1, True, 2)]
 
 
 @pytest.mark.criterion("CG-10")
-def test_a_gate_that_never_passes_opens_the_circuit(sample: Sample) -> None:
-    begin(sample, "exit_gate: {indicator_threshold: 9}\n")
+def test_a_gate_that_never_passes_opens_the_circuit(project: Project) -> None:
+    begin(project, "exit_gate: {indicator_threshold: 9}\n")
     codes = []
     for _ in range(5):
-        codes.append(call(sample, GOOD).code)
-        sample.pytest("--phase=green")
+        codes.append(call(project, GOOD).code)
+        project.run("--phase=green")
     assert codes == [10, 10, 10, 10, 12]
-    breaker = command(sample, "status", "--json").document["breaker"]
+    breaker = command(project, "status", "--json").document["breaker"]
     assert breaker["reason"] == "5 claims in a row that the exit gate blocked"
-    assert command(sample, "check").code == 12
+    assert command(project, "check").code == 12
 
 
 @pytest.mark.criterion("CG-11")
-def test_the_documents_configuration_is_accepted(sample: Sample) -> None:
-    found = claim(begin(sample, DOCUMENT), f"All tasks completed.\n\n{EXIT}")
+def test_the_documents_configuration_is_accepted(project: Project) -> None:
+    found = claim(begin(project, DOCUMENT), f"All tasks completed.\n\n{EXIT}")
     assert found["gate"] == "passed"
     assert [row["name"] for row in found["indicator_rows"]] == [
         "<promise>COMPLETE</promise>",
@@ -242,8 +242,8 @@ def test_the_documents_configuration_is_accepted(sample: Sample) -> None:
 
 
 @pytest.mark.criterion("CG-12")
-def test_done_with_failing_tests_is_blocked(sample: Sample) -> None:
-    found = claim(begin(sample, work=WRONG), f"{GOOD}\nReady for review. No remaining work.\n")
+def test_done_with_failing_tests_is_blocked(project: Project) -> None:
+    found = claim(begin(project, work=WRONG), f"{GOOD}\nReady for review. No remaining work.\n")
     assert (found["gate"], found["reason"]) == ("blocked", "1 test failed in the last complete run (iteration 3)")
 
 
@@ -259,61 +259,61 @@ def test_done_with_failing_tests_is_blocked(sample: Sample) -> None:
         pytest.param("".join(f"    {row}\n" for row in GOOD.splitlines()) + "I have not finished.", id="indented"),
     ],
 )
-def test_what_is_no_claim(sample: Sample, text: str) -> None:
-    found = claim(begin(sample), text)
+def test_what_is_no_claim(project: Project, text: str) -> None:
+    found = claim(begin(project), text)
     assert (present(found, "pattern"), found["blocks"], found["is_claim"]) == ([], [], False)
 
 
 @pytest.mark.criterion("CG-12", "SE-09")
 @pytest.mark.parametrize("style", ["exit", "prp", "doyaken", "ralph"])
-def test_an_echoed_prompt_is_no_claim(sample: Sample, style: str) -> None:
-    begin(sample)
+def test_an_echoed_prompt_is_no_claim(project: Project, style: str) -> None:
+    begin(project)
     for phase in ("red", "green", "refactor", "document"):
-        prompt = command(sample, "agent", "prompt", "--phase", phase, "--style", style)
+        prompt = command(project, "agent", "prompt", "--phase", phase, "--style", style)
         assert prompt.has(phase.upper(), "Gate 1", "Gate 2", "at the left margin")
         for echoed in (prompt.out, prompt.out.replace("```", "")):
-            found = claim(sample, echoed)
+            found = claim(project, echoed)
             assert (found["is_claim"], found["explicit"], present(found, "pattern")) == (False, None, [])
 
 
 @pytest.mark.criterion("CG-13")
-def test_thresholds_can_be_calibrated_from_what_became_of_claims(sample: Sample) -> None:
-    claim(begin(sample), GOOD)
-    sample.write(work=WRONG)
-    sample.pytest("--phase=green")
-    sample.write(work=WORK)
+def test_thresholds_can_be_calibrated_from_what_became_of_claims(project: Project) -> None:
+    claim(begin(project), GOOD)
+    project.write(work=WRONG)
+    project.run("--phase=green")
+    project.write(work=WORK)
     for _ in range(2):
-        sample.pytest("--phase=green")
-    score = claim(sample, GOOD)["confidence"]
-    assert command(sample, "signal", "--reason", "done now").code == 0
-    found = command(sample, "history", "--calibration", "--json").document
+        project.run("--phase=green")
+    score = claim(project, GOOD)["confidence"]
+    assert command(project, "signal", "--reason", "done now").code == 0
+    found = command(project, "history", "--calibration", "--json").document
     rows = [row for row in found["rows"] if row["claims"]]
     assert (sum(row["claims"] for row in rows), sum(row["true"] for row in rows)) == (2, 1)
     assert [row["low"] <= score < row["high"] for row in rows if row["true"]] == [True]
-    said = command(sample, "history", "--calibration").out
+    said = command(project, "history", "--calibration").out
     assert "score    claims  true later" in said
     assert "       2     1   50%" in said
 
 
 @pytest.mark.criterion("CG-14")
-def test_a_plan_whose_boxes_are_ticked(sample: Sample) -> None:
-    begin(sample, "exit_gate: {plan_file: PLAN.md}\n")
+def test_a_plan_whose_boxes_are_ticked(project: Project) -> None:
+    begin(project, "exit_gate: {plan_file: PLAN.md}\n")
     for text, expected in (
         ("- [x] one\n* [X] two\n1. [x] three\n", True),
         ("- [x] one\n- [ ] two\n", False),
         ("nothing\n", None),
     ):
-        sample.write({"PLAN.md": text})
-        assert known(claim(sample, ""))["plan PLAN.md"] is expected
+        project.write({"PLAN.md": text})
+        assert known(claim(project, ""))["plan PLAN.md"] is expected
 
 
 @pytest.mark.criterion("CG-14")
-def test_done_signals_in_a_row(sample: Sample) -> None:
-    begin(sample)
+def test_done_signals_in_a_row(project: Project) -> None:
+    begin(project)
     counts = []
     for text in (EXIT, EXIT, "EXIT_STATUS: CONTINUE\n", EXIT):
-        counts.append(claim(sample, text)["claims_done"])
-        sample.pytest("--phase=green")
+        counts.append(claim(project, text)["claims_done"])
+        project.run("--phase=green")
     assert counts == [1, 2, 0, 1]
 
 
@@ -321,19 +321,19 @@ def test_done_signals_in_a_row(sample: Sample) -> None:
 
 
 @pytest.mark.criterion("SE-01")
-def test_the_five_fields_and_their_types(sample: Sample) -> None:
-    found = claim(begin(sample), f"It works.\n\n{DOYAKEN}")
+def test_the_five_fields_and_their_types(project: Project) -> None:
+    found = claim(begin(project), f"It works.\n\n{DOYAKEN}")
     assert list(found["blocks"][0]["fields"].values()) == ["true", "3", "pass", "high", "none"]
     for key, value in (("true", "yes"), ("3", "three"), ("pass", "green"), ("high", "9"), ("none", "<what>")):
-        assert claim(sample, DOYAKEN.replace(f": {key}", f": {value}"))["explicit"] is None
+        assert claim(project, DOYAKEN.replace(f": {key}", f": {value}"))["explicit"] is None
 
 
 @pytest.mark.criterion("SE-02", "SE-03")
-def test_the_sum_of_six_parts(sample: Sample) -> None:
-    in_git(sample)
-    begin(sample, "confidence: {task_file: todo/work.md, done_folder: done}\nexit_gate: {indicator_threshold: 1}\n")
-    sample.write({"done/work.md": "x"})
-    found = claim(sample, f"It is done.\n\n{DOYAKEN}")
+def test_the_sum_of_six_parts(project: Project) -> None:
+    in_git(project)
+    begin(project, "confidence: {task_file: todo/work.md, done_folder: done}\nexit_gate: {indicator_threshold: 1}\n")
+    project.write({"done/work.md": "x"})
+    found = claim(project, f"It is done.\n\n{DOYAKEN}")
     assert [(part["name"], part["points"]) for part in found["confidence_parts"]] == [
         ("status block", 30),
         ("says complete", 20),
@@ -348,111 +348,111 @@ def test_the_sum_of_six_parts(sample: Sample) -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.criterion("SE-03")
 @pytest.mark.parametrize(("threshold", "decision"), [(80, "complete"), (81, "continue")])
-def test_from_the_threshold_on(sample: Sample, threshold: int, decision: str) -> None:
-    in_git(sample)
-    begin(sample, f"confidence: {{threshold: {threshold}, task_file: todo.md}}\n").write({"todo.md": "x"})
-    found = claim(sample, GOOD)
+def test_from_the_threshold_on(project: Project, threshold: int, decision: str) -> None:
+    in_git(project)
+    begin(project, f"confidence: {{threshold: {threshold}, task_file: todo.md}}\n").write({"todo.md": "x"})
+    found = claim(project, GOOD)
     assert (found["confidence"], found["decision"]) == (80, decision)
 
 
 @pytest.mark.criterion("SE-04")
-def test_one_condition_alone_warns(sample: Sample) -> None:
-    begin(sample)
-    found = claim(sample, EXIT)
+def test_one_condition_alone_warns(project: Project) -> None:
+    begin(project)
+    found = claim(project, EXIT)
     assert (found["decision"], found["warnings"]) == (
         "continue",
         ["it says done, with 1 indicator (2 needed)"],
     )
-    found = claim(sample, "All tasks are completed. Ready for review.")
+    found = claim(project, "All tasks are completed. Ready for review.")
     assert found["decision"] == "continue"
     assert found["warnings"] == ["3 indicators (2 needed), and no block says done: only words do"]
 
 
 @pytest.mark.criterion("SE-05")
-def test_the_chain_in_its_order(sample: Sample) -> None:
-    begin(sample, "confidence: {repeated: 2}\n")
+def test_the_chain_in_its_order(project: Project) -> None:
+    begin(project, "confidence: {repeated: 2}\n")
     words = "All tasks are completed."
-    assert claim(sample, "I go on.")["decision"] == "continue"
+    assert claim(project, "I go on.")["decision"] == "continue"
 
     def decide(text: str) -> str:
-        decision: str = claim(sample, text)["decision"]
-        sample.pytest("--phase=green")
+        decision: str = claim(project, text)["decision"]
+        project.run("--phase=green")
         return decision
 
     assert [decide(words) for _ in range(2)] == ["continue", "ask a person"]
     assert decide(GOOD) == "complete", "before many low ones"
     decisions = [decide(words) for _ in range(6)]
     assert decisions == ["continue", *["ask a person"] * 3, "halted", "halted"], "the circuit before a person"
-    assert claim(sample, GOOD)["decision"] == "halted", "the circuit before completion"
-    sample.write(test_stop="def test_stop():\n    raise KeyboardInterrupt\n")
-    sample.pytest_process("--phase=green")
-    assert claim(sample, GOOD)["decision"] == "interrupted", "an interrupt before the circuit"
+    assert claim(project, GOOD)["decision"] == "halted", "the circuit before completion"
+    project.write(test_stop="def test_stop():\n    raise KeyboardInterrupt\n")
+    project.run_process("--phase=green")
+    assert claim(project, GOOD)["decision"] == "interrupted", "an interrupt before the circuit"
 
 
 @pytest.mark.criterion("SE-06")
-def test_three_low_ones_ask_for_a_person(sample: Sample) -> None:
-    begin(sample)
+def test_three_low_ones_ask_for_a_person(project: Project) -> None:
+    begin(project)
     answers = []
     for _ in range(3):
-        answers.append(call(sample, "All tasks are completed."))
-        sample.pytest("--phase=green")
+        answers.append(call(project, "All tasks are completed."))
+        project.run("--phase=green")
     assert [each.code for each in answers] == [10, 10, 13]
     assert "3 iterations with a claim under 50 points: a person has to look" in answers[2].document["reason"]
-    found = claim(sample, GOOD)
+    found = claim(project, GOOD)
     assert (found["decision"], found["claims_low"]) == ("complete", 0)
 
 
 @pytest.mark.criterion("SE-07")
-def test_without_a_block(sample: Sample) -> None:
-    begin(sample).write({"said.txt": "All tasks are completed."})
-    ran = command(sample, "claim", "said.txt")
+def test_without_a_block(project: Project) -> None:
+    begin(project).write({"said.txt": "All tasks are completed."})
+    ran = command(project, "claim", "said.txt")
     assert ran.code == 10
     assert ran.has("nothing that counts (no status block)", "no block that is filled in: the words alone are weak")
 
 
 @pytest.mark.criterion("SE-08")
-def test_score_and_reasons_are_logged(sample: Sample) -> None:
-    claim(begin(sample), GOOD)
-    (row,) = claims(sample)
+def test_score_and_reasons_are_logged(project: Project) -> None:
+    claim(begin(project), GOOD)
+    (row,) = claims(project)
     assert (row["confidence"], len(row["confidence_parts"])) == (65, 6)
     assert all(part["reason"] for part in row["confidence_parts"])
 
 
 @pytest.mark.criterion("SE-10")
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT")
-def test_sigint_ends_the_run_at_once(sample: Sample) -> None:
-    sample.write(test_slow="import time\n\n\ndef test_slow():\n    open('began', 'w').close()\n    time.sleep(60)\n")
+def test_sigint_ends_the_run_at_once(project: Project) -> None:
+    project.write(test_slow="import time\n\n\ndef test_slow():\n    open('began', 'w').close()\n    time.sleep(60)\n")
     # As at a terminal: whoever runs this suite in the background has it ignored, and children inherit that.
     heard = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
     runner = f"{heard}; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
     with subprocess.Popen(
         [sys.executable, "-c", runner, *OURS, "--phase=green"],
-        cwd=sample.root,
+        cwd=project.root,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
         try:
-            while not (sample.root / "began").exists():
+            while not (project.root / "began").exists():
                 assert process.poll() is None
                 time.sleep(0.02)
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 2
         finally:
             process.kill()
-    (run,) = command(sample, "history", "--json").document["runs"]
+    (run,) = command(project, "history", "--json").document["runs"]
     assert (run["kind"], run["iteration"]) == ("incomplete", None)
 
 
 @pytest.mark.criterion("SE-10")
 @pytest.mark.parametrize("how", ["in-the-run", "by-the-command"])
-def test_sigint_while_a_signal_is_proven(sample: Sample, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_sigint_while_a_signal_is_proven(project: Project, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """The run is incomplete and not lost; the command says one line."""
-    sample.write({"test_work.py": TEST, "work.py": WRONG})
-    sample.pytest("--phase=red", "--exit-signal=done")
-    sample.write(work=WORK)
-    sample.pytest("--phase=green")
+    project.write({"test_work.py": TEST, "work.py": WRONG})
+    project.run("--phase=red", "--exit-signal=done")
+    project.write(work=WORK)
+    project.run("--phase=green")
     if how == "by-the-command":
-        sample.pytest("--phase=green")
+        project.run("--phase=green")
 
     def interrupt(*given: object, **more: object) -> None:
         raise KeyboardInterrupt
@@ -463,38 +463,38 @@ def test_sigint_while_a_signal_is_proven(sample: Sample, monkeypatch: pytest.Mon
     monkeypatch.setattr("phase_gate.evidence.gathering.PROVER", prover.__name__)
     monkeypatch.setattr("phase_gate.decisions.signalling.prove_before_exit", interrupt)
     if how == "by-the-command":
-        ran = command(sample, "signal", "--reason", "it answers")
+        ran = command(project, "signal", "--reason", "it answers")
         assert (ran.code, ran.err.splitlines()) == (
             130,
             ["phase-gate: interrupted; phase-gate status shows what is recorded"],
         )
-        assert status(sample)["status"] == "waiting"
+        assert status(project)["status"] == "waiting"
     else:
-        ran = sample.pytest("--phase=green", "--exit-signal=done")
+        ran = project.run("--phase=green", "--exit-signal=done")
         assert (ran.code, "does not count (incomplete): interrupted" in ran.out) == (2, True)
-        last = command(sample, "history", "--json").document["runs"][-1]
+        last = command(project, "history", "--json").document["runs"][-1]
         assert (last["kind"], last["iteration"]) == ("incomplete", None)
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.criterion("SE-11")
 @pytest.mark.parametrize("how", ["committed", "staged", "unstaged", "untracked"])
-def test_changed_files_come_from_git(sample: Sample, how: str) -> None:
-    sample.write(
+def test_changed_files_come_from_git(project: Project, how: str) -> None:
+    project.write(
         {".gitignore": "said.txt\n__pycache__/\n", "kept.py": "A = 1\n", "test_work.py": TEST, "work.py": WORK}
     )
-    sample.write({"phase-gate.yaml": "exit_gate: {indicator_threshold: 1}\n"}).commit_all()
-    sample.pytest("--phase=green")
+    project.write({"phase-gate.yaml": "exit_gate: {indicator_threshold: 1}\n"}).commit_all()
+    project.run("--phase=green")
 
     def part() -> Any:
-        return next(row for row in claim(sample, "")["confidence_parts"] if row["name"] == "files changed")
+        return next(row for row in claim(project, "")["confidence_parts"] if row["name"] == "files changed")
 
     assert (part()["met"], part()["reason"]) == (False, "0 files changed since the commit that the cycle began on")
-    sample.write({"kept.py" if how == "unstaged" else "new.py": "A = 2\n"})
+    project.write({"kept.py" if how == "unstaged" else "new.py": "A = 2\n"})
     if how == "committed":
-        sample.commit_all()
+        project.commit_all()
     elif how == "staged":
-        sample.git("add", "new.py")
+        project.git("add", "new.py")
     assert (part()["met"], part()["reason"]) == (True, "1 file changed since the commit that the cycle began on")
 
 
@@ -502,22 +502,22 @@ def test_changed_files_come_from_git(sample: Sample, how: str) -> None:
 @pytest.mark.parametrize(
     ("word", "points"), [("complete", 10), ("done", 10), ("finished", 10), ("all pass", 10), ("so", 0)]
 )
-def test_the_documents_keywords(sample: Sample, word: str, points: int) -> None:
-    found = claim(begin(sample), f"It is {word}.")
+def test_the_documents_keywords(project: Project, word: str, points: int) -> None:
+    found = claim(begin(project), f"It is {word}.")
     assert next(row["points"] for row in found["confidence_parts"] if row["name"] == "keywords") == points
 
 
 @pytest.mark.criterion("SE-12")
-def test_the_task_file_is_configured_and_unknown_is_not_zero(sample: Sample) -> None:
-    begin(sample, "confidence: {task_file: 'doing/{task}.md', done_folder: finished}\n")
+def test_the_task_file_is_configured_and_unknown_is_not_zero(project: Project) -> None:
+    begin(project, "confidence: {task_file: 'doing/{task}.md', done_folder: finished}\n")
 
     def part() -> tuple[bool | None, str]:
-        row = next(row for row in claim(sample, GOOD)["confidence_parts"] if row["name"] == "task file moved")
+        row = next(row for row in claim(project, GOOD)["confidence_parts"] if row["name"] == "task file moved")
         return row["met"], row["reason"]
 
     assert part() == (None, "neither doing/default.md nor finished/default.md is there")
-    sample.write({"doing/default.md": "x"})
+    project.write({"doing/default.md": "x"})
     assert part() == (False, "doing/default.md is where it was")
-    sample.remove("doing/default.md")
-    sample.write({"finished/default.md": "x"})
+    project.remove("doing/default.md")
+    project.write({"finished/default.md": "x"})
     assert part() == (True, "default.md is in finished/")

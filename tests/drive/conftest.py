@@ -50,7 +50,7 @@ class Track:
     """A project, and the command that drives the fake agent through it."""
 
     def __init__(self, desk: Desk) -> None:
-        self.desk, self.root, self.sample = desk, desk.root, desk.sample
+        self.desk, self.root, self.project = desk, desk.root, desk.project
         self.script = desk.root.parent / f"{desk.root.name}-script.json"
 
     @property
@@ -62,7 +62,7 @@ class Track:
         """Write what the agent does, and the project's settings of the drive."""
         self.script.write_text(json.dumps(turns), encoding="utf-8")
         document = {"drive": {**SETTINGS, **settings}}
-        self.sample.write({"phase-gate.yaml": json.dumps(document) + "\n"})
+        self.project.write({"phase-gate.yaml": json.dumps(document) + "\n"})
         return self
 
     def drive(self, *options: str, real: bool = False, **environment: str) -> Ran:
@@ -72,7 +72,7 @@ class Track:
         """
         words = ("drive", *options, "--", *self.agent)
         if real:
-            return self.sample.gate(*words, **environment)
+            return self.project.gate(*words, **environment)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("phase_gate.drive.iteration.run_suite", self._run_in_process)
             for name, value in environment.items():
@@ -86,7 +86,7 @@ class Track:
             before = project.store("tests").look().state.streak.count
             # What pytester repeats is no line of the drive.
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                ran = self.sample.pytest(f"--phase={phase.name.lower()}", "-q")
+                ran = self.project.run(f"--phase={phase.name.lower()}", "-q")
             if phase.tests != "passing" or project.store("tests").look().state.streak.count != before + 1 or before:
                 break
         log.write_text(ran.out, encoding="utf-8")

@@ -61,7 +61,7 @@ class Team:
         usual = {"executor": self.words("executor"), "reviewer": self.words("reviewer"), "retry_wait": 0}
         files = {"phase-gate.yaml": json.dumps({"drive": {**usual, **settings}}) + "\n"}
         files[".gitignore"] = "tasks-*.yaml\n__pycache__/\n"
-        self.desk.sample.write(files)
+        self.desk.project.write(files)
         self.git("init", "-q", "-b", "main")
         for key, value in (("user.name", "T"), ("user.email", "t@example.org"), ("commit.gpgsign", "false")):
             self.git("config", key, value)

@@ -72,7 +72,7 @@ def test_an_agent_may_run_the_phase_itself(track: Begin) -> None:
 def test_a_phase_without_tests_is_judged_without_a_run(track: Begin) -> None:
     driven = track("notes").plan({"say": "nothing\n"}, answer("written"), signal="agent", until="NOTES")
     settings = json.loads((driven.root / "phase-gate.yaml").read_text())
-    driven.sample.write({"phase-gate.yaml": json.dumps({**settings, "workflow": "short.yaml"}) + "\n"})
+    driven.project.write({"phase-gate.yaml": json.dumps({**settings, "workflow": "short.yaml"}) + "\n"})
     rows = driven.rows(code=0)
     assert rows[-1]["reason"].endswith("the cycle is done")
     assert "tests-ended" not in [row["event"] for row in rows]
@@ -89,7 +89,7 @@ def test_a_fact_that_the_agent_declares_is_judged(track: Begin) -> None:
 def test_a_drive_at_the_end_of_a_cycle_begins_the_next_one(track: Begin) -> None:
     driven = track("done").plan(answer("it passes"), answer("written"), signal="agent", until="NOTES")
     settings = json.loads((driven.root / "phase-gate.yaml").read_text())
-    driven.sample.write({"phase-gate.yaml": json.dumps({**settings, "workflow": "short.yaml"}) + "\n"})
+    driven.project.write({"phase-gate.yaml": json.dumps({**settings, "workflow": "short.yaml"}) + "\n"})
     rows = driven.rows(code=0)
     assert [row["phase"] for row in rows if row["event"] == "iteration-started"] == ["GREEN", "NOTES"]
     assert driven.state()["cycle"] == 2
@@ -368,7 +368,7 @@ def test_the_environment_is_the_user_s_choice(track: Begin) -> None:
 @pytest.mark.sweep
 def test_the_prompt_in_a_file(track: Begin) -> None:
     driven = track("red-exited").plan({"write": {"calc.py": RIGHT}})
-    ran = driven.sample.gate("drive", "--", *driven.agent, "--prompt-file", "{prompt}")
+    ran = driven.project.gate("drive", "--", *driven.agent, "--prompt-file", "{prompt}")
     assert ran.code == 13
     assert driven.prompt(1).startswith("You work on task default.")
 

@@ -83,7 +83,7 @@ class Crew:
             "roles": {**commands, "voters": votes},
             **settings,
         }
-        self.track.sample.write(
+        self.track.project.write(
             {
                 "phase-gate.yaml": json.dumps({"workflow": "small.yaml", "drive": drive}) + "\n",
                 "small.yaml": WORKFLOW,
@@ -103,7 +103,7 @@ class Crew:
         return int(counter.read_text()) if counter.exists() else 0
 
     def rows(self, *options: str, code: int) -> list[dict[str, Any]]:
-        ran = self.track.sample.gate("drive", "--json", *options)
+        ran = self.track.project.gate("drive", "--json", *options)
         assert ran.code == code, f"{ran.code}\n{ran.out}\n{ran.err}"
         return [json.loads(line) for line in ran.out.splitlines()]
 
@@ -246,7 +246,7 @@ def test_roles_that_are_refused(
     crew: Crew, roles: dict[str, list[Turn]], voters: list[list[Turn]], problem: str
 ) -> None:
     crew.plan(roles, voters)
-    ran = crew.track.sample.gate("drive")
+    ran = crew.track.project.gate("drive")
     assert ran.code == 2
     assert problem in ran.err
 
@@ -255,8 +255,8 @@ def test_an_author_can_not_vote(crew: Crew) -> None:
     crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [])
     document = json.loads((crew.track.root / "phase-gate.yaml").read_text())
     document["drive"]["roles"]["voters"] = [" ".join(document["drive"]["roles"]["planner"])]
-    crew.track.sample.write({"phase-gate.yaml": json.dumps(document) + "\n"})
-    ran = crew.track.sample.gate("drive")
+    crew.track.project.write({"phase-gate.yaml": json.dumps(document) + "\n"})
+    ran = crew.track.project.gate("drive")
     assert ran.code == 2
     assert "would vote on its own work" in ran.err
 

@@ -12,13 +12,13 @@ from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.git import PROVIDER
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import Configuration
-from tests.support import CALC, Sample
+from tests.support import CALC, Project
 
 pytestmark = pytest.mark.processes
 
 NAMES = frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"})
 
-Change = Callable[[Sample], object]
+Change = Callable[[Project], object]
 
 
 def context(root: Path, memory: dict[str, Any] | None = None, wanted: frozenset[str] = NAMES) -> EvidenceContext:
@@ -40,55 +40,55 @@ def since(root: Path, change: Callable[[], object]) -> Measured:
 
 
 @pytest.fixture
-def repository(sample: Sample) -> Sample:
-    sample.write({"a.py": "a = 1\n", "b.py": "b = 1\n", "notes.txt": "", ".gitignore": "*.log\n"})
-    sample.commit_all()
-    return sample
+def repository(project: Project) -> Project:
+    project.write({"a.py": "a = 1\n", "b.py": "b = 1\n", "notes.txt": "", ".gitignore": "*.log\n"})
+    project.commit_all()
+    return project
 
 
-def edit(sample: Sample, name: str = "a.py", text: str = "a = 2\n") -> None:
-    sample.write({name: text})
+def edit(project: Project, name: str = "a.py", text: str = "a = 2\n") -> None:
+    project.write({name: text})
 
 
-def commit(sample: Sample) -> None:
-    sample.git("add", "-A")
-    sample.git("commit", "-qm", "more")
+def commit(project: Project) -> None:
+    project.git("add", "-A")
+    project.git("commit", "-qm", "more")
 
 
-def stage(sample: Sample) -> None:
-    edit(sample)
-    sample.git("add", "-A")
+def stage(project: Project) -> None:
+    edit(project)
+    project.git("add", "-A")
 
 
-def nothing(sample: Sample) -> None:
+def nothing(project: Project) -> None:
     """Change nothing."""
 
 
-def edit_and_commit(sample: Sample) -> None:
-    edit(sample)
-    commit(sample)
+def edit_and_commit(project: Project) -> None:
+    edit(project)
+    commit(project)
 
 
-def there_and_back(sample: Sample) -> None:
-    edit_and_commit(sample)
-    edit(sample, text="a = 1\n")
-    commit(sample)
+def there_and_back(project: Project) -> None:
+    edit_and_commit(project)
+    edit(project, text="a = 1\n")
+    commit(project)
 
 
-def delete(sample: Sample) -> None:
-    (sample.root / "b.py").unlink()
+def delete(project: Project) -> None:
+    (project.root / "b.py").unlink()
 
 
-def rename(sample: Sample) -> None:
-    sample.git("mv", "a.py", "c.py")
+def rename(project: Project) -> None:
+    project.git("mv", "a.py", "c.py")
 
 
-def ignored(sample: Sample) -> None:
-    edit(sample, "out.log", "x")
+def ignored(project: Project) -> None:
+    edit(project, "out.log", "x")
 
 
-def ours(sample: Sample) -> None:
-    edit(sample, ".phase-gate/state.json", "{}")
+def ours(project: Project) -> None:
+    edit(project, ".phase-gate/state.json", "{}")
 
 
 @pytest.mark.parametrize(
@@ -99,15 +99,15 @@ def ours(sample: Sample) -> None:
         pytest.param(stage, (False, 1, 0), id="staged"),
         pytest.param(edit_and_commit, (True, 1, 1), id="committed"),
         pytest.param(there_and_back, (True, 0, 2), id="there-and-back"),
-        pytest.param(lambda sample: edit(sample, "new.py"), (False, 1, 0), id="untracked"),
-        pytest.param(lambda sample: edit(sample, "né w.py"), (False, 1, 0), id="odd-name"),
+        pytest.param(lambda project: edit(project, "new.py"), (False, 1, 0), id="untracked"),
+        pytest.param(lambda project: edit(project, "né w.py"), (False, 1, 0), id="odd-name"),
         pytest.param(delete, (False, 1, 0), id="deleted"),
         pytest.param(rename, (False, 2, 0), id="renamed"),
         pytest.param(ignored, (True, 0, 0), id="ignored"),
         pytest.param(ours, (True, 0, 0), id="our-own-state"),
     ],
 )
-def test_since_the_phase_began(repository: Sample, change: Change, expected: tuple[bool, int, int]) -> None:
+def test_since_the_phase_began(repository: Project, change: Change, expected: tuple[bool, int, int]) -> None:
     found = since(repository.root, lambda: change(repository)).metrics
     assert (found["tree_clean"], found["files_changed"], found["commits"]) == expected
     assert found["files_changed_in_iteration"] == expected[1], "no run yet: since the phase began"
@@ -118,32 +118,32 @@ def test_since_the_phase_began(repository: Sample, change: Change, expected: tup
     [
         pytest.param(nothing, 0, id="still-the-same"),
         pytest.param(commit, 0, id="committed-as-it-was"),
-        pytest.param(lambda sample: edit(sample, text="a = 3\n"), 1, id="edited-again"),
-        pytest.param(lambda sample: edit(sample, text="a = 1\n"), 1, id="taken-back"),
-        pytest.param(lambda sample: (sample.root / "new.py").unlink(), 1, id="an-untracked-one-is-gone"),
+        pytest.param(lambda project: edit(project, text="a = 3\n"), 1, id="edited-again"),
+        pytest.param(lambda project: edit(project, text="a = 1\n"), 1, id="taken-back"),
+        pytest.param(lambda project: (project.root / "new.py").unlink(), 1, id="an-untracked-one-is-gone"),
     ],
 )
-def test_what_was_uncommitted_before(repository: Sample, change: Change, expected: int) -> None:
+def test_what_was_uncommitted_before(repository: Project, change: Change, expected: int) -> None:
     edit(repository)
     edit(repository, "new.py")
     assert since(repository.root, lambda: change(repository)).metrics["files_changed"] == expected
 
 
-def test_since_the_last_run(repository: Sample) -> None:
+def test_since_the_last_run(repository: Project) -> None:
     first = since(repository.root, lambda: edit(repository))
     edit(repository, "b.py")
     memory = {"git": {"head": None, "dirty": {}}, **first.remembered}
     assert PROVIDER.measure(context(repository.root, memory)).metrics["files_changed_in_iteration"] == 1
 
 
-def test_before_the_first_commit(sample: Sample) -> None:
-    sample.git("init", "-q")
-    edit(sample, "b.py")
-    found = since(sample.root, lambda: edit_and_commit(sample)).metrics
+def test_before_the_first_commit(project: Project) -> None:
+    project.git("init", "-q")
+    edit(project, "b.py")
+    found = since(project.root, lambda: edit_and_commit(project)).metrics
     assert found == {"tree_clean": True, "files_changed": 1, "files_changed_in_iteration": 1, "commits": 1}
 
 
-def test_a_project_below_the_top_of_its_repository(repository: Sample) -> None:
+def test_a_project_below_the_top_of_its_repository(repository: Project) -> None:
     edit(repository, "part/inside.py")
     commit(repository)
     edit(repository, "outside.py")
@@ -151,7 +151,7 @@ def test_a_project_below_the_top_of_its_repository(repository: Sample) -> None:
     assert (found["tree_clean"], found["files_changed"]) == (False, 1)
 
 
-def test_a_submodule_in_a_submodule(repository: Sample, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_submodule_in_a_submodule(repository: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
     repository.git("clone", "-q", ".", str(other))
     for place in (other, repository.root):
@@ -172,13 +172,13 @@ def test_without_a_repository_it_is_unknown(tmp_path: Path) -> None:
     assert PROVIDER.remember(context(tmp_path)) is None
 
 
-def test_without_a_memory_only_the_present_is_known(repository: Sample) -> None:
+def test_without_a_memory_only_the_present_is_known(repository: Project) -> None:
     found = PROVIDER.measure(context(repository.root))
     assert found.metrics == {"tree_clean": True}
     assert "nothing was remembered when the phase began" in found.warnings[0]
 
 
-def test_a_commit_that_is_gone_is_unknown(repository: Sample) -> None:
+def test_a_commit_that_is_gone_is_unknown(repository: Project) -> None:
     memory = {"git": {"head": "1" * 40, "dirty": {}}}
     found = PROVIDER.measure(context(repository.root, memory))
     assert found.metrics == {"tree_clean": True}
@@ -191,11 +191,11 @@ def test_a_commit_that_is_gone_is_unknown(repository: Sample) -> None:
 RULES = "phases:\n  GREEN: {condition: tree_clean AND files_changed > 0}\n"
 
 
-def test_a_gate_may_ask_for_a_clean_tree(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": RULES, ".gitignore": "__pycache__\n"}).red()
-    sample.commit_all()
-    assert sample.pytest("--phase=green", "-v").has("+ tree_clean", "- files_changed > 0")
-    sample.write(calc=CALC)
-    assert sample.pytest("--phase=green", "-v").has("- tree_clean", "+ files_changed > 0")
-    sample.commit_all()
-    assert sample.pytest("--phase=green", "-v").has("+ tree_clean", "+ files_changed > 0")
+def test_a_gate_may_ask_for_a_clean_tree(project: Project) -> None:
+    project.write({"phase-gate.yaml": RULES, ".gitignore": "__pycache__\n"}).red()
+    project.commit_all()
+    assert project.run("--phase=green", "-v").has("+ tree_clean", "- files_changed > 0")
+    project.write(calc=CALC)
+    assert project.run("--phase=green", "-v").has("- tree_clean", "+ files_changed > 0")
+    project.commit_all()
+    assert project.run("--phase=green", "-v").has("+ tree_clean", "+ files_changed > 0")

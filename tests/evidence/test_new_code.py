@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support import OURS, Ran, Sample
+from tests.support import OURS, Project, Ran
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(3)]
 
@@ -40,25 +40,25 @@ COVER = ("pytest_cov.plugin", "xdist")
 
 
 @pytest.fixture
-def red(sample: Sample) -> Sample:
+def red(project: Project) -> Project:
     """A cycle with a failing test, and the code that it asks for not written yet."""
-    sample.write({"phase-gate.yaml": NOTE}, test_calc=TEST)
-    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
-    return sample
+    project.write({"phase-gate.yaml": NOTE}, test_calc=TEST)
+    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
+    return project
 
 
-def with_plugin(sample: Sample, *words: str) -> Ran:
-    return sample.pytest_process("--phase=green", "-v", "--cov-report=", *words, plugins=COVER)
+def with_plugin(project: Project, *words: str) -> Ran:
+    return project.run_process("--phase=green", "-v", "--cov-report=", *words, plugins=COVER)
 
 
-def with_coverage_run(sample: Sample, *words: str, options: tuple[str, ...] = ()) -> Ran:
+def with_coverage_run(project: Project, *words: str, options: tuple[str, ...] = ()) -> Ran:
     plugins = [word for name in COVER for word in ("-p", name)]
     command = ("-m", "coverage", "run", *options, "-m", "pytest", *OURS, *plugins, "--phase=green", "-v", *words)
-    return sample.process(sys.executable, *command)
+    return project.process(sys.executable, *command)
 
 
-def measured(sample: Sample) -> tuple[object, object]:
-    metrics = sample.status()["evaluation"]["metrics"]
+def measured(project: Project) -> tuple[object, object]:
+    metrics = project.status()["evaluation"]["metrics"]
     return metrics.get("new_lines"), metrics.get("new_lines_untested")
 
 
@@ -72,14 +72,14 @@ def measured(sample: Sample) -> tuple[object, object]:
         pytest.param(("--cov", "-n", "2"), id="workers"),
     ],
 )
-def test_pytest_cov_tells_what_ran(red: Sample, words: tuple[str, ...]) -> None:
+def test_pytest_cov_tells_what_ran(red: Project, words: tuple[str, ...]) -> None:
     red.write(calc=GREEDY)
     assert with_plugin(red, *words).has(UNTESTED)
     assert measured(red) == (6, 2)
 
 
 @pytest.mark.parametrize("options", [(), ("--branch",), ("--source=.",), ("--parallel-mode",)], ids=" ".join)
-def test_coverage_run_tells_what_ran_and_keeps_its_own_data(red: Sample, options: tuple[str, ...]) -> None:
+def test_coverage_run_tells_what_ran_and_keeps_its_own_data(red: Project, options: tuple[str, ...]) -> None:
     red.write(calc=GREEDY)
     assert with_coverage_run(red, options=options).has(UNTESTED)
     assert measured(red) == (6, 2)
@@ -97,20 +97,20 @@ def test_coverage_run_tells_what_ran_and_keeps_its_own_data(red: Sample, options
     ],
 )
 @pytest.mark.parametrize("words", [("--cov",), ("--cov", "-n", "2"), None], ids=["plugin", "workers", "coverage-run"])
-def test_settings_of_coverage_change_nothing(red: Sample, settings: str, words: tuple[str, ...] | None) -> None:
+def test_settings_of_coverage_change_nothing(red: Project, settings: str, words: tuple[str, ...] | None) -> None:
     red.write({".coveragerc": settings, "data/.gitignore": "*\n"}, calc=GREEDY)
     ran = with_coverage_run(red) if words is None else with_plugin(red, *words)
     assert ran.has(UNTESTED)
     assert measured(red) == (6, 2)
 
 
-def test_what_no_test_imports_is_untested(red: Sample) -> None:
+def test_what_no_test_imports_is_untested(red: Project) -> None:
     red.write(calc=MODEST, extra="def more():\n    return 1\n")
     assert with_plugin(red, "--cov=.").has("no test reaches 2 new lines: extra.py:1, extra.py:2")
     assert with_plugin(red, "--cov").has("no test reaches 2 new lines: extra.py:1, extra.py:2")
 
 
-def test_what_coverage_excludes_is_left_out_and_said(red: Sample) -> None:
+def test_what_coverage_excludes_is_left_out_and_said(red: Project) -> None:
     red.write(
         {".coveragerc": "[report]\nexclude_also =\n    if __name__ == .__main__.:\n"},
         calc=f"{MODEST}\n\n{EXCLUDED}",
@@ -120,20 +120,20 @@ def test_what_coverage_excludes_is_left_out_and_said(red: Sample) -> None:
     assert measured(red) == (2, 0)
 
 
-def test_docstrings_and_older_code_are_not_new(sample: Sample) -> None:
+def test_docstrings_and_older_code_are_not_new(project: Project) -> None:
     older = "def old(x):\n    if x:\n        return 1\n    return 2\n"
-    sample.write({"phase-gate.yaml": NOTE}, older=older, test_calc=TEST)
-    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
-    sample.write(calc=f'"""Sums."""\n\nfrom older import old\n\n\n{MODEST}', older=f'"""Before."""\n\n{older}')
-    with_plugin(sample, "--cov")
-    assert measured(sample) == (3, 0)
+    project.write({"phase-gate.yaml": NOTE}, older=older, test_calc=TEST)
+    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
+    project.write(calc=f'"""Sums."""\n\nfrom older import old\n\n\n{MODEST}', older=f'"""Before."""\n\n{older}')
+    with_plugin(project, "--cov")
+    assert measured(project) == (3, 0)
 
 
 # --- what is not known
 
 
 UNKNOWN = [
-    pytest.param(lambda red: red.pytest("--phase=green", "-v"), "did not measure this run", id="no-coverage"),
+    pytest.param(lambda red: red.run("--phase=green", "-v"), "did not measure this run", id="no-coverage"),
     pytest.param(lambda red: with_plugin(red, "--cov", "--no-cov"), "did not measure this run", id="switched-off"),
     pytest.param(lambda red: with_plugin(red, "--cov", "--cov-append"), "leave it out", id="appended"),
     pytest.param(lambda red: with_coverage_run(red, options=("--append",)), "leave --append out", id="run-appended"),
@@ -147,7 +147,7 @@ UNKNOWN = [
 
 @pytest.mark.parametrize(("run", "why"), UNKNOWN)
 def test_without_data_of_this_run_it_is_unknown_and_says_why(
-    red: Sample, run: Callable[[Sample], Ran], why: str
+    red: Project, run: Callable[[Project], Ran], why: str
 ) -> None:
     red.write(calc=GREEDY, other="x = 1\n")
     # Data of an earlier run lies there.
@@ -158,43 +158,43 @@ def test_without_data_of_this_run_it_is_unknown_and_says_why(
     assert measured(red) == (None, None)
 
 
-def test_a_guard_closes_the_gate_until_a_test_asks_for_the_lines(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": GUARD}, test_calc=TEST)
-    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
-    sample.write(calc=GREEDY)
-    with_plugin(sample, "--cov")
-    ran = with_plugin(sample, "--cov", "--exit-signal=done")
+def test_a_guard_closes_the_gate_until_a_test_asks_for_the_lines(project: Project) -> None:
+    project.write({"phase-gate.yaml": GUARD}, test_calc=TEST)
+    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
+    project.write(calc=GREEDY)
+    with_plugin(project, "--cov")
+    ran = with_plugin(project, "--cov", "--exit-signal=done")
     assert ran.code == 10
     assert ran.has("new lines that no test reaches: 2")
-    assert sample.gate("explain", "new-code-tested").has("calc.py:3", "calc.py:8")
-    sample.write(calc=MODEST)
-    with_plugin(sample, "--cov")
-    assert with_plugin(sample, "--cov", "--exit-signal=done").code == 0
+    assert project.gate("explain", "new-code-tested").has("calc.py:3", "calc.py:8")
+    project.write(calc=MODEST)
+    with_plugin(project, "--cov")
+    assert with_plugin(project, "--cov", "--exit-signal=done").code == 0
 
 
-def test_a_guard_stays_closed_where_nothing_was_measured(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": GUARD}, test_calc=TEST)
-    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
-    sample.write(calc=MODEST)
-    sample.pytest("--phase=green")
-    ran = sample.pytest("--phase=green", "--exit-signal=done")
+def test_a_guard_stays_closed_where_nothing_was_measured(project: Project) -> None:
+    project.write({"phase-gate.yaml": GUARD}, test_calc=TEST)
+    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
+    project.write(calc=MODEST)
+    project.run("--phase=green")
+    ran = project.run("--phase=green", "--exit-signal=done")
     assert ran.code == 10
     assert ran.has("new-code-tested", "pip install 'pytest-phase-gate[coverage]'")
 
 
-def test_nothing_new_needs_no_coverage(sample: Sample) -> None:
+def test_nothing_new_needs_no_coverage(project: Project) -> None:
     switch = "import os\n\n\ndef add(a, b):\n    return a + b if os.environ.get('ON') else None\n"
-    sample.write({"phase-gate.yaml": NOTE}, calc=switch, test_calc=TEST)
-    assert sample.pytest_process("--phase=red", "--exit-signal=it fails").code == 0
-    ran = sample.pytest_process("--phase=green", ON="1")
+    project.write({"phase-gate.yaml": NOTE}, calc=switch, test_calc=TEST)
+    assert project.run_process("--phase=red", "--exit-signal=it fails").code == 0
+    ran = project.run_process("--phase=green", ON="1")
     assert "new code is unknown" not in ran.out
-    assert measured(sample) == (0, 0)
+    assert measured(project) == (0, 0)
 
 
-def test_coverage_is_not_asked_where_no_rule_speaks_of_new_code(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "workflow: tdd\n"}, test_calc=TEST)
-    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
-    sample.write(calc=GREEDY)
-    ran = with_plugin(sample, "--cov")
+def test_coverage_is_not_asked_where_no_rule_speaks_of_new_code(project: Project) -> None:
+    project.write({"phase-gate.yaml": "workflow: tdd\n"}, test_calc=TEST)
+    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
+    project.write(calc=GREEDY)
+    ran = with_plugin(project, "--cov")
     assert "no test reaches" not in ran.out
-    assert measured(sample) == (None, None)
+    assert measured(project) == (None, None)

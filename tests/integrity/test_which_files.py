@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support import Sample
+from tests.support import Project
 
 pytestmark = pytest.mark.processes
 
@@ -40,55 +40,55 @@ DATA = "1 2 3\n"
 
 
 @pytest.fixture
-def red(sample: Sample) -> Sample:
+def red(project: Project) -> Project:
     """RED, exited, in a repository."""
-    sample.write({"pytest.ini": "[pytest]\n", ".gitignore": ".phase-gate/\n__pycache__/\n"}).commit_all()
-    sample.write(test_calc=TESTS)
-    assert sample.pytest("--phase=red").code == 0
-    assert sample.gate("signal", "--reason", "it fails").code == 0
-    return sample
+    project.write({"pytest.ini": "[pytest]\n", ".gitignore": ".phase-gate/\n__pycache__/\n"}).commit_all()
+    project.write(test_calc=TESTS)
+    assert project.run("--phase=red").code == 0
+    assert project.gate("signal", "--reason", "it fails").code == 0
+    return project
 
 
 @pytest.fixture
-def once(red: Sample) -> Sample:
+def once(red: Project) -> Project:
     """GREEN, with one green run."""
     red.write({"data.csv": DATA}, calc=CALC)
-    assert red.pytest("--phase=green").code == 10
+    assert red.run("--phase=green").code == 10
     return red
 
 
 NUMBERS = itertools.count()
 
 
-def write_outputs(sample: Sample) -> None:
+def write_outputs(project: Project) -> None:
     text = str(next(NUMBERS))
     names = (".coverage", "htmlcov/index.html", "junit.xml", "coverage.xml", "app.log", "logs/a.log", ".idea/a.xml")
-    sample.write(dict.fromkeys(names, text))
+    project.write(dict.fromkeys(names, text))
 
 
-def commit(sample: Sample) -> None:
-    sample.commit_all()
+def commit(project: Project) -> None:
+    project.commit_all()
 
 
-def amend(sample: Sample) -> None:
-    sample.commit_all()
-    sample.git("commit", "-q", "--amend", "-m", "again")
+def amend(project: Project) -> None:
+    project.commit_all()
+    project.git("commit", "-q", "--amend", "-m", "again")
 
 
-def stash(sample: Sample) -> None:
-    sample.git("stash", "-q", "-u")
-    assert not (sample.root / "data.csv").exists()
-    sample.git("stash", "pop", "-q")
+def stash(project: Project) -> None:
+    project.git("stash", "-q", "-u")
+    assert not (project.root / "data.csv").exists()
+    project.git("stash", "pop", "-q")
 
 
-def stage_a_part(sample: Sample) -> None:
-    sample.write(calc="")
-    sample.git("add", "calc.py")
-    sample.write(calc=CALC)
+def stage_a_part(project: Project) -> None:
+    project.write(calc="")
+    project.git("add", "calc.py")
+    project.write(calc=CALC)
 
 
 #: What happens after the first green run, and what after the second.
-TWINS: dict[str, tuple[Callable[[Sample], None], Callable[[Sample], None]]] = {
+TWINS: dict[str, tuple[Callable[[Project], None], Callable[[Project], None]]] = {
     "tools write anew": (write_outputs, write_outputs),
     "all is committed at the end": (write_outputs, commit),
     "all is committed, and amended": (commit, amend),
@@ -100,32 +100,32 @@ TWINS: dict[str, tuple[Callable[[Sample], None], Callable[[Sample], None]]] = {
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("first", "second"), TWINS.values(), ids=TWINS)
 def test_honest_work_is_not_disturbed(
-    once: Sample, first: Callable[[Sample], None], second: Callable[[Sample], None]
+    once: Project, first: Callable[[Project], None], second: Callable[[Project], None]
 ) -> None:
     first(once)
-    assert once.pytest("--phase=green").code == 0, "two greens on the same files"
+    assert once.run("--phase=green").code == 0, "two greens on the same files"
     second(once)
     signalled = once.gate("signal", "--reason", "it passes, twice")
     assert signalled.code == 0, signalled.out + signalled.err
     assert once.gate("check").code == 0
 
 
-def test_data_that_came_in_red_is_committed_in_green(sample: Sample) -> None:
-    sample.write({"pytest.ini": "[pytest]\n", ".gitignore": ".phase-gate/\n__pycache__/\n"}).commit_all()
-    sample.write({"data.csv": DATA}, test_calc=TESTS)
-    assert sample.pytest("--phase=red", "--exit-signal=it fails").code == 0
-    sample.write(calc=CALC)
-    assert sample.pytest("--phase=green").code == 10
-    sample.commit_all()
-    assert sample.pytest("--phase=green", "--exit-signal=it passes").code == 0
-    assert sample.gate("check").code == 0
+def test_data_that_came_in_red_is_committed_in_green(project: Project) -> None:
+    project.write({"pytest.ini": "[pytest]\n", ".gitignore": ".phase-gate/\n__pycache__/\n"}).commit_all()
+    project.write({"data.csv": DATA}, test_calc=TESTS)
+    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
+    project.write(calc=CALC)
+    assert project.run("--phase=green").code == 10
+    project.commit_all()
+    assert project.run("--phase=green", "--exit-signal=it passes").code == 0
+    assert project.gate("check").code == 0
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("option", ["--junitxml=made/it.xml", "--phase-report=verdict.json", "--basetemp=tmp"])
-def test_reports_that_options_name_are_no_part_of_it(once: Sample, option: str) -> None:
+def test_reports_that_options_name_are_no_part_of_it(once: Project, option: str) -> None:
     """Also once git tracks them, and in a look that has no such option."""
-    assert once.pytest("--phase=green", option).code == 0
+    assert once.run("--phase=green", option).code == 0
     once.commit_all()
     for name in ("made/it.xml", "verdict.json", "tmp/a.txt"):
         if (once.root / name).parent.exists() and name.partition("/")[0] in option:
@@ -134,8 +134,8 @@ def test_reports_that_options_name_are_no_part_of_it(once: Sample, option: str) 
     assert once.gate("check").code == 0
 
 
-def test_an_edit_of_data_that_git_does_not_track_is_seen(once: Sample) -> None:
-    assert once.pytest("--phase=green").code == 0
+def test_an_edit_of_data_that_git_does_not_track_is_seen(once: Project) -> None:
+    assert once.run("--phase=green").code == 0
     once.write({"data.csv": "1 2\n"})
     stale = once.gate("signal", "--reason", "it passes, twice")
     assert stale.code == 13
@@ -143,15 +143,15 @@ def test_an_edit_of_data_that_git_does_not_track_is_seen(once: Sample) -> None:
     checked = once.gate("check")
     assert checked.code == 10
     assert checked.has("files have changed since the last run (data.csv)", ".gitignore")
-    assert once.pytest("--phase=green").code == 1, "the test that reads it fails"
+    assert once.run("--phase=green").code == 1, "the test that reads it fails"
 
 
-def test_many_files_are_counted_not_named(once: Sample) -> None:
+def test_many_files_are_counted_not_named(once: Project) -> None:
     once.write({f"{name}.txt": "" for name in "abcdef"})
     assert once.gate("check").has("files have changed since the last run (a.txt, b.txt, c.txt and 3 more)")
 
 
-def test_without_what_the_last_run_left_nothing_is_named(once: Sample) -> None:
+def test_without_what_the_last_run_left_nothing_is_named(once: Project) -> None:
     once.write({"data.csv": "1 2\n"})
     for file in (once.root / ".phase-gate").rglob("left-files.json"):
         file.write_text("damaged", encoding="utf-8")
@@ -162,18 +162,18 @@ def test_without_what_the_last_run_left_nothing_is_named(once: Sample) -> None:
 
 
 @pytest.mark.sweep
-def test_runs_that_write_are_no_attempts_of_their_own(red: Sample) -> None:
+def test_runs_that_write_are_no_attempts_of_their_own(red: Project) -> None:
     """The breaker counts what was tried: a test that writes a file tries nothing."""
     red.write({"data.csv": "1 2\n"}, calc=CALC)
     for _ in range(6):
-        assert red.pytest("--phase=green").code == 1
+        assert red.run("--phase=green").code == 1
     breaker = red.gate("status", "--json").document
     assert (breaker["breaker"]["status"], breaker["breaker"]["no_progress"]) == ("closed", 0), breaker
 
 
-def test_what_an_agent_printed_is_no_work(once: Sample) -> None:
+def test_what_an_agent_printed_is_no_work(once: Project) -> None:
     """It is written after the run, into the project mostly, and handed to `claim`."""
-    assert once.pytest("--phase=green").code == 0
+    assert once.run("--phase=green").code == 0
     once.write({"said.txt": "STATUS: done\n"})
     claimed = once.gate("claim", "said.txt")
     assert "files have changed" not in claimed.out + claimed.err

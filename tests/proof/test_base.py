@@ -17,7 +17,7 @@ from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.values import Value
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 from tests.storage.repositories import git
-from tests.support import Sample
+from tests.support import Project
 
 pytestmark = pytest.mark.processes
 
@@ -392,35 +392,35 @@ def test_a_project_that_is_not_installed_is_to_be_installed_first(tmp_path: Path
     assert [each.verdict for each in prove(tmp_path).targets] == ["fails-with"]
 
 
-def test_the_command(sample: Sample) -> None:
-    begin(sample.root, {"calc.py": WRONG})
-    write(sample.root, {"calc.py": ADD, "test_calc.py": TEST_ADD, "test_more.py": "def test_more():\n    assert 1\n"})
-    ran = sample.gate("prove", "--base", "main", "--seconds", "240")
+def test_the_command(project: Project) -> None:
+    begin(project.root, {"calc.py": WRONG})
+    write(project.root, {"calc.py": ADD, "test_calc.py": TEST_ADD, "test_more.py": "def test_more():\n    assert 1\n"})
+    ran = project.gate("prove", "--base", "main", "--seconds", "240")
     assert ran.code == 0
     ran.has(
         "+ test_calc.py::test_add", "= test_more.py::test_more", "1 of 2 tests needs the change; 1 passes without it"
     )
-    strict = sample.gate("prove", "--base", "main", "--seconds", "240", "--strict")
+    strict = project.gate("prove", "--base", "main", "--seconds", "240", "--strict")
     assert strict.code == 10
     strict.has("- test_more.py::test_more", "next: let it fail without the change, or mark", "register the mark")
-    left = sample.gate("prove", "--base", "main", "--seconds", "240", "--exclude", "test_more.py", "--json")
+    left = project.gate("prove", "--base", "main", "--seconds", "240", "--exclude", "test_more.py", "--json")
     assert (left.code, [each["verdict"] for each in left.document["targets"]]) == (0, ["proven"])
-    nothing = sample.gate("prove", "--base", "main", "--exclude", "*.py")
+    nothing = project.gate("prove", "--base", "main", "--exclude", "*.py")
     assert nothing.code == 0
     nothing.has("nothing to prove")
 
 
-def test_what_a_ci_job_gets(sample: Sample) -> None:
+def test_what_a_ci_job_gets(project: Project) -> None:
     old = "import calc\n\n\ndef test_old():\n    assert calc.subtract(3, 2) == 1\n"
-    begin(sample.root, {"calc.py": f"{WRONG}\n\n{SUBTRACT}", "test_old.py": old})
+    begin(project.root, {"calc.py": f"{WRONG}\n\n{SUBTRACT}", "test_old.py": old})
     write(
-        sample.root,
+        project.root,
         {"calc.py": f"{ADD}\n\n{SUBTRACT}", "test_calc.py": TEST_ADD, "test_new.py": "def test_x():\n    assert 1\n"},
     )
-    write(sample.root, {"test_old.py": old.replace("3, 2", "3, b=2")})
-    summary = sample.root.parent / "summary.md"
+    write(project.root, {"test_old.py": old.replace("3, 2", "3, b=2")})
+    summary = project.root.parent / "summary.md"
     told = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
-    ran = sample.gate("prove", "--base", "main", "--seconds", "240", **told)
+    ran = project.gate("prove", "--base", "main", "--seconds", "240", **told)
     assert ran.code == 0
     orders = [line for line in ran.out.splitlines() if line.startswith("::")]
     assert [order.partition("::test")[0].partition(",title")[0] for order in orders] == [
@@ -428,8 +428,8 @@ def test_what_a_ci_job_gets(sample: Sample) -> None:
     ]
     assert "changed without need" in orders[0]
     assert "- test_calc.py::test_add: fails without the change, passes" in summary.read_text(encoding="utf-8")
-    ran = sample.gate("prove", "--base", "main", "--seconds", "240", "--strict", **told)
+    ran = project.gate("prove", "--base", "main", "--seconds", "240", "--strict", **told)
     orders = [line for line in ran.out.splitlines() if line.startswith("::")]
     assert [order.partition(" ")[0] for order in orders] == ["::error", "::error"]
-    plain = sample.gate("prove", "--base", "main", "--seconds", "240", "--markdown", **told)
+    plain = project.gate("prove", "--base", "main", "--seconds", "240", "--markdown", **told)
     assert "::" not in plain.out.replace("py::", "")

@@ -11,7 +11,7 @@ from phase_gate.proof.sandbox import Kind
 from phase_gate.proof.show import tell_suite
 from phase_gate.proof.suite import prove_suite
 from tests.proof.stories import write
-from tests.support import Sample
+from tests.support import Project
 
 pytestmark = pytest.mark.processes
 
@@ -103,18 +103,18 @@ def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
 HONEST = "from calc import sub\n\n\ndef test_honest():\n    assert sub(5, 3) == 2\n"
 
 
-def test_honest_suite_is_0(sample: Sample) -> None:
-    sample.write({"calc.py": CALC, "test_calc.py": HONEST})
-    ran = sample.gate("prove", "--suite")
+def test_honest_suite_is_0(project: Project) -> None:
+    project.write({"calc.py": CALC, "test_calc.py": HONEST})
+    ran = project.gate("prove", "--suite")
     assert ran.code == 0
     assert ran.out.startswith("0 tests can't fail; 1 of 1 passing test had something to alter (2 runs of pytest in ")
 
 
-def test_chosen_paths_and_the_projects_own_choice_count(sample: Sample) -> None:
+def test_chosen_paths_and_the_projects_own_choice_count(project: Project) -> None:
     """A test that the project's settings leave out is left out here, too."""
     swallowed = TESTS.partition("\n\ndef test_never_called")[0]
     slow = swallowed.replace("def test_swallowed", "@pytest.mark.slow\ndef test_swallowed")
-    sample.write(
+    project.write(
         {
             "calc.py": CALC,
             "tests/test_calc.py": slow,
@@ -122,19 +122,19 @@ def test_chosen_paths_and_the_projects_own_choice_count(sample: Sample) -> None:
             "pytest.ini": "[pytest]\naddopts = -m 'not slow'\nmarkers = slow\npythonpath = .\n",
         }
     )
-    assert sample.gate("prove", "--suite", "tests").code == 0
-    assert sample.gate("prove", "--suite", "other/test_other.py").code == 10
-    document = json.loads(sample.gate("prove", "--suite", "--json").out)
+    assert project.gate("prove", "--suite", "tests").code == 0
+    assert project.gate("prove", "--suite", "other/test_other.py").code == 10
+    document = json.loads(project.gate("prove", "--suite", "--json").out)
     assert document["altered"] == 3
     assert [each["ids"] for each in document["findings"]] == [["other/test_other.py::test_swallowed"]]
     assert document["findings"][0]["file"] == "other/test_other.py"
     assert document["findings"][0]["shown"] == "still-passes"
 
 
-def test_ci_is_told(sample: Sample) -> None:
-    sample.write({"calc.py": CALC, "test_calc.py": TESTS.partition("\n\ndef test_dead")[0]})
-    summary = sample.root / "summary.md"
-    ran = sample.gate("prove", "--suite", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+def test_ci_is_told(project: Project) -> None:
+    project.write({"calc.py": CALC, "test_calc.py": TESTS.partition("\n\ndef test_dead")[0]})
+    summary = project.root / "summary.md"
+    ran = project.gate("prove", "--suite", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
     assert ran.code == 10
     lines = [line for line in ran.out.splitlines() if line.startswith("::")]
     assert [line.partition("::test_calc.py")[0] for line in lines] == [
@@ -142,7 +142,7 @@ def test_ci_is_told(sample: Sample) -> None:
         "::error file=test_calc.py,line=28,title=a check that can't fail",
     ]
     assert summary.read_text(encoding="utf-8").startswith("## Checks that can't fail\n\n- test_calc.py:23 can't fail")
-    plain = sample.gate("prove", "--suite", "--markdown", GITHUB_ACTIONS="true").out
+    plain = project.gate("prove", "--suite", "--markdown", GITHUB_ACTIONS="true").out
     assert plain.startswith("## Checks that can't fail\n\n- test_calc.py:23 can't fail")
     assert "::error" not in plain
 
@@ -158,12 +158,12 @@ def test_ci_is_told(sample: Sample) -> None:
         ),
     ],
 )
-def test_nothing_to_try_is_11(sample: Sample, files: dict[str, str], said: str) -> None:
-    ran = sample.write(files).gate("prove", "--suite")
+def test_nothing_to_try_is_11(project: Project, files: dict[str, str], said: str) -> None:
+    ran = project.write(files).gate("prove", "--suite")
     assert (ran.code, ran.out.strip()) == (11, said)
 
 
-def test_other_options_are_refused(sample: Sample) -> None:
-    ran = sample.gate("prove", "--suite", "--base", "main")
+def test_other_options_are_refused(project: Project) -> None:
+    ran = project.gate("prove", "--suite", "--base", "main")
     assert ran.code == 13
     assert "--suite goes with" in ran.err

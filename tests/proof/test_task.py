@@ -12,7 +12,7 @@ import pytest
 import phase_gate
 from phase_gate.gate.measuring import OFF, UNSHOWN
 from phase_gate.storage.store import TaskStore
-from tests.support import CALC, FAILING_TESTS, Ran, Sample
+from tests.support import CALC, FAILING_TESTS, Project, Ran
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof")]
 
@@ -23,67 +23,67 @@ CHECKS_NOTHING = "def test_add():\n    from calc import add\n\n    assert [add(1
 TEST_MUL = "def test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n"
 
 
-def green(sample: Sample, tests: str, code: str, **before: str) -> Sample:
+def green(project: Project, tests: str, code: str, **before: str) -> Project:
     """Have RED exit with these tests, and GREEN open Gate 1 with this code."""
-    sample.write(test_calc=tests, **before)
-    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
-    sample.write(calc=code)
-    assert sample.pytest("--phase=green").code == 10
-    assert sample.pytest("--phase=green").code == 0
-    return sample
+    project.write(test_calc=tests, **before)
+    assert project.run("--phase=red", "--exit-signal=red").code == 0
+    project.write(calc=code)
+    assert project.run("--phase=green").code == 10
+    assert project.run("--phase=green").code == 0
+    return project
 
 
-def signal(sample: Sample) -> tuple[Ran, Any]:
-    ran = sample.gate("signal", "--reason", "done", "--json")
+def signal(project: Project) -> tuple[Ran, Any]:
+    ran = project.gate("signal", "--reason", "done", "--json")
     return ran, ran.document
 
 
-def events(sample: Sample) -> list[str]:
-    return [row["kind"] for row in sample.gate("history", "--events", "--json").document["events"]]
+def events(project: Project) -> list[str]:
+    return [row["kind"] for row in project.gate("history", "--events", "--json").document["events"]]
 
 
-def test_a_signal_has_the_targets_proven_and_the_ledger_keeps_it(sample: Sample) -> None:
-    green(sample, FAILING_TESTS, CALC)
-    assert "proved" not in events(sample)
-    ran, verdict = signal(sample)
+def test_a_signal_has_the_targets_proven_and_the_ledger_keeps_it(project: Project) -> None:
+    green(project, FAILING_TESTS, CALC)
+    assert "proved" not in events(project)
+    ran, verdict = signal(project)
     assert (ran.code, verdict["can_exit"]) == (0, True)
     assert {name: verdict["metrics"][name] for name in ("targets_proven", "functions_changed", "proof_objections")} == {
         "targets_proven": 2,
         "functions_changed": 2,
         "proof_objections": 0,
     }
-    assert events(sample).count("proved") == 1
-    assert sample.gate("check").code == 0
-    assert sample.gate("explain", "targets-proven").has(
+    assert events(project).count("proved") == 1
+    assert project.gate("check").code == 0
+    assert project.gate("explain", "targets-proven").has(
         "fails    passes   fails        noticed      test_calc.py::test_add"
     )
-    sample.gate("report").has(
+    project.gate("report").has(
         "Proof: 2 of 2 targets: fail without the change, pass with it, notice 2 of 2 functions",
         "### Proof",
         "| test_calc.py::test_add | fails | passes | fails | noticed | proven |",
     )
-    assert sample.gate("report", "--output", "story.html").code == 0
-    page = (sample.root / "story.html").read_text(encoding="utf-8")
+    assert project.gate("report", "--output", "story.html").code == 0
+    page = (project.root / "story.html").read_text(encoding="utf-8")
     assert all(text in page for text in ("2 of 2 targets: fail without", "GREEN: the runs of each target"))
 
 
-def test_a_run_with_a_signal_makes_it_and_shows_a_line(sample: Sample) -> None:
-    sample.write(test_calc=FAILING_TESTS)
-    assert sample.pytest("--phase=red", "--exit-signal=red", "-v").code == 0
-    sample.write(calc=CALC)
-    assert not sample.pytest("--phase=green", "--exit-signal=early", "-v").out.count("Proof ")
-    ran = sample.pytest("--phase=green", "--exit-signal=done", "-v")
+def test_a_run_with_a_signal_makes_it_and_shows_a_line(project: Project) -> None:
+    project.write(test_calc=FAILING_TESTS)
+    assert project.run("--phase=red", "--exit-signal=red", "-v").code == 0
+    project.write(calc=CALC)
+    assert not project.run("--phase=green", "--exit-signal=early", "-v").out.count("Proof ")
+    ran = project.run("--phase=green", "--exit-signal=done", "-v")
     assert ran.code == 0
     ran.has("proof   2 of 2 targets: fail without the change, pass with it, notice 2 of 2")
 
 
 @pytest.mark.sweep
-def test_a_test_that_checks_nothing_closes_and_a_person_may_let_it_pass(sample: Sample) -> None:
-    green(sample, CHECKS_NOTHING, CALC)
-    ran, verdict = signal(sample)
+def test_a_test_that_checks_nothing_closes_and_a_person_may_let_it_pass(project: Project) -> None:
+    green(project, CHECKS_NOTHING, CALC)
+    ran, verdict = signal(project)
     assert (ran.code, verdict["metrics"]["targets_vacuous"]) == (10, 1)
     assert "phase-gate waive targets-proven" in verdict["next_hint"]
-    waived = sample.gate("waive", "targets-proven", "--reason", "a smoke test", "--by", "dev")
+    waived = project.gate("waive", "targets-proven", "--reason", "a smoke test", "--by", "dev")
     assert waived.code == 13, "only a person at a terminal may"
 
 
@@ -99,14 +99,14 @@ def add(a, b):
 """
 
 
-def test_code_that_kills_the_sandbox_closes_and_a_person_may_let_it_pass(sample: Sample) -> None:
-    green(sample, FAILING_TESTS[: FAILING_TESTS.index("\n\ndef test_sub")], KILLS.format(root=str(sample.root)))
-    ran, verdict = signal(sample)
+def test_code_that_kills_the_sandbox_closes_and_a_person_may_let_it_pass(project: Project) -> None:
+    green(project, FAILING_TESTS[: FAILING_TESTS.index("\n\ndef test_sub")], KILLS.format(root=str(project.root)))
+    ran, verdict = signal(project)
     assert (ran.code, verdict["metrics"]["targets_disproven"]) == (10, 1)
     said = "ends the sandbox, twice: pytest ended too early in test_calc.py::test_add, with exit status 3"
     assert [said in row["detail"] for row in verdict["findings"] if row["tier"] == "hard"] == [True]
     # By hand it says the same: the last run passed on these files.
-    assert said in sample.gate("prove").out
+    assert said in project.gate("prove").out
     assert "phase-gate waive targets-proven" in verdict["next_hint"]
 
 
@@ -129,127 +129,127 @@ TWICE = "factor = 1\n\n\ndef set_factor(new):\n    global factor\n    factor = n
 )
 @pytest.mark.sweep
 def test_an_old_test_that_a_fixture_for_all_made_red_need_not_notice_the_code(
-    sample: Sample, has_new_test: bool
+    project: Project, has_new_test: bool
 ) -> None:
     old = "from calc import add\n\n\ndef test_add():\n    assert [add(1, 2)]\n"
-    sample.write(test_calc=old, calc="def add(a, b):\n    return a + b\n")
-    assert sample.gate("baseline", PYTEST_PLUGINS="phase_gate.plugin").code == 0
+    project.write(test_calc=old, calc="def add(a, b):\n    return a + b\n")
+    assert project.gate("baseline", PYTEST_PLUGINS="phase_gate.plugin").code == 0
     new = "\n\ndef test_twice():\n    assert add(1, 2) == 6\n" if has_new_test else ""
-    sample.write(test_calc=old + new, conftest=FOR_ALL)
-    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
-    sample.write(calc=f"{TWICE}def add(a, b):\n    return factor * (a + b)\n")
-    sample.pytest("--phase=green")
-    assert sample.pytest("--phase=green").code == 0
-    ran, verdict = signal(sample)
+    project.write(test_calc=old + new, conftest=FOR_ALL)
+    assert project.run("--phase=red", "--exit-signal=red").code == 0
+    project.write(calc=f"{TWICE}def add(a, b):\n    return factor * (a + b)\n")
+    project.run("--phase=green")
+    assert project.run("--phase=green").code == 0
+    ran, verdict = signal(project)
     assert verdict["metrics"]["targets_vacuous"] == 1
     assert ran.code == (0 if has_new_test else 10)
 
 
-def test_a_test_that_failed_by_its_own_check_has_shown_that_it_can(sample: Sample) -> None:
+def test_a_test_that_failed_by_its_own_check_has_shown_that_it_can(project: Project) -> None:
     # Whatever is no list will do; the code of RED gave one, and with that in place the test fails again.
     tests = "from calc import add\n\n\ndef test_add():\n    assert str(add(1, 2))[:1] != '['\n"
-    green(sample, tests, "def add(a, b):\n    return a + b\n", calc="def add(a, b):\n    return [a, b]\n")
-    ran, verdict = signal(sample)
+    green(project, tests, "def add(a, b):\n    return a + b\n", calc="def add(a, b):\n    return [a, b]\n")
+    ran, verdict = signal(project)
     assert (ran.code, verdict["metrics"]["targets_proven"]) == (0, 1)
 
 
-def test_a_proof_that_is_off_is_shown_in_every_verdict(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "proof: off\n"})
-    green(sample, CHECKS_NOTHING, CALC)
-    ran, verdict = signal(sample)
+def test_a_proof_that_is_off_is_shown_in_every_verdict(project: Project) -> None:
+    project.write({"phase-gate.yaml": "proof: off\n"})
+    green(project, CHECKS_NOTHING, CALC)
+    ran, verdict = signal(project)
     assert ran.code == 0
     assert OFF in verdict["notes"]
-    checked = sample.gate("check", "--json")
+    checked = project.gate("check", "--json")
     assert (checked.code, checked.document["notes"]) == (0, [OFF])
-    sample.gate("check").has(f"note: {OFF}")
+    project.gate("check").has(f"note: {OFF}")
 
 
-def test_without_red_a_required_proof_closes(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "proof: required\n"}, test_calc=FAILING_TESTS, calc=CALC)
-    sample.pytest("--phase=green")
-    ran = sample.pytest("--phase=green", "--exit-signal=done")
+def test_without_red_a_required_proof_closes(project: Project) -> None:
+    project.write({"phase-gate.yaml": "proof: required\n"}, test_calc=FAILING_TESTS, calc=CALC)
+    project.run("--phase=green")
+    ran = project.run("--phase=green", "--exit-signal=done")
     assert ran.code == 10
     assert "no proof could be made: RED was never seen in this cycle" in " ".join(ran.out.split())
 
 
-def test_without_red_it_says_what_is_not_shown_and_what_to_type(sample: Sample) -> None:
-    sample.write(test_calc=FAILING_TESTS, calc=CALC)
-    sample.pytest("--phase=green")
-    assert sample.pytest("--phase=green", "--exit-signal=done").code == 0
+def test_without_red_it_says_what_is_not_shown_and_what_to_type(project: Project) -> None:
+    project.write(test_calc=FAILING_TESTS, calc=CALC)
+    project.run("--phase=green")
+    assert project.run("--phase=green", "--exit-signal=done").code == 0
     said = "RED was never seen in this cycle: nothing shows that these tests can fail"
-    sample.gate("check").has("GREEN: open", f"note: {said}")
-    ran = sample.gate("prove")
+    project.gate("check").has("GREEN: open", f"note: {said}")
+    ran = project.gate("prove")
     assert ran.code == 13
     ran.has("RED was never seen in this cycle", "phase-gate prove --base REV")
 
 
-def test_without_sandboxes_it_says_what_is_not_shown(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
-    green(sample, FAILING_TESTS, CALC)
+def test_without_sandboxes_it_says_what_is_not_shown(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    green(project, FAILING_TESTS, CALC)
     monkeypatch.delattr("os.killpg")
-    ran = sample.pytest("--phase=green", "--exit-signal=done", "-v")
+    ran = project.run("--phase=green", "--exit-signal=done", "-v")
     assert ran.code == 0
     said = f"no proof: there are no sandboxes on Windows: use Linux or macOS, or WSL; {UNSHOWN}"
     assert said in " ".join(ran.out.split())
-    checked = sample.gate("check", "--json")
+    checked = project.gate("check", "--json")
     assert (checked.code, checked.document["notes"]) == (0, [said])
 
 
-def test_without_red_it_compares_with_the_base_that_is_configured(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "proof: {mode: required, base: main}\n"})
-    sample.git("init", "-q", "-b", "main")
-    sample.commit_all()
-    sample.write(test_calc=FAILING_TESTS, calc=CALC)
-    sample.pytest("--phase=green", "-v")
-    ran = sample.pytest("--phase=green", "--exit-signal=done", "-v")
+def test_without_red_it_compares_with_the_base_that_is_configured(project: Project) -> None:
+    project.write({"phase-gate.yaml": "proof: {mode: required, base: main}\n"})
+    project.git("init", "-q", "-b", "main")
+    project.commit_all()
+    project.write(test_calc=FAILING_TESTS, calc=CALC)
+    project.run("--phase=green", "-v")
+    ran = project.run("--phase=green", "--exit-signal=done", "-v")
     assert ran.code == 0
     ran.has("2 of 2 targets: fail without the change, pass with it")
     # Committed to the base, there is nothing new.
-    sample.commit_all()
-    assert sample.gate("prove").has("no test is new or changed since main: nothing to prove")
+    project.commit_all()
+    assert project.gate("prove").has("no test is new or changed since main: nothing to prove")
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("mode", "is_driven", "code"), [("required", False, 10), ("on", True, 10), ("on", False, 0)])
 def test_an_old_test_that_red_removed_closes_where_no_person_looks_on(
-    sample: Sample, monkeypatch: pytest.MonkeyPatch, mode: str, is_driven: bool, code: int
+    project: Project, monkeypatch: pytest.MonkeyPatch, mode: str, is_driven: bool, code: int
 ) -> None:
-    sample.write({"phase-gate.yaml": f"proof: {mode}\noverrides: {{allow_non_interactive: true}}\n"})
-    green(sample, FAILING_TESTS, CALC)
-    assert signal(sample)[0].code == 0
-    sample.write(test_calc=FAILING_TESTS.partition("\n\n\ndef test_sub")[0], test_mul=TEST_MUL)
-    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
-    sample.write(calc=f"{CALC}\n\ndef mul(a, b):\n    return a * b\n")
-    assert sample.pytest("--phase=green").code == 10
+    project.write({"phase-gate.yaml": f"proof: {mode}\noverrides: {{allow_non_interactive: true}}\n"})
+    green(project, FAILING_TESTS, CALC)
+    assert signal(project)[0].code == 0
+    project.write(test_calc=FAILING_TESTS.partition("\n\n\ndef test_sub")[0], test_mul=TEST_MUL)
+    assert project.run("--phase=red", "--exit-signal=red").code == 0
+    project.write(calc=f"{CALC}\n\ndef mul(a, b):\n    return a * b\n")
+    assert project.run("--phase=green").code == 10
     monkeypatch.setattr(TaskStore, "is_driven", lambda store: is_driven)
-    ran = sample.pytest("--phase=green", "--exit-signal=done", "--phase-report=verdict.json")
+    ran = project.run("--phase=green", "--exit-signal=done", "--phase-report=verdict.json")
     assert ran.code == code, ran.out
-    found = [(each["slug"], each["tier"], each["id"]) for each in sample.report()["findings"]]
+    found = [(each["slug"], each["tier"], each["id"]) for each in project.report()["findings"]]
     assert ("tests-gone", "advisory", "test_calc.py::test_sub") in found
     assert (("targets-proven", "hard", "test_calc.py::test_sub") in found) == (code == 10)
     if code:
-        assert sample.gate("waive", "targets-proven", "--reason", "it is outdated", "--by", "dev").code == 0
-        assert sample.gate("signal", "--reason", "done").code == 0
+        assert project.gate("waive", "targets-proven", "--reason", "it is outdated", "--by", "dev").code == 0
+        assert project.gate("signal", "--reason", "done").code == 0
 
 
 @pytest.mark.sweep
-def test_refactor_has_no_control_and_looks_at_what_it_changed(sample: Sample) -> None:
-    green(sample, FAILING_TESTS, CALC)
-    assert signal(sample)[0].code == 0
-    sample.write(calc=CALC.replace("return a + b", "return sum((a, b))"))
-    assert sample.pytest("--phase=refactor").code == 10
-    assert sample.gate("declare", "refactoring_complete=true", "--reason", "tidy").code == 0
-    ran, verdict = signal(sample)
+def test_refactor_has_no_control_and_looks_at_what_it_changed(project: Project) -> None:
+    green(project, FAILING_TESTS, CALC)
+    assert signal(project)[0].code == 0
+    project.write(calc=CALC.replace("return a + b", "return sum((a, b))"))
+    assert project.run("--phase=refactor").code == 10
+    assert project.gate("declare", "refactoring_complete=true", "--reason", "tidy").code == 0
+    ran, verdict = signal(project)
     assert (ran.code, verdict["metrics"]["proof_has_control"]) == (0, False)
     assert verdict["metrics"]["functions_changed"] == 1
 
 
-def test_it_is_remade_when_the_code_changes(sample: Sample) -> None:
-    green(sample, FAILING_TESTS, CALC)
-    assert sample.gate("prove").code == 0
-    sample.write(calc=CALC.replace("a + b", "b + a"))
-    sample.pytest("--phase=green")
-    assert sample.pytest("--phase=green", "--exit-signal=done").code == 0
-    assert events(sample).count("proved") == 2
+def test_it_is_remade_when_the_code_changes(project: Project) -> None:
+    green(project, FAILING_TESTS, CALC)
+    assert project.gate("prove").code == 0
+    project.write(calc=CALC.replace("a + b", "b + a"))
+    project.run("--phase=green")
+    assert project.run("--phase=green", "--exit-signal=done").code == 0
+    assert events(project).count("proved") == 2
 
 
 #: Python loads it at every start, if the project's folder is on its path.
@@ -264,16 +264,16 @@ with open(os.environ["TOLD"], "a", encoding="utf-8") as file:
 @pytest.mark.processes
 @pytest.mark.usefixtures("with_proof")
 def test_only_what_runs_the_tests_loads_the_projects_code(
-    sample: Sample, tmp_path_factory: pytest.TempPathFactory
+    project: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     told = tmp_path_factory.mktemp("told") / "told.txt"
-    sample.write(sitecustomize=TELLS, test_calc=FAILING_TESTS)
-    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
-    sample.write(calc=CALC)
-    sample.pytest("--phase=green")
-    sample.environment.setenv("TOLD", str(told))
-    sample.environment.setenv("PYTHONPATH", ".")
-    ran = sample.pytest("-v", "--phase=green", "--exit-signal=done")
+    project.write(sitecustomize=TELLS, test_calc=FAILING_TESTS)
+    assert project.run("--phase=red", "--exit-signal=red").code == 0
+    project.write(calc=CALC)
+    project.run("--phase=green")
+    project.environment.setenv("TOLD", str(told))
+    project.environment.setenv("PYTHONPATH", ".")
+    ran = project.run("-v", "--phase=green", "--exit-signal=done")
     assert ran.has("2 of 2 targets"), ran.out
     started = [ast.literal_eval(line) for line in told.read_text(encoding="utf-8").splitlines()]
     assert started, "the experiments run the tests"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.proof.stories import ADD, WRONG
 from tests.proof.twins import INI, TEST, TWINS, Twin
-from tests.support import OURS, Ran, Sample
+from tests.support import OURS, Project, Ran
 from tests.warm import WITH_PROOF
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof"), pytest.mark.sampled(2)]
@@ -27,49 +27,49 @@ sys.exit(pytest.main())
 """
 
 
-def lay(sample: Sample, files: Mapping[str, str | None]) -> None:
+def lay(project: Project, files: Mapping[str, str | None]) -> None:
     for name, text in files.items():
         if text is None:
-            sample.remove(name)
+            project.remove(name)
         else:
-            sample.write({name: text})
+            project.write({name: text})
 
 
-def run(sample: Sample, twin: Twin, *words: str, sandbox: str) -> Ran:
+def run(project: Project, twin: Twin, *words: str, sandbox: str) -> Ran:
     environment = {**twin.environment, WITH_PROOF: sandbox}
-    python = sample.root / ".venv" / "bin" / "python"
+    python = project.root / ".venv" / "bin" / "python"
     if python.exists():
-        return sample.process(str(python), "-c", START.format(sandbox=sandbox), *OURS, *words, **environment)
-    return sample.pytest_process(*words, *twin.words, plugins=twin.plugins, **environment)
+        return project.process(str(python), "-c", START.format(sandbox=sandbox), *OURS, *words, **environment)
+    return project.run_process(*words, *twin.words, plugins=twin.plugins, **environment)
 
 
-def do(sample: Sample, commands: tuple[tuple[str, ...], ...]) -> None:
+def do(project: Project, commands: tuple[tuple[str, ...], ...]) -> None:
     for command in commands:
-        done = sample.process(*(word.replace("{python}", sys.executable) for word in command))
+        done = project.process(*(word.replace("{python}", sys.executable) for word in command))
         assert done.code == 0, done.err
 
 
-def take(sample: Sample, twin: Twin, sandbox: str) -> Ran:
-    lay(sample, twin.red)
+def take(project: Project, twin: Twin, sandbox: str) -> Ran:
+    lay(project, twin.red)
     if twin.is_in_git:
-        sample.commit_all()
-    do(sample, twin.commands)
-    red = run(sample, twin, "--phase=red", "--exit-signal=red", sandbox=sandbox)
+        project.commit_all()
+    do(project, twin.commands)
+    red = run(project, twin, "--phase=red", "--exit-signal=red", sandbox=sandbox)
     assert red.code == 0, red.out
-    lay(sample, twin.green)
-    do(sample, twin.then)
-    assert run(sample, twin, "--phase=green", sandbox=sandbox).code == 10
-    return run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", sandbox=sandbox)
+    lay(project, twin.green)
+    do(project, twin.then)
+    assert run(project, twin, "--phase=green", sandbox=sandbox).code == 10
+    return run(project, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", sandbox=sandbox)
 
 
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize(("name", "sandbox"), list(itertools.product(TWINS, ["mounted", "copied"])))
-def test_opens(sample: Sample, name: str, sandbox: str) -> None:
+def test_opens(project: Project, name: str, sandbox: str) -> None:
     twin = TWINS[name]
-    ran = take(sample, twin, sandbox)
+    ran = take(project, twin, sandbox)
     assert ran.code == 0, ran.out
-    verdict = sample.report()
-    proof = sample.gate("explain", "targets-proven").out
+    verdict = project.report()
+    proof = project.gate("explain", "targets-proven").out
     advice = [each["detail"] for each in verdict["findings"]]
     if sandbox == "copied" and twin.unknown_when_copied:
         assert advice == [f"could not be tried: without the change: {twin.unknown_when_copied}"]
@@ -80,16 +80,18 @@ def test_opens(sample: Sample, name: str, sandbox: str) -> None:
 
 
 @pytest.mark.parametrize("sandbox", ["mounted", "copied"])
-def test_a_test_that_is_corrected_with_a_waiver_is_in_the_sandboxes_as_it_is_now(sample: Sample, sandbox: str) -> None:
+def test_a_test_that_is_corrected_with_a_waiver_is_in_the_sandboxes_as_it_is_now(
+    project: Project, sandbox: str
+) -> None:
     wrong = TEST.replace("== 3", "== 4")
     rules = "overrides: {allow_non_interactive: true}\n"
     twin = Twin(
         red={"pytest.ini": INI, "tests/test_calc.py": wrong, "calc.py": WRONG, "phase-gate.yaml": rules},
         green={"calc.py": ADD, "tests/test_calc.py": TEST},
     )
-    assert take(sample, twin, sandbox).code == 10
-    assert sample.gate("waive", "tests-unchanged", "--reason", "1 + 2 is 3", "--by", "dev").code == 0
-    run(sample, twin, "--phase=green", sandbox=sandbox)
-    ran = run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", sandbox=sandbox)
+    assert take(project, twin, sandbox).code == 10
+    assert project.gate("waive", "tests-unchanged", "--reason", "1 + 2 is 3", "--by", "dev").code == 0
+    run(project, twin, "--phase=green", sandbox=sandbox)
+    ran = run(project, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", sandbox=sandbox)
     assert ran.code == 0, ran.out
-    assert sample.report()["metrics"]["targets_proven"] == 1, sample.gate("explain", "targets-proven").out
+    assert project.report()["metrics"]["targets_proven"] == 1, project.gate("explain", "targets-proven").out

@@ -12,7 +12,7 @@ from phase_gate.proof.running import Item, Report, Reports, SandboxRun
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.unfailing import AlteredProof, try_altered
 from tests.proof.stories import ADD, WRONG, prove, verdicts
-from tests.support import Sample
+from tests.support import Project
 
 PASSED, FAILED = Report(has_passed=True), Report(has_passed=False)
 
@@ -242,19 +242,19 @@ def test_one_start_for_all_targets_and_advice_for_some(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("with_proof")
-def test_gate_names_the_check_and_the_waiver(sample: Sample) -> None:
-    sample.write(test_calc=HEAD + "    assert add(1, 2) == 3 or True\n", calc=STUB)
-    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
-    sample.write(calc=ADD)
-    sample.pytest("--phase=green")
-    sample.pytest("--phase=green")
-    ran = sample.gate("signal", "--reason", "done", "--json")
+def test_gate_names_the_check_and_the_waiver(project: Project) -> None:
+    project.write(test_calc=HEAD + "    assert add(1, 2) == 3 or True\n", calc=STUB)
+    assert project.run("--phase=red", "--exit-signal=red").code == 0
+    project.write(calc=ADD)
+    project.run("--phase=green")
+    project.run("--phase=green")
+    ran = project.gate("signal", "--reason", "done", "--json")
     assert ran.code == 10
     said = "test_calc.py:9 can't fail: expecting 1000012 instead of 3 passes as well"
     (finding,) = ran.document["findings"]
     assert (finding["slug"], finding["tier"], finding["line"]) == ("targets-proven", "hard", 9)
     assert said in finding["detail"]
     assert 'phase-gate waive targets-proven --reason "..." --by NAME' in ran.document["next_hint"]
-    explained = sample.gate("explain", "targets-proven")
+    explained = project.gate("explain", "targets-proven")
     explained.has("without  with     altered      emptied      target", said)
     explained.has("fails    passes   still passes not tried    test_calc.py::test_add")

@@ -12,7 +12,7 @@ from phase_gate.gate.freeze import Parts
 from phase_gate.recording import items
 from phase_gate.recording.ownership import Ownership
 from phase_gate.recording.settings import local_plugins
-from tests.support import Sample
+from tests.support import Project
 
 TESTING = """\
 import calc
@@ -36,41 +36,41 @@ RIGHT = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\
 
 
 @pytest.fixture
-def shop(sample: Sample) -> Sample:
-    sample.write({"shop/__init__.py": "", "shop/testing.py": TESTING}, test_calc=TESTS, calc=WRONG)
-    return sample
+def shop(project: Project) -> Project:
+    project.write({"shop/__init__.py": "", "shop/testing.py": TESTING}, test_calc=TESTS, calc=WRONG)
+    return project
 
 
-def exit_red(sample: Sample) -> None:
-    assert sample.gate("signal", "--reason", "both fail").code == 0
-    sample.write(calc=RIGHT)
+def exit_red(project: Project) -> None:
+    assert project.gate("signal", "--reason", "both fail").code == 0
+    project.write(calc=RIGHT)
 
 
 @pytest.mark.processes
-def test_workers_tell_where_tests_lie(shop: Sample) -> None:
-    assert shop.pytest_process("--phase=red", "-n", "1", plugins=("xdist",)).code == 0
+def test_workers_tell_where_tests_lie(shop: Project) -> None:
+    assert shop.run_process("--phase=red", "-n", "1", plugins=("xdist",)).code == 0
     exit_red(shop)
     shop.write({"shop/testing.py": TESTING.replace("== 3", "> 2")})
-    ran = shop.pytest("--phase=green", "-v")
+    ran = shop.run("--phase=green", "-v")
     assert ran.has("shop/testing.py the tests use Base.test_add, and it was changed after RED")
 
 
-def test_a_fault_of_ours_is_said_and_the_tests_run(shop: Sample) -> None:
+def test_a_fault_of_ours_is_said_and_the_tests_run(shop: Project) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("odd objects")
 
     shop.environment.setattr(items._Look, "look", fail)
-    ran = shop.pytest("--phase=red")
+    ran = shop.run("--phase=red")
     assert ran.has("2 failed", "nothing recorded", "could not be looked at: RuntimeError: odd objects")
     assert ran.code == 11
 
 
 @pytest.mark.processes
-def test_an_inherited_test_that_is_hidden_by_one_beside_the_others(shop: Sample) -> None:
-    assert shop.pytest("--phase=red").code == 0
+def test_an_inherited_test_that_is_hidden_by_one_beside_the_others(shop: Project) -> None:
+    assert shop.run("--phase=red").code == 0
     exit_red(shop)
     shop.write(test_calc=TESTS + "\n    def test_add(self):\n        assert calc.add\n")
-    ran = shop.pytest("--phase=green", "-v")
+    ran = shop.run("--phase=green", "-v")
     assert ran.has("test_calc.py::TestCalc::test_add was changed after RED")
 
 
@@ -165,15 +165,15 @@ def test_wrapped():
 """
 
 
-def test_what_pytest_has_resolved(sample: Sample) -> None:
-    sample.write(kit=KIT, test_it=USES)
+def test_what_pytest_has_resolved(project: Project) -> None:
+    project.write(kit=KIT, test_it=USES)
     found: list[Parts] = []
 
     class Looks:
         def pytest_collection_finish(self, session: pytest.Session) -> None:
-            found.append(items.look_at_parts(session, Ownership(sample.root)))
+            found.append(items.look_at_parts(session, Ownership(project.root)))
 
-    sample.pytester.inline_run("-p", "no:cacheprovider", "--collect-only", plugins=[Looks()])
+    project.pytester.inline_run("-p", "no:cacheprovider", "--collect-only", plugins=[Looks()])
     assert found[0] == Parts(
         tests=("kit.py::Base.test_inherited", "kit.py::test_imported"),
         around=("kit.py::Base", "kit.py::Mixin.setup_method", "kit.py::always", "kit.py::given"),

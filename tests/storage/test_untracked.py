@@ -11,7 +11,7 @@ from phase_gate.errors import TooManyFilesError
 from phase_gate.storage.tree import names as walk
 from phase_gate.storage.tree.contents import name_blob
 from phase_gate.storage.tree.names import take_data
-from tests.support import Sample
+from tests.support import Project
 
 pytestmark = pytest.mark.processes
 
@@ -40,19 +40,19 @@ def write(root: Path, *names: str) -> None:
 
 
 @pytest.fixture
-def repository(sample: Sample) -> Sample:
-    write(sample.root, *TRACKED)
-    sample.write({".gitignore": "*.log\n"})
-    sample.commit_all()
-    write(sample.root, *DATA, *OUTPUTS, "tests/run.log", "src/beside.csv")
-    return sample
+def repository(project: Project) -> Project:
+    write(project.root, *TRACKED)
+    project.write({".gitignore": "*.log\n"})
+    project.commit_all()
+    write(project.root, *DATA, *OUTPUTS, "tests/run.log", "src/beside.csv")
+    return project
 
 
 def take(root: Path, *folders: str) -> dict[str, str]:
     return take_data(root, folders, state_folder=root / ".phase-gate")
 
 
-def test_in_a_repository(repository: Sample) -> None:
+def test_in_a_repository(repository: Project) -> None:
     found = take(repository.root, "tests")
     assert sorted(found) == sorted((*TRACKED, *DATA)), "not ignored, no output, and below that folder"
 
@@ -66,14 +66,14 @@ def test_without_git_there_is_a_bound(tmp_path: Path, monkeypatch: pytest.Monkey
         take(tmp_path, "tests")
 
 
-def test_committing_changes_no_id(repository: Sample) -> None:
+def test_committing_changes_no_id(repository: Project) -> None:
     before = take(repository.root, "tests")
     repository.commit_all()
     after = take(repository.root, "tests")
     assert {name: after[name] for name in before} == before
 
 
-def test_what_changed_has_another_id(repository: Sample) -> None:
+def test_what_changed_has_another_id(repository: Project) -> None:
     before = take(repository.root, "tests")
     for name in ("tests/table.csv", "tests/data/prices.csv"):
         (repository.root / name).write_text("y", encoding="utf-8")
@@ -82,7 +82,7 @@ def test_what_changed_has_another_id(repository: Sample) -> None:
     assert changed == {"tests/table.csv", "tests/data/prices.csv"}
 
 
-def test_only_what_is_wanted_is_read(repository: Sample) -> None:
+def test_only_what_is_wanted_is_read(repository: Project) -> None:
     found = take_data(
         repository.root,
         ("tests",),
@@ -105,8 +105,8 @@ def test_our_own_folder_is_none_of_them(tmp_path: Path) -> None:
     assert list(found) == ["tests/data.csv"]
 
 
-def test_a_folder_that_looks_like_an_option(sample: Sample) -> None:
-    write(sample.root, "-o/data.csv")
-    assert list(take(sample.root, "-o")) == ["-o/data.csv"]
-    sample.commit_all()
-    assert list(take(sample.root, "-o")) == ["-o/data.csv"]
+def test_a_folder_that_looks_like_an_option(project: Project) -> None:
+    write(project.root, "-o/data.csv")
+    assert list(take(project.root, "-o")) == ["-o/data.csv"]
+    project.commit_all()
+    assert list(take(project.root, "-o")) == ["-o/data.csv"]

@@ -19,48 +19,48 @@ from tests.stores import in_memory
 from tests.stores.in_memory import install, machine
 from tests.stores.kinds import KINDS, Server, make_bare
 from tests.stores.proofs import gate, start_run
-from tests.support import CALC, FAILING_TESTS, OURS, Sample
+from tests.support import CALC, FAILING_TESTS, OURS, Project
 
 # --- while the store can't be asked, tests run, nothing is recorded, and nothing counts later
 
 
 @pytest.fixture
-def shop(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> tuple[Sample, in_memory.Server]:
+def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, in_memory.Server]:
     server = install(monkeypatch)
-    sample.write(test_calc=FAILING_TESTS)
-    return sample, server
+    project.write(test_calc=FAILING_TESTS)
+    return project, server
 
 
-def test_tests_run_where_the_store_is_away_and_nothing_is_recorded(shop: tuple[Sample, in_memory.Server]) -> None:
-    sample, server = shop
+def test_tests_run_where_the_store_is_away_and_nothing_is_recorded(shop: tuple[Project, in_memory.Server]) -> None:
+    project, server = shop
     server.is_down = True
-    ran = sample.pytest("--phase=red")
+    ran = project.run("--phase=red")
     assert ran.code == 11
     assert ran.has("2 failed", "nothing recorded", "[store-unreachable]", "start it, then run again")
-    assert not (sample.root / ".phase-gate" / "ledger.jsonl").exists()
+    assert not (project.root / ".phase-gate" / "ledger.jsonl").exists()
     assert main(["check"]) == 11
     assert main(["signal", "--reason", "both fail"]) == 11
-    ran = sample.pytest("--phase-baseline=HEAD")
+    ran = project.run("--phase-baseline=HEAD")
     assert (ran.code, ran.has("[store-unreachable]")) == (11, True)
     server.is_down = False
     assert main(["check"]) == 10
     assert not server.rows
 
 
-def test_a_green_run_while_the_store_is_away_is_no_part_of_a_streak(shop: tuple[Sample, in_memory.Server]) -> None:
-    sample, server = shop
-    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
-    sample.write(calc=CALC)
-    assert sample.pytest("--phase=green").code == 10
-    before = contents(sample.root / ".phase-gate")
+def test_a_green_run_while_the_store_is_away_is_no_part_of_a_streak(shop: tuple[Project, in_memory.Server]) -> None:
+    project, server = shop
+    assert project.run("--phase=red", "--exit-signal=both fail").code == 0
+    project.write(calc=CALC)
+    assert project.run("--phase=green").code == 10
+    before = contents(project.root / ".phase-gate")
     server.is_down = True
-    assert sample.pytest("--phase=green").has("2 passed", "nothing recorded")
-    assert contents(sample.root / ".phase-gate") == before
+    assert project.run("--phase=green").has("2 passed", "nothing recorded")
+    assert contents(project.root / ".phase-gate") == before
     server.is_down = False
     assert main(["check", "--gate1"]) == 10
     # The second green run comes from another machine, with the same files and no state.
-    shutil.rmtree(sample.root / ".phase-gate")
-    assert sample.pytest("--phase=green").code == 0
+    shutil.rmtree(project.root / ".phase-gate")
+    assert project.run("--phase=green").code == 0
 
 
 _SWITCH = """\
@@ -73,37 +73,39 @@ def pytest_runtest_setup():
 
 
 @pytest.mark.parametrize("goes", [True, False], ids=["goes-away", "comes-back"])
-def test_a_store_that_is_away_at_one_end_of_a_run(shop: tuple[Sample, in_memory.Server], goes: bool) -> None:
-    sample, server = shop
+def test_a_store_that_is_away_at_one_end_of_a_run(shop: tuple[Project, in_memory.Server], goes: bool) -> None:
+    project, server = shop
     server.is_down = not goes
-    sample.write(conftest=_SWITCH.format(is_down=goes))
-    assert sample.pytest("--phase=red").has("2 failed", "nothing recorded", "[store-unreachable]")
+    project.write(conftest=_SWITCH.format(is_down=goes))
+    assert project.run("--phase=red").has("2 failed", "nothing recorded", "[store-unreachable]")
     server.is_down = False
-    sample.remove("conftest.py")
-    assert sample.pytest("--phase=red").code == 0
+    project.remove("conftest.py")
+    assert project.run("--phase=red").code == 0
     kinds = [kind for row in server.rows["default"] if (kind := json.loads(row)["kind"]).startswith("run-")]
     assert kinds == [*(("run-started", "run-lost") if goes else ()), "run-started", "run-ended"]
 
 
 def test_a_run_that_begins_once_more_says_all_once(
-    shop: tuple[Sample, in_memory.Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shop: tuple[Project, in_memory.Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("phase_gate.stores.shared.time.sleep", lambda seconds: None)
-    sample, server = shop
-    sample.write({"phase-gate.yaml": "proof: off\n"})
-    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
-    sample.write(calc=CALC)
+    project, server = shop
+    project.write({"phase-gate.yaml": "proof: off\n"})
+    assert project.run("--phase=red", "--exit-signal=both fail").code == 0
+    project.write(calc=CALC)
     other = machine(server, tmp_path / "other")
     server.before_append = lambda: declare(other, "fast")
-    ran = sample.pytest("--phase=green", "-v")
+    ran = project.run("--phase=green", "-v")
     assert any(b"fast" in row for row in server.rows["default"])
     assert ran.out.count("\nnote ") == 1, ran.out
 
 
-def test_tests_run_where_the_user_has_not_agreed_to_the_store(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tests_run_where_the_user_has_not_agreed_to_the_store(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = install(monkeypatch, store=None)
-    sample.write({"phase-gate.yaml": "store: git:../memory#shop\n"}, test_calc=FAILING_TESTS)
-    ran = sample.pytest("--phase=red")
+    project.write({"phase-gate.yaml": "store: git:../memory#shop\n"}, test_calc=FAILING_TESTS)
+    ran = project.run("--phase=red")
     assert (ran.code, ran.has("2 failed", "[store-untrusted]", "phase-gate store trust")) == (11, True)
     assert not server.rows
 
@@ -134,19 +136,19 @@ evidence: both tests pass
 """
 
 
-def test_a_verify_command_whose_tests_find_the_store_away(sample: Sample, tmp_path: Path) -> None:
+def test_a_verify_command_whose_tests_find_the_store_away(project: Project, tmp_path: Path) -> None:
     """They run, all of their output is there, and the status says that nothing was recorded."""
     remote = make_bare(tmp_path / "shop.git")
-    sample.environment.setenv("PHASE_GATE_STORE", f"git:{remote}#shop")
-    sample.write({"check.py": _VERIFY_AWAY.format(remote=str(remote), away=str(tmp_path / "away.git"), ours=OURS)})
-    sample.write({"tasks.yaml": _VERIFY_TASK.format(python=sys.executable), "test_calc.py": FAILING_TESTS})
-    sample.write({".gitignore": "*.yaml\n__pycache__/\n"})
-    sample.commit_all()
-    assert sample.gate("verify", "start", "--task-file", "tasks.yaml").code == 0
-    sample.write(calc=CALC)
-    sample.write({"result.yaml": _VERIFY_RESULT.format(python=sys.executable)})
-    assert sample.gate("verify", "executor", "result.yaml").code == 0
-    ran = sample.gate("verify", "run")
+    project.environment.setenv("PHASE_GATE_STORE", f"git:{remote}#shop")
+    project.write({"check.py": _VERIFY_AWAY.format(remote=str(remote), away=str(tmp_path / "away.git"), ours=OURS)})
+    project.write({"tasks.yaml": _VERIFY_TASK.format(python=sys.executable), "test_calc.py": FAILING_TESTS})
+    project.write({".gitignore": "*.yaml\n__pycache__/\n"})
+    project.commit_all()
+    assert project.gate("verify", "start", "--task-file", "tasks.yaml").code == 0
+    project.write(calc=CALC)
+    project.write({"result.yaml": _VERIFY_RESULT.format(python=sys.executable)})
+    assert project.gate("verify", "executor", "result.yaml").code == 0
+    ran = project.gate("verify", "run")
     assert ran.has("2 passed", "nothing recorded", "[store-unreachable]", "ended with 11")
     assert ran.code == 10
 
@@ -154,51 +156,51 @@ def test_a_verify_command_whose_tests_find_the_store_away(sample: Sample, tmp_pa
 # --- on another machine, with another system: nothing of a machine decides anything
 
 
-def check_out_elsewhere(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+def check_out_elsewhere(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the same commit as a machine with Windows has it: without state, with its line ends, modes and clock."""
-    sample.commit_all()
-    shutil.rmtree(sample.root / ".phase-gate")
+    project.commit_all()
+    shutil.rmtree(project.root / ".phase-gate")
     for name, value in (("core.autocrlf", "true"), ("core.fileMode", "false"), ("core.symlinks", "false")):
-        sample.git("config", name, value)
-    for name in sample.git("ls-files").split():
-        (sample.root / name).unlink()
-    sample.git("checkout", "-q", "--", ".")
-    assert b"\r\n" in (sample.root / "test_calc.py").read_bytes()
+        project.git("config", name, value)
+    for name in project.git("ls-files").split():
+        (project.root / name).unlink()
+    project.git("checkout", "-q", "--", ".")
+    assert b"\r\n" in (project.root / "test_calc.py").read_bytes()
     monkeypatch.setattr("phase_gate.runs.recorder.host_name", lambda: "another")
     for place in ("storage.store", "runs.ending"):
         monkeypatch.setattr(f"phase_gate.{place}.now", lambda: "2020-01-01T00:00:00.000Z")
-    monkeypatch.setenv("XDG_STATE_HOME", str(sample.root.parent / "elsewhere"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(project.root.parent / "elsewhere"))
 
 
 def test_red_on_linux_and_green_on_windows(
-    shop: tuple[Sample, in_memory.Server], monkeypatch: pytest.MonkeyPatch
+    shop: tuple[Project, in_memory.Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sample, _ = shop
+    project, _ = shop
     fixture = "import pytest\n\n\n@pytest.fixture\ndef one():\n    return 1\n"
-    sample.write({"conftest.py": fixture, "data/rows.txt": "a\nb\n", ".gitignore": ".phase-gate\n"})
-    sample.commit_all()
-    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
-    sample.write(calc=CALC)
-    assert sample.pytest("--phase=green").code == 10
-    check_out_elsewhere(sample, monkeypatch)
+    project.write({"conftest.py": fixture, "data/rows.txt": "a\nb\n", ".gitignore": ".phase-gate\n"})
+    project.commit_all()
+    assert project.run("--phase=red", "--exit-signal=both fail").code == 0
+    project.write(calc=CALC)
+    assert project.run("--phase=green").code == 10
+    check_out_elsewhere(project, monkeypatch)
     # With other line ends it is another tree, so the streak starts over; the frozen tests are the same.
     for expected in (10, 0):
-        ran = sample.pytest("--phase=green")
+        ran = project.run("--phase=green")
         assert ran.code == expected, ran.out
     assert main(["check", "--gate1"]) == 0
 
 
 @pytest.mark.parametrize("is_elsewhere", [False, True], ids=["in-this-folder", "on-another-machine"])
 def test_what_another_task_froze_holds_where_it_was_frozen(
-    shop: tuple[Sample, in_memory.Server], is_elsewhere: bool
+    shop: tuple[Project, in_memory.Server], is_elsewhere: bool
 ) -> None:
-    sample, _ = shop
-    assert sample.pytest("--phase=red", "--exit-signal=both fail").code == 0
+    project, _ = shop
+    assert project.run("--phase=red", "--exit-signal=both fail").code == 0
     if is_elsewhere:
-        shutil.rmtree(sample.root / ".phase-gate")
+        shutil.rmtree(project.root / ".phase-gate")
         assert main(["status"]) == 0  # it is taken over, and nothing of it was made here
-    sample.write(calc=CALC, test_calc=FAILING_TESTS.replace("== 3", "in (3, None)"))
-    ran = sample.pytest("--phase=green", "--phase-task=other")
+    project.write(calc=CALC, test_calc=FAILING_TESTS.replace("== 3", "in (3, None)"))
+    ran = project.run("--phase=green", "--phase-task=other")
     assert ("tests-unchanged" in ran.out.partition("Gate 1")[2]) is not is_elsewhere, ran.out
 
 

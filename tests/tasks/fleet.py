@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from phase_gate.cli import main
-from phase_gate.project import Project
+from phase_gate.project import Project as RealProject
 from tests.stores.in_memory import InMemoryStore, Server
-from tests.support import Ran, Sample
+from tests.support import Project, Ran
 from tests.tasks.verifying import python
 
 #: The copies themselves, and what newer versions of git hold for a moment after each commit.
@@ -30,17 +30,19 @@ CHECK = "import sys\n\nraise SystemExit(not open(sys.argv[1]).read().strip())\n"
 class Fleet:
     """A project whose tasks lie in a shared store, or in the state folder of its one machine."""
 
-    def __init__(self, sample: Sample, monkeypatch: pytest.MonkeyPatch, server: Server | None) -> None:
-        self.sample, self.server, self._monkeypatch = sample, server, monkeypatch
+    def __init__(self, project: Project, monkeypatch: pytest.MonkeyPatch, server: Server | None) -> None:
+        self.project, self.server, self._monkeypatch = project, server, monkeypatch
         self._machines: dict[str, Machine] = {}
         self._later = timedelta()
         self._skew = timedelta()
-        monkeypatch.setattr(Project, "shared_store", lambda project: None if server is None else InMemoryStore(server))
+        monkeypatch.setattr(
+            RealProject, "shared_store", lambda project: None if server is None else InMemoryStore(server)
+        )
         monkeypatch.setattr("phase_gate.storage.store.now", self._now)
         monkeypatch.setattr("phase_gate.cli._verify_show.now", self._now)
-        sample.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n", "check.py": CHECK})
-        sample.write({".gitignore": "*.paper.yaml\n", "src.py": "VALUE = 1\n"})
-        sample.commit_all()
+        project.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n", "check.py": CHECK})
+        project.write({".gitignore": "*.paper.yaml\n", "src.py": "VALUE = 1\n"})
+        project.commit_all()
 
     def machine(self, name: str = "a", *, hours: float = 0.0) -> Machine:
         """Return a machine, made where it is new; without a store all of them are one.
@@ -48,9 +50,9 @@ class Fleet:
         :param hours: by which its clock is wrong.
         """
         if name not in self._machines:
-            root = self.sample.root / "machines" / (name if self.server is not None else "a")
+            root = self.project.root / "machines" / (name if self.server is not None else "a")
             if not root.exists():
-                shutil.copytree(self.sample.root, root, ignore=lambda folder, names: _NOT_COPIED & {*names})
+                shutil.copytree(self.project.root, root, ignore=lambda folder, names: _NOT_COPIED & {*names})
             self._machines[name] = Machine(self, root, timedelta(hours=hours if self.server is not None else 0))
         return self._machines[name]
 

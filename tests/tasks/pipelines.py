@@ -11,7 +11,7 @@ from phase_gate.gate.state import state_to_json
 from phase_gate.storage.store import TaskStore
 from tests.conformance.stories import command, ledger
 from tests.storage.stores import contents
-from tests.support import Ran, Sample
+from tests.support import Project, Ran
 
 CHECKS = ("build", "test", "lint", "types", "start")
 
@@ -64,11 +64,11 @@ _PLAYED: dict[str, dict[str, bytes]] = {}
 class Pipe:
     """A task in a pipeline, and somebody who does what its phases ask for."""
 
-    def __init__(self, sample: Sample) -> None:
-        self.sample = sample
+    def __init__(self, project: Project) -> None:
+        self.project = project
 
     def begin(self, configuration: str = CONFIGURATION, **files: str) -> Pipe:
-        self.sample.write(
+        self.project.write(
             {
                 "phase-gate.yaml": configuration,
                 "CONSTITUTION.md": "Members stay anonymous.\n",
@@ -76,7 +76,7 @@ class Pipe:
                 "test_lending.py": "from lending import fine\n\n\ndef test_fine():\n    assert fine(2) == 40\n",
             }
         )
-        self.sample.commit_all()
+        self.project.commit_all()
         assert self.gate("advance").code == 0
         return self
 
@@ -85,15 +85,15 @@ class Pipe:
         known = [name for name in LINE[: LINE.index(phase) + 1] if name in _PLAYED]
         if known:
             for name, content in _PLAYED[known[-1]].items():
-                path = self.sample.root / name
+                path = self.project.root / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
         else:
             self.begin()
-            _PLAYED[self.phase] = contents(self.sample.root)
+            _PLAYED[self.phase] = contents(self.project.root)
         while self.phase != phase:
             self.do()
-            _PLAYED[self.phase] = contents(self.sample.root)
+            _PLAYED[self.phase] = contents(self.project.root)
         return self
 
     # --- what is true
@@ -101,7 +101,7 @@ class Pipe:
     @property
     def state(self) -> Any:
         """The stored state: `status` would take the tree each time."""
-        store = TaskStore(self.sample.root / ".phase-gate", task="default")
+        store = TaskStore(self.project.root / ".phase-gate", task="default")
         return state_to_json(store.look().state)
 
     @property
@@ -113,12 +113,12 @@ class Pipe:
         return self.state["parts"]["pipeline"]
 
     def events(self, kind: str) -> list[Any]:
-        return [line["data"] for line in ledger(self.sample) if line["kind"] == kind]
+        return [line["data"] for line in ledger(self.project) if line["kind"] == kind]
 
     # --- what somebody does
 
     def gate(self, *arguments: str) -> Ran:
-        return command(self.sample, *arguments)
+        return command(self.project, *arguments)
 
     def look(self) -> Any:
         """Have the phase judged, with nothing signalled; return the verdict."""
@@ -141,7 +141,7 @@ class Pipe:
             usual = json.dumps({"summary": usual, "findings": []})
         elif name == "root-cause":
             usual = self.record()
-        self.sample.write({PATHS[name]: usual if text is None else text})
+        self.project.write({PATHS[name]: usual if text is None else text})
 
     def record(self, **changes: Any) -> str:
         document = {
@@ -157,9 +157,9 @@ class Pipe:
 
     def vote(self, by: str, vote: str = "approve", confidence: float = 1.0, **more: Any) -> Ran:
         text = "".join(f"{key}: {json.dumps(value)}\n" for key, value in more.items())
-        self.sample.write({"vote.yaml": f"vote: {vote}\nconfidence: {confidence}\nby: {by}\n{text}"})
+        self.project.write({"vote.yaml": f"vote: {vote}\nconfidence: {confidence}\nby: {by}\n{text}"})
         ran = self.gate("pipeline", "vote", "vote.yaml")
-        self.sample.remove("vote.yaml")
+        self.project.remove("vote.yaml")
         return ran
 
     def agree(self) -> None:
@@ -179,7 +179,7 @@ class Pipe:
         phase = self.phase
         self.prepare()
         if phase == "QA_VALIDATION":
-            ran = self.sample.pytest("--phase=qa_validation")
+            ran = self.project.run("--phase=qa_validation")
             assert ran.code == 0, ran.out
         verdict = self.signal()
         assert verdict["can_exit"], verdict
@@ -194,10 +194,10 @@ class Pipe:
     def fail(self) -> Any:
         """Let the gate fail: a signal with nothing done. Returns the verdict."""
         if self.phase == "QA_VALIDATION":
-            self.sample.write({"docs/broken-build": ""})
-            self.sample.pytest("--phase=qa_validation")
+            self.project.write({"docs/broken-build": ""})
+            self.project.run("--phase=qa_validation")
             verdict = self.signal()
-            self.sample.remove("docs/broken-build")
+            self.project.remove("docs/broken-build")
             return verdict
         return self.signal()
 
@@ -207,7 +207,7 @@ class Pipe:
         self.make("recovery-plan")
         self.agree()
         if self.pipeline["failed_phase"] == "QA_VALIDATION" and rewind is None:
-            self.sample.pytest("--phase=recovery_loop")
+            self.project.run("--phase=recovery_loop")
         verdict = self.signal()
         assert verdict["can_exit"], verdict
         self.enter()

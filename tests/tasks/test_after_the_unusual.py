@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import Sample
+from tests.support import Project
 from tests.tasks.verifying import RIGHT, TASK, Gate
 
 pytestmark = pytest.mark.processes
@@ -14,9 +14,9 @@ CONFIGURATION = "overrides: {allow_non_interactive: true}\n"
 
 
 @pytest.fixture
-def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    gate = Gate(sample, monkeypatch)
-    sample.write(
+def gate(project: Project, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    gate = Gate(project, monkeypatch)
+    project.write(
         {
             ".gitignore": "*.paper\nresult.yaml\nverdict.yaml\ntask.yaml\n__pycache__/\n",
             "phase-gate.yaml": CONFIGURATION,
@@ -24,25 +24,25 @@ def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
             "other.py": "OTHER = 1\n",
         }
     )
-    sample.commit_all()
+    project.commit_all()
     for key in ("user.name", "user.email"):
-        sample.git("config", key, "dev@example.org")
+        project.git("config", key, "dev@example.org")
     return gate
 
 
 def head(gate: Gate) -> str:
-    return gate.sample.git("rev-parse", "HEAD").strip()
+    return gate.project.git("rev-parse", "HEAD").strip()
 
 
 def commit(gate: Gate, *paths: str) -> str:
-    gate.sample.git("commit", "-q", "-m", "by hand", "--", *paths)
+    gate.project.git("commit", "-q", "-m", "by hand", "--", *paths)
     return head(gate)
 
 
 @pytest.mark.criterion("VG-23", "VG-28")
 def test_a_waived_file_is_committed_and_makes_the_pass_weak(gate: Gate) -> None:
     gate.start()
-    gate.sample.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
+    gate.project.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
     gate.executor()
     assert gate.verify().has("files-listed")
     assert gate.call("waive", "files-listed", "--task", TASK, *PERSON).code == 0
@@ -51,13 +51,13 @@ def test_a_waived_file_is_committed_and_makes_the_pass_weak(gate: Gate) -> None:
     assert gate.status()["weak_because"] == ["waived: other.py changed, and the task does not list it"]
     ran = gate.call("verify", "commit")
     assert ran.code == 0, ran
-    assert gate.sample.git("show", "--name-only", "--format=", "HEAD").split() == ["other.py", "planner.py"]
+    assert gate.project.git("show", "--name-only", "--format=", "HEAD").split() == ["other.py", "planner.py"]
 
 
 @pytest.mark.criterion("VG-34")
 def test_what_a_person_committed_ends_an_approval_with_low_confidence(gate: Gate) -> None:
     gate.start()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.executor()
     gate.verify()
     gate.review(gate.verdict(confidence="LOW"))
@@ -74,11 +74,11 @@ def test_what_a_person_committed_ends_an_approval_with_low_confidence(gate: Gate
 @pytest.mark.criterion("VG-34")
 def test_another_content_than_the_approved_one_does_not_end_it(gate: Gate) -> None:
     gate.start()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.executor()
     gate.verify()
     gate.review(gate.verdict(confidence="LOW"))
-    gate.sample.write(planner=f"{RIGHT}# more\n")
+    gate.project.write(planner=f"{RIGHT}# more\n")
     commit(gate, "planner.py")
     assert gate.call("verify", "commit").code == 13
 
@@ -86,7 +86,7 @@ def test_another_content_than_the_approved_one_does_not_end_it(gate: Gate) -> No
 @pytest.mark.criterion("VG-23")
 def test_the_executors_own_commit_counts_once_it_was_approved(gate: Gate) -> None:
     gate.start()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     made = commit(gate, "planner.py")
     gate.executor()
     gate.verify()
@@ -104,7 +104,7 @@ def test_what_a_person_says_is_in_the_next_prompt_and_in_the_bundle(gate: Gate) 
     assert gate.call("verify", "status").code == gate.call("verify", "status", "--task", TASK).code == 12
     assert gate.call("verify", "resume", "--task", TASK, *PERSON).code == 0
     assert gate.call("verify", "show").has("# What a person says", "mara: the registry is back")
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.executor()
     gate.verify()
     assert gate.json("verify", "show")["guidance"] == ["mara: the registry is back"]
@@ -113,7 +113,7 @@ def test_what_a_person_says_is_in_the_next_prompt_and_in_the_bundle(gate: Gate) 
 
 @pytest.mark.criterion("VG-33", "VG-37")
 def test_a_verdict_that_cannot_be_read_is_told_to_the_next_reviewer(gate: Gate) -> None:
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.reviewing().review("verdict: LGTM\n")
     assert gate.call("verify", "show").has("MALFORMED RESULT", "The reviewer's verdict could not be read")
     assert gate.review().code == 0
@@ -145,7 +145,7 @@ def test_dependencies_that_can_never_be_met_are_refused(
 def test_a_failure_is_recovered_only_after_the_verify_command_passed(gate: Gate) -> None:
     gate.start()
     gate.executor(gate.result("failure"))
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.executor(gate.result(resolution="wrote it"))
     assert [each["recovered"] for each in gate.status()["previous_failures"]] == [False]
     gate.verify()
@@ -155,7 +155,7 @@ def test_a_failure_is_recovered_only_after_the_verify_command_passed(gate: Gate)
 @pytest.mark.criterion("VG-28")
 def test_a_longer_list_of_files_is_taken_where_it_is_advised(gate: Gate) -> None:
     gate.start("--wave", "w1")
-    gate.sample.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
+    gate.project.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
     gate.executor()
     assert gate.verify().has("or lists the file: phase-gate verify start --task-file FILE")
     ran = gate.start(*PERSON, files=["planner.py", "other.py"])
@@ -166,16 +166,16 @@ def test_a_longer_list_of_files_is_taken_where_it_is_advised(gate: Gate) -> None
 
 def pull_work_of_others(gate: Gate, **files: str) -> str:
     """Let another clone push a commit, and pull it here; return the commit."""
-    sample, outside = gate.sample, gate.root.parent / f"{gate.root.name}-elsewhere"
-    sample.git("clone", "-q", "--bare", ".", str(outside / "shared.git"))
-    sample.git("remote", "add", "origin", str(outside / "shared.git"))
-    sample.git("clone", "-q", str(outside / "shared.git"), str(outside / "theirs"))
+    project, outside = gate.project, gate.root.parent / f"{gate.root.name}-elsewhere"
+    project.git("clone", "-q", "--bare", ".", str(outside / "shared.git"))
+    project.git("remote", "add", "origin", str(outside / "shared.git"))
+    project.git("clone", "-q", str(outside / "shared.git"), str(outside / "theirs"))
     for name, text in files.items():
         (outside / "theirs" / f"{name}.py").write_text(text, encoding="utf-8")
-    sample.git("-C", str(outside / "theirs"), "commit", "-q", "-a", "-m", "theirs")
-    sample.git("-C", str(outside / "theirs"), "push", "-q", "origin", "HEAD")
-    sample.git("fetch", "-q", "origin")
-    sample.git("merge", "-q", "--ff-only", f"origin/{sample.git('branch', '--show-current').strip()}")
+    project.git("-C", str(outside / "theirs"), "commit", "-q", "-a", "-m", "theirs")
+    project.git("-C", str(outside / "theirs"), "push", "-q", "origin", "HEAD")
+    project.git("fetch", "-q", "origin")
+    project.git("merge", "-q", "--ff-only", f"origin/{project.git('branch', '--show-current').strip()}")
     return head(gate)
 
 
@@ -183,7 +183,7 @@ def pull_work_of_others(gate: Gate, **files: str) -> str:
 def test_a_commit_of_somebody_else_is_not_the_executors(gate: Gate) -> None:
     gate.start()
     made = pull_work_of_others(gate, other="OTHER = 2\n")
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     ran = gate.executor()
     assert ran.has(f"made by others since the task was taken: {made[:10]}")
     assert gate.verify().code == 0
@@ -196,7 +196,7 @@ def test_a_commit_of_somebody_else_is_not_the_executors(gate: Gate) -> None:
 def test_what_is_changed_on_top_of_it_is_the_executors(gate: Gate) -> None:
     gate.start()
     pull_work_of_others(gate, other="OTHER = 2\n")
-    gate.sample.write({"planner.py": RIGHT, "other.py": "OTHER = 3\n"})
+    gate.project.write({"planner.py": RIGHT, "other.py": "OTHER = 3\n"})
     gate.executor()
     assert gate.verify().has("files-listed", "other.py")
 
@@ -205,7 +205,7 @@ def test_what_is_changed_on_top_of_it_is_the_executors(gate: Gate) -> None:
 def test_a_commit_made_here_is_the_executors(gate: Gate) -> None:
     gate.start()
     pull_work_of_others(gate, planner="def planner_id():\n    return 2\n")
-    gate.sample.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
+    gate.project.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
     commit(gate, "other.py")
     gate.executor()
     assert gate.verify().has("files-listed", "other.py")
@@ -213,9 +213,9 @@ def test_a_commit_made_here_is_the_executors(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-28")
 def test_better_words_for_the_last_commit_are_no_work(gate: Gate) -> None:
-    gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n"})
-    gate.sample.commit_all()
+    gate.project.write({".gitignore": "*.yaml\n__pycache__/\n"})
+    gate.project.commit_all()
     gate.start()
-    gate.sample.git("commit", "-q", "--amend", "-m", "in better words")
+    gate.project.git("commit", "-q", "--amend", "-m", "in better words")
     assert gate.executor().code == 0
     assert gate.status()["weak_because"] == []

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.support import Sample
+from tests.support import Project
 from tests.tasks.verifying import RIGHT, TASK, Gate, python
 
 pytestmark = [
@@ -23,12 +23,12 @@ COMMAND = (sys.executable, "-m", "phase_gate.cli")
 
 
 @pytest.fixture
-def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    return Gate(sample, monkeypatch)
+def gate(project: Project, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    return Gate(project, monkeypatch)
 
 
 def test_a_verify_run_that_is_killed_is_recorded_as_interrupted_by_the_next_command(gate: Gate) -> None:
-    gate.sample.write({"slow.py": "import time\nprint('it runs', flush=True)\ntime.sleep(60)\n"})
+    gate.project.write({"slow.py": "import time\nprint('it runs', flush=True)\ntime.sleep(60)\n"})
     gate.start(verify=python("slow.py"), files=["planner.py", "slow.py"])
     gate.executor()
     process = subprocess.Popen([*COMMAND, "verify", "run"], cwd=gate.root, stdout=subprocess.PIPE, text=True)
@@ -41,7 +41,7 @@ def test_a_verify_run_that_is_killed_is_recorded_as_interrupted_by_the_next_comm
     process.wait()
     process.stdout.close()
     assert gate.call("verify", "status", "--task", TASK).has("the verify run was killed")
-    gate.sample.write({"slow.py": "import check\n"})
+    gate.project.write({"slow.py": "import check\n"})
     assert gate.verify().code == 0
     ends = [line["data"]["check"]["how"] for line in gate.ledger() if line["kind"] == "verify-ran"]
     assert ends == ["interrupted", "ended"]
@@ -73,12 +73,12 @@ def test_of_two_reviewers_at_once_one_is_heard(gate: Gate, other: str) -> None:
 
 @pytest.mark.parametrize("delay", [0.0, 0.15, 0.3, 0.45])
 def test_an_edit_beside_a_verdict_is_never_committed_unverified(gate: Gate, delay: float) -> None:
-    gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": "def planner_id():\n    return 0\n"})
-    gate.sample.commit_all()
-    gate.sample.git("config", "user.name", "dev")
-    gate.sample.git("config", "user.email", "dev@example.org")
+    gate.project.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": "def planner_id():\n    return 0\n"})
+    gate.project.commit_all()
+    gate.project.git("config", "user.name", "dev")
+    gate.project.git("config", "user.email", "dev@example.org")
     gate.start()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.executor()
     gate.verify()
     gate.paper("verdict.yaml", gate.verdict())
@@ -89,11 +89,11 @@ def test_an_edit_beside_a_verdict_is_never_committed_unverified(gate: Gate, dela
         stderr=subprocess.STDOUT,
     )
     time.sleep(delay)
-    gate.sample.write(planner=RIGHT + "import os\n")
+    gate.project.write(planner=RIGHT + "import os\n")
     said = process.communicate()[0].decode()
     assert process.returncode in (0, 13), said
     assert gate.state == ("APPROVED" if process.returncode == 0 else "REVIEWING")
     refused = gate.call("verify", "commit")
     assert refused.code == 13, refused
-    assert gate.sample.git("show", "HEAD:planner.py") != RIGHT + "import os\n"
+    assert gate.project.git("show", "HEAD:planner.py") != RIGHT + "import os\n"
     assert gate.call("check", "--task", TASK).code == 10

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tests.stores.in_memory import Server
-from tests.support import Sample
+from tests.support import Project
 from tests.tasks.fleet import Fleet, part
 
 pytestmark = pytest.mark.processes
 
 
 @pytest.fixture(params=["folder", "store"])
-def fleet(request: pytest.FixtureRequest, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+def fleet(request: pytest.FixtureRequest, project: Project, monkeypatch: pytest.MonkeyPatch) -> Fleet:
     monkeypatch.setattr("phase_gate.tasks.next_task.time.sleep", lambda seconds: None)
-    return Fleet(sample, monkeypatch, None if request.param == "folder" else Server())
+    return Fleet(project, monkeypatch, None if request.param == "folder" else Server())
 
 
 def test_each_worker_gets_another_task_in_the_order_of_the_list(fleet: Fleet) -> None:
@@ -119,8 +119,8 @@ def test_a_worker_may_wait_for_a_task(fleet: Fleet, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def shared(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Fleet:
-    return Fleet(sample, monkeypatch, Server())
+def shared(project: Project, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    return Fleet(project, monkeypatch, Server())
 
 
 def test_files_are_compared_with_those_where_the_task_is_worked_on(shared: Fleet) -> None:

@@ -12,7 +12,7 @@ from phase_gate.config.files import load_shipped_workflow
 from phase_gate.tasks.result import merge_gate_results
 from phase_gate.tasks.routing import main_line
 from tests.conformance.stories import SCHEMAS, command
-from tests.support import Ran, Sample
+from tests.support import Project, Ran
 from tests.tasks.pipelines import AGREED, CHECKS, CONFIGURATION, LINE, MADE, PATHS, Pipe
 
 pytestmark = pytest.mark.processes
@@ -22,8 +22,8 @@ BLOCKING = {"id": "A-1", "severity": "blocking", "kind": "security", "title": "n
 
 
 @pytest.fixture
-def pipe(sample: Sample) -> Pipe:
-    return Pipe(sample)
+def pipe(project: Project) -> Pipe:
+    return Pipe(project)
 
 
 def unmet(verdict: Any) -> list[str]:
@@ -66,7 +66,7 @@ def test_stuck_is_final(pipe: Pipe) -> None:
     pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 0}\n")
     pipe.fail()
     assert pipe.phase == "STUCK"
-    before = (pipe.sample.root / ".phase-gate" / "ledger.jsonl").read_bytes()
+    before = (pipe.project.root / ".phase-gate" / "ledger.jsonl").read_bytes()
     for words in (
         ("advance",),
         ("signal", "--reason", "x"),
@@ -75,9 +75,9 @@ def test_stuck_is_final(pipe: Pipe) -> None:
         ("pipeline", "recover", "start", "--reason", "x"),
     ):
         assert pipe.gate(*words).code == 13, words
-    assert pipe.sample.pytest("--phase=intake").code == 13
-    assert pipe.sample.pytest("--phase=auto").code == 13
-    assert (pipe.sample.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
+    assert pipe.project.run("--phase=intake").code == 13
+    assert pipe.project.run("--phase=auto").code == 13
+    assert (pipe.project.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
     assert pipe.gate("check").code == 12
     assert pipe.gate("status").code == 12
 
@@ -119,15 +119,15 @@ def test_each_state_names_what_it_requires_and_where_it_leads() -> None:
 @pytest.mark.criterion("PG-03")
 def test_no_state_can_be_skipped(pipe: Pipe) -> None:
     pipe.begin()
-    assert pipe.sample.pytest("--phase=qa_validation").code == 13
-    assert pipe.sample.pytest("--phase=recovery_loop").code == 13
+    assert pipe.project.run("--phase=qa_validation").code == 13
+    assert pipe.project.run("--phase=recovery_loop").code == 13
     for phase in (*LINE[1:], "RECOVERY_LOOP"):
         assert pipe.gate("rewind", phase, "--reason", "x").code == 13, phase
     assert pipe.phase == "INTAKE"
     pipe.prepare()
     assert pipe.signal()["can_exit"]
     assert pipe.phase == "CONSENSUS_MASTER_PLAN", "the signal has entered it"
-    assert pipe.sample.pytest("--phase=architecture").code == 13
+    assert pipe.project.run("--phase=architecture").code == 13
 
 
 # --- PG-04: the constitution
@@ -140,14 +140,14 @@ def test_no_state_can_be_skipped(pipe: Pipe) -> None:
 def test_a_constitution_that_changed_closes_every_gate(pipe: Pipe, phase: str, change: str) -> None:
     pipe.at(phase)
     pipe.prepare()
-    file = pipe.sample.root / "CONSTITUTION.md"
+    file = pipe.project.root / "CONSTITUTION.md"
     text = file.read_text()
     if change == "changed":
         file.write_text("Anything goes.\n")
     else:
         file.unlink()
     if phase == "QA_VALIDATION":
-        ran = pipe.sample.pytest("--phase=qa_validation")
+        ran = pipe.project.run("--phase=qa_validation")
         assert ran.code == 10
         assert "constitution-kept" in ran.out
     else:
@@ -156,20 +156,20 @@ def test_a_constitution_that_changed_closes_every_gate(pipe: Pipe, phase: str, c
         assert "CONSTITUTION.md" in details(verdict, "constitution-kept")
     file.write_text(text)
     if phase == "QA_VALIDATION":
-        assert pipe.sample.pytest("--phase=qa_validation").code == 0
+        assert pipe.project.run("--phase=qa_validation").code == 0
     else:
         assert pipe.look()["gate_1"]["satisfied"]
 
 
 @pytest.mark.criterion("PG-04")
 def test_a_constitution_that_was_never_recorded_closes_every_gate(pipe: Pipe) -> None:
-    pipe.sample.write({"phase-gate.yaml": CONFIGURATION, "test_a.py": "def test_a(): pass\n"})
+    pipe.project.write({"phase-gate.yaml": CONFIGURATION, "test_a.py": "def test_a(): pass\n"})
     ran = pipe.gate("advance")
     assert ran.code == 13
     assert "CONSTITUTION.md" in ran.err
     # pytest begins a cycle, too, and the constitution that comes later is not the one of its start.
-    pipe.sample.pytest("--phase=intake")
-    pipe.sample.write({"CONSTITUTION.md": "Written later.\n"})
+    pipe.project.run("--phase=intake")
+    pipe.project.write({"CONSTITUTION.md": "Written later.\n"})
     pipe.make("intake-brief")
     verdict = pipe.look()
     assert unmet(verdict) == ["constitution-kept"]
@@ -207,12 +207,12 @@ def test_a_missing_artifact_closes_the_gate_and_is_named(pipe: Pipe, phase: str,
 def test_a_failing_check_closes_the_gate_and_is_named(pipe: Pipe, check: str) -> None:
     pipe.at("PRODUCTION_GATE")
     pipe.prepare()
-    pipe.sample.write({f"docs/broken-{check}": ""})
+    pipe.project.write({f"docs/broken-{check}": ""})
     verdict = pipe.look()
     assert unmet(verdict) == ["checks-passed"]
     assert details(verdict, "checks-passed") == f"{check} it failed"
     assert verdict["metrics"]["checks_failed"] == 1
-    pipe.sample.remove(f"docs/broken-{check}")
+    pipe.project.remove(f"docs/broken-{check}")
     assert pipe.look()["gate_1"]["satisfied"]
 
 
@@ -242,7 +242,7 @@ def test_low_consensus_closes_the_gate_and_is_named(pipe: Pipe, votes: list[Any]
 def test_the_gate_result_has_the_fields_of_the_document(pipe: Pipe, closed: bool) -> None:
     pipe.at("PRODUCTION_GATE")
     if closed:
-        pipe.sample.write({"docs/broken-lint": ""})
+        pipe.project.write({"docs/broken-lint": ""})
     else:
         pipe.prepare()
     pipe.look()
@@ -263,7 +263,7 @@ def test_merging_keeps_the_scores_and_takes_the_rest_from_the_engine(pipe: Pipe)
     pipe.look()
     scores = {"score": 0.97, "consensusScore": 0.96}
     handler = {"phase": "consensus_master_plan", "pass": True, **scores, "blockers": [], "timestamp": "then"}
-    pipe.sample.write({"handler.json": json.dumps(handler)})
+    pipe.project.write({"handler.json": json.dumps(handler)})
     merged = pipe.gate("explain", "--gate-result", "--merge", "handler.json").document
     engine = pipe.gate("explain", "--gate-result").document
     assert merged == {**engine, "score": 0.97, "consensusScore": 0.96}
@@ -285,7 +285,7 @@ def test_merging_keeps_the_scores_and_takes_the_rest_from_the_engine(pipe: Pipe)
 def test_scores_of_another_phase_are_not_merged(pipe: Pipe, phase: dict[str, Any], code: int, said: str) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN")
     pipe.look()
-    pipe.sample.write({"handler.json": json.dumps({**phase, "pass": True, "score": 0.97})})
+    pipe.project.write({"handler.json": json.dumps({**phase, "pass": True, "score": 0.97})})
     ran = pipe.gate("explain", "--gate-result", "--merge", "handler.json")
     assert ran.code == code
     assert said in ran.err
@@ -339,7 +339,7 @@ def test_a_proposed_request_leads_to_its_target_instead_of_going_on(pipe: Pipe, 
     assert target in verdict["reason"]
     following = {"REVIEW": "audit", "AUDIT": "production_gate"}[phase]
     assert pipe.phase == target
-    assert pipe.sample.pytest(f"--phase={following}").code == 13
+    assert pipe.project.run(f"--phase={following}").code == 13
     assert pipe.pipeline["steps"][-1] == {"phase": target, "how": "request"}
     assert pipe.pipeline["requests"][0]["status"] == "approved"
 
@@ -370,8 +370,8 @@ def test_several_requests_lead_to_the_earliest_target_and_are_all_approved(pipe:
 @pytest.mark.criterion("PG-10")
 def test_review_finds_drift_and_raises_it_once(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
-    pipe.sample.write({"pyproject.toml": "[project]\nname = 'lending'\nversion = '1'\n"})
-    pipe.sample.commit_all()
+    pipe.project.write({"pyproject.toml": "[project]\nname = 'lending'\nversion = '1'\n"})
+    pipe.project.commit_all()
     pipe.do()
     pipe.do()
     assert pipe.phase == "REVIEW"
@@ -394,7 +394,7 @@ def test_review_finds_drift_and_raises_it_once(pipe: Pipe) -> None:
 def test_without_git_nobody_can_tell_what_drifted(pipe: Pipe) -> None:
     pipe.at("REVIEW")
     pipe.prepare()
-    (pipe.sample.root / ".git").rename(pipe.sample.root / "git-elsewhere")
+    (pipe.project.root / ".git").rename(pipe.project.root / "git-elsewhere")
     verdict = pipe.look()
     assert "drift-known" in unmet(verdict)
 
@@ -446,14 +446,14 @@ def test_a_failing_gate_enters_the_recovery_and_remembers_the_phase(pipe: Pipe, 
 @pytest.mark.criterion("PG-11")
 def test_looking_never_fails_a_gate(pipe: Pipe) -> None:
     pipe.at("QA_VALIDATION")
-    pipe.sample.write({"docs/broken-build": ""})
-    assert pipe.sample.pytest("--phase=qa_validation").code == 10
+    pipe.project.write({"docs/broken-build": ""})
+    assert pipe.project.run("--phase=qa_validation").code == 10
     for words in (("check",), ("status",), ("explain",), ("pipeline", "recover"), ("signal", "--not-done")):
         pipe.gate(*words)
     assert pipe.phase == "QA_VALIDATION"
     assert "recoveries" not in pipe.pipeline
     # A signal that goes with the run fails it at once.
-    pipe.sample.pytest("--phase=qa_validation", "--exit-signal=it builds here")
+    pipe.project.run("--phase=qa_validation", "--exit-signal=it builds here")
     assert pipe.phase == "RECOVERY_LOOP"
     assert pipe.pipeline["failed_phase"] == "QA_VALIDATION"
 
@@ -524,7 +524,7 @@ def test_five_recoveries_then_stuck_with_its_report(pipe: Pipe) -> None:
             pipe.make("role-plans")
             pipe.do()
     assert pipe.pipeline["recoveries"] == 5
-    pipe.sample.write({"docs/broken-build": ""})
+    pipe.project.write({"docs/broken-build": ""})
     ran = pipe.gate("signal", "--reason", "surely now")
     assert ran.code == 12
     assert pipe.phase == "STUCK"
@@ -596,7 +596,7 @@ def test_a_transition_needs_each_of_its_conditions(pipe: Pipe, phase: str, condi
     pipe.at(phase)
     pipe.prepare(condition)
     if condition == "constitution":
-        pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
+        pipe.project.write({"CONSTITUTION.md": "Anything goes.\n"})
     elif condition == "issue":
         pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
     elif condition == "request":
@@ -621,8 +621,8 @@ def test_reports_that_lay_there_before_the_pipeline_do_not_count(pipe: Pipe) -> 
     verdict = pipe.look()
     assert unmet(verdict) == ["artifacts-made"]
     assert "before this phase began" in details(verdict, "artifacts-made")
-    text = (pipe.sample.root / PATHS["production-report"]).read_text()
-    pipe.sample.write({PATHS["production-report"]: text.replace(". ", ".\n\n  ")})
+    text = (pipe.project.root / PATHS["production-report"]).read_text()
+    pipe.project.write({PATHS["production-report"]: text.replace(". ", ".\n\n  ")})
     assert unmet(pipe.look()) == ["artifacts-made"]  # wrapped otherwise, it is the same text
     pipe.make("production-report")
     assert pipe.look()["gate_1"]["satisfied"]
@@ -631,7 +631,7 @@ def test_reports_that_lay_there_before_the_pipeline_do_not_count(pipe: Pipe) -> 
 @pytest.mark.criterion("PG-17")
 def test_after_a_rewind_artifacts_have_to_be_made_anew_and_earlier_ones_stay(pipe: Pipe) -> None:
     pipe.at("CONSENSUS_ARCHITECTURE")
-    first = (pipe.sample.root / PATHS["architecture-plan"]).read_text()
+    first = (pipe.project.root / PATHS["architecture-plan"]).read_text()
     pipe.do()
     assert pipe.gate("rewind", "ARCHITECTURE", "--reason", "it does not scale").code == 0
     pipe.make("repository-snapshot")
@@ -639,7 +639,7 @@ def test_after_a_rewind_artifacts_have_to_be_made_anew_and_earlier_ones_stay(pip
     pipe.make("architecture-plan")
     assert pipe.look()["gate_1"]["satisfied"]
     # Not even by way of another version.
-    pipe.sample.write({PATHS["architecture-plan"]: first})
+    pipe.project.write({PATHS["architecture-plan"]: first})
     assert details(pipe.look(), "artifacts-made").startswith("architecture-plan")
     pipe.make("architecture-plan")
     # What was agreed on before the rewind is not agreed on any more; what lies before it is.
@@ -652,7 +652,7 @@ def test_a_snapshot_of_another_tree_does_not_count(pipe: Pipe) -> None:
     assert details(pipe.look(), "artifacts-made")  # that of ARCHITECTURE, though nothing changed since
     pipe.prepare()
     assert pipe.look()["gate_1"]["satisfied"]
-    pipe.sample.write(lending="def fine(days):\n    return 21 * days\n")
+    pipe.project.write(lending="def fine(days):\n    return 21 * days\n")
     verdict = pipe.look()
     assert "another tree" in details(verdict, "artifacts-made")
 
@@ -683,14 +683,14 @@ def test_a_check_without_a_result_is_not_passed(pipe: Pipe) -> None:
 def test_rules_that_change_on_the_way_do_not_count(pipe: Pipe) -> None:
     pipe.at("PRODUCTION_GATE")
     pipe.prepare()
-    pipe.sample.write(
+    pipe.project.write(
         {"docs/broken-types": "", "phase-gate.yaml": CONFIGURATION.replace("test ! -e docs/broken-types", "true")}
     )
     verdict = pipe.look()
     assert "rules-kept" in unmet(verdict)
     assert "evidence.commands.types" in details(verdict, "rules-kept")
-    pipe.sample.write({"phase-gate.yaml": CONFIGURATION + "parameters: {max_recoveries: 50}\n"})
-    pipe.sample.remove("docs/broken-types")
+    pipe.project.write({"phase-gate.yaml": CONFIGURATION + "parameters: {max_recoveries: 50}\n"})
+    pipe.project.remove("docs/broken-types")
     assert "parameters.max_recoveries" in details(pipe.look(), "rules-kept")
 
 
@@ -703,7 +703,7 @@ def test_without_consensus_on_the_recovery_plan_there_is_no_fix_attempt(pipe: Pi
     verdict = pipe.look()
     assert unmet(verdict) == ["consensus-reached"]
     assert pipe.gate("rewind", "INTAKE", "--reason", "no patience").code == 13
-    assert pipe.sample.pytest("--phase=intake").code == 13
+    assert pipe.project.run("--phase=intake").code == 13
     assert pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "a way out").code == 0
     assert pipe.gate("pipeline", "request", "approve", "CR-1").code == 13
     pipe.vote("ann")
@@ -724,7 +724,7 @@ GUIDED = CONFIGURATION + "parameters: {max_recoveries: 0}\noverrides: {allow_non
 def test_a_check_that_still_fails_keeps_the_recovery_closed(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
     pipe.prepare()
-    pipe.sample.write({"docs/broken-build": ""})
+    pipe.project.write({"docs/broken-build": ""})
     pipe.signal()
     pipe.make("root-cause")
     pipe.make("recovery-plan")
@@ -732,7 +732,7 @@ def test_a_check_that_still_fails_keeps_the_recovery_closed(pipe: Pipe) -> None:
     verdict = pipe.look()
     assert unmet(verdict) == ["fix-checked"]
     assert details(verdict, "fix-checked") == "build it still fails"
-    pipe.sample.remove("docs/broken-build")
+    pipe.project.remove("docs/broken-build")
     assert pipe.look()["gate_1"]["satisfied"]
     assert pipe.signal()["can_exit"]
     pipe.enter()
@@ -801,29 +801,29 @@ def test_the_status_has_the_names_of_the_document(pipe: Pipe) -> None:
 @pytest.mark.criterion("PG-21")
 def test_checks_without_a_command_are_named_in_the_first_phase(pipe: Pipe) -> None:
     one = "workflow: pipeline\nevidence: {commands: {build: {run: 'true'}, lint: {run: 'true'}}}\n"
-    pipe.sample.write({"phase-gate.yaml": one, "CONSTITUTION.md": "x\n"})
+    pipe.project.write({"phase-gate.yaml": one, "CONSTITUTION.md": "x\n"})
     ran = pipe.gate("advance")
     words = "test (for PRODUCTION_GATE), types (for PRODUCTION_GATE), start (for PRODUCTION_GATE) have no command"
     assert ran.code == 0
     assert words in ran.out
     assert "evidence: {commands: {test: {run: ...}}}" in ran.out
     assert words in " ".join(pipe.gate("advance").out.split()), "and in every verdict until they have one"
-    pipe.sample.write({"phase-gate.yaml": CONFIGURATION.replace("test ! -e docs/broken-build", "'true'")})
+    pipe.project.write({"phase-gate.yaml": CONFIGURATION.replace("test ! -e docs/broken-build", "'true'")})
     assert "no command" not in pipe.gate("advance").out
 
 
 @pytest.mark.criterion("PG-19")
 def test_the_first_green_run_of_a_recovery_counts(pipe: Pipe) -> None:
     pipe.at("QA_VALIDATION")
-    pipe.sample.write({"lending.py": "def fine(days):\n    return 21 * days\n"})
-    pipe.sample.pytest("--phase=qa_validation")
+    pipe.project.write({"lending.py": "def fine(days):\n    return 21 * days\n"})
+    pipe.project.run("--phase=qa_validation")
     pipe.signal()
-    pipe.sample.write({"lending.py": "def fine(days):\n    return 20 * days  # mended\n"})
+    pipe.project.write({"lending.py": "def fine(days):\n    return 20 * days  # mended\n"})
     pipe.make("root-cause")
     pipe.make("recovery-plan")
     pipe.agree()
     assert unmet(pipe.look()) == ["fix-tested"]
-    ran = pipe.sample.pytest("--phase=recovery_loop")
+    ran = pipe.project.run("--phase=recovery_loop")
     verdict = pipe.gate("explain", "--json").document["evaluation"]
     assert verdict["gate_1"]["open"], ran.out
     assert unmet(verdict) == []
@@ -860,7 +860,7 @@ def test_a_plain_pipeline_takes_at_most_twenty_commands(pipe: Pipe, monkeypatch:
 
     def gate(pipe: Pipe, *words: str) -> Ran:
         typed.append(words[0])
-        return command(pipe.sample, *words)
+        return command(pipe.project, *words)
 
     monkeypatch.setattr(Pipe, "gate", gate)
     pipe.begin()
@@ -869,11 +869,11 @@ def test_a_plain_pipeline_takes_at_most_twenty_commands(pipe: Pipe, monkeypatch:
             pipe.make(name)
         if pipe.phase in AGREED:
             votes = {f"docs/{name}.yaml": f"vote: approve\nconfidence: 1.0\nby: {name}\n" for name in ("ann", "bob")}
-            pipe.sample.write(votes)
+            pipe.project.write(votes)
             assert pipe.gate("pipeline", "vote", *votes).code == 0
         if pipe.phase == "QA_VALIDATION":
             typed.append("pytest")
-            pipe.sample.pytest("--phase=qa_validation")
+            pipe.project.run("--phase=qa_validation")
         assert pipe.signal()["can_exit"]
     assert len(typed) <= 20, typed
     assert typed.count("advance") == 1, "a signal enters the phase that follows"

@@ -12,16 +12,16 @@ from phase_gate.storage.tree.git import head_of
 from phase_gate.tasks.evidence import look_for_drift
 from phase_gate.workflow.model import Drift
 from tests.evidence.test_git import commit, context, edit
-from tests.support import Sample
+from tests.support import Project
 
 pytestmark = pytest.mark.processes
 
 
 @pytest.fixture
-def repository(sample: Sample) -> Sample:
-    sample.write({"a.py": "a = 1\n", "b.py": "b = 1\n"})
-    sample.commit_all()
-    return sample
+def repository(project: Project) -> Project:
+    project.write({"a.py": "a = 1\n", "b.py": "b = 1\n"})
+    project.commit_all()
+    return project
 
 
 def count_lines(root: Path, base: str) -> int:
@@ -30,7 +30,7 @@ def count_lines(root: Path, base: str) -> int:
     return found.lines
 
 
-def test_lines_that_came_and_went(repository: Sample) -> None:
+def test_lines_that_came_and_went(repository: Project) -> None:
     base = head_of(repository.root)
     assert count_lines(repository.root, base) == 0
     edit(repository, "a.py", "a = 2\na = 3\n")
@@ -40,22 +40,22 @@ def test_lines_that_came_and_went(repository: Sample) -> None:
     assert count_lines(repository.root, base) == 1 + 2 + 1
 
 
-def install_hook(sample: Sample, canary: Path) -> None:
+def install_hook(project: Project, canary: Path) -> None:
     """`git diff` writes the index where it has nothing better to do, and tells this hook of it."""
-    hook = sample.root / ".git" / "hooks" / "post-index-change"
+    hook = project.root / ".git" / "hooks" / "post-index-change"
     hook.write_text(f"#!/bin/sh\ntouch {canary}\n")
     hook.chmod(0o755)
 
 
-def install_driver(sample: Sample, canary: Path) -> None:
+def install_driver(project: Project, canary: Path) -> None:
     for key in ("diff.external", "diff.evil.command", "diff.evil.textconv"):
-        sample.git("config", key, f"touch {canary}; cat")
-    edit(sample, ".gitattributes", "*.py diff=evil\n")
+        project.git("config", key, f"touch {canary}; cat")
+    edit(project, ".gitattributes", "*.py diff=evil\n")
 
 
 @pytest.mark.parametrize("install", [install_hook, install_driver], ids=["hook", "driver"])
 def test_no_program_of_the_repository_is_run(
-    repository: Sample, tmp_path_factory: pytest.TempPathFactory, install: Callable[[Sample, Path], None]
+    repository: Project, tmp_path_factory: pytest.TempPathFactory, install: Callable[[Project, Path], None]
 ) -> None:
     canary = tmp_path_factory.mktemp("beside") / "canary"
     base = head_of(repository.root)
@@ -70,7 +70,7 @@ def test_no_program_of_the_repository_is_run(
     assert not canary.exists()
 
 
-def test_behind_a_filter_of_the_repository(repository: Sample) -> None:
+def test_behind_a_filter_of_the_repository(repository: Project) -> None:
     """git has another form of it; the lines are those of that form."""
     repository.git("config", "filter.crypt.clean", "tr a-y b-z")
     edit(repository, ".gitattributes", "a.py filter=crypt\n")

@@ -14,7 +14,7 @@ import yaml
 from phase_gate.storage.opening import Opened, Opener
 from phase_gate.storage.tree import git
 from tests.conformance.stories import faults
-from tests.support import OURS, Sample
+from tests.support import OURS, Project
 from tests.tasks.verifying import NAME, RIGHT, TASK, WRONG, Gate, python
 
 pytestmark = pytest.mark.processes
@@ -23,8 +23,8 @@ UNVERIFIED = ("--reason", "the vendor's service is down", "--by", "mara")
 
 
 @pytest.fixture
-def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    return Gate(sample, monkeypatch)
+def gate(project: Project, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    return Gate(project, monkeypatch)
 
 
 # --- the three steps
@@ -45,7 +45,7 @@ def test_no_step_can_be_left_out(gate: Gate, left_out: str) -> None:
 @pytest.mark.criterion("VG-02")
 def test_the_states_of_a_task_that_fails_twice_and_passes(gate: Gate) -> None:
     """The table itself, with everything that can't follow, is in tests/tasks/test_model.py."""
-    gate.sample.write(planner=WRONG)
+    gate.project.write(planner=WRONG)
     states = []
 
     def then(code: int, ran: Any) -> None:
@@ -57,11 +57,11 @@ def test_the_states_of_a_task_that_fails_twice_and_passes(gate: Gate) -> None:
     then(0, gate.call("verify", "start", "--task", TASK))
     then(0, gate.executor())
     then(10, gate.verify())
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     then(0, gate.executor())
     then(0, gate.verify())
     then(10, gate.review(gate.verdict("REJECTED")))
-    gate.sample.write(planner=RIGHT + "# says what it is\n")
+    gate.project.write(planner=RIGHT + "# says what it is\n")
     then(12, gate.executor(gate.result("blocked")))
     then(0, gate.executor())
     then(0, gate.verify())
@@ -106,7 +106,7 @@ def test_we_run_the_command_and_keep_all_of_it(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-05", "VG-10")
 def test_the_exit_code_counts_and_not_the_claim(gate: Gate) -> None:
-    gate.sample.write(planner=WRONG)
+    gate.project.write(planner=WRONG)
     gate.start()
     gate.executor(gate.result(evidence="all tests pass"))
     ran = gate.verify()
@@ -153,12 +153,12 @@ def test_each_missing_row_has_a_name(gate: Gate) -> None:
     document = gate.json("verify", "executor", "result.yaml")
     assert 'executor_status == "success"' in unmet(document)
     assert "verify_ran == true" in unmet(document)
-    gate.sample.write(planner=WRONG)
+    gate.project.write(planner=WRONG)
     gate.paper("result.yaml", gate.result(done_criteria_met=False))
     document = gate.json("verify", "executor", "result.yaml")
     assert "done_criteria_met == true" in unmet(document)
     assert document["previous_failures"][-1]["error"].endswith("says that the done-criteria are not met")
-    gate.sample.write(planner=WRONG + "\n")
+    gate.project.write(planner=WRONG + "\n")
     gate.executor()
     document = gate.json("verify", "run")
     assert "verify_exit_code == 0" in unmet(document)
@@ -254,7 +254,7 @@ def test_a_verdict_that_is_older_than_the_evidence_is_refused(gate: Gate) -> Non
 @pytest.mark.criterion("VG-10")
 def test_an_edit_after_the_verify_run_makes_it_stale_and_a_new_attempt_goes_on(gate: Gate) -> None:
     gate.reviewing()
-    gate.sample.write(planner=RIGHT + "# more\n")
+    gate.project.write(planner=RIGHT + "# more\n")
     ran = gate.review()
     assert ran.code == 13
     assert ran.has("evidence is stale (verify-fresh)")
@@ -279,7 +279,7 @@ def test_each_type_of_failure_has_its_feedback(gate: Gate) -> None:
         "PREVIOUS ATTEMPT FAILED:\nError: Cannot find module 'uuid'\n\nSUGGESTED FIX: Run `pip install uuid`\n\n"
         "Please address this before retrying the task.\n"
     )
-    gate.sample.write(planner=WRONG)
+    gate.project.write(planner=WRONG)
     gate.executor()
     gate.verify()
     text = prompt()
@@ -287,7 +287,7 @@ def test_each_type_of_failure_has_its_feedback(gate: Gate) -> None:
     assert "Exit code: 1\n\nFAILURES:\n- FAILED test_planner.py::test_id - assert 0 == 42\n- FAILED test" in text
     assert "Please fix the failing tests and re-verify." in text
     assert "CHANGED SINCE ATTEMPT 2: nothing" in text
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     assert "CHANGED SINCE ATTEMPT 2: planner.py" in prompt()
     assert "1 more attempt before a person is asked" in prompt()
     gate.executor()
@@ -307,7 +307,7 @@ def test_a_verify_command_that_takes_too_long_is_ended_with_its_children(gate: G
     child = (
         f"import subprocess, sys\nprint('half way', flush=True)\nsubprocess.run([sys.executable, '-c', '{sleeps}'])\n"
     )
-    gate.sample.write({"slow.py": child})
+    gate.project.write({"slow.py": child})
     gate.start("--timeout-verify", "1", verify=python("slow.py"))
     gate.executor()
     ran = gate.verify()
@@ -362,14 +362,14 @@ def test_the_whole_gate_has_thirty_minutes(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-14")
 def test_nothing_is_run_again_on_the_same_files(gate: Gate) -> None:
-    gate.sample.write(planner=WRONG)
+    gate.project.write(planner=WRONG)
     gate.start()
     gate.executor()
     gate.verify()
     ran = gate.executor()
     assert ran.code == 13
     assert ran.has("no file has changed since attempt 1", "it would fail again", "phase-gate verify show")
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     assert gate.executor().code == 0
 
 
@@ -378,7 +378,7 @@ def test_nothing_is_run_again_on_the_same_files(gate: Gate) -> None:
 
 def fail(gate: Gate, times: int) -> None:
     for number in range(times):
-        gate.sample.write(planner=WRONG + "\n" * number)
+        gate.project.write(planner=WRONG + "\n" * number)
         assert gate.executor().code == 0
         assert gate.verify().code == (10 if number < 2 else 12)
 
@@ -390,7 +390,7 @@ def test_three_failures_ask_a_person(gate: Gate) -> None:
     escalation = gate.status()["escalation"]
     assert (escalation["level"], escalation["reason"]) == (2, "it failed 3 times")
     assert "wait for a person" in escalation["actions"]
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     refused = gate.executor()
     assert refused.code == 13
     assert refused.has("waits for a person: it failed 3 times", "retry: ", "investigate: ", "skip: ")
@@ -461,10 +461,10 @@ def test_a_skip_without_its_parts_is_refused(gate: Gate, words: tuple[str, ...],
 
 @pytest.mark.criterion("VG-16", "VG-17")
 def test_an_override_is_for_a_person_at_a_terminal(gate: Gate) -> None:
-    gate.sample.remove("phase-gate.yaml")
+    gate.project.remove("phase-gate.yaml")
     gate.start()
     for words in (("skip", "--kind", "unavailable"), ("force", "--word", "OVERRIDE")):
-        ran = gate.sample.gate("verify", *words, "--task", TASK, *UNVERIFIED)
+        ran = gate.project.gate("verify", *words, "--task", TASK, *UNVERIFIED)
         assert ran.code == 13
         assert ran.has("is for a person at a terminal")
 
@@ -487,7 +487,7 @@ def test_force_needs_the_word_and_marks_the_task(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-18")
 def test_the_status_has_the_documents_fields(gate: Gate) -> None:
-    gate.sample.write(planner=WRONG)
+    gate.project.write(planner=WRONG)
     gate.start(phase="03-sequential-execution", plan="03-01")
     gate.executor()
     gate.verify()
@@ -582,11 +582,11 @@ def test_a_task_whose_state_was_edited_stays_in_the_statistics(gate: Gate, damag
 
 @pytest.mark.criterion("VG-21")
 def test_the_failure_log_tells_what_mended_it(gate: Gate) -> None:
-    gate.sample.write(planner=WRONG)
+    gate.project.write(planner=WRONG)
     gate.start()
     gate.executor()
     gate.verify()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.executor(gate.result(resolution="Returns the answer"))
     gate.verify()
     row = gate.json("verify", "status")["recent_failures"][0]
@@ -601,25 +601,25 @@ def test_the_failure_log_tells_what_mended_it(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-23", "VG-27")
 def test_only_the_tasks_files_are_committed_and_the_id_is_in_the_result(gate: Gate) -> None:
-    gate.sample.write({"planner.py": WRONG, "other.txt": "1\n", ".gitignore": "__pycache__/\n*.yaml\n"})
-    gate.sample.commit_all()
-    gate.sample.git("config", "user.name", "dev")
-    gate.sample.git("config", "user.email", "dev@example.org")
-    gate.sample.write({"unasked.txt": "x\n"})
-    gate.sample.git("add", "unasked.txt")
+    gate.project.write({"planner.py": WRONG, "other.txt": "1\n", ".gitignore": "__pycache__/\n*.yaml\n"})
+    gate.project.commit_all()
+    gate.project.git("config", "user.name", "dev")
+    gate.project.git("config", "user.email", "dev@example.org")
+    gate.project.write({"unasked.txt": "x\n"})
+    gate.project.git("add", "unasked.txt")
     gate.start(files=["planner.py", "docs/planner.md", "other.txt"])
-    gate.sample.write({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
+    gate.project.write({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
     gate.executor()
     gate.verify()
     assert gate.call("verify", "commit").has("only APPROVED commits")
     assert gate.review().code == 0
     ran = gate.call("verify", "commit")
     assert ran.code == 0, ran
-    head = gate.sample.git("rev-parse", "HEAD").strip()
+    head = gate.project.git("rev-parse", "HEAD").strip()
     assert gate.json("verify", "status", "--task", TASK)["gate_result"]["commit_sha"] == head
-    listed = gate.sample.git("show", "--name-only", "--format=", "HEAD").split()
+    listed = gate.project.git("show", "--name-only", "--format=", "HEAD").split()
     assert listed == ["docs/planner.md", "planner.py"]
-    assert gate.sample.git("diff", "--cached", "--name-only").split() == ["unasked.txt"], "what was staged stays so"
+    assert gate.project.git("diff", "--cached", "--name-only").split() == ["unasked.txt"], "what was staged stays so"
     assert gate.call("verify", "commit", "--task", TASK).has("was committed as")
 
 
@@ -664,7 +664,7 @@ def test_what_is_too_broad_or_vague_is_flagged(gate: Gate) -> None:
     ids=["unittest", "pytest", "jest", "unknown"],
 )
 def test_zero_tests_with_exit_code_zero_are_refused(gate: Gate, output: str) -> None:
-    gate.sample.write({"run.py": f"print({output!r}.replace('\\\\n', chr(10)))\n"})
+    gate.project.write({"run.py": f"print({output!r}.replace('\\\\n', chr(10)))\n"})
     gate.start(verify=python("run.py"))
     gate.executor()
     ran = gate.verify()
@@ -676,7 +676,7 @@ def test_zero_tests_with_exit_code_zero_are_refused(gate: Gate, output: str) -> 
 @pytest.mark.criterion("VG-26")
 def test_a_flaky_verify_runs_twice_only_where_declared_and_the_pass_is_weak(gate: Gate) -> None:
     once = "import os\nif not os.path.exists('seen'):\n    open('seen', 'w').close()\n    raise SystemExit(1)\n"
-    gate.sample.write({"flaky.py": f"{once}import check\n"})
+    gate.project.write({"flaky.py": f"{once}import check\n"})
     reason = "the vendor's sandbox drops every other call"
     gate.start(verify=python("flaky.py"), flaky="accepted", flaky_reason=reason)
     gate.executor()
@@ -689,7 +689,7 @@ def test_a_flaky_verify_runs_twice_only_where_declared_and_the_pass_is_weak(gate
 
 @pytest.mark.criterion("VG-37")
 def test_concerns_and_flakiness_stand_in_state_md(gate: Gate) -> None:
-    gate.sample.write(
+    gate.project.write(
         {"shaky.py": "import os\nif not os.path.exists('seen'): open('seen', 'w'); exit(1)\nimport check\n"}
     )
     flaky = {"flaky": "accepted", "flaky_reason": "the clock jumps"}
@@ -705,28 +705,28 @@ def test_concerns_and_flakiness_stand_in_state_md(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-28")
 def test_files_are_compared_with_git_and_not_with_the_claim(gate: Gate) -> None:
-    gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n", "setup.cfg": "[x]\n"})
-    gate.sample.commit_all()
+    gate.project.write({".gitignore": "*.yaml\n__pycache__/\n", "setup.cfg": "[x]\n"})
+    gate.project.commit_all()
     gate.start()
-    gate.sample.write({"planner.py": RIGHT + "# done\n", "setup.cfg": "[y]\n", "extra.py": "x = 1\n"})
+    gate.project.write({"planner.py": RIGHT + "# done\n", "setup.cfg": "[y]\n", "extra.py": "x = 1\n"})
     gate.executor(gate.result(files_modified=["planner.py"]))
     refused = gate.verify()
     assert refused.code == 10
     assert refused.has("files-listed: changed files that the task does not list: 2 (extra.py, setup.cfg)")
-    gate.sample.remove("extra.py")
-    gate.sample.git("checkout", "-q", "setup.cfg")
+    gate.project.remove("extra.py")
+    gate.project.git("checkout", "-q", "setup.cfg")
     assert gate.verify().code == 0
 
 
 @pytest.mark.criterion("VG-28")
 def test_what_other_tasks_and_their_papers_change_is_theirs(gate: Gate) -> None:
-    gate.sample.write({".gitignore": "__pycache__/\n"})
-    gate.sample.commit_all()
+    gate.project.write({".gitignore": "__pycache__/\n"})
+    gate.project.commit_all()
     other = gate.task(name="Task 9: Other", files=["other.py"])
     gate.start(document=[gate.task(), other])
     gate.call("verify", "start", "--task", TASK)
     gate.call("verify", "start", "--task", "Task 9")
-    gate.sample.write({"other.py": "x = 1\n", "planner.py": RIGHT + "\n"})
+    gate.project.write({"other.py": "x = 1\n", "planner.py": RIGHT + "\n"})
     gate.executor()
     ran = gate.verify()
     assert ran.code == 0, ran
@@ -762,10 +762,10 @@ def test_the_reviewers_three_inputs_are_one_bundle(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-37")
 def test_the_reviewer_gets_the_diff_and_the_five_checks(gate: Gate) -> None:
-    gate.sample.write(planner=WRONG)
+    gate.project.write(planner=WRONG)
     repository(gate)
     gate.start(files=["planner.py", "docs/planner.md"])
-    gate.sample.write({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
+    gate.project.write({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
     gate.executor()
     gate.verify()
     document = gate.json("verify", "show")
@@ -792,10 +792,10 @@ def test_a_known_test_that_was_emptied_is_flagged_and_shown(gate: Gate, runner: 
         "    def test_id(self):\n        assert planner_id() == 42\n\n"
         "    def test_type(self):\n        assert isinstance(planner_id(), int)\n"
     )
-    gate.sample.write({"test_planner.py": tests, ".gitignore": "*.yaml\n__pycache__/\n"})
-    gate.sample.commit_all()
+    gate.project.write({"test_planner.py": tests, ".gitignore": "*.yaml\n__pycache__/\n"})
+    gate.project.commit_all()
     gate.start(files=["planner.py", "test_planner.py"], verify=python(runner or f"{PYTEST} test_planner.py"))
-    gate.sample.write({"planner.py": WRONG, "test_planner.py": tests.replace("planner_id() == 42", "True")})
+    gate.project.write({"planner.py": WRONG, "test_planner.py": tests.replace("planner_id() == 42", "True")})
     gate.executor()
     ran = gate.verify()
     why = "test_planner.py::TestIt::test_id: it checks nothing any more"
@@ -847,7 +847,7 @@ def test_type():
 
 
 def begin_pytest(gate: Gate, tests: str = TESTS, *, arguments: str = "test_planner.py") -> None:
-    gate.sample.write({"test_planner.py": tests})
+    gate.project.write({"test_planner.py": tests})
     files = ["planner.py", "test_planner.py", "conftest.py"]
     ran = gate.start(files=files, verify=python(f"{PYTEST} {arguments}"))
     assert ran.code == 0, ran
@@ -888,7 +888,7 @@ def test_a_run_of_pytest_is_evidence_of_the_task(gate: Gate) -> None:
 )
 def test_a_run_of_pytest_that_proves_less_is_refused(gate: Gate, tests: str, said: str) -> None:
     begin_pytest(gate)
-    gate.sample.write({"test_planner.py": tests})
+    gate.project.write({"test_planner.py": tests})
     ran = gate.verify()
     assert ran.code == 10, ran
     assert ran.has(said)
@@ -899,8 +899,8 @@ def test_a_run_of_pytest_that_proves_less_is_refused(gate: Gate, tests: str, sai
 @pytest.mark.criterion("VG-25")
 def test_outcomes_that_are_not_the_tests_own_are_refused(gate: Gate) -> None:
     begin_pytest(gate)
-    gate.sample.write({"planner.py": WRONG})
-    gate.sample.write(
+    gate.project.write({"planner.py": WRONG})
+    gate.project.write(
         {
             "conftest.py": "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n"
             "    done = yield\n    done.get_result().outcome = 'passed'\n"
@@ -916,7 +916,7 @@ def test_outcomes_that_are_not_the_tests_own_are_refused(gate: Gate) -> None:
 @pytest.mark.criterion("VG-25")
 def test_a_pytest_that_hides_from_us_proves_nothing(gate: Gate) -> None:
     begin_pytest(gate)
-    gate.sample.write({"conftest.py": "import os\n\nos._exit(print('2 passed in 0.01s', flush=True) or 0)\n"})
+    gate.project.write({"conftest.py": "import os\n\nos._exit(print('2 passed in 0.01s', flush=True) or 0)\n"})
     ran = gate.verify()
     assert ran.code == 10, ran
     assert ran.has("its run was not recorded now")
@@ -927,22 +927,22 @@ def test_a_pytest_that_hides_from_us_proves_nothing(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-04")
 def test_an_interrupted_verify_run_is_recorded_and_may_be_run_again(gate: Gate) -> None:
-    gate.sample.write(
+    gate.project.write(
         {"slow.py": "import os, signal, sys\nos.kill(os.getppid(), signal.SIGTERM)\nimport time\ntime.sleep(30)\n"}
     )
     gate.start(verify=python("slow.py"), files=["planner.py", "slow.py"])
     gate.executor()
-    ran = gate.sample.gate("verify", "run", "--task", TASK)
+    ran = gate.project.gate("verify", "run", "--task", TASK)
     assert ran.code != 0
     assert ran.has("interrupted")
     assert gate.status()["verify_status"] == "interrupted"
     assert gate.state == "VERIFYING"
-    gate.sample.write({"slow.py": "import check\n"})
-    assert gate.sample.gate("verify", "run").code == 0
+    gate.project.write({"slow.py": "import check\n"})
+    assert gate.project.gate("verify", "run").code == 0
 
 
 def test_secrets_of_the_environment_are_not_kept(gate: Gate) -> None:
-    gate.sample.environment.setenv("API_TOKEN", "s3cr3t-value-of-mine")
+    gate.project.environment.setenv("API_TOKEN", "s3cr3t-value-of-mine")
     gate.start(verify=python("""-c 'import os; print(os.environ["API_TOKEN"]); import check'"""))
     gate.executor()
     assert gate.verify().code == 0
@@ -1069,7 +1069,7 @@ BLOCK = """\
 def test_a_plan_is_a_list_of_tasks(gate: Gate) -> None:
     first = BLOCK.format(name=NAME, file="planner.py", verify=python("check.py"))
     other = BLOCK.format(name="Task 4: Other", file="other.py", verify=f"{python('check.py')} && {python('check.py')}")
-    gate.sample.write({"PLAN.md": PLAN.format(task=first, other=other)})
+    gate.project.write({"PLAN.md": PLAN.format(task=first, other=other)})
     assert gate.call("verify", "start", "--task-file", "PLAN.md").code == 0
     found = gate.json("verify", "status")["tasks"]
     assert [(row["name"], row["files"], row["wave"]) for row in found] == [
@@ -1093,7 +1093,7 @@ def test_a_plan_is_a_list_of_tasks(gate: Gate) -> None:
     ids=["none", "incomplete", "open"],
 )
 def test_a_plan_that_is_none_is_refused_with_its_line(gate: Gate, plan: str, said: str) -> None:
-    gate.sample.write({"PLAN.md": plan})
+    gate.project.write({"PLAN.md": plan})
     ran = gate.call("verify", "start", "--task-file", "PLAN.md")
     assert ran.code not in (0, 10)
     assert ran.has(said)
@@ -1103,23 +1103,23 @@ def test_a_plan_that_is_none_is_refused_with_its_line(gate: Gate, plan: str, sai
 
 
 def repository(gate: Gate) -> None:
-    gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": WRONG})
-    gate.sample.commit_all()
-    gate.sample.git("config", "user.name", "dev")
-    gate.sample.git("config", "user.email", "dev@example.org")
+    gate.project.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": WRONG})
+    gate.project.commit_all()
+    gate.project.git("config", "user.name", "dev")
+    gate.project.git("config", "user.email", "dev@example.org")
 
 
 def commit(gate: Gate, *paths: str) -> str:
-    gate.sample.git("add", "--", *paths)
-    gate.sample.git("commit", "-q", "-m", "as always", "--", *paths)
-    return gate.sample.git("rev-parse", "HEAD").strip()
+    gate.project.git("add", "--", *paths)
+    gate.project.git("commit", "-q", "-m", "as always", "--", *paths)
+    return gate.project.git("rev-parse", "HEAD").strip()
 
 
 @pytest.mark.criterion("VG-23", "VG-28")
 def test_a_commit_during_the_attempt_is_said_and_makes_the_pass_weak(gate: Gate) -> None:
     repository(gate)
     gate.start()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     made = commit(gate, "planner.py")
     said = f"committed before it was approved, which makes the pass weak: {made[:10]}"
     ran = gate.executor()
@@ -1129,17 +1129,17 @@ def test_a_commit_during_the_attempt_is_said_and_makes_the_pass_weak(gate: Gate)
     assert gate.review().has("approved by ann (weak)")
     assert gate.status()["weak_because"] == [f"committed before it was approved: {made[:10]}"]
     assert gate.call("verify", "commit").has(f"committed as {made[:10]}")
-    assert gate.sample.git("rev-parse", "HEAD").strip() == made, "it has the files as they were approved"
+    assert gate.project.git("rev-parse", "HEAD").strip() == made, "it has the files as they were approved"
 
 
 @pytest.mark.criterion("VG-23", "VG-28")
 def test_what_a_commit_brought_and_another_took_back_counts(gate: Gate) -> None:
     repository(gate)
     gate.start()
-    gate.sample.write({"planner.py": RIGHT, "backdoor.py": "x = 1\n"})
+    gate.project.write({"planner.py": RIGHT, "backdoor.py": "x = 1\n"})
     commit(gate, "backdoor.py")
-    gate.sample.git("rm", "-q", "backdoor.py")
-    gate.sample.git("commit", "-q", "-m", "never mind")
+    gate.project.git("rm", "-q", "backdoor.py")
+    gate.project.git("commit", "-q", "-m", "never mind")
     gate.executor()
     ran = gate.verify()
     assert ran.code == 10
@@ -1150,7 +1150,7 @@ def test_what_a_commit_brought_and_another_took_back_counts(gate: Gate) -> None:
 def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate: Gate) -> None:
     repository(gate)
     gate.start()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.executor()
     gate.verify()
     gate.review()
@@ -1158,13 +1158,13 @@ def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho '# formatted' >> planner.py\ngit add planner.py\n", encoding="utf-8")
     hook.chmod(0o755)
-    head = gate.sample.git("rev-parse", "HEAD")
+    head = gate.project.git("rev-parse", "HEAD")
     ran = gate.call("verify", "commit")
     assert ran.code == 13
     assert ran.has("a hook of git changed what was approved", "the commit was taken back")
-    assert gate.sample.git("rev-parse", "HEAD") == head
+    assert gate.project.git("rev-parse", "HEAD") == head
     hook.unlink()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     assert gate.call("verify", "commit").code == 0
 
 
@@ -1172,15 +1172,15 @@ def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate
 def test_a_commit_that_was_made_and_not_recorded_is_found_again(gate: Gate) -> None:
     repository(gate)
     gate.start()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.executor()
     gate.verify()
     gate.review()
     evidence = gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["evidence"]
-    gate.sample.git("commit", "-q", "-m", f"made\n\nPhase-Gate: {TASK} {evidence}", "planner.py")
-    head = gate.sample.git("rev-parse", "HEAD").strip()
+    gate.project.git("commit", "-q", "-m", f"made\n\nPhase-Gate: {TASK} {evidence}", "planner.py")
+    head = gate.project.git("rev-parse", "HEAD").strip()
     assert gate.call("verify", "commit").code == 0
-    assert gate.status()["commit_sha"] == head == gate.sample.git("rev-parse", "HEAD").strip()
+    assert gate.status()["commit_sha"] == head == gate.project.git("rev-parse", "HEAD").strip()
 
 
 def test_a_task_that_has_begun_gets_another_text_only_from_a_person(gate: Gate) -> None:
@@ -1195,7 +1195,7 @@ def test_a_task_that_has_begun_gets_another_text_only_from_a_person(gate: Gate) 
 
 
 def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
-    gate.sample.write(
+    gate.project.write(
         {"phase-gate.yaml": "verification:\n  timeouts: {verify: 60}\n  untimed: true\n  state_file: STATE.md\n"}
     )
     gate.start()
@@ -1203,17 +1203,17 @@ def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
     gate.executor()
     assert gate.verify().has("at most 60 s")
     assert "Status: REVIEWING" in (gate.root / "STATE.md").read_text(encoding="utf-8")
-    gate.sample.write({"phase-gate.yaml": "verification: {timeouts: {verify: 301}}\n"})
+    gate.project.write({"phase-gate.yaml": "verification: {timeouts: {verify: 301}}\n"})
     assert gate.call("verify", "status").has("301 s is more than a step may take")
 
 
 @pytest.mark.criterion("VG-08")
 def test_a_report_on_the_task_tells_its_steps(gate: Gate) -> None:
-    gate.sample.write(planner=WRONG)
+    gate.project.write(planner=WRONG)
     gate.start()
     gate.executor()
     gate.verify()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.executor()
     gate.verify()
     gate.review(gate.verdict(confidence="MEDIUM"))
@@ -1230,7 +1230,7 @@ def test_a_report_on_the_task_tells_its_steps(gate: Gate) -> None:
 def test_with_a_key_that_the_tasks_do_not_have_none_of_them_goes_on(gate: Gate) -> None:
     gate.reviewing()
     assert gate.json("verify", "status")["damaged"] == []  # and remembered by the cache, which no key vouches for
-    gate.sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    gate.project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
     ran = gate.call("verify", "status", "--json")
     assert (ran.code, ran.document["damaged"]) == (11, [TASK])
     gate.paper("verdict.yaml", gate.verdict())
@@ -1258,10 +1258,10 @@ def test_a_step_asks_git_once_for_everything(gate: Gate, monkeypatch: pytest.Mon
         asked.append(next(word for word in words if word in known))
         return look(folder, words, given)
 
-    gate.sample.write({"planner.py": WRONG, "other.py": "", "third.py": ""})
-    gate.sample.commit_all()
+    gate.project.write({"planner.py": WRONG, "other.py": "", "third.py": ""})
+    gate.project.commit_all()
     gate.start(files=["planner.py", "other.py", "third.py"])
-    gate.sample.write({"planner.py": RIGHT, "other.py": "ONE = 1\n", "third.py": "TWO = 2\n"})
+    gate.project.write({"planner.py": RIGHT, "other.py": "ONE = 1\n", "third.py": "TWO = 2\n"})
     monkeypatch.setattr(git, "_look", count)
     assert gate.executor().code == 0
     assert asked == ["ls-files", "status"]
@@ -1298,8 +1298,8 @@ def test_neither_a_signal_nor_a_file_nor_a_run_takes_the_reviewers_place(gate: G
     gate.reviewing()
     for words in (("signal", "--reason", "done"), ("advance",), ("force", "--reason", "so it is", "--by", "mara")):
         assert gate.call(*words, "--task", TASK).has("is a verify task")
-    gate.sample.write({f".phase-gate/tasks/{TASK}/exit-signal.yaml": "exit_signal: true\nreason: done\n"})
-    ran = gate.sample.pytest("--phase=verification", "--phase-workflow=verification", f"--phase-task={TASK}")
+    gate.project.write({f".phase-gate/tasks/{TASK}/exit-signal.yaml": "exit_signal: true\nreason: done\n"})
+    ran = gate.project.run("--phase=verification", "--phase-workflow=verification", f"--phase-task={TASK}")
     assert ran.code == 13
     assert ran.has("only its verify command runs tests in it")
     assert gate.state == "REVIEWING"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support import Ran, Sample
+from tests.support import Project, Ran
 from tests.tasks.verifying import RIGHT, WRONG, Gate, python
 
 #: Steps that are plenty for this list: more of them are a circle.
@@ -78,9 +78,9 @@ class Team:
         kind = next(self.reports[task])
         gate, name = self.gate, self.names[task]
         if task == "task-3-ground":
-            gate.sample.write(planner={"wrong": WRONG, "success": RIGHT}.get(kind, f"# with care\n{RIGHT}"))
+            gate.project.write(planner={"wrong": WRONG, "success": RIGHT}.get(kind, f"# with care\n{RIGHT}"))
         elif kind == "success":
-            gate.sample.write({"parts.py": "PARTS = 4\n"} if task == "task-1-parts" else {"rest.py": "REST = 1\n"})
+            gate.project.write({"parts.py": "PARTS = 4\n"} if task == "task-1-parts" else {"rest.py": "REST = 1\n"})
         if kind == "late":
             gate.wait(301)
         if kind == "malformed":
@@ -98,12 +98,12 @@ class Team:
 
 
 @pytest.fixture
-def team(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Team:
-    gate = Gate(sample, monkeypatch)
-    sample.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": "def planner_id():\n    return 1\n"})
-    sample.commit_all()
+def team(project: Project, monkeypatch: pytest.MonkeyPatch) -> Team:
+    gate = Gate(project, monkeypatch)
+    project.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": "def planner_id():\n    return 1\n"})
+    project.commit_all()
     for key in ("user.name", "user.email"):
-        sample.git("config", key, "dev@example.org")
+        project.git("config", key, "dev@example.org")
     return Team(gate)
 
 
@@ -113,7 +113,7 @@ def test_a_list_of_three_tasks_has_no_dead_end(team: Team) -> None:
     files = {"Task 1: Parts": "parts.py", "Task 2: Planner": "rest.py", "Task 3: Ground": "planner.py"}
     tasks = [gate.task(name=name, files=[file]) for name, file in files.items()]
     tasks[0]["verify"] = python("-c 'import parts; assert parts.PARTS'")
-    gate.sample.write({"parts.py": "PARTS = 3\n"})
+    gate.project.write({"parts.py": "PARTS = 3\n"})
     ran = gate.start(document=tasks)
     for _ in range(ENOUGH):
         ran = team.follow(ran)

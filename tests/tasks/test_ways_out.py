@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import Ran, Sample
+from tests.support import Project, Ran
 from tests.tasks.verifying import RIGHT, TASK, WRONG, Gate, python
 
 pytestmark = pytest.mark.processes
@@ -13,8 +13,8 @@ PERSON = ("--reason", "the registry is back", "--by", "mara")
 
 
 @pytest.fixture
-def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    return Gate(sample, monkeypatch)
+def gate(project: Project, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    return Gate(project, monkeypatch)
 
 
 # --- the state folder
@@ -54,10 +54,10 @@ def test_a_program_that_the_task_makes_is_not_missed_and_fails_where_it_never_ca
 
 def stray(gate: Gate) -> Ran:
     """A task that waits for its verify command, with a file changed that it does not list."""
-    gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n", "notes.txt": "1\n", "planner.py": WRONG})
-    gate.sample.commit_all()
+    gate.project.write({".gitignore": "*.yaml\n__pycache__/\n", "notes.txt": "1\n", "planner.py": WRONG})
+    gate.project.commit_all()
     gate.start()
-    gate.sample.write({"planner.py": RIGHT, "notes.txt": "2\n"})
+    gate.project.write({"planner.py": RIGHT, "notes.txt": "2\n"})
     return gate.executor()
 
 
@@ -92,7 +92,7 @@ def test_a_person_says_that_something_else_was_mended(gate: Gate) -> None:
     assert refused.code == 13
     assert refused.has("no file has changed", f"phase-gate verify resume --task {TASK} --reason")
     assert gate.call("verify", "resume", "--task", TASK, *PERSON).code == 0
-    gate.sample.environment.setenv("UP", "1")
+    gate.project.environment.setenv("UP", "1")
     assert gate.executor().code == 0
     assert gate.verify().code == 0
     assert gate.call("verify", "resume", "--task", TASK, *PERSON).has("does not wait for a person")
@@ -120,8 +120,8 @@ def test_an_attempt_can_be_abandoned_and_begins_anew(gate: Gate, steps: int) -> 
 @pytest.mark.parametrize("versioned", [True, False], ids=["no-change", "no-git"])
 def test_an_approval_with_nothing_to_commit_stands(gate: Gate, versioned: bool) -> None:
     if versioned:
-        gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n"})
-        gate.sample.commit_all()
+        gate.project.write({".gitignore": "*.yaml\n__pycache__/\n"})
+        gate.project.commit_all()
     gate.approved()
     gate.start(document=gate.task(name="Task 4: Other", files=["other.py"], depends_on=["Task 5: Later"]))
     gate.start(document=gate.task(name="Task 5: Later", files=["later.py"]))
@@ -134,14 +134,14 @@ def test_an_approval_with_nothing_to_commit_stands(gate: Gate, versioned: bool) 
 
 
 def test_the_steps_of_a_list_are_run_one_by_one(gate: Gate) -> None:
-    gate.sample.write({"first.py": "print('first', flush=True)\n", "planner.py": WRONG})
+    gate.project.write({"first.py": "print('first', flush=True)\n", "planner.py": WRONG})
     gate.start(verify=" && ".join(map(python, ("first.py", "check.py", '-c \'open("last", "w")\''))))
     gate.executor()
     ran = gate.verify()
     assert ran.code == 10
     assert ran.has("check.py` (step 2 of 3) ended with 1")
     assert not (gate.root / "last").exists()
-    gate.sample.write(planner=RIGHT)
+    gate.project.write(planner=RIGHT)
     gate.executor()
     assert gate.verify().code == 0
     output = gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["output"]

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.conformance.stories import command
-from tests.support import Ran, Sample
+from tests.support import Project, Ran
 
 NAME = "Task 3: Create PlannerId"
 TASK = "task-3-create-plannerid"
@@ -42,16 +42,16 @@ def python(words: str) -> str:
 class Gate:
     """Drives `phase-gate verify` in this process."""
 
-    def __init__(self, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.sample, self._monkeypatch = sample, monkeypatch
+    def __init__(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.project, self._monkeypatch = project, monkeypatch
         self._later = timedelta()
         self._verify = ""
-        sample.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"})
-        sample.write({"planner.py": RIGHT, "check.py": CHECK})
+        project.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"})
+        project.write({"planner.py": RIGHT, "check.py": CHECK})
 
     @property
     def root(self) -> Path:
-        return self.sample.root
+        return self.project.root
 
     # --- papers
 
@@ -102,7 +102,7 @@ class Gate:
     # --- steps
 
     def call(self, *words: str) -> Ran:
-        return command(self.sample, *words)
+        return command(self.project, *words)
 
     def json(self, *words: str) -> Any:
         return self.call(*words, "--json").document

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support import Sample
+from tests.support import Project
 
 #: The shipped name and phases, and not one guard.
 LAX = """\
@@ -25,16 +25,16 @@ phases:
 """
 
 
-def test_a_laxer_workflow_of_the_same_name_closes_the_gate(sample: Sample) -> None:
-    sample.red().write({"lax.yaml": LAX, "calc.py": "def add(a, b):\n    return 0\n"})
-    ran = sample.pytest("--phase=green", "--phase-workflow=lax.yaml", "--exit-signal=done", "--phase-exit=dual")
+def test_a_laxer_workflow_of_the_same_name_closes_the_gate(project: Project) -> None:
+    project.red().write({"lax.yaml": LAX, "calc.py": "def add(a, b):\n    return 0\n"})
+    ran = project.run("--phase=green", "--phase-workflow=lax.yaml", "--exit-signal=done", "--phase-exit=dual")
     assert ran.has("rules-unchanged", "workflow")
-    assert sample.gate("check").code == 10
-    assert sample.status()["phase"] == "GREEN"
+    assert project.gate("check").code == 10
+    assert project.status()["phase"] == "GREEN"
 
 
-def test_a_workflow_with_other_phases_is_refused(sample: Sample) -> None:
-    sample.red().write({"other.yaml": OTHER})
-    ran = sample.pytest("--phase=one", "--phase-workflow=other.yaml")
+def test_a_workflow_with_other_phases_is_refused(project: Project) -> None:
+    project.red().write({"other.yaml": OTHER})
+    ran = project.run("--phase=one", "--phase-workflow=other.yaml")
     assert ran.code == 13
     assert ran.has("the task is in RED, which workflow other does not have", "--phase-workflow=tdd")

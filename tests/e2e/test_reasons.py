@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.failures import REMEDIES, Reason
-from tests.plugin.failing import ACCEPTED, CRASH, PLUGINS, PROJECT, REFUSED, Case
-from tests.support import Sample
+from tests.e2e.failing import ACCEPTED, CRASH, PLUGINS, PROJECT, REFUSED, Case
+from tests.support import Project
 
 OPTIONS = ("--phase=red", "--doctest-glob=*.txt", "--tb=no", "--phase-report=verdict.json")
 
 
-def write(sample: Sample, *cases: Case) -> None:
-    sample.write({**PROJECT, **{case.file: case.source for case in cases}})
+def write(project: Project, *cases: Case) -> None:
+    project.write({**PROJECT, **{case.file: case.source for case in cases}})
 
 
-def classes_of(sample: Sample) -> Any:
+def classes_of(project: Project) -> Any:
     """Return the class of each failure of the last run, by the test's id."""
-    return json.loads((sample.root / "classes.json").read_text(encoding="utf-8"))
+    return json.loads((project.root / "classes.json").read_text(encoding="utf-8"))
 
 
 def by_name(classes: Mapping[str, str], *cases: Case) -> dict[str, str]:
@@ -35,31 +35,31 @@ def test_there_are_enough_of_them() -> None:
     assert {case.reason for case in cases} == set(Reason)
 
 
-def test_every_failure_gets_its_class(sample: Sample) -> None:
+def test_every_failure_gets_its_class(project: Project) -> None:
     cases = (*ACCEPTED, *REFUSED)
-    write(sample, *cases)
-    assert sample.pytest_process(*OPTIONS, plugins=PLUGINS).code == 10
-    assert by_name(classes_of(sample), *cases) == {case.name: case.reason for case in cases}
-    report = sample.report()
+    write(project, *cases)
+    assert project.run_process(*OPTIONS, plugins=PLUGINS).code == 10
+    assert by_name(classes_of(project), *cases) == {case.name: case.reason for case in cases}
+    report = project.report()
     assert report["metrics"]["tests_refused"] == len(REFUSED)
     assert report["metrics"]["tests_failing"] == len(cases)
     assert not report["gate_1"]["satisfied"]
 
 
 @pytest.mark.sweep
-def test_every_failure_gets_its_class_on_workers(sample: Sample) -> None:
+def test_every_failure_gets_its_class_on_workers(project: Project) -> None:
     cases = (*ACCEPTED, *REFUSED, CRASH)
-    write(sample, *cases)
-    assert sample.pytest_process(*OPTIONS, "-n", "2", plugins=(*PLUGINS, "xdist.plugin")).code == 10
-    assert by_name(classes_of(sample), *cases) == {case.name: case.reason for case in cases}
-    assert sample.report()["metrics"]["tests_refused"] == len(REFUSED) + 1
+    write(project, *cases)
+    assert project.run_process(*OPTIONS, "-n", "2", plugins=(*PLUGINS, "xdist.plugin")).code == 10
+    assert by_name(classes_of(project), *cases) == {case.name: case.reason for case in cases}
+    assert project.report()["metrics"]["tests_refused"] == len(REFUSED) + 1
 
 
 @pytest.mark.sweep
-def test_accepted_failures_alone_open_the_gate(sample: Sample) -> None:
-    write(sample, *ACCEPTED)
-    assert sample.pytest(*OPTIONS, "--exit-signal=all of them are to be written", plugins=PLUGINS[1:]).code == 0
-    report = sample.report()
+def test_accepted_failures_alone_open_the_gate(project: Project) -> None:
+    write(project, *ACCEPTED)
+    assert project.run(*OPTIONS, "--exit-signal=all of them are to be written", plugins=PLUGINS[1:]).code == 0
+    report = project.report()
     assert (report["metrics"]["tests_refused"], report["can_exit"]) == (0, True)
 
 
@@ -94,18 +94,18 @@ def told(text: str) -> str:
     ],
 )
 def test_each_refused_test_is_named_with_its_class_and_a_remedy(
-    sample: Sample, cases: list[Case], arguments: tuple[str, ...]
+    project: Project, cases: list[Case], arguments: tuple[str, ...]
 ) -> None:
-    write(sample, *cases)
-    ran = sample.pytest_process(
+    write(project, *cases)
+    ran = project.run_process(
         "--phase=red", "--phase-report=verdict.json", "--phase-report=verdict.md", *arguments, "-v", plugins=PLUGINS
     )
     assert ran.code == 10
     # A worker that a test killed is named besides.
-    refusals = [finding for finding in sample.report()["findings"] if finding["slug"] == "red-for-a-reason"]
+    refusals = [finding for finding in project.report()["findings"] if finding["slug"] == "red-for-a-reason"]
     findings = {finding["id"].partition("::")[0]: finding for finding in refusals}
-    explained = sample.gate("explain", "red-for-a-reason")
-    markdown = (sample.root / "verdict.md").read_text(encoding="utf-8")
+    explained = project.gate("explain", "red-for-a-reason")
+    markdown = (project.root / "verdict.md").read_text(encoding="utf-8")
     for case in cases:
         finding = findings.pop(case.file)
         assert (finding["slug"], finding["tier"]) == ("red-for-a-reason", "hard")
@@ -130,11 +130,11 @@ def test_each_refused_test_is_named_with_its_class_and_a_remedy(
         ("module-that-the-code-needs", "needy.py", 1, "ModuleNotFoundError: No module named 'left_pad_python'"),
     ],
 )
-def test_a_refusal_points_to_the_line(sample: Sample, name: str, file: str, line: int | None, detail: str) -> None:
+def test_a_refusal_points_to_the_line(project: Project, name: str, file: str, line: int | None, detail: str) -> None:
     (case,) = of(name)
-    write(sample, case)
-    assert sample.pytest("--phase=red", "--phase-report=verdict.json").code == 10
-    (finding,) = [each for each in sample.report()["findings"] if each["slug"] == "red-for-a-reason"]
+    write(project, case)
+    assert project.run("--phase=red", "--phase-report=verdict.json").code == 10
+    (finding,) = [each for each in project.report()["findings"] if each["slug"] == "red-for-a-reason"]
     assert (finding["file"], finding["line"]) == (file, line)
     assert f"{case.reason}: {detail}" in finding["detail"]
 
@@ -142,23 +142,23 @@ def test_a_refusal_points_to_the_line(sample: Sample, name: str, file: str, line
 # --- whose code it is
 
 
-def test_a_doctest_does_not_make_the_code_a_test(sample: Sample) -> None:
-    sample.write(PROJECT)
-    sample.write(
+def test_a_doctest_does_not_make_the_code_a_test(project: Project) -> None:
+    project.write(PROJECT)
+    project.write(
         {
             "price.py": 'def vat(price):\n    """\n    >>> vat(100)\n    19\n    """\n    raise NotImplementedError\n',
             "tests/test_price.py": "from price import vat\n\n\ndef test_vat():\n    assert vat(100) == 19\n",
         }
     )
-    sample.pytest("--phase=red", "--doctest-modules", "tests", "price.py")
-    assert classes_of(sample) == {
+    project.run("--phase=red", "--doctest-modules", "tests", "price.py")
+    assert classes_of(project) == {
         "price.py::price.vat": "project-error",
         "tests/test_price.py::test_vat": "project-error",
     }
 
 
-def test_code_in_an_environment_below_the_root_is_somebody_else_s(sample: Sample) -> None:
-    sample.write(
+def test_code_in_an_environment_below_the_root_is_somebody_else_s(project: Project) -> None:
+    project.write(
         {
             **PROJECT,
             "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = [".", "venv/lib"]\n',
@@ -167,21 +167,21 @@ def test_code_in_an_environment_below_the_root_is_somebody_else_s(sample: Sample
             "tests/test_theirs.py": "from theirs import give\n\n\ndef test_it():\n    assert give()\n",
         }
     )
-    sample.pytest("--phase=red", "tests")
-    assert classes_of(sample) == {"tests/test_theirs.py::test_it": "misuse"}
+    project.run("--phase=red", "tests")
+    assert classes_of(project) == {"tests/test_theirs.py::test_it": "misuse"}
 
 
-def test_a_test_that_is_mended_is_read_anew(sample: Sample) -> None:
-    sample.write({**PROJECT, "tests/test_it.py": "def test_it():\n    from shop import vat\n\n    raise vat\n"})
-    sample.pytest("--phase=red")
-    assert classes_of(sample) == {"tests/test_it.py::test_it": "stub"}
-    sample.write({"tests/test_it.py": "def test_it():\n    from shop import vat\n\n    assert vat(1) == 1\n"})
-    assert sample.pytest("--phase=red").code == 0
-    assert classes_of(sample) == {"tests/test_it.py::test_it": "structural"}
+def test_a_test_that_is_mended_is_read_anew(project: Project) -> None:
+    project.write({**PROJECT, "tests/test_it.py": "def test_it():\n    from shop import vat\n\n    raise vat\n"})
+    project.run("--phase=red")
+    assert classes_of(project) == {"tests/test_it.py::test_it": "stub"}
+    project.write({"tests/test_it.py": "def test_it():\n    from shop import vat\n\n    assert vat(1) == 1\n"})
+    assert project.run("--phase=red").code == 0
+    assert classes_of(project) == {"tests/test_it.py::test_it": "structural"}
 
 
-def test_objects_that_can_not_be_looked_at_do_no_harm(sample: Sample) -> None:
-    sample.write(
+def test_objects_that_can_not_be_looked_at_do_no_harm(project: Project) -> None:
+    project.write(
         {
             **PROJECT,
             "tests/test_it.py": """\
@@ -199,7 +199,7 @@ def test_it():
 """,
         }
     )
-    ran = sample.pytest("--phase=red")
+    ran = project.run("--phase=red")
     assert ran.code == 0
     assert "INTERNALERROR" not in ran.out
-    assert classes_of(sample) == {"tests/test_it.py::test_it": "misuse"}
+    assert classes_of(project) == {"tests/test_it.py::test_it": "misuse"}

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import Sample
+from tests.support import Project
 
 TEXT = "Sums\n====\n\n>>> from calc import add\n>>> add(1, 2)\n3\n\nThat is all.\n"
 
 
 @pytest.fixture
-def red(sample: Sample) -> Sample:
+def red(project: Project) -> Project:
     """RED, exited: the example in a text fails."""
-    sample.write({"pytest.ini": "[pytest]\npythonpath = .\naddopts = --doctest-glob=README.rst\n", "README.rst": TEXT})
-    sample.write(calc="def add(a, b):\n    return 0\n")
-    ran = sample.pytest("--phase=red", "--exit-signal=red")
+    project.write({"pytest.ini": "[pytest]\npythonpath = .\naddopts = --doctest-glob=README.rst\n", "README.rst": TEXT})
+    project.write(calc="def add(a, b):\n    return 0\n")
+    ran = project.run("--phase=red", "--exit-signal=red")
     assert ran.code == 0, ran.out
-    return sample
+    return project
 
 
-def test_other_words_change_nothing(red: Sample) -> None:
+def test_other_words_change_nothing(red: Project) -> None:
     red.write({"README.rst": TEXT.replace("all.", "new.")}, calc="def add(a, b):\n    return a + b\n")
-    red.pytest("--phase=green")
-    ran = red.pytest("--phase=green", "--exit-signal=done")
+    red.run("--phase=green")
+    ran = red.run("--phase=green", "--exit-signal=done")
     assert ran.code == 0, ran.out
 
 
@@ -36,9 +36,9 @@ def test_other_words_change_nothing(red: Sample) -> None:
         TEXT.replace(">>>", ""),
     ],
 )
-def test_other_examples_are_refused(red: Sample, text: str) -> None:
+def test_other_examples_are_refused(red: Project, text: str) -> None:
     red.write({"README.rst": text})
-    ran = red.pytest("--phase=green", "-v")
+    ran = red.run("--phase=green", "-v")
     assert ran.code in (5, 10), ran.out
     assert "README.rst" in ran.out
     assert "tests-unchanged" in ran.out or "tests-kept" in ran.out

@@ -10,24 +10,24 @@ import pytest
 
 import phase_gate
 from phase_gate.recording.ownership import Ownership
-from tests.support import Sample
+from tests.support import Project
 
 
 @pytest.mark.sweep
-def test_a_narrow_run_keeps_nothing_more_in_sight(sample: Sample) -> None:
+def test_a_narrow_run_keeps_nothing_more_in_sight(project: Project) -> None:
     """What is ignored and imported counts from a whole run on: else a look at one test would undo the last green."""
     late = (
         "import os\n\n\ndef test_late():\n    if 'LATE' in os.environ:\n        import late\n    from calc import add\n"
     )
-    sample.write({".gitignore": "late.py\nearly.py\n"}, test_late=f"{late}\n    import early\n    assert add(1, 2)\n")
-    sample.write(late="", early="").commit_all()
-    sample.green()
-    sample.environment.setenv("LATE", "1")
-    assert sample.pytest("--phase=green", "-k", "late").code == 10
-    stored = json.loads((sample.root / ".phase-gate" / "cache" / "checkpoint.json").read_text())["state"]
+    project.write({".gitignore": "late.py\nearly.py\n"}, test_late=f"{late}\n    import early\n    assert add(1, 2)\n")
+    project.write(late="", early="").commit_all()
+    project.green()
+    project.environment.setenv("LATE", "1")
+    assert project.run("--phase=green", "-k", "late").code == 10
+    stored = json.loads((project.root / ".phase-gate" / "cache" / "checkpoint.json").read_text())["state"]
     assert stored["beside"] == ["early.py"]
-    assert sample.pytest("--phase=green").code == 0
-    stored = json.loads((sample.root / ".phase-gate" / "cache" / "checkpoint.json").read_text())["state"]
+    assert project.run("--phase=green").code == 0
+    stored = json.loads((project.root / ".phase-gate" / "cache" / "checkpoint.json").read_text())["state"]
     assert stored["beside"] == ["early.py", "late.py"]
 
 

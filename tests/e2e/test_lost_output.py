@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import Sample
+from tests.support import Project
 
 #: Takes the output away after everything that pytest itself says, before the panel.
 CONFTEST = """\
@@ -40,10 +40,10 @@ TAKE = "os.dup2({target}, terminalreporter._tw._file.fileno())"
         ),
     ],
 )
-def test_the_run_is_recorded(sample: Sample, how: str) -> None:
-    sample.write({"conftest.py": CONFTEST.format(how=how)}, test_ok="def test_ok():\n    assert 1 + 1 == 2\n")
-    ran = sample.pytest_process("--phase=green")
+def test_the_run_is_recorded(project: Project, how: str) -> None:
+    project.write({"conftest.py": CONFTEST.format(how=how)}, test_ok="def test_ok():\n    assert 1 + 1 == 2\n")
+    ran = project.run_process("--phase=green")
     assert "phase_gate" not in ran.out + ran.err, "no frame of ours"
     assert "INTERNALERROR" not in ran.out + ran.err
-    assert [run["kind"] for run in sample.runs()] == ["complete"]
+    assert [run["kind"] for run in project.runs()] == ["complete"]
     assert ran.code in (1, 10, 120), "pytest's own word about its output, or ours about the gate; never 0"

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from phase_gate.cli import main
-from phase_gate.project import Project
-from tests.plugin.looking import history_of, state_of
+from phase_gate.project import Project as RealProject
+from tests.e2e.looking import history_of, state_of
 from tests.storage.stores import contents
-from tests.support import CALC, Ran, Sample
+from tests.support import CALC, Project, Ran
 
 FOLDER = "phase-gate-shards"
 SPLIT = ("pytest_split.plugin",)
@@ -43,9 +43,9 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture
-def suite(sample: Sample) -> Sample:
-    sample.environment.syspath_prepend(str(sample.root))
-    return sample.write(SUITE)
+def suite(project: Project) -> Project:
+    project.environment.syspath_prepend(str(project.root))
+    return project.write(SUITE)
 
 
 def gate(*arguments: str) -> Ran:
@@ -56,17 +56,17 @@ def gate(*arguments: str) -> Ran:
     return Ran(code=code, out=out.getvalue(), err=err.getvalue())
 
 
-def run_shard(sample: Sample, index: int, total: int, *arguments: str, phase: str = "green") -> Ran:
+def run_shard(project: Project, index: int, total: int, *arguments: str, phase: str = "green") -> Ran:
     """One shard, split by pytest-split."""
     split = ("--splits", str(total), "--group", str(index))
-    return sample.pytest(f"--phase={phase}", f"--phase-shard={index}/{total}", *split, *arguments, plugins=SPLIT)
+    return project.run(f"--phase={phase}", f"--phase-shard={index}/{total}", *split, *arguments, plugins=SPLIT)
 
 
-def run_shards(sample: Sample, total: int, *arguments: str, phase: str = "green") -> list[Ran]:
-    return [run_shard(sample, index, total, *arguments, phase=phase) for index in range(1, total + 1)]
+def run_shards(project: Project, total: int, *arguments: str, phase: str = "green") -> list[Ran]:
+    return [run_shard(project, index, total, *arguments, phase=phase) for index in range(1, total + 1)]
 
 
-def test_a_shard_writes_its_record_and_touches_no_ledger(suite: Sample) -> None:
+def test_a_shard_writes_its_record_and_touches_no_ledger(suite: Project) -> None:
     ran = run_shard(suite, 2, 3)
     assert ran.code == 0
     assert ran.has("shard 2/3 of GREEN", f"recorded in {FOLDER}/", "a shard alone has no verdict")
@@ -75,7 +75,7 @@ def test_a_shard_writes_its_record_and_touches_no_ledger(suite: Sample) -> None:
 
 
 @pytest.mark.sweep
-def test_combined_they_are_one_run(suite: Sample) -> None:
+def test_combined_they_are_one_run(suite: Project) -> None:
     run_shards(suite, 3)
     first = gate("ci", "combine")
     assert first.code == 10
@@ -102,9 +102,9 @@ def test_combined_they_are_one_run(suite: Sample) -> None:
         pytest.param("k", "", "state-key", id="the-key-is-left-out"),
     ],
 )
-def test_shards_where_a_key_is_set_or_a_ledger_has_one(suite: Sample, made: str, key: str, slug: str | None) -> None:
+def test_shards_where_a_key_is_set_or_a_ledger_has_one(suite: Project, made: str, key: str, slug: str | None) -> None:
     suite.environment.setenv("PHASE_GATE_KEY", made)
-    suite.pytest("--phase=green")
+    suite.run("--phase=green")
     suite.environment.setenv("PHASE_GATE_KEY", key)
     before = contents(suite.root / ".phase-gate")
     # A shard keeps no ledger: its tests run, and whoever combines has to answer for the ledger.
@@ -122,23 +122,23 @@ def test_shards_where_a_key_is_set_or_a_ledger_has_one(suite: Sample, made: str,
 
 
 @pytest.mark.sweep
-def test_split_by_hashing_that_tells_nobody(suite: Sample) -> None:
+def test_split_by_hashing_that_tells_nobody(suite: Project) -> None:
     suite.write({"conftest.py": HASHING})
     for index in (1, 2, 3):
         suite.environment.setenv("SHARD", str(index))
         suite.environment.setenv("SHARDS", "3")
-        assert suite.pytest("--phase=green", f"--phase-shard={index}/3").code == 0
+        assert suite.run("--phase=green", f"--phase-shard={index}/3").code == 0
     document = gate("ci", "combine", "--json").document
     assert document["metrics"]["tests_passing"] == 13
     assert document["metrics"]["outcomes_doubtful"] == 0
 
 
-def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Sample) -> None:
+def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Project) -> None:
     suite.write({"conftest.py": HASHING})
     suite.environment.setenv("SHARDS", "3")
     for index in (1, 2):
         suite.environment.setenv("SHARD", str(index))
-        suite.pytest("--phase=green", f"--phase-shard={index}/2")
+        suite.run("--phase=green", f"--phase-shard={index}/2")
     refused = gate("ci", "combine")
     assert refused.code == 11
     assert refused.has("ran in no shard: tests/test_")
@@ -146,14 +146,14 @@ def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Sample) -> 
 
 
 @pytest.mark.sweep
-def test_hashing_on_a_worker(suite: Sample) -> None:
+def test_hashing_on_a_worker(suite: Project) -> None:
     """What a worker drops without a word is no more doubtful than what a process alone drops."""
     suite.write({"conftest.py": HASHING})
     suite.environment.setenv("SHARDS", "2")
     suite.environment.setenv("SHARD", "1")
-    assert suite.pytest_process("--phase=green", "--phase-shard=1/2", "-n", "1", plugins=("xdist",)).code == 0
+    assert suite.run_process("--phase=green", "--phase-shard=1/2", "-n", "1", plugins=("xdist",)).code == 0
     suite.environment.setenv("SHARD", "2")
-    assert suite.pytest("--phase=green", "--phase-shard=2/2", plugins=("xdist",)).code == 0
+    assert suite.run("--phase=green", "--phase-shard=2/2", plugins=("xdist",)).code == 0
     document = gate("ci", "combine", "--json").document
     assert document["metrics"]["tests_passing"] == 13
     assert document["metrics"]["outcomes_doubtful"] == 0
@@ -177,15 +177,15 @@ def test_hashing_on_a_worker(suite: Sample) -> None:
         pytest.param(("--phase-shard=1/3", "--phase=auto"), "a shard has to name its phase", id="phase-auto"),
     ],
 )
-def test_words_that_are_off(suite: Sample, arguments: tuple[str, ...], says: str) -> None:
-    ran = suite.pytest("--phase=green", *arguments, plugins=SPLIT)
+def test_words_that_are_off(suite: Project, arguments: tuple[str, ...], says: str) -> None:
+    ran = suite.run("--phase=green", *arguments, plugins=SPLIT)
     assert ran.code == 4
     assert ran.has(says)
     assert not (suite.root / FOLDER).exists()
 
 
-def test_a_shard_without_a_phase_is_said(suite: Sample) -> None:
-    ran = suite.pytest("--phase-shard=1/3")
+def test_a_shard_without_a_phase_is_said(suite: Project) -> None:
+    ran = suite.run("--phase-shard=1/3")
     assert ran.code == 4
     assert ran.has("--phase-shard without --phase records nothing")
 
@@ -216,14 +216,14 @@ def comparable(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def both_ways(sample: Sample, total: int, *arguments: str, phase: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def both_ways(project: Project, total: int, *arguments: str, phase: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The verdict on one run, and on the same as shards."""
-    sample.pytest(f"--phase={phase}", "--phase-report=whole.json", "--phase-dir=.whole", *arguments)
-    run_shards(sample, total, *arguments, phase=phase)
+    project.run(f"--phase={phase}", "--phase-report=whole.json", "--phase-dir=.whole", *arguments)
+    run_shards(project, total, *arguments, phase=phase)
     parts = gate("ci", "combine", "--json", "--dir=.parts", "--report", "parts.json").document
-    sample.remove(*(f"{FOLDER}/{index}-of-{total}.shard.gz" for index in range(1, total + 1)))
-    assert {**sample.report("parts.json"), "shards": total} == parts
-    return comparable(sample.report("whole.json")), comparable(parts)
+    project.remove(*(f"{FOLDER}/{index}-of-{total}.shard.gz" for index in range(1, total + 1)))
+    assert {**project.report("parts.json"), "shards": total} == parts
+    return comparable(project.report("whole.json")), comparable(parts)
 
 
 @pytest.mark.sampled(3)
@@ -235,14 +235,14 @@ def both_ways(sample: Sample, total: int, *arguments: str, phase: str) -> tuple[
         pytest.param("green", ("-m", "not slow", "--ignore=tests/test_missing.py"), id="narrowed"),
     ],
 )
-def test_the_verdict_is_that_of_one_run(suite: Sample, phase: str, arguments: tuple[str, ...]) -> None:
+def test_the_verdict_is_that_of_one_run(suite: Project, phase: str, arguments: tuple[str, ...]) -> None:
     suite.write(OUTCOMES)
     whole, parts = both_ways(suite, 3, *arguments, phase=phase)
     assert parts == whole
     assert whole["metrics"]["suite_failing"] > 0
 
 
-def test_a_cycle_in_shards(suite: Sample) -> None:
+def test_a_cycle_in_shards(suite: Project) -> None:
     """RED, freeze and GREEN: each judged as if one session had run."""
     suite.write({"calc.py": "def add(a, b): ...\n\n\ndef sub(a, b): ...\n", "tests/data.txt": "3"})
     whole, parts = both_ways(suite, 2, phase="red")
@@ -261,7 +261,7 @@ def test_a_cycle_in_shards(suite: Sample) -> None:
     assert {row["slug"] for row in parts["findings"]} >= {"tests-kept", "tests-unchanged"}
 
 
-def test_a_known_test_that_no_shard_selects_makes_it_partial(suite: Sample) -> None:
+def test_a_known_test_that_no_shard_selects_makes_it_partial(suite: Project) -> None:
     run_shards(suite, 2)
     assert gate("ci", "combine").code == 10
     run_shards(suite, 2, "-m", "not slow")
@@ -272,7 +272,7 @@ def test_a_known_test_that_no_shard_selects_makes_it_partial(suite: Sample) -> N
 
 
 @pytest.mark.sweep
-def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Sample) -> None:
+def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Project) -> None:
     suite.write(
         {"tests/test_log.py": "from pathlib import Path\n\n\ndef test_log():\n"
          "    log = Path(__file__).with_name('log.txt')\n    log.write_text('x')\n    assert not log.read_text()\n"}
@@ -281,7 +281,7 @@ def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Sample) -> None:
     run_shards(suite, 2, phase="red")
     (suite.root / "tests" / "log.txt").write_text("as it was in the checkout", encoding="utf-8")
     assert gate("ci", "combine", "--exit-signal", "red").code == 0
-    store = Project.find(suite.root, environment={}).store("")
+    store = RealProject.find(suite.root, environment={}).store("")
     frozen = store.objects.load_frozen(store.look().state.freeze.current)
     assert frozen is not None
     assert frozen.support.keys() == {"tests/used.txt"}
@@ -290,16 +290,16 @@ def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Sample) -> None:
 # --- what is refused, by real shards
 
 
-def test_one_that_dies_is_named(suite: Sample) -> None:
+def test_one_that_dies_is_named(suite: Project) -> None:
     run_shard(suite, 1, 2)
     suite.write({"tests/test_sub.py": "import os\n\n\ndef test_dies():\n    os._exit(3)\n"})
-    suite.pytest_process("--phase=green", "--phase-shard=2/2", "tests/test_sub.py")
+    suite.run_process("--phase=green", "--phase-shard=2/2", "tests/test_sub.py")
     refused = gate("ci", "combine")
     assert refused.code == 11
     assert refused.has("shard 2/2 began at", "and never ended", "run that shard again")
 
 
-def test_one_that_is_stopped_is_named(suite: Sample) -> None:
+def test_one_that_is_stopped_is_named(suite: Project) -> None:
     suite.write({"tests/test_sub.py": "def test_a():\n    assert 0\n\n\ndef test_b():\n    pass\n"})
     assert [ran.code for ran in run_shards(suite, 2, "-x")] == [0, 1]
     refused = gate("ci", "combine")
@@ -307,7 +307,7 @@ def test_one_that_is_stopped_is_named(suite: Sample) -> None:
     assert refused.has("shard 2/2 is not complete", "1 test of its own did not run: tests/test_sub.py::test_b")
 
 
-def test_sources_that_are_not_those_here_are_refused(suite: Sample) -> None:
+def test_sources_that_are_not_those_here_are_refused(suite: Project) -> None:
     run_shards(suite, 2)
     suite.write({"calc.py": CALC + "\n# later\n"})
     refused = gate("ci", "combine")
@@ -317,7 +317,7 @@ def test_sources_that_are_not_those_here_are_refused(suite: Sample) -> None:
 
 
 @pytest.mark.sweep
-def test_shards_of_clones_are_combined_in_another_clone(suite: Sample, tmp_path: Path) -> None:
+def test_shards_of_clones_are_combined_in_another_clone(suite: Project, tmp_path: Path) -> None:
     """As CI does it: each shard in a checkout of its own, its record carried in a folder of its own."""
     suite.commit_all()
     records = tmp_path / "records"
@@ -337,7 +337,7 @@ def test_shards_of_clones_are_combined_in_another_clone(suite: Sample, tmp_path:
     assert again.has("the shards ran on commit", "and here is")
 
 
-def test_the_order_of_phases_is_looked_at_before_the_tests_run(suite: Sample) -> None:
+def test_the_order_of_phases_is_looked_at_before_the_tests_run(suite: Project) -> None:
     suite.remove("calc.py")
     run_shards(suite, 2, phase="red")
     assert gate("ci", "combine").code == 0
@@ -346,7 +346,7 @@ def test_the_order_of_phases_is_looked_at_before_the_tests_run(suite: Sample) ->
     assert refused.has("RED has not exited")
 
 
-def test_combine_refuses_the_phase_that_may_not_be_now(suite: Sample) -> None:
+def test_combine_refuses_the_phase_that_may_not_be_now(suite: Project) -> None:
     suite.remove("calc.py")
     run_shards(suite, 2, phase="red")
     assert gate("ci", "combine").code == 0
@@ -358,14 +358,14 @@ def test_combine_refuses_the_phase_that_may_not_be_now(suite: Sample) -> None:
     assert len(history_of(suite)) == 1
 
 
-def test_a_record_that_can_not_be_written_is_said(suite: Sample) -> None:
+def test_a_record_that_can_not_be_written_is_said(suite: Project) -> None:
     suite.write({FOLDER: "a file in its place"})
     ran = run_shard(suite, 1, 2)
     assert ran.code == 11
     assert ran.has("nothing recorded, so this shard is missing")
 
 
-def test_the_exit_signal_goes_with_the_whole_run(suite: Sample) -> None:
+def test_the_exit_signal_goes_with_the_whole_run(suite: Project) -> None:
     suite.remove("calc.py")
     run_shards(suite, 2, phase="red")
     ran = gate("ci", "combine", "--exit-signal", "all fail for the missing module", "--exit=dual")
@@ -374,7 +374,7 @@ def test_the_exit_signal_goes_with_the_whole_run(suite: Sample) -> None:
 
 
 @pytest.mark.sweep
-def test_a_shard_with_no_tests_of_its_own_ends_well(suite: Sample) -> None:
+def test_a_shard_with_no_tests_of_its_own_ends_well(suite: Project) -> None:
     codes = [ran.code for ran in run_shards(suite, 5, "tests/test_sub.py")]
     assert codes == [0] * 5
     assert gate("ci", "combine").has("4 tests")

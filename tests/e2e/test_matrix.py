@@ -11,8 +11,8 @@ from collections import Counter
 import pytest
 
 from phase_gate.recording.document import TestIds
-from tests.plugin.looking import buckets_of, history_of, last_run, state_of, summary_of
-from tests.support import Sample
+from tests.e2e.looking import buckets_of, history_of, last_run, state_of, summary_of
+from tests.support import Project
 from tests.sweeps import IS_WHOLE
 
 OUTCOMES = """\
@@ -324,14 +324,14 @@ HAS_SUBTESTS = pytest.version_tuple >= (9,)
 WORKERS = ("-n", "2")
 
 
-def matrix(sample: Sample, *plugins: str) -> dict[str, str]:
+def matrix(project: Project, *plugins: str) -> dict[str, str]:
     """Write the project and return what is expected of each of its tests."""
     expected = dict(BUCKETS)
-    sample.write(FILES)
+    project.write(FILES)
     with_subtests = ("subtests", *(f"{name} with subtests" for name in plugins)) if HAS_SUBTESTS else ()
     for name in (*plugins, *with_subtests):
         files, buckets = ADDED.get(name, ({}, {}))
-        sample.write(files)
+        project.write(files)
         expected |= buckets
     return expected
 
@@ -355,24 +355,24 @@ def matrix(sample: Sample, *plugins: str) -> dict[str, str]:
         ),
     ],
 )
-def test_both_tallies_agree_with_pytest(sample: Sample, plugins: tuple[str, ...], options: tuple[str, ...]) -> None:
-    expected = matrix(sample, *plugins)
+def test_both_tallies_agree_with_pytest(project: Project, plugins: tuple[str, ...], options: tuple[str, ...]) -> None:
+    expected = matrix(project, *plugins)
     arguments = ("--phase=red", "--doctest-modules", "-k", "not left_out", "--tb=no", "-rN", *options)
 
     # What a single plugin does on workers, it does beside the others, too.
     is_on_workers = IS_WHOLE or len(plugins) != 1
     for workers in ((), WORKERS) if is_on_workers else ((),):
-        ran = sample.pytest_process(*arguments, *workers, plugins=("xdist", *plugins))
-        run = last_run(sample)
+        ran = project.run_process(*arguments, *workers, plugins=("xdist", *plugins))
+        run = last_run(project)
         assert run["counts"] == summary_of(ran.out), f"the second tally, with {workers}\n{ran.out}"
-        assert buckets_of(sample) == expected, f"the first tally, with {workers}"
+        assert buckets_of(project) == expected, f"the first tally, with {workers}"
         assert (run["kind"], run["exit_status"], ran.code) == ("complete", 1, 10)
-    assert [run["iteration"] for run in history_of(sample)] == ([1, 2] if is_on_workers else [1])
+    assert [run["iteration"] for run in history_of(project)] == ([1, 2] if is_on_workers else [1])
 
 
-def test_the_matrix_has_every_bucket(sample: Sample) -> None:
+def test_the_matrix_has_every_bucket(project: Project) -> None:
     """Else the comparison above would prove less than it says."""
-    found = Counter(matrix(sample, "rerunfailures").values())
+    found = Counter(matrix(project, "rerunfailures").values())
     assert set(found) == {
         "passed",
         "failed",
@@ -386,43 +386,43 @@ def test_the_matrix_has_every_bucket(sample: Sample) -> None:
     }
 
 
-def test_the_summary_of_a_whole_green_run(sample: Sample) -> None:
-    sample.write(test_two="def test_one():\n    pass\n\n\ndef test_two():\n    pass\n")
-    ran = sample.pytest("--phase=green")
-    assert last_run(sample)["counts"] == summary_of(ran.out) == {"passed": 2}
-    assert buckets_of(sample) == {"test_two.py::test_one": "passed", "test_two.py::test_two": "passed"}
+def test_the_summary_of_a_whole_green_run(project: Project) -> None:
+    project.write(test_two="def test_one():\n    pass\n\n\ndef test_two():\n    pass\n")
+    ran = project.run("--phase=green")
+    assert last_run(project)["counts"] == summary_of(ran.out) == {"passed": 2}
+    assert buckets_of(project) == {"test_two.py::test_one": "passed", "test_two.py::test_two": "passed"}
 
 
-def test_a_status_hook_changes_neither_tally(sample: Sample) -> None:
-    sample.write(
+def test_a_status_hook_changes_neither_tally(project: Project) -> None:
+    project.write(
         conftest="def pytest_report_teststatus(report):\n"
         "    if report.when == 'call':\n        return 'passed', '.', 'FINE'\n",
         test_one="def test_fails():\n    assert 0\n",
     )
-    ran = sample.pytest("--phase=green")
+    ran = project.run("--phase=green")
     assert summary_of(ran.out) == {"passed": 1}
-    assert last_run(sample)["counts"] == {"failed": 1}
-    assert buckets_of(sample) == {"test_one.py::test_fails": "failed"}
+    assert last_run(project)["counts"] == {"failed": 1}
+    assert buckets_of(project) == {"test_one.py::test_fails": "failed"}
     assert ran.code == 1
 
 
-def test_a_class_that_cannot_be_collected_does_not_speak_for_its_module(sample: Sample) -> None:
-    sample.write(
+def test_a_class_that_cannot_be_collected_does_not_speak_for_its_module(project: Project) -> None:
+    project.write(
         test_one="import pytest\n\n\ndef test_passes():\n    pass\n\n\nclass TestBad:\n"
         "    @pytest.mark.parametrize('absent', [1])\n    def test_one(self):\n        pass\n\n"
         "    def test_two(self):\n        pass\n\n\nclass TestGood:\n    def test_three(self):\n        pass\n"
     )
     for workers in ((), WORKERS):
         arguments = ("--phase=red", "--tb=no", "--phase-report=verdict.json")
-        ran = sample.pytest_process(*arguments, *workers, plugins=("xdist",))
-        assert last_run(sample)["counts"] == summary_of(ran.out)
-        assert buckets_of(sample) == {
+        ran = project.run_process(*arguments, *workers, plugins=("xdist",))
+        assert last_run(project)["counts"] == summary_of(ran.out)
+        assert buckets_of(project) == {
             "test_one.py::TestBad::test_one": "uncollectable",
             "test_one.py::TestBad::test_two": "uncollectable",
             "test_one.py::TestGood::test_three": "passed",
             "test_one.py::test_passes": "passed",
         }
-        metrics = sample.report()["metrics"]
+        metrics = project.report()["metrics"]
         assert (metrics["tests_passing"], metrics["tests_failing"], ran.code) == (2, 2, 10)
 
 
@@ -445,33 +445,33 @@ def test_fine(number):
 """
 
 
-def test_a_crashed_worker_is_replaced_and_its_test_fails(sample: Sample) -> None:
-    sample.write(test_crash=CRASHING)
-    ran = sample.pytest_process("--phase=green", *WORKERS, plugins=("xdist",))
-    run = last_run(sample)
+def test_a_crashed_worker_is_replaced_and_its_test_fails(project: Project) -> None:
+    project.write(test_crash=CRASHING)
+    ran = project.run_process("--phase=green", *WORKERS, plugins=("xdist",))
+    run = last_run(project)
     assert run["counts"] == summary_of(ran.out) == {"failed": 1, "passed": 16}
     assert (run["kind"], run["green"], ran.code) == ("complete", "not-green", 1)
-    found = buckets_of(sample)
+    found = buckets_of(project)
     assert len(found) == 17
     assert {test_id: bucket for test_id, bucket in found.items() if bucket != "passed"} == {
         "test_crash.py::test_crashes": "error"
     }
-    assert state_of(sample).streak.count == 0
+    assert state_of(project).streak.count == 0
 
 
-def test_a_crashed_worker_that_is_not_replaced_leaves_tests_without_a_result(sample: Sample) -> None:
-    sample.write(test_crash=CRASHING)
-    ran = sample.pytest_process(
+def test_a_crashed_worker_that_is_not_replaced_leaves_tests_without_a_result(project: Project) -> None:
+    project.write(test_crash=CRASHING)
+    ran = project.run_process(
         "--phase=green", "-n", "1", "--max-worker-restart=0", "--phase-report=verdict.json", plugins=("xdist",)
     )
-    run = last_run(sample)
+    run = last_run(project)
     assert run["counts"] == summary_of(ran.out)
-    metrics = sample.report()["metrics"]
+    metrics = project.report()["metrics"]
     assert metrics["tests_not_run"] > 0
     assert metrics["suite_total"] + metrics["tests_not_run"] == 17, "every collected test is somewhere"
     assert (run["kind"], run["why"]) == ("incomplete", f"{metrics['tests_not_run']} collected tests did not run")
     assert ran.code != 0
-    assert (state_of(sample).streak.count, state_of(sample).iteration) == (0, 0)
+    assert (state_of(project).streak.count, state_of(project).iteration) == (0, 0)
 
 
 GROUPED = """\
@@ -500,14 +500,14 @@ def test_in_none():
 """
 
 
-def test_groups_of_workers_leave_no_trace_in_ids(sample: Sample) -> None:
-    sample.write({"pytest.ini": "[pytest]\nmarkers = xdist_group\n"}, test_groups=GROUPED)
-    sample.pytest("--phase=green")
-    alone = buckets_of(sample)
+def test_groups_of_workers_leave_no_trace_in_ids(project: Project) -> None:
+    project.write({"pytest.ini": "[pytest]\nmarkers = xdist_group\n"}, test_groups=GROUPED)
+    project.run("--phase=green")
+    alone = buckets_of(project)
     assert "test_groups.py::test_in_two_groups[a@database]" in alone
-    ran = sample.pytest_process("--phase=green", *WORKERS, "--dist=loadgroup", plugins=("xdist",))
-    assert buckets_of(sample) == alone
-    assert (last_run(sample)["kind"], ran.code) == ("complete", 0), "the second green run of the same tests"
+    ran = project.run_process("--phase=green", *WORKERS, "--dist=loadgroup", plugins=("xdist",))
+    assert buckets_of(project) == alone
+    assert (last_run(project)["kind"], ran.code) == ("complete", 0), "the second green run of the same tests"
 
 
 #: A worker without xdist: it keeps what it would send.
@@ -528,13 +528,13 @@ def pytest_unconfigure(config):
 """
 
 
-def test_a_worker_sends_what_only_it_sees_and_records_nothing(sample: Sample) -> None:
-    sample.write({"pytest.ini": "[pytest]\nmarkers = xdist_group\n"}, conftest=FAKE_WORKER, test_groups=GROUPED)
-    ran = sample.pytest("--phase=green", "-k", "not none")
+def test_a_worker_sends_what_only_it_sees_and_records_nothing(project: Project) -> None:
+    project.write({"pytest.ini": "[pytest]\nmarkers = xdist_group\n"}, conftest=FAKE_WORKER, test_groups=GROUPED)
+    ran = project.run("--phase=green", "-k", "not none")
     assert ran.code == 0
     assert "phase gate" not in ran.out
-    assert not (sample.root / ".phase-gate").exists()
-    sent = sample.report("sent.json")
+    assert not (project.root / ".phase-gate").exists()
+    sent = project.report("sent.json")
     assert sent["deselected"] == ["test_groups.py::test_in_none"]
     assert sent["paths"] == {"test_groups.py": "test_groups.py"}
     assert sent["groups"] == ["database", "database_files", "default"]
@@ -553,20 +553,18 @@ def test_a_worker_sends_what_only_it_sees_and_records_nothing(sample: Sample) ->
         pytest.param("far/test_a.py::test_x@database", "near/test_a.py::test_x", id="a-file-that-the-worker-placed"),
     ],
 )
-def test_the_group_that_xdist_appends_to_an_id_is_taken_off(sample: Sample, node: str, expected: str) -> None:
-    sample.write({"pytest.ini": "[pytest]\n"})  # workers name files from pytest's rootdir
+def test_the_group_that_xdist_appends_to_an_id_is_taken_off(project: Project, node: str, expected: str) -> None:
+    project.write({"pytest.ini": "[pytest]\n"})  # workers name files from pytest's rootdir
     paths, groups = {"far/test_a.py": "near/test_a.py"}, ("database", "database_files")
-    assert TestIds(sample.pytester.parseconfig(), sample.root, paths, groups).test_id(node) == expected
+    assert TestIds(project.pytester.parseconfig(), project.root, paths, groups).test_id(node) == expected
 
 
-def test_deselected_tests_are_known_to_workers_only(sample: Sample) -> None:
+def test_deselected_tests_are_known_to_workers_only(project: Project) -> None:
     """pytest's own line does not count them there; the metric does."""
-    sample.write(test_two="def test_one():\n    pass\n\n\ndef test_two():\n    pass\n")
-    sample.pytest("--phase=green")
-    ran = sample.pytest_process(
-        "--phase=green", "-k", "one", *WORKERS, "--phase-report=verdict.json", plugins=("xdist",)
-    )
-    run = last_run(sample)
+    project.write(test_two="def test_one():\n    pass\n\n\ndef test_two():\n    pass\n")
+    project.run("--phase=green")
+    ran = project.run_process("--phase=green", "-k", "one", *WORKERS, "--phase-report=verdict.json", plugins=("xdist",))
+    run = last_run(project)
     assert run["counts"] == summary_of(ran.out) == {"passed": 1}
-    assert sample.report()["metrics"]["tests_deselected"] == 1
+    assert project.report()["metrics"]["tests_deselected"] == 1
     assert (run["kind"], run["why"]) == ("partial", "1 known test did not run (-k 'one')")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from phase_gate.cli import main
-from tests.plugin.looking import last_run, state_of
+from tests.e2e.looking import last_run, state_of
 from tests.storage.stores import contents
-from tests.support import Sample
+from tests.support import Project
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
 
@@ -27,11 +27,11 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(sample: Sample) -> Sample:
-    return sample.write({"test_a.py": PASSING})
+def project(project: Project) -> Project:
+    return project.write({"test_a.py": PASSING})
 
 
-def lead_away(project: Sample, name: str, outside: Path) -> Path:
+def lead_away(project: Project, name: str, outside: Path) -> Path:
     """Put a link in the place of a folder, to its own content elsewhere; return the link."""
     link = project.root / name
     target = outside / link.name
@@ -64,7 +64,7 @@ def lead_away(project: Sample, name: str, outside: Path) -> Path:
     ],
 )
 def test_a_folder_of_ours_that_is_a_link(
-    project: Sample,
+    project: Project,
     outside: Path,
     name: str,
     rules: str,
@@ -73,10 +73,10 @@ def test_a_folder_of_ours_that_is_a_link(
 ) -> None:
     if rules:
         project.write({"phase-gate.yaml": rules})
-    assert project.pytest("--phase=green", *options).code == 10, "an honest run first, so that everything is there"
+    assert project.run("--phase=green", *options).code == 10, "an honest run first, so that everything is there"
     link = lead_away(project, name, outside)
     before = contents(outside)
-    ran = project.pytest("--phase=green", *options)
+    ran = project.run("--phase=green", *options)
     assert ran.code == 11
     assert ran.has("1 passed", f"{link} is a symbolic link", "[state-storage]", "PHASE_GATE_DIR")
     task = [option.replace("--phase-task", "--task") for option in options]
@@ -87,7 +87,7 @@ def test_a_folder_of_ours_that_is_a_link(
     assert contents(outside) == before
 
 
-def test_a_command_for_all_tasks(project: Sample, outside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_for_all_tasks(project: Project, outside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     link = lead_away(project, ".phase-gate", outside)
     assert main(["verify", "status"]) == 11
     assert f"{link} is a symbolic link" in capsys.readouterr().err
@@ -95,9 +95,9 @@ def test_a_command_for_all_tasks(project: Sample, outside: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize("name", [".phase-gate", "phase-gate-shards"])
-def test_a_shard_writes_through_no_link(project: Sample, outside: Path, name: str) -> None:
+def test_a_shard_writes_through_no_link(project: Project, outside: Path, name: str) -> None:
     link = lead_away(project, name, outside)
-    ran = project.pytest("--phase=green", "--phase-shard=1/2")
+    ran = project.run("--phase=green", "--phase-shard=1/2")
     assert ran.code == 11
     assert ran.has("1 passed", f"{link} is a symbolic link")
     assert contents(outside) == {}
@@ -116,20 +116,20 @@ def test_a_shard_writes_through_no_link(project: Sample, outside: Path, name: st
     ],
 )
 def test_a_file_of_the_project_names_no_other_place(
-    project: Sample, outside: Path, rules: str, link: str, said: str
+    project: Project, outside: Path, rules: str, link: str, said: str
 ) -> None:
     project.write({"phase-gate.yaml": f"{rules}\n"})
     if link:
         (project.root / link).symlink_to(outside if link == "out" else outside / "victim")
     beside = sorted(project.root.parent.iterdir())
-    ran = project.pytest("--phase=green")
+    ran = project.run("--phase=green")
     assert ran.code == 4
     assert ran.has(said, "[bad-configuration]", "try: ")
     assert (sorted(project.root.parent.iterdir()), contents(outside)) == (beside, {})
 
 
 def test_the_state_of_all_tasks_behind_a_link(
-    project: Sample, outside: Path, capsys: pytest.CaptureFixture[str]
+    project: Project, outside: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project.write({"phase-gate.yaml": "verification: {state_file: docs/STATE.md}\n"})
     (project.root / "docs").symlink_to(outside)
@@ -140,19 +140,19 @@ def test_the_state_of_all_tasks_behind_a_link(
 # --- honest twins
 
 
-def honest(project: Sample, *options: str) -> None:
-    assert project.pytest("--phase=green", *options).code == 10
-    assert project.pytest("--phase=green", *options).code == 0
+def honest(project: Project, *options: str) -> None:
+    assert project.run("--phase=green", *options).code == 10
+    assert project.run("--phase=green", *options).code == 0
 
 
-def test_a_project_behind_a_link(project: Sample, outside: Path) -> None:
+def test_a_project_behind_a_link(project: Project, outside: Path) -> None:
     (outside / "way").symlink_to(project.root.parent)
     project.environment.chdir(outside / "way" / project.root.name)
     honest(project)
     assert state_of(project).streak.count == 2
 
 
-def test_a_project_in_a_home_that_is_a_link(project: Sample, outside: Path, home: Path) -> None:
+def test_a_project_in_a_home_that_is_a_link(project: Project, outside: Path, home: Path) -> None:
     (outside / "home").symlink_to(home)
     project.environment.setenv("HOME", str(outside / "home"))
     project.environment.chdir(outside / "home" / project.root.relative_to(home))
@@ -171,7 +171,7 @@ def test_a_project_in_a_home_that_is_a_link(project: Sample, outside: Path, home
         pytest.param("variable", "link", id="behind-a-link-by-the-environment"),
     ],
 )
-def test_a_person_may_name_any_folder(project: Sample, outside: Path, way: str, place: str) -> None:
+def test_a_person_may_name_any_folder(project: Project, outside: Path, way: str, place: str) -> None:
     for link in ("link", ".phase-gate"):
         (project.root / link).symlink_to(outside)
     named = place.format(outside=outside, name=project.root.name)
@@ -184,14 +184,14 @@ def test_a_person_may_name_any_folder(project: Sample, outside: Path, way: str, 
         assert main(["check", "--gate1"]) == 0
 
 
-def test_a_person_may_name_any_report(project: Sample, outside: Path) -> None:
+def test_a_person_may_name_any_report(project: Project, outside: Path) -> None:
     (project.root / "link").symlink_to(outside)
-    assert project.pytest("--phase=green", "--phase-report=link/gate.json", f"--phase-report={outside}/a.md").code == 10
+    assert project.run("--phase=green", "--phase-report=link/gate.json", f"--phase-report={outside}/a.md").code == 10
     assert sorted(contents(outside)) == ["a.md", "gate.json"]
 
 
-def test_links_that_are_none_of_our_business(project: Sample, outside: Path) -> None:
-    assert project.pytest("--phase=green").code == 10
+def test_links_that_are_none_of_our_business(project: Project, outside: Path) -> None:
+    assert project.run("--phase=green").code == 10
     (project.root / ".phase-gate" / "notes").symlink_to(outside)
     (project.root / "objects").symlink_to(outside)
-    assert project.pytest("--phase=green").code == 0
+    assert project.run("--phase=green").code == 0

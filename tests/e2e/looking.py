@@ -9,33 +9,33 @@ from phase_gate.cli.story import collect_runs
 from phase_gate.gate.state import State
 from phase_gate.storage.places import task_folder
 from phase_gate.storage.store import TaskStore
-from tests.support import Sample
+from tests.support import Project
 
 #: The end of pytest's summary line: `5 passed, 1 skipped in 0.12s`.
 _SUMMARY = re.compile(r"^(?:=+ )?(?P<counts>\d+ [a-z].*) in [\d.]+s(?: \([\d:]+\))?(?: =+)?$", re.M)
 
 
-def store_of(sample: Sample, task: str = "default") -> TaskStore:
-    return TaskStore(task_folder(sample.root / ".phase-gate", task), task=task)
+def store_of(project: Project, task: str = "default") -> TaskStore:
+    return TaskStore(task_folder(project.root / ".phase-gate", task), task=task)
 
 
-def state_of(sample: Sample, task: str = "default") -> State:
-    return store_of(sample, task).look().state
+def state_of(project: Project, task: str = "default") -> State:
+    return store_of(project, task).look().state
 
 
-def history_of(sample: Sample, task: str = "default") -> list[dict[str, Any]]:
+def history_of(project: Project, task: str = "default") -> list[dict[str, Any]]:
     """Return what `history --json` lists, oldest first."""
-    store = store_of(sample, task)
+    store = store_of(project, task)
     return list(collect_runs(store.lines(), task, lost=store.lost_runs(store.look().state)))
 
 
-def last_run(sample: Sample, task: str = "default") -> dict[str, Any]:
-    return history_of(sample, task)[-1]
+def last_run(project: Project, task: str = "default") -> dict[str, Any]:
+    return history_of(project, task)[-1]
 
 
-def buckets_of(sample: Sample) -> dict[str, str]:
+def buckets_of(project: Project) -> dict[str, str]:
     """Return every test of the last complete run with its bucket."""
-    store = store_of(sample)
+    store = store_of(project)
     latest = store.look().state.snapshots.latest
     assert latest is not None, "there is a complete run"
     files = store.objects.load(latest.inventory)["files"]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.plugin.looking import buckets_of, history_of, last_run, state_of
-from tests.support import CALC, FAILING_TESTS, OURS, Ran, Sample
+from tests.e2e.looking import buckets_of, history_of, last_run, state_of
+from tests.support import CALC, FAILING_TESTS, OURS, Project, Ran
 
 PASSING = "def test_one():\n    pass\n\n\ndef test_two():\n    pass\n"
 #: One phase, and then it is done: the shortest way to the end of a cycle.
@@ -28,9 +28,9 @@ phases:
 
 
 @pytest.fixture
-def passing(sample: Sample) -> Sample:
+def passing(project: Project) -> Project:
     """Two tests that pass; nothing recorded yet."""
-    return sample.write(test_a=PASSING)
+    return project.write(test_a=PASSING)
 
 
 def words(ran: Ran) -> str:
@@ -38,8 +38,8 @@ def words(ran: Ran) -> str:
     return " ".join((ran.out + ran.err).split())
 
 
-def ledger(sample: Sample) -> bytes:
-    return (sample.root / ".phase-gate" / "ledger.jsonl").read_bytes()
+def ledger(project: Project) -> bytes:
+    return (project.root / ".phase-gate" / "ledger.jsonl").read_bytes()
 
 
 # --- --phase-exit
@@ -57,12 +57,12 @@ def ledger(sample: Sample) -> bytes:
     ],
 )
 def test_what_the_exit_status_means_in_green(
-    passing: Sample, meaning: str | None, first: int, second: int, with_signal: int
+    passing: Project, meaning: str | None, first: int, second: int, with_signal: int
 ) -> None:
     option = () if meaning is None else (f"--phase-exit={meaning}",)
-    assert passing.pytest("--phase=green", *option).code == first
-    assert passing.pytest("--phase=green", *option).code == second
-    assert passing.pytest("--phase=green", *option, "--exit-signal=both pass").code == with_signal
+    assert passing.run("--phase=green", *option).code == first
+    assert passing.run("--phase=green", *option).code == second
+    assert passing.run("--phase=green", *option, "--exit-signal=both pass").code == with_signal
     assert state_of(passing).exited, "the verdict does not depend on what the status means"
 
 
@@ -74,19 +74,19 @@ def test_what_the_exit_status_means_in_green(
         pytest.param("dual", 10, id="but-nobody-gave-the-signal"),
     ],
 )
-def test_what_the_exit_status_means_in_red(sample: Sample, meaning: str, code: int) -> None:
-    sample.write(test_calc=FAILING_TESTS)
-    assert sample.pytest("--phase=red", f"--phase-exit={meaning}").code == code
+def test_what_the_exit_status_means_in_red(project: Project, meaning: str, code: int) -> None:
+    project.write(test_calc=FAILING_TESTS)
+    assert project.run("--phase=red", f"--phase-exit={meaning}").code == code
 
 
-def test_the_meaning_may_stand_in_the_file_and_the_option_wins(passing: Sample) -> None:
+def test_the_meaning_may_stand_in_the_file_and_the_option_wins(passing: Project) -> None:
     passing.write({"phase-gate.yaml": "run: {exit: tests}\n"})
-    assert passing.pytest("--phase=green").code == 0
-    assert passing.pytest("--phase=green", "--phase-exit=dual").code == 10
+    assert passing.run("--phase=green").code == 0
+    assert passing.run("--phase=green", "--phase-exit=dual").code == 10
 
 
-def test_other_meanings_are_usage_errors(passing: Sample) -> None:
-    assert passing.pytest("--phase=green", "--phase-exit=always").code == 4
+def test_other_meanings_are_usage_errors(passing: Project) -> None:
+    assert passing.run("--phase=green", "--phase-exit=always").code == 4
 
 
 @pytest.mark.parametrize(
@@ -97,26 +97,26 @@ def test_other_meanings_are_usage_errors(passing: Sample) -> None:
         pytest.param("session.exitstatus = 0", 10, id="a-plugin-that-says-0-does-not-open-the-gate"),
     ],
 )
-def test_others_have_their_say_before_us(passing: Sample, hook: str, code: int) -> None:
+def test_others_have_their_say_before_us(passing: Project, hook: str, code: int) -> None:
     passing.write(
         conftest=f"import pytest\n\n\n@pytest.hookimpl(trylast=True)\ndef pytest_sessionfinish(session):\n    {hook}\n"
     )
-    assert passing.pytest("--phase=green").code == code
+    assert passing.run("--phase=green").code == code
 
 
 @pytest.mark.skipif(pytest.version_tuple < (9, 1), reason="--max-warnings came with pytest 9.1")
-def test_max_warnings_stays_6_though_the_gate_holds(passing: Sample) -> None:
+def test_max_warnings_stays_6_though_the_gate_holds(passing: Project) -> None:
     passing.write(test_b="import warnings\n\n\ndef test_warns():\n    warnings.warn('old')\n")
-    passing.pytest_process("--phase=green", "-v")
-    ran = passing.pytest_process("--phase=green", "--max-warnings=0", "-v")
+    passing.run_process("--phase=green", "-v")
+    ran = passing.run_process("--phase=green", "--max-warnings=0", "-v")
     assert (ran.code, state_of(passing).streak.count) == (6, 2)
     assert ran.has("Gate 1 is open")
 
 
-def test_a_coverage_limit_stays_1_and_is_no_finding(passing: Sample) -> None:
+def test_a_coverage_limit_stays_1_and_is_no_finding(passing: Project) -> None:
     passing.write(calc=CALC)
     arguments = ("--phase=green", "--cov=calc", "--cov-fail-under=100", "--cov-report=", "--phase-report=verdict.json")
-    ran = passing.pytest_process(*arguments, plugins=("pytest_cov",))
+    ran = passing.run_process(*arguments, plugins=("pytest_cov",))
     assert ran.code == 1
     assert passing.report()["metrics"]["tests_failing"] == 0
     assert [finding for finding in passing.report()["findings"] if finding["tier"] == "hard"] == []
@@ -126,8 +126,8 @@ def test_a_coverage_limit_stays_1_and_is_no_finding(passing: Sample) -> None:
 # --- --phase-confirm
 
 
-def test_confirm_runs_again_in_a_fresh_process(passing: Sample) -> None:
-    ran = passing.pytest_process("--phase=green", "--phase-confirm")
+def test_confirm_runs_again_in_a_fresh_process(passing: Project) -> None:
+    ran = passing.run_process("--phase=green", "--phase-confirm")
     assert ran.code == 0
     assert [(run["kind"], run["iteration"]) for run in history_of(passing)] == [("complete", 1), ("complete", 2)]
     assert state_of(passing).streak.count == 2
@@ -135,9 +135,9 @@ def test_confirm_runs_again_in_a_fresh_process(passing: Sample) -> None:
 
 
 @pytest.mark.sweep
-def test_the_signal_goes_with_the_last_confirming_run(passing: Sample) -> None:
+def test_the_signal_goes_with_the_last_confirming_run(passing: Project) -> None:
     passing.write({"phase-gate.yaml": "parameters: {required_green_runs: 3}\n"})
-    ran = passing.pytest_process("--phase=green", "--phase-confirm", "-v", "--exit-signal", "three times green")
+    ran = passing.run_process("--phase=green", "--phase-confirm", "-v", "--exit-signal", "three times green")
     assert ran.code == 0
     assert ran.out.count("held for the last run") == 1
     state = state_of(passing)
@@ -147,11 +147,11 @@ def test_the_signal_goes_with_the_last_confirming_run(passing: Sample) -> None:
 
 
 @pytest.mark.sweep
-def test_a_signal_in_the_file_waits_for_the_last_one_too(passing: Sample) -> None:
+def test_a_signal_in_the_file_waits_for_the_last_one_too(passing: Project) -> None:
     (passing.root / ".phase-gate").mkdir()
     waiting = passing.root / ".phase-gate" / "exit-signal.yaml"
     waiting.write_text("exit_signal: true\nreason: by hand\n")
-    assert passing.pytest_process("--phase=green", "--phase-confirm").code == 0
+    assert passing.run_process("--phase=green", "--phase-confirm").code == 0
     assert (state_of(passing).exited, waiting.exists()) == (True, False)
 
 
@@ -179,77 +179,77 @@ def test_counts():
         pytest.param(0, 1, 1, 0, id="a-failing-run-is-not-run-again"),
     ],
 )
-def test_confirm_stops(sample: Sample, passes: int, runs: int, code: int, streak: int) -> None:
-    sample.write(
+def test_confirm_stops(project: Project, passes: int, runs: int, code: int, streak: int) -> None:
+    project.write(
         {"phase-gate.yaml": "parameters: {required_green_runs: 3}\n", "count.txt": str(passes)}, test_a=COUNTING
     )
-    ran = sample.pytest_process("--phase=green", "--phase-confirm", "--exit-signal=done")
+    ran = project.run_process("--phase=green", "--phase-confirm", "--exit-signal=done")
     assert ran.code == code, "the status of the last run is the exit status"
-    assert len(history_of(sample)) == runs
-    state = state_of(sample)
+    assert len(history_of(project)) == runs
+    state = state_of(project)
     assert (state.streak.count, state.exited) == (streak, code == 0)
     assert state.signals_premature == (1 if runs == 1 else 0), "a signal is spent by the run that it goes with"
 
 
-def test_confirm_does_nothing_where_the_streak_is_long_enough(passing: Sample) -> None:
+def test_confirm_does_nothing_where_the_streak_is_long_enough(passing: Project) -> None:
     for _ in range(2):
-        passing.pytest("--phase=green")
-    assert passing.pytest_process("--phase=green", "--phase-confirm").code == 0
+        passing.run("--phase=green")
+    assert passing.run_process("--phase=green", "--phase-confirm").code == 0
     assert (len(history_of(passing)), state_of(passing).streak.count) == (3, 3)
 
 
 @pytest.mark.parametrize(
     "arguments", [pytest.param(("-k", "one"), id="partial"), pytest.param(("-k", "no"), id="none")]
 )
-def test_confirm_does_not_repeat_a_run_that_does_not_count(passing: Sample, arguments: tuple[str, ...]) -> None:
-    passing.pytest("--phase=green")
-    passing.pytest_process("--phase=green", "--phase-confirm", *arguments)
+def test_confirm_does_not_repeat_a_run_that_does_not_count(passing: Project, arguments: tuple[str, ...]) -> None:
+    passing.run("--phase=green")
+    passing.run_process("--phase=green", "--phase-confirm", *arguments)
     assert len(history_of(passing)) == 2
 
 
-def test_confirm_does_not_repeat_an_odd_run(passing: Sample) -> None:
+def test_confirm_does_not_repeat_an_odd_run(passing: Project) -> None:
     """It is not green, though a streak from before is still there: a signal with it is spent by it."""
-    passing.pytest("--phase=green")
+    passing.run("--phase=green")
     passing.write(test_a="import pytest\n\n\n" + PASSING.replace("def test_two", "@pytest.mark.xfail\ndef test_two"))
-    passing.pytest_process("--phase=green", "--phase-confirm", "--exit-signal=done")
+    passing.run_process("--phase=green", "--phase-confirm", "--exit-signal=done")
     state = state_of(passing)
     assert (len(history_of(passing)), last_run(passing)["green"]) == (2, "odd")
     assert (state.streak.count, state.signals_premature, state.exited) == (1, 1, False)
 
 
 @pytest.mark.sweep
-def test_confirm_may_stand_in_the_file(passing: Sample) -> None:
+def test_confirm_may_stand_in_the_file(passing: Project) -> None:
     passing.write({"phase-gate.yaml": "run: {confirm: true}\n"})
-    assert passing.pytest_process("--phase=green").code == 0
+    assert passing.run_process("--phase=green").code == 0
     assert len(history_of(passing)) == 2
 
 
 # --- --phase=auto, --phase-workflow
 
 
-def test_auto_is_where_the_task_is_or_goes_next(sample: Sample) -> None:
-    sample.write(test_calc=FAILING_TESTS)
-    assert sample.pytest("--phase=auto", "--exit-signal=both fail").code == 0
-    assert (state_of(sample).phase, state_of(sample).exited) == ("RED", True)
-    sample.write(calc=CALC)
-    assert sample.pytest("--phase=auto").code == 10
-    assert sample.pytest("--phase=AUTO").code == 0
-    assert [run["phase"] for run in history_of(sample)] == ["RED", "GREEN", "GREEN"]
+def test_auto_is_where_the_task_is_or_goes_next(project: Project) -> None:
+    project.write(test_calc=FAILING_TESTS)
+    assert project.run("--phase=auto", "--exit-signal=both fail").code == 0
+    assert (state_of(project).phase, state_of(project).exited) == ("RED", True)
+    project.write(calc=CALC)
+    assert project.run("--phase=auto").code == 10
+    assert project.run("--phase=AUTO").code == 0
+    assert [run["phase"] for run in history_of(project)] == ["RED", "GREEN", "GREEN"]
 
 
-def test_a_workflow_file_and_the_end_of_its_cycle(passing: Sample) -> None:
+def test_a_workflow_file_and_the_end_of_its_cycle(passing: Project) -> None:
     passing.write({"short.yaml": SHORT})
     option = "--phase-workflow=short.yaml"
-    assert passing.pytest("--phase=check", option, "--exit-signal=they pass", "--phase-exit=dual").code == 0
+    assert passing.run("--phase=check", option, "--exit-signal=they pass", "--phase-exit=dual").code == 0
     state = state_of(passing)
     assert (state.phase, state.workflow, state.cycle) == ("DONE", "short", 1)
     before = ledger(passing)
-    refused = passing.pytest("--phase=auto", option)
+    refused = passing.run("--phase=auto", option)
     assert refused.code == 13
     assert "the cycle is done: auto does not start a new one by itself" in words(refused)
     assert "pytest --phase=check # starts the next cycle" in words(refused)
     assert ledger(passing) == before, "a refused command is not a run and writes nothing"
-    assert passing.pytest("--phase=check", option).code == 0
+    assert passing.run("--phase=check", option).code == 0
     assert (state_of(passing).cycle, state_of(passing).phase) == (2, "CHECK")
 
 
@@ -273,8 +273,8 @@ def test_a_workflow_file_and_the_end_of_its_cycle(passing: Sample) -> None:
         pytest.param("--phase-confirming=x", "--phase-confirming=x: not I/N", id="a-hidden-option-by-hand"),
     ],
 )
-def test_usage_errors_come_first_and_write_nothing(passing: Sample, option: str, said: str) -> None:
-    ran = passing.pytest("--phase=green", option)
+def test_usage_errors_come_first_and_write_nothing(passing: Project, option: str, said: str) -> None:
+    ran = passing.run("--phase=green", option)
     assert ran.code == 4
     assert said in words(ran)
     assert "try: " in words(ran)
@@ -282,27 +282,27 @@ def test_usage_errors_come_first_and_write_nothing(passing: Sample, option: str,
 
 
 @pytest.mark.parametrize("workers", [pytest.param((), id="alone"), pytest.param(("-n", "2"), id="with-workers")])
-def test_phase_order_is_13_before_any_test_runs(sample: Sample, workers: tuple[str, ...]) -> None:
-    sample.write(test_calc=FAILING_TESTS)
-    sample.pytest("--phase=red")
-    before = ledger(sample)
-    ran = sample.pytest_process("--phase=green", "--phase-report=verdict.json", *workers, plugins=("xdist",))
+def test_phase_order_is_13_before_any_test_runs(project: Project, workers: tuple[str, ...]) -> None:
+    project.write(test_calc=FAILING_TESTS)
+    project.run("--phase=red")
+    before = ledger(project)
+    ran = project.run_process("--phase=green", "--phase-report=verdict.json", *workers, plugins=("xdist",))
     assert ran.code == 13
     assert "GREEN can't begin: RED has not exited (Gate 1 is open; Gate 2 waits for the exit signal)" in words(ran)
     assert "try: phase-gate signal" in words(ran)
     assert "collected" not in ran.out
-    assert ledger(sample) == before
-    assert not (sample.root / "verdict.json").exists(), "a refusal writes no report"
+    assert ledger(project) == before
+    assert not (project.root / "verdict.json").exists(), "a refusal writes no report"
 
 
 # --- --exit-signal
 
 
-def test_a_typed_signal_is_spent_by_its_run(passing: Sample) -> None:
-    ran = passing.pytest("--phase=green", "--exit-signal", "too early", "-v")
+def test_a_typed_signal_is_spent_by_its_run(passing: Project) -> None:
+    ran = passing.run("--phase=green", "--exit-signal", "too early", "-v")
     assert ran.code == 10
     assert ran.has("Exit signal set but Gate 1 not satisfied", "signal came too early")
-    passing.pytest("--phase=green", "-v")
+    passing.run("--phase=green", "-v")
     state = state_of(passing)
     assert (state.signals_premature, state.exited) == (1, False), "it does not speak of a later run"
 
@@ -310,8 +310,8 @@ def test_a_typed_signal_is_spent_by_its_run(passing: Sample) -> None:
 # --- --phase-report
 
 
-def test_reports_by_suffix(passing: Sample) -> None:
-    ran = passing.pytest("--phase=green", "--phase-report=out/gate.json", "--phase-report=gate.MD")
+def test_reports_by_suffix(passing: Project) -> None:
+    ran = passing.run("--phase=green", "--phase-report=out/gate.json", "--phase-report=gate.MD")
     assert ran.code == 10
     document = passing.report("out/gate.json")
     assert (document["phase"], document["iteration"], document["can_exit"]) == ("GREEN", 1, False)
@@ -330,27 +330,27 @@ def test_reports_by_suffix(passing: Sample) -> None:
     ],
 )
 def test_a_run_that_does_not_count_is_reported_without_an_iteration(
-    passing: Sample, arguments: tuple[str, ...], kind: str
+    passing: Project, arguments: tuple[str, ...], kind: str
 ) -> None:
     passing.write({"pytest.ini": "[pytest]\n"})  # what is deselected is named from pytest's rootdir
-    passing.pytest("--phase=green")
-    passing.pytest("--phase=green", "--phase-report=verdict.json", *arguments)
+    passing.run("--phase=green")
+    passing.run("--phase=green", "--phase-report=verdict.json", *arguments)
     document = passing.report()
     assert (document["iteration"], document["run_kind"], document["can_exit"]) == (None, kind, False)
     assert document["gate_1"]["satisfied"] is False
     assert document["run_note"] == last_run(passing)["why"]
 
 
-def test_reports_may_stand_in_the_file_relative_to_the_root(passing: Sample) -> None:
+def test_reports_may_stand_in_the_file_relative_to_the_root(passing: Project) -> None:
     passing.write({"phase-gate.yaml": "run: {report: [gate.json]}\n", "sub/.keep": ""})
     passing.environment.chdir(passing.root / "sub")
-    passing.pytest("--phase=green", "..")
+    passing.run("--phase=green", "..")
     assert passing.report("gate.json")["iteration"] == 1
 
 
-def test_a_report_that_cannot_be_written_is_11_and_the_verdict_is_shown(passing: Sample) -> None:
+def test_a_report_that_cannot_be_written_is_11_and_the_verdict_is_shown(passing: Project) -> None:
     passing.write({"taken": "a file"})
-    ran = passing.pytest("--phase=green", "--phase-report=taken/gate.json", "-v")
+    ran = passing.run("--phase=green", "--phase-report=taken/gate.json", "-v")
     assert ran.code == 11
     assert "the report gate.json could not be written" in words(ran)
     assert ran.has("verdict go on: needs one more green run"), "the run itself is recorded and judged"
@@ -363,7 +363,7 @@ def test_a_report_that_cannot_be_written_is_11_and_the_verdict_is_shown(passing:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("by", ["option", "variable", "file"])
-def test_another_state_folder(passing: Sample, by: str) -> None:
+def test_another_state_folder(passing: Project, by: str) -> None:
     option = []
     if by == "option":
         option = ["--phase-dir=build/gate"]
@@ -371,16 +371,16 @@ def test_another_state_folder(passing: Sample, by: str) -> None:
         passing.environment.setenv("PHASE_GATE_DIR", "build/gate")
     else:
         passing.write({"phase-gate.yaml": "run: {dir: build/gate}\n"})
-    passing.pytest("--phase=green", *option)
-    assert passing.pytest("--phase=green", *option).code == 0
+    passing.run("--phase=green", *option)
+    assert passing.run("--phase=green", *option).code == 0
     assert (passing.root / "build" / "gate" / "ledger.jsonl").exists()
     assert not (passing.root / ".phase-gate").exists()
 
 
-def test_the_option_wins_over_the_variable(passing: Sample) -> None:
+def test_the_option_wins_over_the_variable(passing: Project) -> None:
     passing.environment.setenv("PHASE_GATE_DIR", "from-variable")
     passing.environment.setenv("PHASE_GATE_TASK", "from-variable")
-    passing.pytest("--phase=green", "--phase-dir=from-option", "--phase-task=chosen")
+    passing.run("--phase=green", "--phase-dir=from-option", "--phase-task=chosen")
     assert (passing.root / "from-option" / "tasks" / "chosen" / "ledger.jsonl").exists()
     assert not (passing.root / "from-variable").exists()
 
@@ -388,10 +388,10 @@ def test_the_option_wins_over_the_variable(passing: Sample) -> None:
 # --- root
 
 
-def test_root_and_ids_do_not_depend_on_where_pytest_is_started(sample: Sample) -> None:
-    sample.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING, "tests/deep/test_b.py": PASSING})
-    assert sample.pytest("--phase=green").has(f"root {sample.root}")
-    expected = buckets_of(sample)
+def test_root_and_ids_do_not_depend_on_where_pytest_is_started(project: Project) -> None:
+    project.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING, "tests/deep/test_b.py": PASSING})
+    assert project.run("--phase=green").has(f"root {project.root}")
+    expected = buckets_of(project)
     assert set(expected) == {
         f"tests/{file}::{name}" for file in ("test_a.py", "deep/test_b.py") for name in ("test_one", "test_two")
     }
@@ -405,23 +405,23 @@ def test_root_and_ids_do_not_depend_on_where_pytest_is_started(sample: Sample) -
         ("tests/deep", ("--rootdir=..", "..")),
     ]
     for number, (folder, arguments) in enumerate(ways, start=2):
-        sample.environment.chdir(sample.root / folder)
-        ran = sample.pytest("--phase=green", *arguments)
-        assert ran.has(f"root {sample.root}")
-        assert buckets_of(sample) == expected, (folder, arguments)
-        assert (last_run(sample)["kind"], state_of(sample).streak.count) == ("complete", number), (folder, arguments)
-    sample.environment.chdir(sample.root / "tests" / "deep")
-    sample.pytest("--phase=green")
-    assert (last_run(sample)["kind"], last_run(sample)["why"]) == ("partial", "2 known tests did not run")
+        project.environment.chdir(project.root / folder)
+        ran = project.run("--phase=green", *arguments)
+        assert ran.has(f"root {project.root}")
+        assert buckets_of(project) == expected, (folder, arguments)
+        assert (last_run(project)["kind"], state_of(project).streak.count) == ("complete", number), (folder, arguments)
+    project.environment.chdir(project.root / "tests" / "deep")
+    project.run("--phase=green")
+    assert (last_run(project)["kind"], last_run(project)["why"]) == ("partial", "2 known tests did not run")
 
 
-def test_ids_are_the_same_with_workers_and_another_rootdir(sample: Sample) -> None:
-    sample.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING})
-    sample.pytest("--phase=green")
-    expected = buckets_of(sample)
-    sample.pytest_process("--phase=green", "--rootdir=tests", "-n", "2", plugins=("xdist",))
-    assert buckets_of(sample) == expected
-    assert state_of(sample).streak.count == 2
+def test_ids_are_the_same_with_workers_and_another_rootdir(project: Project) -> None:
+    project.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING})
+    project.run("--phase=green")
+    expected = buckets_of(project)
+    project.run_process("--phase=green", "--rootdir=tests", "-n", "2", plugins=("xdist",))
+    assert buckets_of(project) == expected
+    assert state_of(project).streak.count == 2
 
 
 # --- what is shown
@@ -433,8 +433,8 @@ def panel(ran: Ran) -> list[str]:
     return lines[start:]
 
 
-def test_a_panel_has_four_lines(passing: Sample) -> None:
-    title, *rest = panel(passing.pytest("--phase=green", "-q"))
+def test_a_panel_has_four_lines(passing: Project) -> None:
+    title, *rest = panel(passing.run("--phase=green", "-q"))
     assert re.fullmatch(r"=+ phase gate: GREEN · run 1 · 2 tests =+", title)
     assert rest == [
         "Gate 1  closed   needs one more green run with no file changes (1 note with -v)",
@@ -443,62 +443,62 @@ def test_a_panel_has_four_lines(passing: Sample) -> None:
     ]
 
 
-def test_a_very_quiet_run_has_one_line(passing: Sample) -> None:
-    (line,) = (line for line in passing.pytest("--phase=green", "-qq").out.splitlines() if "phase gate" in line)
+def test_a_very_quiet_run_has_one_line(passing: Project) -> None:
+    (line,) = (line for line in passing.run("--phase=green", "-qq").out.splitlines() if "phase gate" in line)
     told = "go on: needs one more green run with no file changes; next: pytest --phase=green"
     assert line == f"phase gate: GREEN · run 1 · 2 tests: {told}"
 
 
-def test_without_a_terminal_it_records_and_judges(passing: Sample) -> None:
-    ran = passing.pytest_process("--phase=green", "-p", "no:terminal", "--phase-report=verdict.json")
+def test_without_a_terminal_it_records_and_judges(passing: Project) -> None:
+    ran = passing.run_process("--phase=green", "-p", "no:terminal", "--phase-report=verdict.json")
     assert (ran.code, ran.out) == (10, "")
     assert passing.report()["iteration"] == 1
-    assert passing.pytest_process("--phase=green", "-p", "no:terminal").code == 0
+    assert passing.run_process("--phase=green", "-p", "no:terminal").code == 0
 
 
-def test_the_panel_is_the_last_thing_on_the_screen(passing: Sample) -> None:
+def test_the_panel_is_the_last_thing_on_the_screen(passing: Project) -> None:
     passing.write(test_b="def test_bad():\n    assert 0\n")
-    ran = passing.pytest("--phase=green", "-v")
+    ran = passing.run("--phase=green", "-v")
     assert ran.out.index("FAILURES") < ran.out.index("1 failed, 2 passed") < ran.out.index("phase gate: GREEN ·")
     assert panel(ran)[-1].startswith("next    ")
 
 
-def _long_names(sample: Sample) -> Ran:
+def _long_names(project: Project) -> Ran:
     name = "test_" + "_".join(["a_name_that_goes_on_and_on"] * 4)
-    sample.write(test_a=PASSING + f"\n\ndef {name}():\n    pass\n")
-    sample.pytest("--phase=green")
-    sample.write(test_a=PASSING)
-    return sample.pytest("--phase=green")
+    project.write(test_a=PASSING + f"\n\ndef {name}():\n    pass\n")
+    project.run("--phase=green")
+    project.write(test_a=PASSING)
+    return project.run("--phase=green")
 
 
-def _many_words(sample: Sample) -> Ran:
-    sample.write(test_a="import pytest\n\n\n" + PASSING)
-    sample.pytest("--phase=green")
-    return sample.pytest("--phase=green", "-k", "one and not (two or three or four or five or six or seven)")
+def _many_words(project: Project) -> Ran:
+    project.write(test_a="import pytest\n\n\n" + PASSING)
+    project.run("--phase=green")
+    return project.run("--phase=green", "-k", "one and not (two or three or four or five or six or seven)")
 
 
-def _a_new_skip(sample: Sample) -> Ran:
-    sample.write(test_a=PASSING)
-    sample.pytest("--phase=green")
-    sample.write(test_a="import pytest\n\n\n" + PASSING.replace("pass", "pytest.skip('now')", 1))
-    return sample.pytest("--phase=green", "--exit-signal=" + "because it is all done and said " * 4)
+def _a_new_skip(project: Project) -> Ran:
+    project.write(test_a=PASSING)
+    project.run("--phase=green")
+    project.write(test_a="import pytest\n\n\n" + PASSING.replace("pass", "pytest.skip('now')", 1))
+    return project.run("--phase=green", "--exit-signal=" + "because it is all done and said " * 4)
 
 
-def _a_long_expression(sample: Sample) -> Ran:
-    sample.write(
+def _a_long_expression(project: Project) -> Ran:
+    project.write(
         {
             "phase-gate.yaml": "phases:\n  GREEN:\n    condition: "
             "tests_known_failing != 3 AND (tests_known_failing < 1 OR consecutive_green_runs >= required_green_runs)\n"
         },
         test_a=PASSING,
     )
-    return sample.pytest("--phase=green")
+    return project.run("--phase=green")
 
 
-def test_a_process_that_leaves_early_has_said_its_verdict(passing: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_leaves_early_has_said_its_verdict(passing: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     passing.write(conftest="import os\n\n\ndef pytest_unconfigure():\n    os._exit(0)\n")
-    assert "Gate 1  closed" in passing.pytest_process("--phase=green", "-q").out
+    assert "Gate 1  closed" in passing.run_process("--phase=green", "-q").out
 
 
 @pytest.mark.sampled(2)
@@ -511,8 +511,8 @@ def test_a_process_that_leaves_early_has_said_its_verdict(passing: Sample, monke
         pytest.param(_a_long_expression, id="conditions-of-the-project"),
     ],
 )
-def test_the_panel_is_at_most_80_columns_wide(sample: Sample, story: Any) -> None:
-    ran = story(sample)
+def test_the_panel_is_at_most_80_columns_wide(project: Project, story: Any) -> None:
+    ran = story(project)
     # The command to copy is never wrapped, and one word that is longer than a line can't be.
     wide = [
         line
@@ -536,18 +536,18 @@ def test_nothing_is_imported():
 """
 
 
-def test_without_phase_nothing_is_recorded_said_or_imported(sample: Sample) -> None:
-    sample.write(test_a=IMPORTS)
-    ran = sample.process(sys.executable, "-m", "pytest", *OURS, "-v")  # one that has imported nothing yet
+def test_without_phase_nothing_is_recorded_said_or_imported(project: Project) -> None:
+    project.write(test_a=IMPORTS)
+    ran = project.process(sys.executable, "-m", "pytest", *OURS, "-v")  # one that has imported nothing yet
     assert ran.code == 0, ran.out
     assert "phase gate" not in ran.out
-    assert not (sample.root / ".phase-gate").exists()
-    on_worker = sample.process(sys.executable, "-m", "pytest", *OURS, "-p", "xdist", "-n", "1")
+    assert not (project.root / ".phase-gate").exists()
+    on_worker = project.process(sys.executable, "-m", "pytest", *OURS, "-p", "xdist", "-n", "1")
     assert on_worker.code == 0, on_worker.out
 
 
-def test_other_options_without_phase_do_nothing(passing: Sample) -> None:
-    assert passing.pytest("--phase-exit=dual", "--phase-criteria=2").code == 0
+def test_other_options_without_phase_do_nothing(passing: Project) -> None:
+    assert passing.run("--phase-exit=dual", "--phase-criteria=2").code == 0
     assert not (passing.root / ".phase-gate").exists()
 
 
@@ -567,23 +567,23 @@ STRICT_INI_9 = "[pytest]\nstrict = true\nfilterwarnings = error\n"
     ],
 )
 @pytest.mark.parametrize("option", [pytest.param((), id="without"), pytest.param(("--phase=green",), id="with-phase")])
-def test_a_strict_project_works(sample: Sample, ini: str, option: tuple[str, ...]) -> None:
-    sample.write(
+def test_a_strict_project_works(project: Project, ini: str, option: tuple[str, ...]) -> None:
+    project.write(
         {"pytest.ini": ini},
         test_a="import pytest\n\n\n@pytest.mark.criterion('AC-1', 'AC-2')\ndef test_one():\n    pass\n",
     )
-    ran = sample.pytest_process(*option)
+    ran = project.run_process(*option)
     assert ran.code == (10 if option else 0), ran.out + ran.err
 
 
-def test_the_marker_and_the_options_are_listed(sample: Sample) -> None:
-    assert sample.pytest("--markers").has("@pytest.mark.criterion(*ids): the acceptance criteria that this test shows")
-    text = sample.pytest("--help").out
+def test_the_marker_and_the_options_are_listed(project: Project) -> None:
+    assert project.run("--markers").has("@pytest.mark.criterion(*ids): the acceptance criteria that this test shows")
+    text = project.run("--help").out
     assert all(option in text for option in ("--phase=NAME", "--phase-exit={tests,gate1,dual}", "--phase-confirm"))
 
 
-def test_options_that_are_not_for_people_are_not_listed(sample: Sample) -> None:
-    text = sample.pytest("--help").out
+def test_options_that_are_not_for_people_are_not_listed(project: Project) -> None:
+    text = project.run("--help").out
     assert "--phase-confirming" not in text
     assert "--phase-baseline" not in text
 
@@ -591,16 +591,16 @@ def test_options_that_are_not_for_people_are_not_listed(sample: Sample) -> None:
 # --- state that can't be used
 
 
-def test_a_folder_that_cannot_be_made_is_11(passing: Sample) -> None:
+def test_a_folder_that_cannot_be_made_is_11(passing: Project) -> None:
     passing.write({".phase-gate": "a file"})
-    ran = passing.pytest("--phase=green")
+    ran = passing.run("--phase=green")
     assert ran.code == 11
     assert ran.has("2 passed", "nothing recorded, the gate is closed")
 
 
-def test_python_says_which_command_it_was(passing: Sample) -> None:
+def test_python_says_which_command_it_was(passing: Project) -> None:
     """The arguments of a run are in its record, for whoever wonders later."""
-    passing.pytest("--phase=green", "-q")
+    passing.run("--phase=green", "-q")
     run = last_run(passing)
     assert run["arguments"][-2:] == ["--phase=green", "-q"]
     assert run["python"] == ".".join(map(str, sys.version_info[:3]))
@@ -610,18 +610,18 @@ def test_python_says_which_command_it_was(passing: Sample) -> None:
 
 
 @pytest.mark.parametrize("option", ["--exit-signal=done", "--phase-confirm", "--phase-report=verdict.json"])
-def test_an_option_that_needs_a_phase_says_so(passing: Sample, option: str) -> None:
-    ran = passing.pytest(option)
+def test_an_option_that_needs_a_phase_says_so(passing: Project, option: str) -> None:
+    ran = passing.run(option)
     assert (ran.code, ran.has(f"{option.partition('=')[0]} without --phase records nothing")) == (4, True)
 
 
-def test_one_that_stands_in_an_ini_file_is_for_runs_with_a_phase(passing: Sample) -> None:
+def test_one_that_stands_in_an_ini_file_is_for_runs_with_a_phase(passing: Project) -> None:
     passing.write({"pytest.ini": "[pytest]\naddopts = --phase-report=verdict.json\n"})
-    assert passing.pytest().code == 0
+    assert passing.run().code == 0
 
 
-def test_a_streak_that_starts_over_names_what_changed(passing: Sample) -> None:
-    passing.pytest("--phase=green")
+def test_a_streak_that_starts_over_names_what_changed(passing: Project) -> None:
+    passing.run("--phase=green")
     passing.write(helper="ONE = 1\n")
-    ran = passing.pytest("--phase=green")
+    ran = passing.run("--phase=green")
     assert "; the streak starts over, for these changed: helper.py" in " ".join(ran.out.split())

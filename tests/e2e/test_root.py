@@ -18,8 +18,8 @@ from phase_gate.cli import main
 from phase_gate.errors import ForeignRootError
 from phase_gate.storage.root import Climb, find_root
 from phase_gate.storage.tree import names as walked_files
-from tests.plugin.looking import last_run
-from tests.support import Sample
+from tests.e2e.looking import last_run
+from tests.support import Project
 
 PASSING = "def test_one():\n    pass\n"
 #: A user who owns nothing here.
@@ -32,8 +32,8 @@ posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no owners t
 
 
 @pytest.fixture
-def project(sample: Sample) -> Sample:
-    return sample.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING})
+def project(project: Project) -> Project:
+    return project.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING})
 
 
 @pytest.mark.sampled(4)
@@ -49,9 +49,11 @@ def project(sample: Sample) -> Sample:
         pytest.param(".", ("-q",), 0, id="quiet-in-the-root-itself"),
     ],
 )
-def test_a_quiet_run_names_a_root_elsewhere(project: Sample, folder: str, options: tuple[str, ...], lines: int) -> None:
+def test_a_quiet_run_names_a_root_elsewhere(
+    project: Project, folder: str, options: tuple[str, ...], lines: int
+) -> None:
     project.environment.chdir(project.root / folder)
-    ran = project.pytest("--phase=green", *options)
+    ran = project.run("--phase=green", *options)
     assert ran.out.count(f"\nroot    {project.root}\n") == lines
     assert ran.has("phase gate")
 
@@ -60,15 +62,15 @@ def test_a_quiet_run_names_a_root_elsewhere(project: Sample, folder: str, option
 
 
 @pytest.fixture
-def foreign(project: Sample) -> Sample:
+def foreign(project: Project) -> Project:
     """The project belongs to somebody else: we are a user who does not own it."""
     project.environment.setattr(bound.os, "geteuid", lambda: STRANGER)
     return project
 
 
 @posix_only
-def test_a_root_of_another_owner_is_refused_before_any_test(foreign: Sample) -> None:
-    ran = foreign.pytest("--phase=green")
+def test_a_root_of_another_owner_is_refused_before_any_test(foreign: Project) -> None:
+    ran = foreign.run("--phase=green")
     assert ran.code == 4
     assert ran.has(f"the root {foreign.root} belongs to ", "[foreign-root]", f"PHASE_GATE_TRUST_ROOT={foreign.root}")
     assert "test_a" not in ran.out
@@ -79,15 +81,15 @@ def test_a_root_of_another_owner_is_refused_before_any_test(foreign: Sample) -> 
 @pytest.mark.parametrize(
     "value", [pytest.param("{root}", id="by-its-path"), pytest.param(".", id="as-the-current-folder")]
 )
-def test_the_user_may_trust_it(foreign: Sample, value: str) -> None:
+def test_the_user_may_trust_it(foreign: Project, value: str) -> None:
     foreign.environment.setenv("PHASE_GATE_TRUST_ROOT", value.format(root=foreign.root))
-    assert foreign.pytest("--phase=green").code == 10
+    assert foreign.run("--phase=green").code == 10
     assert last_run(foreign)["kind"] == "complete"
 
 
 @posix_only
-def test_without_phase_nobody_asks(foreign: Sample) -> None:
-    assert foreign.pytest().code == 0
+def test_without_phase_nobody_asks(foreign: Project) -> None:
+    assert foreign.run().code == 0
 
 
 @posix_only
@@ -99,7 +101,7 @@ def test_without_phase_nobody_asks(foreign: Sample) -> None:
     ],
     ids=lambda words: words[0],
 )
-def test_every_command_refuses_it(foreign: Sample, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_refuses_it(foreign: Project, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(foreign.root.rglob("*"))
     assert main(list(words)) == 2
     assert "[foreign-root]" in capsys.readouterr().err
@@ -107,13 +109,13 @@ def test_every_command_refuses_it(foreign: Sample, words: tuple[str, ...], capsy
 
 
 @posix_only
-def test_doctor_says_it_in_its_place(foreign: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_says_it_in_its_place(foreign: Project, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 1
     assert "- configuration the root " in capsys.readouterr().out
 
 
 @posix_only
-def test_a_hook_keeps_the_gate_closed(foreign: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hook_keeps_the_gate_closed(foreign: Project, capsys: pytest.CaptureFixture[str]) -> None:
     foreign.environment.setattr(sys, "stdin", io.StringIO('{"hook_event_name": "Stop"}'))
     main(["hook", "stop", "--agent", "claude", "--json"])
     answer = json.loads(capsys.readouterr().out)
@@ -123,12 +125,12 @@ def test_a_hook_keeps_the_gate_closed(foreign: Sample, capsys: pytest.CaptureFix
 
 
 @posix_only
-def test_root_may_work_in_a_checkout_of_another_owner(project: Sample) -> None:
+def test_root_may_work_in_a_checkout_of_another_owner(project: Project) -> None:
     if os.geteuid() == 0:
         os.chown(project.root, STRANGER, -1)
     else:
         project.environment.setattr(bound.os, "geteuid", lambda: 0)
-    assert project.pytest("--phase=green").code == 10
+    assert project.run("--phase=green").code == 10
     assert last_run(project)["kind"] == "complete"
 
 
@@ -191,14 +193,14 @@ def test_the_real_top_folder_is_refused() -> None:
 
 
 @pytest.mark.sweep
-def test_a_run_in_a_folder_with_too_many_files(project: Sample, capsys: pytest.CaptureFixture[str]) -> None:
-    assert project.pytest("--phase=green").code == 10
+def test_a_run_in_a_folder_with_too_many_files(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert project.run("--phase=green").code == 10
     with project.environment.context() as patch:
         patch.setattr(walked_files, "MAX_LOOKED_AT", 3)
-        ran = project.pytest("--phase=green")
+        ran = project.run("--phase=green")
         assert ran.code == 11
         assert ran.has("1 passed", f"{project.root} has more than 3 files and folders", "[too-many-files]", "git init")
         capsys.readouterr()
         assert main(["check"]) == 11
         assert str(project.root) in capsys.readouterr().err
-    assert project.pytest("--phase=green").code == 0, "nothing was lost"
+    assert project.run("--phase=green").code == 0, "nothing was lost"

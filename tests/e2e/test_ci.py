@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.support import CALC, Sample
+from tests.support import CALC, Project
 
 PASSING = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
 
@@ -16,12 +16,12 @@ PASSING = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\
 class Runner:
     """What GitHub's runner gives a step: three names, and two files."""
 
-    def __init__(self, sample: Sample, folder: Path) -> None:
+    def __init__(self, project: Project, folder: Path) -> None:
         self.summary, self.output = folder / "summary", folder / "output"
-        sample.environment.setenv("GITHUB_ACTIONS", "true")
+        project.environment.setenv("GITHUB_ACTIONS", "true")
         for name, path in (("GITHUB_STEP_SUMMARY", self.summary), ("GITHUB_OUTPUT", self.output)):
             path.touch()
-            sample.environment.setenv(name, str(path))
+            project.environment.setenv(name, str(path))
 
     def outputs(self) -> dict[str, str]:
         """Read the file as the runner does."""
@@ -37,18 +37,18 @@ class Runner:
 
 
 @pytest.fixture
-def github(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> Runner:
-    sample.write({"calc.py": CALC, "test_calc.py": PASSING})
-    sample.environment.syspath_prepend(str(sample.root))
-    return Runner(sample, tmp_path_factory.mktemp("runner"))
+def github(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    project.write({"calc.py": CALC, "test_calc.py": PASSING})
+    project.environment.syspath_prepend(str(project.root))
+    return Runner(project, tmp_path_factory.mktemp("runner"))
 
 
 def commands(out: str) -> list[str]:
     return [row for row in out.splitlines() if row.startswith("::")]
 
 
-def test_a_closed_gate_on_github(sample: Sample, github: Runner) -> None:
-    ran = sample.pytest("--phase=green", "--phase-report=verdict.json")
+def test_a_closed_gate_on_github(project: Project, github: Runner) -> None:
+    ran = project.run("--phase=green", "--phase-report=verdict.json")
     assert ran.code == 10
     assert commands(ran.out) == [
         "::error title=Gate 1 is closed (GREEN%2C iteration 1)::go on: needs one more green run with no file changes"
@@ -67,21 +67,21 @@ def test_a_closed_gate_on_github(sample: Sample, github: Runner) -> None:
         "status": "closed",
         "next-command": "pytest --phase=green",
         "next-hint": "",
-        "report-path": str(sample.root / "verdict.json"),
+        "report-path": str(project.root / "verdict.json"),
     }
 
 
-def test_only_the_last_of_several_runs_is_told(sample: Sample, github: Runner) -> None:
-    ran = sample.pytest_process("--phase=green", "--phase-confirm")
+def test_only_the_last_of_several_runs_is_told(project: Project, github: Runner) -> None:
+    ran = project.run_process("--phase=green", "--phase-confirm")
     assert ran.code == 0
     assert commands(ran.out) == []
     assert github.summary.read_text(encoding="utf-8").count("## Phase gate") == 1
     assert github.outputs()["streak"] == "2"
 
 
-def test_both_gates_are_told_where_both_are_asked_for(sample: Sample, github: Runner) -> None:
-    sample.pytest("--phase=green")
-    ran = sample.pytest("--phase=green", "--phase-exit=dual")
+def test_both_gates_are_told_where_both_are_asked_for(project: Project, github: Runner) -> None:
+    project.run("--phase=green")
+    ran = project.run("--phase=green", "--phase-exit=dual")
     assert ran.code == 10
     assert commands(ran.out) == [
         "::error title=Gate 2 is closed (GREEN%2C iteration 2)::Gate 1 is open; Gate 2 waits for the exit signal"
@@ -89,44 +89,44 @@ def test_both_gates_are_told_where_both_are_asked_for(sample: Sample, github: Ru
     ]
 
 
-def test_a_project_may_say_that_it_wants_none_of_it(sample: Sample, github: Runner) -> None:
-    sample.write({"phase-gate.yaml": "run: {ci: off}\n"})
-    ran = sample.pytest("--phase=green")
+def test_a_project_may_say_that_it_wants_none_of_it(project: Project, github: Runner) -> None:
+    project.write({"phase-gate.yaml": "run: {ci: off}\n"})
+    ran = project.run("--phase=green")
     assert commands(ran.out) == []
     assert github.summary.read_text(encoding="utf-8") == github.output.read_text(encoding="utf-8") == ""
 
 
-def test_nothing_is_told_where_nobody_asks(sample: Sample, github: Runner) -> None:
-    sample.environment.delenv("GITHUB_ACTIONS")
-    ran = sample.pytest("--phase=green")
+def test_nothing_is_told_where_nobody_asks(project: Project, github: Runner) -> None:
+    project.environment.delenv("GITHUB_ACTIONS")
+    ran = project.run("--phase=green")
     assert commands(ran.out) == []
     assert github.output.read_text(encoding="utf-8") == ""
 
 
-def test_a_file_that_can_not_be_written_changes_no_verdict(sample: Sample, github: Runner) -> None:
-    sample.environment.setenv("GITHUB_STEP_SUMMARY", str(sample.root))
-    sample.pytest("--phase=green")
-    ran = sample.pytest("--phase=green")
+def test_a_file_that_can_not_be_written_changes_no_verdict(project: Project, github: Runner) -> None:
+    project.environment.setenv("GITHUB_STEP_SUMMARY", str(project.root))
+    project.run("--phase=green")
+    ran = project.run("--phase=green")
     assert ran.code == 0
     assert "of the CI system could not be written: " in " ".join(ran.out.split())
 
 
-def test_a_name_that_looks_like_a_command_is_only_shown(sample: Sample, github: Runner) -> None:
-    sample.write(
+def test_a_name_that_looks_like_a_command_is_only_shown(project: Project, github: Runner) -> None:
+    project.write(
         {
             "conftest.py": "def pytest_phase_gate_evaluated(evaluation):\n"
             "    raise RuntimeError('look here:' + ' ::error::boo' * 40)\n"
         }
     )
-    rows = sample.pytest("--phase=green").out.splitlines()
+    rows = project.run("--phase=green").out.splitlines()
     assert any(row.lstrip().startswith("\\x3a:error::boo") for row in rows), "each row of a long text is looked at"
     obeyed = [row for row in rows if row.lstrip().startswith("::") or "##[" in row]
     assert [row.partition(" title=")[0] for row in obeyed] == ["::error"], "our own"
 
 
-def test_a_summary_that_is_full_stays_readable(sample: Sample, github: Runner) -> None:
+def test_a_summary_that_is_full_stays_readable(project: Project, github: Runner) -> None:
     github.summary.write_text("x" * (1024 * 1024 - 200), encoding="utf-8")
-    sample.pytest("--phase=green")
+    project.run("--phase=green")
     assert github.summary.stat().st_size <= 1024 * 1024
     assert "left out" in github.summary.read_text(encoding="utf-8")
 
@@ -134,16 +134,16 @@ def test_a_summary_that_is_full_stays_readable(sample: Sample, github: Runner) -
 # --- reports by suffix, and JUnit
 
 
-def test_dotenv_and_junit_of_the_gates(sample: Sample, github: Runner) -> None:
-    sample.pytest("--phase=green", "--phase-report=gate.env", "--phase-report=gates.xml")
-    rows = (sample.root / "gate.env").read_text(encoding="utf-8").splitlines()
+def test_dotenv_and_junit_of_the_gates(project: Project, github: Runner) -> None:
+    project.run("--phase=green", "--phase-report=gate.env", "--phase-report=gates.xml")
+    rows = (project.root / "gate.env").read_text(encoding="utf-8").splitlines()
     assert rows[:4] == [
         "PHASE_GATE_CAN_EXIT=false",
         "PHASE_GATE_GATE1=false",
         "PHASE_GATE_GATE2=false",
         "PHASE_GATE_PHASE=GREEN",
     ]
-    suite = ElementTree.parse(sample.root / "gates.xml").getroot()[0]
+    suite = ElementTree.parse(project.root / "gates.xml").getroot()[0]
     assert (suite.attrib["failures"], suite.attrib["skipped"]) == ("1", "1")
 
 
@@ -157,12 +157,12 @@ def properties_of(path: Path) -> dict[str, Any]:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("workers", [pytest.param((), id="alone"), pytest.param(("-n", "2"), id="with-workers")])
 def test_the_junit_report_of_the_tests_has_the_verdict(
-    sample: Sample, github: Runner, workers: tuple[str, ...]
+    project: Project, github: Runner, workers: tuple[str, ...]
 ) -> None:
-    sample.write({"test_more.py": "def test_more():\n    assert 0\n"})
-    run = sample.pytest_process if workers else sample.pytest
+    project.write({"test_more.py": "def test_more():\n    assert 0\n"})
+    run = project.run_process if workers else project.run
     assert run("--phase=green", "--junitxml=tests.xml", *workers, plugins=("xdist",)).code == 1
-    suite = ElementTree.parse(sample.root / "tests.xml").getroot()[0]
+    suite = ElementTree.parse(project.root / "tests.xml").getroot()[0]
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
     assert len(suite.findall("testcase")) == 2
     found = {each.attrib["name"]: each.attrib["value"] for each in suite.findall("properties/property")}
@@ -171,15 +171,15 @@ def test_the_junit_report_of_the_tests_has_the_verdict(
     assert found["phase-gate.reason"] == "1 of 2 tests fails"
 
 
-def test_the_junit_report_of_a_shard_says_which_one(sample: Sample, github: Runner) -> None:
-    sample.pytest("--phase=green", "--phase-shard=1/2", "--junitxml=tests.xml")
-    assert properties_of(sample.root / "tests.xml") == {"phase-gate.shard": "1/2", "phase-gate.phase": "GREEN"}
+def test_the_junit_report_of_a_shard_says_which_one(project: Project, github: Runner) -> None:
+    project.run("--phase=green", "--phase-shard=1/2", "--junitxml=tests.xml")
+    assert properties_of(project.root / "tests.xml") == {"phase-gate.shard": "1/2", "phase-gate.phase": "GREEN"}
 
 
-def test_combine_tells_the_same(sample: Sample, github: Runner) -> None:
-    sample.pytest("--phase=green", "--phase-shard=1/1")
+def test_combine_tells_the_same(project: Project, github: Runner) -> None:
+    project.run("--phase=green", "--phase-shard=1/1")
     assert github.output.read_text(encoding="utf-8") == ""
-    ran = sample.gate("ci", "combine", "--report", "verdict.xml")
+    ran = project.gate("ci", "combine", "--report", "verdict.xml")
     assert ran.code == 10
     assert commands(ran.out)[0].startswith("::error title=Gate 1 is closed")
     assert github.outputs()["streak"] == "1"

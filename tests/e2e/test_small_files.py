@@ -6,24 +6,24 @@ import json
 
 import pytest
 
-from tests.support import Sample
+from tests.support import Project
 
 #: Bytes of the ledger that a run of a small suite takes at most, and lines of `state.json`.
 _RUN, _LINES = 2048, 60
 
 
 @pytest.mark.parametrize("tests", ["def test_add():\n    assert 1\n", None])
-def test_a_run_adds_little_to_the_ledger(sample: Sample, tests: str | None) -> None:
+def test_a_run_adds_little_to_the_ledger(project: Project, tests: str | None) -> None:
     if tests is None:
-        sample.green()
+        project.green()
     else:
-        sample.write(test_it=tests)
-        sample.pytest("--phase=green")
-    ledger = sample.root / ".phase-gate" / "ledger.jsonl"
+        project.write(test_it=tests)
+        project.run("--phase=green")
+    ledger = project.root / ".phase-gate" / "ledger.jsonl"
     before = ledger.stat().st_size
-    sample.pytest("--phase=green")
-    sample.pytest("--phase=green")
+    project.run("--phase=green")
+    project.run("--phase=green")
     assert ledger.stat().st_size - before <= 2 * _RUN
-    text = (sample.root / ".phase-gate" / "state.json").read_text(encoding="utf-8")
+    text = (project.root / ".phase-gate" / "state.json").read_text(encoding="utf-8")
     assert len(text.splitlines()) < _LINES
     assert json.loads(text)["last_run"]["kind"] == "complete"

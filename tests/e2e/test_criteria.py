@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.stories import command, judge, unmet_guards
-from tests.support import Sample
+from tests.support import Project
 
 CRITERIA = """\
 # Years
@@ -44,55 +44,53 @@ def test_fourth_century():
 """
 
 
-def project(sample: Sample, tests: str = TESTS, *, criteria: str = CRITERIA, leap: str | None = STUB) -> Sample:
-    sample.write({"criteria.md": criteria, "test_leap.py": tests})
-    return sample if leap is None else sample.write(leap=leap)
+def begin(project: Project, tests: str = TESTS, *, criteria: str = CRITERIA, leap: str | None = STUB) -> Project:
+    project.write({"criteria.md": criteria, "test_leap.py": tests})
+    return project if leap is None else project.write(leap=leap)
 
 
-def leave_red(sample: Sample, *arguments: str) -> Sample:
+def leave_red(project: Project, *arguments: str) -> Project:
     """An honest RED with both criteria, exited; and the code."""
-    ran = project(sample).pytest("--phase=red", "--phase-criteria=criteria.md", "--exit-signal=both", *arguments)
+    ran = begin(project).run("--phase=red", "--phase-criteria=criteria.md", "--exit-signal=both", *arguments)
     assert ran.code == 0, ran.out
-    return sample.write(leap=LEAP)
+    return project.write(leap=LEAP)
 
 
-def standings(sample: Sample) -> dict[str, str]:
-    table = command(sample, "status", "--criteria", "--json").document
+def standings(project: Project) -> dict[str, str]:
+    table = command(project, "status", "--criteria", "--json").document
     return {row["id"]: row["standing"] for row in table["criteria"]}
 
 
 # --- the way through -------------------------------------------------------------------------------------------------
 
 
-def test_from_a_missing_module_to_a_second_cycle(sample: Sample) -> None:
-    ran, verdict = judge(
-        project(sample, leap=None), "--phase=red", "--phase-criteria=criteria.md", "--exit-signal=both"
-    )
+def test_from_a_missing_module_to_a_second_cycle(project: Project) -> None:
+    ran, verdict = judge(begin(project, leap=None), "--phase=red", "--phase-criteria=criteria.md", "--exit-signal=both")
     assert verdict["can_exit"], ran.out
-    assert standings(sample) == {"AC-1": "failing", "AC-2": "failing"}
-    sample.write(leap=LEAP)
-    sample.pytest("--phase=green")
-    _, verdict = judge(sample, "--phase=green", "--exit-signal=both")
+    assert standings(project) == {"AC-1": "failing", "AC-2": "failing"}
+    project.write(leap=LEAP)
+    project.run("--phase=green")
+    _, verdict = judge(project, "--phase=green", "--exit-signal=both")
     assert verdict["can_exit"]
-    assert standings(sample) == {"AC-1": "passing", "AC-2": "passing"}
+    assert standings(project) == {"AC-1": "passing", "AC-2": "passing"}
 
     # The next step adds to the same list: what older tests show is done.
-    sample.write({"criteria.md": f"{CRITERIA}- [ ] AC-3 Every fourth century is one\n"})
-    _, verdict = judge(sample, "--phase=red", "--phase-criteria=criteria.md")
+    project.write({"criteria.md": f"{CRITERIA}- [ ] AC-3 Every fourth century is one\n"})
+    _, verdict = judge(project, "--phase=red", "--phase-criteria=criteria.md")
     assert verdict["gate_1"]["values"]["criteria_count"] == 1
     assert unmet_guards(verdict) == ["criteria-covered"]
-    assert standings(sample) == {"AC-1": "met before", "AC-2": "met before", "AC-3": "open"}
-    sample.write({"test_leap.py": TESTS + OTHER})
-    _, verdict = judge(sample, "--phase=red", "--exit-signal=one more")
+    assert standings(project) == {"AC-1": "met before", "AC-2": "met before", "AC-3": "open"}
+    project.write({"test_leap.py": TESTS + OTHER})
+    _, verdict = judge(project, "--phase=red", "--exit-signal=one more")
     assert verdict["can_exit"]
-    assert standings(sample)["AC-3"] == "failing"
-    sample.write(leap=LEAP.replace("!= 0", "!= 0 or year % 400 == 0"))
-    sample.pytest("--phase=green")
-    _, verdict = judge(sample, "--phase=green")
+    assert standings(project)["AC-3"] == "failing"
+    project.write(leap=LEAP.replace("!= 0", "!= 0 or year % 400 == 0"))
+    project.run("--phase=green")
+    _, verdict = judge(project, "--phase=green")
     assert (verdict["reason"], verdict["metrics"]["criteria_passing"]) == (WAITS, 3)
 
 
-def test_marks_of_classes_modules_and_parameters(sample: Sample) -> None:
+def test_marks_of_classes_modules_and_parameters(project: Project) -> None:
     tests = """\
 import pytest
 from leap import is_leap
@@ -110,10 +108,10 @@ class TestFourth:
 def test_others(year):
     assert not is_leap(year)
 """
-    project(sample, tests, criteria=f"{CRITERIA}- [ ] AC-3 There are years\n")
-    ran = sample.pytest("--phase=red", "--phase-criteria=criteria.md", "--strict-markers")
+    begin(project, tests, criteria=f"{CRITERIA}- [ ] AC-3 There are years\n")
+    ran = project.run("--phase=red", "--phase-criteria=criteria.md", "--strict-markers")
     assert ran.code == 0, ran.out
-    rows = command(sample, "status", "--criteria", "--json").document["criteria"]
+    rows = command(project, "status", "--criteria", "--json").document["criteria"]
     assert [sorted(row["tests"]) for row in rows] == [
         ["test_leap.py::TestFourth::test_fourth"],
         ["test_leap.py::test_others[1900]"],
@@ -121,8 +119,8 @@ def test_others(year):
     ]
 
 
-def test_without_a_phase_the_mark_is_only_known(sample: Sample) -> None:
-    ran = project(sample, leap=LEAP).pytest("--strict-markers", "-W", "error")
+def test_without_a_phase_the_mark_is_only_known(project: Project) -> None:
+    ran = begin(project, leap=LEAP).run("--strict-markers", "-W", "error")
     assert ran.code == 0
     assert "phase gate" not in ran.out
 
@@ -166,32 +164,32 @@ def it_is_not(year):
 """
 
 
-def test_tags_of_gherkin_scenarios(sample: Sample) -> None:
+def test_tags_of_gherkin_scenarios(project: Project) -> None:
     # In a process of its own: pytest-bdd keeps its configuration in a global.
-    sample.write({"criteria.md": CRITERIA, "tests/leap.feature": FEATURE, "tests/test_leap.py": STEPS})
-    sample.write({"pytest.ini": f"{INI}markers = AC-9: of another list\n"})
+    project.write({"criteria.md": CRITERIA, "tests/leap.feature": FEATURE, "tests/test_leap.py": STEPS})
+    project.write({"pytest.ini": f"{INI}markers = AC-9: of another list\n"})
     words = ("--strict-markers", "-W", "error")
-    ran = sample.pytest_process(
+    ran = project.run_process(
         "--phase=red", "--phase-criteria=criteria.md", "--exit-signal=both", *words, plugins=("pytest_bdd.plugin",)
     )
     assert ran.code == 0, ran.out
-    assert standings(sample) == {"AC-1": "failing", "AC-2": "failing"}
-    sample.write(leap=LEAP)
-    ran = sample.pytest_process("--phase=green", *words, plugins=("pytest_bdd.plugin",))
+    assert standings(project) == {"AC-1": "failing", "AC-2": "failing"}
+    project.write(leap=LEAP)
+    ran = project.run_process("--phase=green", *words, plugins=("pytest_bdd.plugin",))
     assert ran.has("needs one more green run with no file changes")
-    assert standings(sample) == {"AC-1": "passing", "AC-2": "passing"}
+    assert standings(project) == {"AC-1": "passing", "AC-2": "passing"}
 
 
 # --- where the criteria come from ------------------------------------------------------------------------------------
 
 
-def test_the_project_s_file_names_them_from_the_root(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
-    sample.write({"phase-gate.yaml": "run:\n  criteria: docs/criteria.yaml\n", "pytest.ini": INI})
-    sample.write({"docs/criteria.yaml": "AC-1: Every fourth year is a leap year\nAC-2: A century is none\n"})
-    sample.write({"tests/test_leap.py": TESTS}).write(leap=STUB)
-    monkeypatch.chdir(sample.root / "tests")
-    assert sample.pytest("--phase=red").code == 0
-    assert standings(sample) == {"AC-1": "failing", "AC-2": "failing"}
+def test_the_project_s_file_names_them_from_the_root(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write({"phase-gate.yaml": "run:\n  criteria: docs/criteria.yaml\n", "pytest.ini": INI})
+    project.write({"docs/criteria.yaml": "AC-1: Every fourth year is a leap year\nAC-2: A century is none\n"})
+    project.write({"tests/test_leap.py": TESTS}).write(leap=STUB)
+    monkeypatch.chdir(project.root / "tests")
+    assert project.run("--phase=red").code == 0
+    assert standings(project) == {"AC-1": "failing", "AC-2": "failing"}
 
 
 @pytest.mark.parametrize(
@@ -203,17 +201,17 @@ def test_the_project_s_file_names_them_from_the_root(sample: Sample, monkeypatch
         pytest.param(["--phase-criteria="], "neither a number nor a file of criteria", id="empty"),
     ],
 )
-def test_criteria_that_are_not_there_are_a_usage_error(sample: Sample, words: list[str], told: str) -> None:
-    sample.write({"phase-gate.yaml": "run:\n  criteria: gone.md\n"})
-    ran = project(sample).pytest("--phase=red", *words)
+def test_criteria_that_are_not_there_are_a_usage_error(project: Project, words: list[str], told: str) -> None:
+    project.write({"phase-gate.yaml": "run:\n  criteria: gone.md\n"})
+    ran = begin(project).run("--phase=red", *words)
     assert ran.code == 4
     assert ran.has("[bad-criteria]", told)
-    assert not (sample.root / ".phase-gate").exists()
+    assert not (project.root / ".phase-gate").exists()
 
 
-def test_a_list_that_is_gone_in_green_is_missed(sample: Sample) -> None:
-    leave_red(sample).remove("criteria.md")
-    ran = sample.pytest("--phase=green")
+def test_a_list_that_is_gone_in_green_is_missed(project: Project) -> None:
+    leave_red(project).remove("criteria.md")
+    ran = project.run("--phase=green")
     assert ran.code == 4
     assert ran.has("criteria.md: there is no such file", "it was given to this cycle: put it back")
 
@@ -221,9 +219,9 @@ def test_a_list_that_is_gone_in_green_is_missed(sample: Sample) -> None:
 # --- what closes the gate --------------------------------------------------------------------------------------------
 
 
-def test_a_criterion_without_a_test_is_named_with_its_place(sample: Sample) -> None:
-    project(sample, TESTS.replace('"AC-2"', '"AC-7"'))
-    ran, verdict = judge(sample, "--phase=red", "--phase-criteria=criteria.md")
+def test_a_criterion_without_a_test_is_named_with_its_place(project: Project) -> None:
+    begin(project, TESTS.replace('"AC-2"', '"AC-7"'))
+    ran, verdict = judge(project, "--phase=red", "--phase-criteria=criteria.md")
     assert ran.code == 10
     assert unmet_guards(verdict) == ["criteria-covered"]
     assert verdict["reason"] == "criteria-covered: no test shows 1 of the acceptance criteria (AC-2)"
@@ -232,24 +230,24 @@ def test_a_criterion_without_a_test_is_named_with_its_place(sample: Sample) -> N
         "advisory: test_leap.py::test_century is marked with AC-7, which is not in criteria.md [criterion-unknown]",
         'mark a test for each with @pytest.mark.criterion("ID")',
     )
-    assert command(sample, "explain", "criteria-covered").has("    AC-2: no test is marked with it (criteria.md:4)")
+    assert command(project, "explain", "criteria-covered").has("    AC-2: no test is marked with it (criteria.md:4)")
 
 
-def test_a_list_that_comes_later_asks_for_more(sample: Sample) -> None:
-    project(sample).pytest("--phase=red", "--exit-signal=both")
-    sample.write({"criteria.md": f"{CRITERIA}- [ ] AC-3 New\n"}).write(leap=LEAP)
-    _, verdict = judge(sample, "--phase=green", "--phase-criteria=criteria.md")
+def test_a_list_that_comes_later_asks_for_more(project: Project) -> None:
+    begin(project).run("--phase=red", "--exit-signal=both")
+    project.write({"criteria.md": f"{CRITERIA}- [ ] AC-3 New\n"}).write(leap=LEAP)
+    _, verdict = judge(project, "--phase=green", "--phase-criteria=criteria.md")
     assert unmet_guards(verdict) == ["criteria-covered"]
 
 
 # --- what people see -------------------------------------------------------------------------------------------------
 
 
-def test_status_shows_the_table(sample: Sample) -> None:
+def test_status_shows_the_table(project: Project) -> None:
     criteria = f"{CRITERIA}- [ ] Nothing else\n\n- UTF-8\n"
-    project(sample, TESTS.replace('"AC-2"', '"AC-1"'), criteria=criteria, leap=None)
-    sample.pytest("--phase=red", "--phase-criteria=criteria.md")
-    shown = command(sample, "status", "--criteria")
+    begin(project, TESTS.replace('"AC-2"', '"AC-1"'), criteria=criteria, leap=None)
+    project.run("--phase=red", "--phase-criteria=criteria.md")
+    shown = command(project, "status", "--criteria")
     assert shown.code == 10
     assert shown.out == (
         "+ AC-1  failing     Every fourth year is a leap year\n"
@@ -264,37 +262,37 @@ def test_status_shows_the_table(sample: Sample) -> None:
     )
 
 
-def test_the_table_is_of_the_phase_that_saw_it(sample: Sample) -> None:
-    leave_red(sample).pytest("--phase=green", "-k", "fourth")
-    assert sample.status()["phase"] == "GREEN"
-    assert command(sample, "status", "--criteria").has("as the last complete run in RED saw it")
-    sample.write(leap="def is_leap(year):\n    return year % 4 == 0\n").pytest("--phase=green")
-    shown = command(sample, "status", "--criteria")
+def test_the_table_is_of_the_phase_that_saw_it(project: Project) -> None:
+    leave_red(project).run("--phase=green", "-k", "fourth")
+    assert project.status()["phase"] == "GREEN"
+    assert command(project, "status", "--criteria").has("as the last complete run in RED saw it")
+    project.write(leap="def is_leap(year):\n    return year % 4 == 0\n").run("--phase=green")
+    shown = command(project, "status", "--criteria")
     assert shown.has("+ AC-1  passing", "- AC-2  failing", "test_leap.py::test_century  failed", "in GREEN saw it")
 
 
-def test_without_ids_there_is_no_table(sample: Sample) -> None:
-    project(sample).pytest("--phase=red", "--phase-criteria=2")
-    shown = command(sample, "status", "--criteria")
+def test_without_ids_there_is_no_table(project: Project) -> None:
+    begin(project).run("--phase=red", "--phase-criteria=2")
+    shown = command(project, "status", "--criteria")
     assert shown.code == 13
     assert shown.has("no complete run of this cycle was given criteria with ids", "--phase-criteria=FILE")
 
 
-def test_a_person_lets_a_criterion_pass(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"})
+def test_a_person_lets_a_criterion_pass(project: Project) -> None:
+    project.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"})
     one_test = TESTS.partition('@pytest.mark.criterion("AC-2")')[0]
-    project(sample, one_test).pytest("--phase=red", "--phase-criteria=criteria.md", "-v")
-    waived = command(sample, "waive", "criteria-covered", "--reason", "seen by hand", "--by", "M. Meier")
+    begin(project, one_test).run("--phase=red", "--phase-criteria=criteria.md", "-v")
+    waived = command(project, "waive", "criteria-covered", "--reason", "seen by hand", "--by", "M. Meier")
     assert waived.has("criteria-covered is waived for 1 finding")
-    ran, verdict = judge(sample, "--phase=red", "--exit-signal=one test, one look")
+    ran, verdict = judge(project, "--phase=red", "--exit-signal=one test, one look")
     assert verdict["can_exit"], ran.out
     assert ran.has("criteria-covered (waived)", "by M. Meier")
-    assert standings(sample) == {"AC-1": "failing", "AC-2": "waived"}
-    sample.write(leap=LEAP)
-    sample.pytest("--phase=green", "-v")
-    _, verdict = judge(sample, "--phase=green")
+    assert standings(project) == {"AC-1": "failing", "AC-2": "waived"}
+    project.write(leap=LEAP)
+    project.run("--phase=green", "-v")
+    _, verdict = judge(project, "--phase=green")
     assert verdict["reason"] == WAITS
     # It was for this one.
-    sample.write({"criteria.md": f"{CRITERIA}- [ ] AC-3 New\n"})
-    _, verdict = judge(sample, "--phase=red", "--phase-criteria=criteria.md")
+    project.write({"criteria.md": f"{CRITERIA}- [ ] AC-3 New\n"})
+    _, verdict = judge(project, "--phase=red", "--phase-criteria=criteria.md")
     assert not verdict["gate_1"]["satisfied"]

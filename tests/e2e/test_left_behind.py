@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from phase_gate.recording.witness import CHANNEL, read_worker
-from tests.support import FAILING_TESTS, Sample
+from tests.support import FAILING_TESTS, Project
 
 #: A project whose code does something when the last test calls it.
 DOING = """\
@@ -35,15 +35,15 @@ def sub(a, b):
         ),
     ],
 )
-def test_a_state_folder_without_this_run_is_named(sample: Sample, what: str, said: str) -> None:
-    sample.environment.setenv("CI", "1")  # nothing remembers how far the folder had come
-    sample.red().write(calc=DOING.format(what=what))
-    shutil.copytree(sample.root / ".phase-gate", sample.root / "kept")
-    ran = sample.pytest("--phase=green")
+def test_a_state_folder_without_this_run_is_named(project: Project, what: str, said: str) -> None:
+    project.environment.setenv("CI", "1")  # nothing remembers how far the folder had come
+    project.red().write(calc=DOING.format(what=what))
+    shutil.copytree(project.root / ".phase-gate", project.root / "kept")
+    ran = project.run("--phase=green")
     assert ran.code == 11
     assert ran.has("2 passed", "nothing recorded, the gate is closed", said, "state-storage", "then run again")
     assert "AssertionError" not in ran.out
-    assert sample.gate("check").code != 0
+    assert project.gate("check").code != 0
 
 
 PATCHED = """\
@@ -62,22 +62,22 @@ def without_files(monkeypatch):
 """
 
 
-def test_what_a_fixture_patches_while_its_test_fails_does_not_reach_us(sample: Sample) -> None:
-    sample.write(test_calc=PATCHED + FAILING_TESTS)
-    ran = sample.pytest("--phase=red", "--tb=native", "-v")
+def test_what_a_fixture_patches_while_its_test_fails_does_not_reach_us(project: Project) -> None:
+    project.write(test_calc=PATCHED + FAILING_TESTS)
+    ran = project.run("--phase=red", "--tb=native", "-v")
     assert ran.code == 0, ran.out
     assert ran.has("2 failed", "red-for-a-reason")
 
 
-def test_what_the_projects_set_up_patches_does_not_reach_us(sample: Sample) -> None:
-    sample.write(
+def test_what_the_projects_set_up_patches_does_not_reach_us(project: Project) -> None:
+    project.write(
         conftest="import json, os\n\njson.dumps = os.replace = os.fsync = None\n",
         test_calc=FAILING_TESTS,
     )
-    ran = sample.pytest_process("--phase=red")
+    ran = project.run_process("--phase=red")
     assert ran.code == 0, ran.out
-    sample.remove("conftest.py")
-    assert sample.gate("audit").code == 0
+    project.remove("conftest.py")
+    assert project.gate("audit").code == 0
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,13 @@ def test_it():
 
 @pytest.mark.parametrize("phase", ["red", "green"])
 def test_what_a_test_changes_is_seen_where_the_tree_was_known(
-    sample: Sample, monkeypatch: pytest.MonkeyPatch, phase: str
+    project: Project, monkeypatch: pytest.MonkeyPatch, phase: str
 ) -> None:
     monkeypatch.setattr("phase_gate.storage.tree.contents.RACY_NS", 0)
-    sample.write(test_it=CHANGES).commit_all()
-    sample.write(calc="RATE = 1\n")
+    project.write(test_it=CHANGES).commit_all()
+    project.write(calc="RATE = 1\n")
     for _ in range(2):  # the second one finds the tree that the first one kept
-        sample.pytest(f"--phase={phase}", "-q")
-    sample.environment.setenv("CHANGE", "yes")
-    ran = sample.pytest(f"--phase={phase}", "-v")
+        project.run(f"--phase={phase}", "-q")
+    project.environment.setenv("CHANGE", "yes")
+    ran = project.run(f"--phase={phase}", "-v")
     assert ran.has("sources changed while it ran: calc.py")

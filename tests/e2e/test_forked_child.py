@@ -7,9 +7,9 @@ import os
 import pytest
 
 from phase_gate.cli import main
-from tests.plugin.forking import TEST, WORK, child_of, run
-from tests.plugin.looking import history_of, last_run, state_of
-from tests.support import CALC, Sample
+from tests.e2e.forking import TEST, WORK, child_of, run
+from tests.e2e.looking import history_of, last_run, state_of
+from tests.support import CALC, Project
 
 _ESCAPES = """
 import multiprocessing
@@ -67,44 +67,44 @@ def _forking(child: str, *, parent: str = "1", head: str = "") -> str:
         ),
     ],
 )
-def test_it_records_nothing_and_the_parent_s_outcomes_count(sample: Sample, work: str) -> None:
-    sample.write({"pytest.ini": "[pytest]\n"}, test_work=TEST, work=work)
-    ran = run(sample, "--phase=green", "-p", "no:randomly", "-v")
+def test_it_records_nothing_and_the_parent_s_outcomes_count(project: Project, work: str) -> None:
+    project.write({"pytest.ini": "[pytest]\n"}, test_work=TEST, work=work)
+    ran = run(project, "--phase=green", "-p", "no:randomly", "-v")
     parent_fails = "return 2" in work
     assert ran.code == (1 if parent_fails else 10)
     # One run, the parent's own; its lock is gone.
-    (recorded,) = history_of(sample)
+    (recorded,) = history_of(project)
     assert recorded["counts"] == ({"failed": 1, "passed": 1} if parent_fails else {"passed": 2})
-    assert state_of(sample).streak.count == (0 if parent_fails else 1)
-    assert list((sample.root / ".phase-gate" / "runs").iterdir()) == []
+    assert state_of(project).streak.count == (0 if parent_fails else 1)
+    assert list((project.root / ".phase-gate" / "runs").iterdir()) == []
 
 
 @pytest.mark.parametrize("arguments", [(), ("--phase-report=verdict.json", "--junitxml=junit.xml", "--phase-confirm")])
-def test_the_child_says_nothing_of_ours(sample: Sample, arguments: tuple[str, ...]) -> None:
-    sample.write(test_work=TEST, work=_forking("pass", parent="2"))
-    run(sample, "--phase=green", *arguments)
-    child = child_of(sample)
+def test_the_child_says_nothing_of_ours(project: Project, arguments: tuple[str, ...]) -> None:
+    project.write(test_work=TEST, work=_forking("pass", parent="2"))
+    run(project, "--phase=green", *arguments)
+    child = child_of(project)
     assert "2 passed" in child["out"]
     assert child["code"] == 0, "pytest's own status, not ours"
     assert "phase gate: GREEN ·" not in child["out"]
     assert "PHASE_GATE_RUN" in child["environment"], "what it starts is still part of the run"
     if arguments:
-        assert sample.report()["metrics"]["tests_failing"] == 1
-        assert len(history_of(sample)) == 1, "the child confirms nothing"
+        assert project.report()["metrics"]["tests_failing"] == 1
+        assert len(history_of(project)) == 1, "the child confirms nothing"
 
 
-def test_the_parent_s_lock_stays_while_a_child_ends(sample: Sample) -> None:
-    sample.write(test_work=TEST, work=_forking("pass", parent="len(os.listdir('.phase-gate/runs'))"))
+def test_the_parent_s_lock_stays_while_a_child_ends(project: Project) -> None:
+    project.write(test_work=TEST, work=_forking("pass", parent="len(os.listdir('.phase-gate/runs'))"))
     # An ended child did not take it away.
-    assert run(sample, "--phase=green").code == 10
-    assert last_run(sample)["counts"] == {"passed": 2}
+    assert run(project, "--phase=green").code == 10
+    assert last_run(project)["counts"] == {"passed": 2}
 
 
-def test_a_patched_getpid_hides_nobody(sample: Sample) -> None:
+def test_a_patched_getpid_hides_nobody(project: Project) -> None:
     patched = "__import__('unittest.mock').mock.patch('os.getpid', return_value=1).start()"
-    sample.write(test_work=TEST, work=_forking("pass", head=patched))
-    run(sample, "--phase=green")
-    assert len(history_of(sample)) == 1
+    project.write(test_work=TEST, work=_forking("pass", head=patched))
+    run(project, "--phase=green")
+    assert len(history_of(project)) == 1
 
 
 # --- honest twins
@@ -219,71 +219,71 @@ def pytest_runtest_protocol(item):
 """
 
 
-def _is_quiet(sample: Sample, tests: int) -> None:
-    evaluation = state_of(sample).evaluation
+def _is_quiet(project: Project, tests: int) -> None:
+    evaluation = state_of(project).evaluation
     assert evaluation is not None
     assert [finding.slug for finding in evaluation.findings] == ["red-was-seen"]
     assert evaluation.warnings == ()
-    assert last_run(sample)["counts"] == {"passed": tests}
-    assert state_of(sample).streak.count == 1
-    assert list((sample.root / ".phase-gate" / "runs").iterdir()) == []
+    assert last_run(project)["counts"] == {"passed": tests}
+    assert state_of(project).streak.count == 1
+    assert list((project.root / ".phase-gate" / "runs").iterdir()) == []
 
 
 @pytest.mark.sweep
-def test_children_that_leave_are_nobody_s_business(sample: Sample) -> None:
-    run(sample.write(test_honest=HONEST), "--phase=green", "-p", "no:randomly")
-    _is_quiet(sample, HONEST.count("\ndef test_"))
+def test_children_that_leave_are_nobody_s_business(project: Project) -> None:
+    run(project.write(test_honest=HONEST), "--phase=green", "-p", "no:randomly")
+    _is_quiet(project, HONEST.count("\ndef test_"))
 
 
-def test_a_plugin_that_runs_each_test_in_a_child(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_plugin_that_runs_each_test_in_a_child(project: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     installed = tmp_path_factory.mktemp("env") / "site-packages"
     installed.mkdir()
     (installed / "forked_like.py").write_text(FORKED_PLUGIN, encoding="utf-8")
-    sample.pytester.syspathinsert(installed)
-    sample.write(calc=CALC, test_calc="from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n")
-    run(sample, "--phase=green", plugins=("forked_like",))
-    _is_quiet(sample, 1)
+    project.pytester.syspathinsert(installed)
+    project.write(calc=CALC, test_calc="from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n")
+    run(project, "--phase=green", plugins=("forked_like",))
+    _is_quiet(project, 1)
 
 
-def test_a_forked_process_that_begins_a_run_is_its_beginner(sample: Sample) -> None:
-    sample.write(calc=CALC, test_calc="from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n")
+def test_a_forked_process_that_begins_a_run_is_its_beginner(project: Project) -> None:
+    project.write(calc=CALC, test_calc="from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n")
     child = os.fork()
     if child == 0:
         try:
-            sample.pytest("--phase=green")
+            project.run("--phase=green")
         finally:
             os._exit(0)
     os.waitpid(child, 0)
-    _is_quiet(sample, 1)
+    _is_quiet(project, 1)
 
 
 # --- other recorders
 
 
-def test_a_shard(sample: Sample) -> None:
-    sample.write(test_work=TEST, work=_forking("pass", parent="2"))
-    ran = run(sample, "--phase=green", "--phase-shard=1/1")
+def test_a_shard(project: Project) -> None:
+    project.write(test_work=TEST, work=_forking("pass", parent="2"))
+    ran = run(project, "--phase=green", "--phase-shard=1/1")
     assert ran.code == 1
-    assert "phase gate: shard" not in child_of(sample)["out"].partition("rootdir")[2]
-    assert [path.name for path in (sample.root / "phase-gate-shards").glob("*-*")] == ["1-of-1.shard.gz"]
+    assert "phase gate: shard" not in child_of(project)["out"].partition("rootdir")[2]
+    assert [path.name for path in (project.root / "phase-gate-shards").glob("*-*")] == ["1-of-1.shard.gz"]
     assert main(["ci", "combine", "phase-gate-shards"]) == 10
-    assert last_run(sample)["counts"] == {"failed": 1, "passed": 1}
+    assert last_run(project)["counts"] == {"failed": 1, "passed": 1}
 
 
-def test_a_baseline(sample: Sample) -> None:
-    sample.write(test_work=TEST, work=_forking("pass", parent="2"))
-    ran = run(sample, "--phase-baseline=work tree")
+def test_a_baseline(project: Project) -> None:
+    project.write(test_work=TEST, work=_forking("pass", parent="2"))
+    ran = run(project, "--phase-baseline=work tree")
     assert ran.has("baseline: 2 tests, 1 known failure")
-    assert "phase gate: baseline" not in child_of(sample)["out"]
+    assert "phase gate: baseline" not in child_of(project)["out"]
 
 
-def test_a_worker(sample: Sample) -> None:
+def test_a_worker(project: Project) -> None:
     test = TEST.replace("test_before", "before")
-    sample.write({"pytest.ini": "[pytest]\n", "sub/test_work.py": test, "sub/work.py": _forking("pass", parent="2")})
+    project.write({"pytest.ini": "[pytest]\n", "sub/test_work.py": test, "sub/work.py": _forking("pass", parent="2")})
     # It ends there, when it has told the controller that the worker is done: nothing would ever end it otherwise.
     leaves = "import os\n\nHERE = os.getpid()\n\n\ndef pytest_unconfigure():\n    os.getpid() == HERE or os._exit(0)\n"
-    sample.write(conftest=leaves)
-    ran = sample.pytest_process("--phase=green", "--rootdir=sub", "-n", "1", "-v", plugins=("xdist",))
+    project.write(conftest=leaves)
+    ran = project.run_process("--phase=green", "--rootdir=sub", "-n", "1", "-v", plugins=("xdist",))
     assert ran.code == 10, "the controller believes the child, which was faster than its parent"
     assert ran.has("1 passed", "gw0 ended without telling what it saw")
-    assert len(history_of(sample)) == 1
+    assert len(history_of(project)) == 1

@@ -10,7 +10,7 @@ import unicodedata
 
 import pytest
 
-from tests.support import CALC, FAILING_TESTS, Sample
+from tests.support import CALC, FAILING_TESTS, Project
 
 NAME = unicodedata.normalize("NFC", "test_café")
 
@@ -24,17 +24,17 @@ NAME = unicodedata.normalize("NFC", "test_café")
 )
 @pytest.mark.parametrize("is_edited", [False, True], ids=["as it was", "edited"])
 def test_a_test_under_another_spelling_is_the_same_only_if_it_is_as_it_was(
-    sample: Sample, name: str, other: str, is_edited: bool
+    project: Project, name: str, other: str, is_edited: bool
 ) -> None:
-    sample.write({f"{name}.py": FAILING_TESTS, "pytest.ini": "[pytest]\npython_files = *est_*.py\n"})
-    sample.commit_all()
-    sample.git("config", "core.ignorecase", "true")
-    sample.git("config", "core.precomposeunicode", "true")
-    assert sample.pytest("--phase=red", "--exit-signal=they fail").code == 0
-    sample.write(calc=CALC)
-    (sample.root / f"{name}.py").unlink()
-    sample.write({f"{other}.py": FAILING_TESTS.replace("== 3", "!= 4") if is_edited else FAILING_TESTS})
+    project.write({f"{name}.py": FAILING_TESTS, "pytest.ini": "[pytest]\npython_files = *est_*.py\n"})
+    project.commit_all()
+    project.git("config", "core.ignorecase", "true")
+    project.git("config", "core.precomposeunicode", "true")
+    assert project.run("--phase=red", "--exit-signal=they fail").code == 0
+    project.write(calc=CALC)
+    (project.root / f"{name}.py").unlink()
+    project.write({f"{other}.py": FAILING_TESTS.replace("== 3", "!= 4") if is_edited else FAILING_TESTS})
     for _ in range(2):
-        ran = sample.pytest("--phase=green")
+        ran = project.run("--phase=green")
     assert ran.code == (10 if is_edited else 0)
     assert ("[tests-kept]" in ran.out) is is_edited

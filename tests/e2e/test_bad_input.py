@@ -21,7 +21,7 @@ from phase_gate.gate.state import SCHEMA
 from phase_gate.recording import session  # noqa: F401  (imported once, not once an inner session)
 from phase_gate.storage.files import FileSystem
 from tests.storage.stores import contents, edit_json
-from tests.support import CALC, FAILING_TESTS, Ran, Sample
+from tests.support import CALC, FAILING_TESTS, Project, Ran
 
 #: Says whether a test ran at all.
 WITNESS = f"{FAILING_TESTS}\n\nopen('ran.txt', 'w').close()\n"
@@ -48,11 +48,11 @@ def place(path: Path, content: str | bytes | None) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def assert_refused_before_tests(sample: Sample, ran: Ran, *said: str) -> None:
+def assert_refused_before_tests(project: Project, ran: Ran, *said: str) -> None:
     assert ran.code == 4
     assert ran.has(*said, "\n  try: ")
-    assert not (sample.root / "ran.txt").exists(), "no test module was imported"
-    assert not (sample.root / ".phase-gate").exists(), "nothing was recorded"
+    assert not (project.root / "ran.txt").exists(), "no test module was imported"
+    assert not (project.root / ".phase-gate").exists(), "nothing was recorded"
     assert "INTERNALERROR" not in ran.out + ran.err
     assert "Traceback" not in ran.out + ran.err
 
@@ -77,34 +77,34 @@ CONFIGURATIONS: dict[str, tuple[str | bytes | None, str, str]] = {
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("content", "problem", "slug"), CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 def test_a_configuration_that_can_not_be_used(
-    sample: Sample, content: str | bytes | None, problem: str, slug: str
+    project: Project, content: str | bytes | None, problem: str, slug: str
 ) -> None:
-    sample.write(test_calc=WITNESS)
-    place(sample.root / "phase-gate.yaml", content)
-    before = contents(sample.root)
-    ran = sample.pytest("--phase=red")
-    assert_refused_before_tests(sample, ran, f"phase-gate.yaml{problem}", f"[{slug}]")
-    assert contents(sample.root) == before
+    project.write(test_calc=WITNESS)
+    place(project.root / "phase-gate.yaml", content)
+    before = contents(project.root)
+    ran = project.run("--phase=red")
+    assert_refused_before_tests(project, ran, f"phase-gate.yaml{problem}", f"[{slug}]")
+    assert contents(project.root) == before
 
 
 @pytest.mark.parametrize("name", ["malformed", "10-mb", "a-bomb", "a-wrong-type", "a-folder", "an-unknown-key"])
-def test_the_command_says_the_same_with_2(sample: Sample, name: str) -> None:
+def test_the_command_says_the_same_with_2(project: Project, name: str) -> None:
     content, problem, slug = CONFIGURATIONS[name]
-    place(sample.root / "phase-gate.yaml", content)
-    ran = sample.call("status")
+    place(project.root / "phase-gate.yaml", content)
+    ran = project.call("status")
     assert (ran.code, ran.out) == (2, "")
     assert ran.has(f"phase-gate: phase-gate.yaml{problem}", f"[{slug}]\n  try: ")
 
 
-def test_another_suffix_is_not_passed_over(sample: Sample) -> None:
-    sample.write({"phase-gate.yml": "workflow: tdd\n"}, test_calc=WITNESS)
-    ran = sample.pytest("--phase=red")
-    assert_refused_before_tests(sample, ran, "phase-gate.yml: a file of this name is not read", "rename it")
+def test_another_suffix_is_not_passed_over(project: Project) -> None:
+    project.write({"phase-gate.yml": "workflow: tdd\n"}, test_calc=WITNESS)
+    ran = project.run("--phase=red")
+    assert_refused_before_tests(project, ran, "phase-gate.yml: a file of this name is not read", "rename it")
 
 
-def test_without_the_option_a_broken_configuration_is_nobody_s_business(sample: Sample) -> None:
-    sample.write({"phase-gate.yaml": "[\n"}, test_ok="def test_ok():\n    pass\n")
-    assert sample.pytest().code == 0
+def test_without_the_option_a_broken_configuration_is_nobody_s_business(project: Project) -> None:
+    project.write({"phase-gate.yaml": "[\n"}, test_ok="def test_ok():\n    pass\n")
+    assert project.run().code == 0
 
 
 # --- workflow files
@@ -119,14 +119,14 @@ WORKFLOWS: dict[str, tuple[str | bytes | None, str, str]] = {
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("content", "problem", "slug"), WORKFLOWS.values(), ids=WORKFLOWS)
 def test_a_workflow_file_that_can_not_be_used(
-    sample: Sample, content: str | bytes | None, problem: str, slug: str
+    project: Project, content: str | bytes | None, problem: str, slug: str
 ) -> None:
-    sample.write(test_calc=WITNESS)
-    place(sample.root / "flow.yaml", content)
-    before = contents(sample.root)
-    ran = sample.pytest("--phase=red", "--phase-workflow=flow.yaml")
-    assert_refused_before_tests(sample, ran, f"flow.yaml{problem}", f"[{slug}]")
-    assert contents(sample.root) == before
+    project.write(test_calc=WITNESS)
+    place(project.root / "flow.yaml", content)
+    before = contents(project.root)
+    ran = project.run("--phase=red", "--phase-workflow=flow.yaml")
+    assert_refused_before_tests(project, ran, f"flow.yaml{problem}", f"[{slug}]")
+    assert contents(project.root) == before
 
 
 # --- names
@@ -140,38 +140,38 @@ def test_a_workflow_file_that_can_not_be_used(
         pytest.param(("--phase=red", "--phase-task={name}"), "bad-task-name", id="task"),
     ],
 )
-def test_a_name_that_can_be_none(sample: Sample, name: str, arguments: tuple[str, ...], slug: str) -> None:
-    sample.write(test_calc=WITNESS)
-    ran = sample.pytest(*(argument.format(name=name) for argument in arguments))
-    assert_refused_before_tests(sample, ran, f"[{slug}]")
+def test_a_name_that_can_be_none(project: Project, name: str, arguments: tuple[str, ...], slug: str) -> None:
+    project.write(test_calc=WITNESS)
+    ran = project.run(*(argument.format(name=name) for argument in arguments))
+    assert_refused_before_tests(project, ran, f"[{slug}]")
     assert max(len(line) for line in ran.err.splitlines()) < 120
-    assert not (sample.root.parent / "x").exists()
+    assert not (project.root.parent / "x").exists()
 
 
 @pytest.mark.parametrize("name", ["blue", "don", "RED GREEN", "../x", "x" * 300])
-def test_an_unknown_phase_is_told_which_there_are(sample: Sample, name: str) -> None:
-    sample.write(test_calc=WITNESS)
-    ran = sample.pytest(f"--phase={name}")
-    assert_refused_before_tests(sample, ran, "unknown phase ", "in workflow tdd", "try: use one of: red, green, ")
+def test_an_unknown_phase_is_told_which_there_are(project: Project, name: str) -> None:
+    project.write(test_calc=WITNESS)
+    ran = project.run(f"--phase={name}")
+    assert_refused_before_tests(project, ran, "unknown phase ", "in workflow tdd", "try: use one of: red, green, ")
 
 
 @pytest.mark.parametrize("task", NAMES.values(), ids=NAMES)
-def test_a_task_in_the_environment_is_held_to_the_same(sample: Sample, task: str) -> None:
-    sample.write(test_calc=WITNESS)
-    sample.environment.setenv("PHASE_GATE_TASK", task)
-    assert_refused_before_tests(sample, sample.pytest("--phase=red"), "[bad-task-name]")
-    assert sample.call("status").code == 2
+def test_a_task_in_the_environment_is_held_to_the_same(project: Project, task: str) -> None:
+    project.write(test_calc=WITNESS)
+    project.environment.setenv("PHASE_GATE_TASK", task)
+    assert_refused_before_tests(project, project.run("--phase=red"), "[bad-task-name]")
+    assert project.call("status").code == 2
 
 
 # --- exit-signal.yaml
 
 
 @pytest.fixture
-def red(sample: Sample) -> Sample:
+def red(project: Project) -> Project:
     """A project whose RED has run once; its two tests fail."""
-    sample.write(test_calc=FAILING_TESTS)
-    assert sample.pytest("--phase=red").code == 0
-    return sample
+    project.write(test_calc=FAILING_TESTS)
+    assert project.run("--phase=red").code == 0
+    return project
 
 
 def assert_output_is_complete(ran: Ran) -> None:
@@ -223,7 +223,7 @@ TROUBLE: dict[str, tuple[str, str, Callable[[Path], object]]] = {
 }
 
 
-def assert_not_recorded(red: Sample, ran: Ran, problem: str, slug: str) -> None:
+def assert_not_recorded(red: Project, ran: Ran, problem: str, slug: str) -> None:
     assert ran.code == 11
     assert_output_is_complete(ran)
     text = flat(ran)
@@ -234,11 +234,11 @@ def assert_not_recorded(red: Sample, ran: Ran, problem: str, slug: str) -> None:
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(("problem", "slug", "damage"), TROUBLE.values(), ids=TROUBLE)
 def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
-    red: Sample, problem: str, slug: str, damage: Callable[[Path], object]
+    red: Project, problem: str, slug: str, damage: Callable[[Path], object]
 ) -> None:
     damage(red.root / ".phase-gate")
     before = contents(red.root)
-    ran = red.pytest("--phase=red", "--phase-report=verdict.json")
+    ran = red.run("--phase=red", "--phase-report=verdict.json")
     assert_not_recorded(red, ran, problem, slug)
     said = red.call("declare", "refactoring_complete=true", "--reason", "x", "--json")
     assert (said.code, said.document["error"]["slug"]) == (11, slug)
@@ -254,42 +254,42 @@ def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
         pytest.param(("--phase-exit=tests",), 0, id="who-only-observes-gets-pytest-s-own-code"),
     ],
 )
-def test_a_green_run_too(red: Sample, name: str, arguments: tuple[str, ...], code: int) -> None:
+def test_a_green_run_too(red: Project, name: str, arguments: tuple[str, ...], code: int) -> None:
     assert red.call("signal", "--reason", "both fail").code == 0
     red.write(calc=CALC)
     TROUBLE[name][2](red.root / ".phase-gate")
-    ran = red.pytest("--phase=green", *arguments)
+    ran = red.run("--phase=green", *arguments)
     assert ran.code == code
     assert ran.has("= 2 passed in ", "nothing recorded, the gate is closed: ")
 
 
-def test_pytest_s_own_failure_is_not_hidden_by_11(red: Sample) -> None:
+def test_pytest_s_own_failure_is_not_hidden_by_11(red: Project) -> None:
     damage_line(red.root / ".phase-gate")
-    ran = red.pytest("--phase=green")
+    ran = red.run("--phase=green")
     assert ran.code == 1
     assert ran.has("= 2 failed in ", "nothing recorded, the gate is closed: ")
 
 
 @pytest.mark.parametrize("arguments", [(), ("--phase-shard=1/2",)], ids=["a-run", "a-shard"])
-def test_an_unknown_phase_is_a_usage_error_whatever_the_state_is(red: Sample, arguments: tuple[str, ...]) -> None:
+def test_an_unknown_phase_is_a_usage_error_whatever_the_state_is(red: Project, arguments: tuple[str, ...]) -> None:
     damage_line(red.root / ".phase-gate")
-    ran = red.pytest("--phase=purple", *arguments)
+    ran = red.run("--phase=purple", *arguments)
     assert ran.code == 4
     assert ran.has("unknown phase 'purple' in workflow tdd", "try: use one of: red, green, ")
     assert " failed in " not in ran.out, "no test ran"
 
 
-def test_once_it_is_as_it_was_it_goes_on_as_if_nothing_had_happened(red: Sample) -> None:
+def test_once_it_is_as_it_was_it_goes_on_as_if_nothing_had_happened(red: Project) -> None:
     kept = (red.root / ".phase-gate" / "state.json").read_bytes()
     edit(serial="many")(red.root / ".phase-gate")
-    assert red.pytest("--phase=red").code == 11
+    assert red.run("--phase=red").code == 11
     (red.root / ".phase-gate" / "state.json").write_bytes(kept)
-    assert red.pytest("--phase=red").code == 0
+    assert red.run("--phase=red").code == 0
     assert red.call("status", "--json").document["iteration"] == 2
 
 
 @pytest.mark.parametrize("damage", ["gone", "another"])
-def test_a_stored_object_that_is_not_what_it_was(red: Sample, damage: str) -> None:
+def test_a_stored_object_that_is_not_what_it_was(red: Project, damage: str) -> None:
     objects = red.root / ".phase-gate" / "objects"
     kept = list(objects.iterdir())
     if damage == "gone":
@@ -297,74 +297,74 @@ def test_a_stored_object_that_is_not_what_it_was(red: Sample, damage: str) -> No
     else:
         for path in kept:
             path.write_bytes(b"another")
-    ran = red.pytest("--phase=red")
+    ran = red.run("--phase=red")
     assert ran.code == 11
     assert_output_is_complete(ran)
     assert ran.has("[state-tampered]")
 
 
 @pytest.mark.sweep
-def test_an_old_copy_of_the_folder_is_noticed(red: Sample) -> None:
+def test_an_old_copy_of_the_folder_is_noticed(red: Project) -> None:
     shutil.copytree(red.root / ".phase-gate", red.root / "copy")
-    assert red.pytest("--phase=red").code == 0
+    assert red.run("--phase=red").code == 0
     shutil.rmtree(red.root / ".phase-gate")
     (red.root / "copy").rename(red.root / ".phase-gate")
     before = contents(red.root)
-    assert_not_recorded(red, red.pytest("--phase=red"), "the state folder is older than what", "state-rolled-back")
+    assert_not_recorded(red, red.run("--phase=red"), "the state folder is older than what", "state-rolled-back")
     assert contents(red.root) == before
 
 
-def test_a_keyed_ledger_without_its_key(sample: Sample) -> None:
-    sample.write(test_calc=FAILING_TESTS)
-    sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    assert sample.pytest("--phase=red").code == 0
-    before = contents(sample.root)
+def test_a_keyed_ledger_without_its_key(project: Project) -> None:
+    project.write(test_calc=FAILING_TESTS)
+    project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    assert project.run("--phase=red").code == 0
+    before = contents(project.root)
     for key in ("another", ""):
-        sample.environment.setenv("PHASE_GATE_KEY", key)
-        ran = sample.pytest("--phase=red")
-        assert_not_recorded(sample, ran, "", "state-key")
+        project.environment.setenv("PHASE_GATE_KEY", key)
+        ran = project.run("--phase=red")
+        assert_not_recorded(project, ran, "", "state-key")
         assert "kept elsewhere" not in ran.out
-        assert sample.call("check").code == 11
-    assert contents(sample.root) == before
-    sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    assert sample.pytest("--phase=red").code == 0
+        assert project.call("check").code == 11
+    assert contents(project.root) == before
+    project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    assert project.run("--phase=red").code == 0
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", [(), ("--phase-confirm",)], ids=["alone", "confirmed"])
-def test_a_ledger_without_the_key_that_is_set(red: Sample, words: tuple[str, ...]) -> None:
+def test_a_ledger_without_the_key_that_is_set(red: Project, words: tuple[str, ...]) -> None:
     red.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
     before = contents(red.root / ".phase-gate")
-    ran = red.pytest("--phase=red", *words)
+    ran = red.run("--phase=red", *words)
     assert_not_recorded(red, ran, "PHASE_GATE_KEY is set, but the ledger was made without a key", "state-keyless")
     assert "begin anew with it" in flat(ran)
     assert contents(red.root / ".phase-gate") == before
     red.environment.delenv("PHASE_GATE_KEY")
-    assert red.pytest("--phase=red").code == 0
+    assert red.run("--phase=red").code == 0
 
 
-def test_a_baseline_is_not_taken_where_the_key_does_not_fit(sample: Sample) -> None:
-    sample.write(test_calc=FAILING_TESTS)
-    ran = sample.pytest("--phase-baseline=work tree")
+def test_a_baseline_is_not_taken_where_the_key_does_not_fit(project: Project) -> None:
+    project.write(test_calc=FAILING_TESTS)
+    ran = project.run("--phase-baseline=work tree")
     assert ran.has("baseline: 2 tests")
-    sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    before = contents(sample.root / ".phase-gate")
-    again = sample.pytest("--phase-baseline=work tree")
+    project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    before = contents(project.root / ".phase-gate")
+    again = project.run("--phase-baseline=work tree")
     assert again.code == 4
     assert again.has("[state-keyless]")
-    assert contents(sample.root / ".phase-gate") == before
+    assert contents(project.root / ".phase-gate") == before
 
 
 # --- nowhere to write
 
 
-def test_a_file_in_the_state_folder_s_place(sample: Sample) -> None:
-    sample.write({".phase-gate": "mine"}, test_calc=FAILING_TESTS)
-    ran = sample.pytest("--phase=red")
-    assert_not_recorded(sample, ran, ".phase-gate is a file, not a folder", "state-storage")
+def test_a_file_in_the_state_folder_s_place(project: Project) -> None:
+    project.write({".phase-gate": "mine"}, test_calc=FAILING_TESTS)
+    ran = project.run("--phase=red")
+    assert_not_recorded(project, ran, ".phase-gate is a file, not a folder", "state-storage")
     assert ran.has("move ", " out of the way")
-    assert (sample.root / ".phase-gate").read_text(encoding="utf-8") == "mine"
-    assert sample.call("signal", "--next", "--reason", "x").code == 11
+    assert (project.root / ".phase-gate").read_text(encoding="utf-8") == "mine"
+    assert project.call("signal", "--next", "--reason", "x").code == 11
 
 
 class Broken:
@@ -397,23 +397,23 @@ class Broken:
     ],
 )
 def test_nothing_can_be_written(
-    sample: Sample, monkeypatch: pytest.MonkeyPatch, story: str, code: int, cause: str, remedy: str
+    project: Project, monkeypatch: pytest.MonkeyPatch, story: str, code: int, cause: str, remedy: str
 ) -> None:
-    sample.write(test_calc=FAILING_TESTS)
+    project.write(test_calc=FAILING_TESTS)
     if story == "a-later-run":
-        assert sample.pytest("--phase=red").code == 0
-    before = contents(sample.root)
+        assert project.run("--phase=red").code == 0
+    before = contents(project.root)
     with monkeypatch.context() as patch:
         Broken(code).switch_on(patch)
-        ran = sample.pytest("--phase=red")
-        said = sample.call("signal", "--next", "--reason", "done")
-    assert_not_recorded(sample, ran, "", "state-storage")
+        ran = project.run("--phase=red")
+        said = project.call("signal", "--next", "--reason", "done")
+    assert_not_recorded(project, ran, "", "state-storage")
     assert cause in flat(ran)
     assert remedy in flat(ran)
     assert said.code == 11
     assert said.has(cause)
-    assert contents(sample.root) == before
-    assert sample.pytest("--phase=red").code == 0, "it goes on as soon as it can"
+    assert contents(project.root) == before
+    assert project.run("--phase=red").code == 0, "it goes on as soon as it can"
 
 
 FILLS_THE_DISK = """\
@@ -431,16 +431,16 @@ def pytest_collection_finish():
 """
 
 
-def test_the_disk_is_full_at_the_end_of_the_run(red: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_disk_is_full_at_the_end_of_the_run(red: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     # The start is recorded, the end can't be: the next run has to say that one was lost.
     red.write(conftest=FILLS_THE_DISK)
     with monkeypatch.context() as patch:
         patch.setattr(FileSystem, "write", FileSystem.write)  # so that it is put back
-        ran = red.pytest("--phase=red")
+        ran = red.run("--phase=red")
     assert_not_recorded(red, ran, "", "state-storage")
     assert ran.has("No space left on device")
     red.remove("conftest.py")
-    again = red.pytest("--phase=red")
+    again = red.run("--phase=red")
     assert again.code == 0
     assert "was lost: it never ended, so the streak starts anew" in flat(again)
     kinds = [run["kind"] for run in red.call("history", "--json").document["runs"]]
@@ -456,7 +456,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 """
 
 
-def test_a_kernel_that_takes_no_record(red: Sample) -> None:
+def test_a_kernel_that_takes_no_record(red: Project) -> None:
     before = contents(red.root)
     arguments = ("-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--phase=red")
     ran = red.process(sys.executable, "-c", NO_RECORD_FITS, *arguments)
@@ -491,11 +491,11 @@ def lock_held(folder: Path) -> Iterator[int]:
 
 
 @pytest.mark.sweep
-def test_a_lock_held_by_another_is_11_and_the_holder_is_named(red: Sample) -> None:
+def test_a_lock_held_by_another_is_11_and_the_holder_is_named(red: Project) -> None:
     red.write({"phase-gate.yaml": "lock_timeout: 0.2\n"})
     before = contents(red.root)
     with lock_held(red.root / ".phase-gate") as pid:
-        ran = red.pytest("--phase=red")
+        ran = red.run("--phase=red")
         said = red.call("signal", "--reason", "done")
         assert red.call("status").code == 10, "who only looks needs no lock"
     assert_not_recorded(red, ran, "state.json.lock was not free within 0.2 s", "lock-timeout")
@@ -505,4 +505,4 @@ def test_a_lock_held_by_another_is_11_and_the_holder_is_named(red: Sample) -> No
     after = contents(red.root)
     after.pop(".phase-gate/state.json.holder", None)
     assert after == before
-    assert red.pytest("--phase=red").code == 0, "it is free again"
+    assert red.run("--phase=red").code == 0, "it is free again"

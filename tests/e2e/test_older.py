@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import Ran, Sample
+from tests.support import Project, Ran
 
 _OLD = """\
 from pathlib import Path
@@ -54,29 +54,29 @@ def calc(answer: str, more: str = "") -> dict[str, str]:
 FIRST = {**_INI, **old(), **conftest(), "tests/golden.txt": "2", **calc("0")}
 
 
-def run(sample: Sample, phase: str, *words: str) -> Ran:
-    return sample.pytest(f"--phase={phase}", "--phase-report=verdict.json", *words)
+def run(project: Project, phase: str, *words: str) -> Ran:
+    return project.run(f"--phase={phase}", "--phase-report=verdict.json", *words)
 
 
-def named(sample: Sample) -> list[str]:
+def named(project: Project) -> list[str]:
     """Return what the last verdict says of older tests."""
-    rows = [row for row in sample.report()["findings"] if row["slug"] in ("support-changed", "tests-gone")]
+    rows = [row for row in project.report()["findings"] if row["slug"] in ("support-changed", "tests-gone")]
     assert all(row["tier"] == "advisory" for row in rows)
     return [f"{row['id'] or row['file']}:{row['line'] or ''}" for row in rows]
 
 
-def finish(sample: Sample) -> None:
-    run(sample, "green")
-    ran = run(sample, "green", "--exit-signal=done")
+def finish(project: Project) -> None:
+    run(project, "green")
+    ran = run(project, "green", "--exit-signal=done")
     assert ran.code == 0, ran.out
 
 
-def begin(sample: Sample) -> None:
+def begin(project: Project) -> None:
     """Go through a first cycle."""
-    sample.write(FIRST)
-    assert run(sample, "red", "--exit-signal=red").code == 0
-    sample.write(calc("a + b"))
-    finish(sample)
+    project.write(FIRST)
+    assert run(project, "red", "--exit-signal=red").code == 0
+    project.write(calc("a + b"))
+    finish(project)
 
 
 @pytest.mark.parametrize(
@@ -90,40 +90,40 @@ def begin(sample: Sample) -> None:
         pytest.param({"tests/other.txt": "3"}, id="new-data"),
     ],
 )
-def test_what_is_added_is_not_named(sample: Sample, changes: dict[str, str]) -> None:
-    begin(sample)
-    sample.write({**_NEW, **changes, **calc("a + b", f"\n\n{_TWICE.format(0)}")})
-    ran = run(sample, "red", "--exit-signal=red")
-    assert (ran.code, named(sample)) == (0, []), ran.out
+def test_what_is_added_is_not_named(project: Project, changes: dict[str, str]) -> None:
+    begin(project)
+    project.write({**_NEW, **changes, **calc("a + b", f"\n\n{_TWICE.format(0)}")})
+    ran = run(project, "red", "--exit-signal=red")
+    assert (ran.code, named(project)) == (0, []), ran.out
 
 
-def test_a_fixture_that_only_a_changed_test_uses_is_not_named(sample: Sample) -> None:
-    begin(sample)
+def test_a_fixture_that_only_a_changed_test_uses_is_not_named(project: Project) -> None:
+    begin(project)
     test = _OLD.format(total="2", more="").replace("== expected", "== expected[0]")
-    sample.write({**_NEW, "tests/test_old.py": test, **conftest("[3]"), **calc("a + b", f"\n\n{_TWICE.format(0)}")})
-    run(sample, "red", "--exit-signal=red")
-    assert named(sample) == []
+    project.write({**_NEW, "tests/test_old.py": test, **conftest("[3]"), **calc("a + b", f"\n\n{_TWICE.format(0)}")})
+    run(project, "red", "--exit-signal=red")
+    assert named(project) == []
 
 
-def test_line_ends_that_git_converts_are_no_change(sample: Sample) -> None:
-    sample.write({**FIRST, **calc("a + b"), "tests/golden.txt": "2\n", ".gitignore": ".phase-gate\n"})
-    sample.commit_all()
-    sample.git("config", "core.autocrlf", "true")
-    for name in sample.git("ls-files").split():
-        (sample.root / name).unlink()
-    sample.git("checkout", "-q", "--", ".")
-    assert (sample.root / "tests/golden.txt").read_bytes() == b"2\r\n"
-    sample.write({**_NEW, **calc("a + b", f"\n\n{_TWICE.format(0)}")})
-    ran = run(sample, "red", "--exit-signal=red")
-    assert (ran.code, named(sample)) == (0, []), ran.out
+def test_line_ends_that_git_converts_are_no_change(project: Project) -> None:
+    project.write({**FIRST, **calc("a + b"), "tests/golden.txt": "2\n", ".gitignore": ".phase-gate\n"})
+    project.commit_all()
+    project.git("config", "core.autocrlf", "true")
+    for name in project.git("ls-files").split():
+        (project.root / name).unlink()
+    project.git("checkout", "-q", "--", ".")
+    assert (project.root / "tests/golden.txt").read_bytes() == b"2\r\n"
+    project.write({**_NEW, **calc("a + b", f"\n\n{_TWICE.format(0)}")})
+    ran = run(project, "red", "--exit-signal=red")
+    assert (ran.code, named(project)) == (0, []), ran.out
 
 
-def test_a_folder_of_tests_that_is_renamed_is_not_named(sample: Sample) -> None:
-    begin(sample)
-    (sample.root / "tests").rename(sample.root / "test")
-    sample.write({"test/test_twice.py": _NEW["tests/test_twice.py"], **calc("a + b", f"\n\n{_TWICE.format(0)}")})
-    ran = run(sample, "red", "--exit-signal=red")
-    assert (ran.code, named(sample)) == (0, []), ran.out
+def test_a_folder_of_tests_that_is_renamed_is_not_named(project: Project) -> None:
+    begin(project)
+    (project.root / "tests").rename(project.root / "test")
+    project.write({"test/test_twice.py": _NEW["tests/test_twice.py"], **calc("a + b", f"\n\n{_TWICE.format(0)}")})
+    ran = run(project, "red", "--exit-signal=red")
+    assert (ran.code, named(project)) == (0, []), ran.out
 
 
 @pytest.mark.parametrize("is_in_git", [False, True])
@@ -136,30 +136,30 @@ def test_a_folder_of_tests_that_is_renamed_is_not_named(sample: Sample) -> None:
     ],
 )
 def test_what_older_tests_use_is_named_to_the_end_of_the_cycle(
-    sample: Sample, name: str, expected: list[str], is_in_git: bool
+    project: Project, name: str, expected: list[str], is_in_git: bool
 ) -> None:
     if is_in_git:
-        sample.commit_all()
-    begin(sample)
+        project.commit_all()
+    begin(project)
     changes = {"fixture": conftest("42"), "constant": old(total="42"), "golden": {"tests/golden.txt": "42"}}[name]
     # A source that follows at once, so that the older test stays green.
     follows = f"42 if sys._getframe(1).f_code.co_name == 'test_{name}' else a + b"
     code = calc(follows, f"\n\n{_TWICE}")["calc.py"]
-    sample.write({**_NEW, **changes, "calc.py": f"import sys\n\n\n{code.format(0)}"})
-    ran = run(sample, "red", "--exit-signal=red")
-    assert (ran.code, named(sample)) == (0, expected), ran.out
-    sample.write({"calc.py": f"import sys\n\n\n{code.format('2 * number')}"})
-    finish(sample)
-    assert named(sample) == expected
-    sample.write({"tests/test_last.py": "def test_last():\n    assert not 'there yet'\n"})
-    run(sample, "red")
-    assert named(sample) == [], "that was the cycle before"
+    project.write({**_NEW, **changes, "calc.py": f"import sys\n\n\n{code.format(0)}"})
+    ran = run(project, "red", "--exit-signal=red")
+    assert (ran.code, named(project)) == (0, expected), ran.out
+    project.write({"calc.py": f"import sys\n\n\n{code.format('2 * number')}"})
+    finish(project)
+    assert named(project) == expected
+    project.write({"tests/test_last.py": "def test_last():\n    assert not 'there yet'\n"})
+    run(project, "red")
+    assert named(project) == [], "that was the cycle before"
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize(("chosen", "expected"), [("dev", []), ("quick", ["was 'dev', is 'quick'"])])
 def test_a_profile_of_hypothesis_that_a_variable_chooses_is_named(
-    sample: Sample, chosen: str, expected: list[str]
+    project: Project, chosen: str, expected: list[str]
 ) -> None:
     profiles = """\
 import os
@@ -170,11 +170,11 @@ settings.register_profile("dev", max_examples=20)
 settings.register_profile("quick", max_examples=1)
 settings.load_profile(os.environ["PROFILE"])
 """
-    sample.write({**_INI, "conftest.py": profiles, **_NEW, "calc.py": _TWICE.format("0")})
-    assert sample.pytest_process("--phase=red", "--exit-signal=red", PROFILE="dev").code == 0
-    sample.write({"calc.py": _TWICE.format("2 * number")})
-    sample.pytest_process("--phase=green", PROFILE="dev")
-    ran = sample.pytest_process("--phase=green", "--phase-report=verdict.json", PROFILE=chosen)
+    project.write({**_INI, "conftest.py": profiles, **_NEW, "calc.py": _TWICE.format("0")})
+    assert project.run_process("--phase=red", "--exit-signal=red", PROFILE="dev").code == 0
+    project.write({"calc.py": _TWICE.format("2 * number")})
+    project.run_process("--phase=green", PROFILE="dev")
+    ran = project.run_process("--phase=green", "--phase-report=verdict.json", PROFILE=chosen)
     assert ran.code == 0, ran.out
-    rows = sample.report()["findings"]
+    rows = project.report()["findings"]
     assert [row["detail"] for row in rows if row["slug"] == "rules-unchanged"] == expected

@@ -12,8 +12,8 @@ import pytest
 
 from phase_gate import hookspecs, plugin
 from phase_gate.storage.opening import Opener
-from tests.plugin.looking import last_run, state_of
-from tests.support import LOADED, OURS, Sample
+from tests.e2e.looking import last_run, state_of
+from tests.support import LOADED, OURS, Project
 
 FILES, TESTS = 20, 5
 #: What reads, hashes or parses a source, by the name that modules have it under.
@@ -44,26 +44,26 @@ def counting(counted: Counter[str], name: str, real: Any) -> Any:
 
 
 @pytest.fixture
-def large(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Sample:
+def large(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A suite of many files, last touched long ago."""
     text = "import helping\n\n\n" + "\n\n".join(
         f"def test_{number}():\n    assert helping\n" for number in range(TESTS)
     )
-    sample.write({f"tests/test_{number:02}.py": text for number in range(FILES)})
-    sample.write({"tests/helping.py": "HELP = 1\n", "tests/conftest.py": "import helping\n\nHELP = helping.HELP\n"})
+    project.write({f"tests/test_{number:02}.py": text for number in range(FILES)})
+    project.write({"tests/helping.py": "HELP = 1\n", "tests/conftest.py": "import helping\n\nHELP = helping.HELP\n"})
     # What is hardly older than the stat cache is looked at again, to be safe.
     monkeypatch.setattr("phase_gate.storage.tree.contents.RACY_NS", 0)
-    return sample
+    return project
 
 
-def green(sample: Sample) -> None:
-    assert sample.pytest("--phase=green", "-q").code in (0, 10)
-    assert last_run(sample)["counts"] == {"passed": FILES * TESTS}
+def green(project: Project) -> None:
+    assert project.run("--phase=green", "-q").code in (0, 10)
+    assert last_run(project)["counts"] == {"passed": FILES * TESTS}
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("has_git", [False, True], ids=["without-git", "with-git"])
-def test_nothing_is_parsed_or_hashed_when_nothing_changed(large: Sample, work: Counter[str], has_git: bool) -> None:
+def test_nothing_is_parsed_or_hashed_when_nothing_changed(large: Project, work: Counter[str], has_git: bool) -> None:
     if has_git:
         large.commit_all()
     green(large)
@@ -74,7 +74,7 @@ def test_nothing_is_parsed_or_hashed_when_nothing_changed(large: Sample, work: C
     assert state_of(large).streak.count == 2
 
 
-def test_only_what_changed_is_parsed(large: Sample, work: Counter[str]) -> None:
+def test_only_what_changed_is_parsed(large: Project, work: Counter[str]) -> None:
     green(large)
     work.clear()
     with (large.root / "tests" / "test_07.py").open("a") as file:
@@ -96,14 +96,14 @@ def openings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counted
 
 
-def test_a_run_opens_its_state_when_it_begins_and_when_it_ends(sample: Sample, openings: Counter[str]) -> None:
-    sample.write(test_it="from it import it\n\n\ndef test_it():\n    assert it\n")
+def test_a_run_opens_its_state_when_it_begins_and_when_it_ends(project: Project, openings: Counter[str]) -> None:
+    project.write(test_it="from it import it\n\n\ndef test_it():\n    assert it\n")
     for phase in ("red", "green", "green"):
         openings.clear()
-        sample.pytest(f"--phase={phase}", "-q", "--exit-signal=it is so")
+        project.run(f"--phase={phase}", "-q", "--exit-signal=it is so")
         assert openings == Counter(open=2, decide_entry=1, take_tree=2), phase
-        sample.write(it="it = 1\n")
-    assert state_of(sample).exited
+        project.write(it="it = 1\n")
+    assert state_of(project).exited
 
 
 WRITES = """\
@@ -120,12 +120,12 @@ def test_it():
 
 
 def test_what_is_written_while_the_tests_run_is_read_before_the_run_is_judged(
-    sample: Sample, openings: Counter[str]
+    project: Project, openings: Counter[str]
 ) -> None:
-    sample.write(test_it=WRITES)
-    sample.pytest("--phase=green", "-q")
+    project.write(test_it=WRITES)
+    project.run("--phase=green", "-q")
     assert openings["open"] == 2 + 1 + 1, "the run's two, the other writer's, and one more because of that"
-    assert [fact.name for fact in state_of(sample).facts] == ["said"]
+    assert [fact.name for fact in state_of(project).facts] == ["said"]
 
 
 # --- what is imported: a module costs more than to run most of them
@@ -140,16 +140,16 @@ def pytest_unconfigure():
 """
 
 
-def seen_by(sample: Sample, *words: str) -> set[str]:
-    ran = sample.process(sys.executable, "-m", "pytest", *OURS, "-p", "seen", "-s", *words)
+def seen_by(project: Project, *words: str) -> set[str]:
+    ran = project.process(sys.executable, "-m", "pytest", *OURS, "-p", "seen", "-s", *words)
     return set(next(line for line in ran.out.splitlines() if line.startswith("seen:")).split()[1:])
 
 
-def test_a_green_run_imports_no_parser_and_no_page(sample: Sample) -> None:
-    sample.write(test_it="def test_it():\n    pass\n", seen=SEEN)
-    sample.environment.setenv("PYTHONPATH", str(sample.root), prepend=os.pathsep)
-    seen_by(sample, "--phase=green")
-    seen = seen_by(sample, "--phase=green")
+def test_a_green_run_imports_no_parser_and_no_page(project: Project) -> None:
+    project.write(test_it="def test_it():\n    pass\n", seen=SEEN)
+    project.environment.setenv("PYTHONPATH", str(project.root), prepend=os.pathsep)
+    seen_by(project, "--phase=green")
+    seen = seen_by(project, "--phase=green")
     assert not seen & {"yaml", "filelock", "tomllib", "phase_gate.config.files", "phase_gate.report.markdown"}
     assert not {name for name in seen if name.startswith(("phase_gate.report.html", "phase_gate.tasks"))}
     # 140 on a quiet machine; what waits for a lock, or takes long, may load one more.
@@ -159,16 +159,16 @@ def test_a_green_run_imports_no_parser_and_no_page(sample: Sample) -> None:
 TOLD = "def pytest_phase_gate_evaluated(evaluation):\n    print(evaluation['phase'], 'told')\n"
 
 
-def test_hooks_are_specified_with_their_first_implementation(sample: Sample) -> None:
-    sample.write(
+def test_hooks_are_specified_with_their_first_implementation(project: Project) -> None:
+    project.write(
         {
             "pytest.ini": "[pytest]\naddopts = --strict-markers --strict-config\n",
             "inner/conftest.py": TOLD,
             "inner/test_it.py": "def test_it():\n    pass\n",
         }
     )
-    assert sample.pytest("-q").code == 0, "one that comes with collection is no unknown hook"
-    assert "GREEN told" in sample.pytest("--phase=green", "-q", "-s").out
+    assert project.run("-q").code == 0, "one that comes with collection is no unknown hook"
+    assert "GREEN told" in project.run("--phase=green", "-q", "-s").out
 
 
 def test_the_entry_module_names_every_hook() -> None:

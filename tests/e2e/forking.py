@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tests.support import Ran, Sample
+from tests.support import Project, Ran
 
 #: What a forked child that came through the whole inner session leaves for whoever looks.
 SEEN = "child.json"
@@ -31,14 +31,14 @@ def work():
 """
 
 
-def run(sample: Sample, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran:
+def run(project: Project, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran:
     """Run pytest; a child that comes out of the session ends here."""
     here = getpid()
     try:
-        ran = sample.pytest(*arguments, plugins=plugins)
+        ran = project.run(*arguments, plugins=plugins)
         if getpid() != here:
             told = {"code": ran.code, "out": ran.out, "environment": sorted(os.environ)}
-            Path(sample.root, SEEN).write_text(json.dumps(told), encoding="utf-8")
+            Path(project.root, SEEN).write_text(json.dumps(told), encoding="utf-8")
     finally:
         if getpid() != here:
             _exit(0)
@@ -46,7 +46,7 @@ def run(sample: Sample, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran:
     return ran
 
 
-def child_of(sample: Sample) -> dict[str, Any]:
+def child_of(project: Project) -> dict[str, Any]:
     """Return what the child saw that came through the session."""
-    told: dict[str, Any] = json.loads((sample.root / SEEN).read_text(encoding="utf-8"))
+    told: dict[str, Any] = json.loads((project.root / SEEN).read_text(encoding="utf-8"))
     return told

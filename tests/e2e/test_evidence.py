@@ -1,0 +1,109 @@
+"""Evidence beside the tests, in real runs: it closes the gate, it opens it, and it is frozen with the tests."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.scenarios import load_projects
+from tests.support import Project
+
+RULES = """\
+evidence:
+  commands:
+    build: {run: "RUN"}
+phases:
+  GREEN: {condition: build_ok}
+"""
+WORKFLOW = """\
+workflow: paper
+phases:
+  WRITE:
+    tests: none
+    gate_1: {name: Written, condition: letter_ok, guards: []}
+    next: DONE
+"""
+
+
+def rules(code: str) -> str:
+    return RULES.replace("RUN", f"{sys.executable} -c '{code}'")
+
+
+def test_a_build_that_fails_closes_green(project: Project) -> None:
+    project.write({"phase-gate.yaml": rules("import built")}).red().write({"calc.py": CALC})
+    project.run("--phase=green", "-v")
+    ran = project.run("--phase=green", "-v")
+    assert ran.code == 10
+    assert ran.has("- build_ok")
+    assert "its output is in .phase-gate/evidence/build.txt" in " ".join(ran.out.split())
+    project.write({"built.py": ""})
+    project.run("--phase=green", "-v")
+    assert project.run("--phase=green", "-v").code == 0
+
+
+def test_the_command_may_not_change_after_red(project: Project) -> None:
+    project.write({"phase-gate.yaml": rules("import built")}).red().write({"calc.py": CALC})
+    project.write({"phase-gate.yaml": rules("pass")})
+    project.run("--phase=green")
+    ran = project.run("--phase=green")
+    assert ran.code == 10
+    assert ran.has("rules-unchanged", "evidence.commands.build")
+
+
+def test_of_pyproject_the_values_of_our_table_are_frozen(project: Project) -> None:
+    table = "[tool.phase-gate]\nfreeze = ['data/**']\n"
+    project.write({"pyproject.toml": table}).red().write({"calc.py": CALC})
+    project.write({"pyproject.toml": f"[tool.other]\nlines = 3\n\n{table}# the same\n"})
+    project.run("--phase=green")
+    assert project.run("--phase=green").code == 0
+    project.write({"pyproject.toml": table.replace("data", "tables")})
+    project.run("--phase=green")
+    ran = project.run("--phase=green")
+    assert ran.code == 10
+    assert ran.has("rules-unchanged", "freeze")
+
+
+def test_what_counts_as_a_document_may_not_change_after_red(project: Project) -> None:
+    project.red().write({"calc.py": CALC, "phase-gate.yaml": "evidence: {documents: {minimum_words: 1}}\n"})
+    project.run("--phase=green")
+    ran = project.run("--phase=green")
+    assert ran.code == 10
+    assert ran.has("rules-unchanged", "evidence.documents.minimum_words")
+
+
+def test_a_cycle_that_began_without_a_memory_says_so(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write({"test_nothing.py": "def test_nothing():\n    pass\n", "docs/a.md": "# A\n"})
+    with monkeypatch.context() as patch:
+        patch.setattr("phase_gate.evidence.gathering.SINCE", {})
+        ran = project.run("--phase=document", "-v")
+    assert ran.code == 10
+    assert ran.has("? docs_generated >= required_docs_count", "docs_generated is unknown: the documents were not")
+
+
+def test_documents_that_are_there_when_a_cycle_begins_are_not_of_this_cycle(project: Project) -> None:
+    project.write({"test_nothing.py": "def test_nothing():\n    pass\n", **load_projects()["documents"]["good"]})
+    ran = project.run("--phase=document", "-v")
+    assert ran.code == 10
+    assert ran.has("- docs_generated >= required_docs_count              0 >= 3", "+ has_c4_diagrams == true")
+
+
+def test_a_phase_without_tests_is_judged_by_its_commands(project: Project) -> None:
+    letter = f'evidence: {{commands: {{letter: {{run: \'{sys.executable} -c "open(1 and \\"letter\\")"\'}}}}}}\n'
+    project.write({"phase-gate.yaml": f"workflow: paper.yaml\n{letter}", "paper.yaml": WORKFLOW})
+    project.write({"test_nothing.py": "def test_nothing():\n    pass\n"})
+    assert project.run("--phase=write", "-v").code == 10
+    assert project.gate("advance", "-v").code == 10
+    project.write({"letter": "dear all\n"})
+    done = project.gate("advance", "-v")
+    assert done.has("+ letter_ok", "Gate 1 is open")
+
+
+CALC = """\
+def add(a, b):
+    return a + b
+
+
+def sub(a, b):
+    return a - b
+"""

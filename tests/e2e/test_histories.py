@@ -1,0 +1,266 @@
+"""What real histories contain: tests that move, doctests, tests made at run time, tables with one new row."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.support import CALC, FAILING_TESTS, Project, Ran
+
+SIGNAL = ("signal", "--reason", "seen")
+NEW = "from calc import mul\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n"
+MUL = f"{CALC}\n\ndef mul(a, b):\n    return a * b\n"
+
+
+def unwrapped(ran: Ran) -> str:
+    """Return the output in one line: the panel breaks lines where they are too long."""
+    return " ".join(ran.out.split())
+
+
+# --- tests that move
+
+
+def test_what_came_after_the_freeze_may_go(project: Project) -> None:
+    project.red().write(calc=CALC, test_more="def test_more():\n    assert 1 + 1 == 2\n")
+    project.run("--phase=green", "-v")
+    project.remove("test_more.py")
+    assert project.run("--phase=green", "-v").has(
+        "1 test came after the freeze and went again: test_more.py::test_more"
+    )
+    assert project.run("--phase=green", "-v").code == 0
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("place", ["test_old.py", "tests/test_calc.py"])
+def test_in_the_next_red_a_moved_test_is_an_old_one(project: Project, place: str) -> None:
+    project.green()
+    assert project.gate(*SIGNAL).code == 0
+    project.write({place: FAILING_TESTS, "pytest.ini": "[pytest]\npythonpath = .\n", "test_mul.py": NEW})
+    project.remove("test_calc.py")
+    red = project.run("--phase=red", "-v")
+    assert red.code == 0, red.out
+    assert red.has(f"2 tests moved: test_calc.py::test_add -> {place}::test_add")
+    assert project.gate(*SIGNAL).code == 0
+    project.write(calc=MUL)
+    project.run("--phase=green", "-v")
+    assert project.run("--phase=green", "-v").code == 0
+
+
+@pytest.mark.sweep
+def test_a_known_failure_that_moves_is_still_one(project: Project) -> None:
+    project.write(
+        test_old="def test_old():\n    assert len('1') == 2\n\n\ndef test_fine():\n    assert len('1') == 1\n"
+    )
+    assert project.gate("baseline", PYTEST_PLUGINS="phase_gate.plugin").code == 0
+    project.write(test_older=(project.root / "test_old.py").read_text(), test_mul=NEW)
+    project.remove("test_old.py")
+    assert project.run("--phase=red", "-v").has("1 known failure", "2 tests moved")
+    assert project.gate(*SIGNAL).code == 0
+    project.write(calc=MUL)
+    project.run("--phase=green")
+    green = project.run("--phase=green", "-v")
+    assert green.code in (0, 1), green.out
+    assert green.has("1 known failure", "Gate 1 is open")
+
+
+def test_a_corrected_and_moved_test_after_going_back(project: Project) -> None:
+    project.green()
+    (project.root / "test_calc.py").rename(project.root / "test_sums.py")
+    project.write(test_mul=NEW)
+    assert project.run("--phase=red").code == 0  # only the new one is what RED is about
+    assert project.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
+
+
+# --- doctests
+
+DOUBLE = '''\
+def double(number):
+    """Return twice the number.
+
+    >>> double(2)
+    4
+    """
+    return number
+'''
+
+
+def test_the_code_beside_a_doctest_may_change(project: Project) -> None:
+    project.write(double=DOUBLE)
+    assert project.run("--phase=red", "--doctest-modules").code == 0
+    assert project.gate(*SIGNAL).code == 0
+    mended = DOUBLE.replace("return number", "return number * FACTOR").replace("twice", "two times")
+    project.write(double=f"import os\n\nFACTOR = 2\nos.environ['X'] = '1'\n\n\n{mended}")
+    project.run("--phase=green", "--doctest-modules")
+    green = project.run("--phase=green", "--doctest-modules")
+    assert green.code == 0, green.out
+
+
+def test_the_examples_of_a_doctest_are_frozen(project: Project) -> None:
+    project.write(double=DOUBLE)
+    project.run("--phase=red", "--doctest-modules")
+    assert project.gate(*SIGNAL).code == 0
+    project.write(double=DOUBLE.replace("    4\n", "    2\n"))
+    assert project.run("--phase=green", "--doctest-modules").has("tests-unchanged", "double.py::double.double")
+
+
+def test_a_doctest_that_is_not_asked_for_is_not_gone(project: Project) -> None:
+    project.write(double=DOUBLE, test_mul=NEW)
+    project.run("--phase=red", "--doctest-modules")
+    assert project.gate(*SIGNAL).code == 0
+    project.write(calc=MUL, double=DOUBLE.replace("return number", "return number * 2"))
+    assert project.run("--phase=green").has("partial run")
+
+
+def test_an_old_doctest_in_a_changed_file_is_old(project: Project) -> None:
+    right = DOUBLE.replace("return number", "return number * 2")
+    project.write(double=right).commit_all()
+    project.write(double=f"{right}\n\n{DOUBLE.replace('double', 'twice')}")
+    red = project.run("--phase=red", "--doctest-modules")
+    assert red.code == 0, red.out
+
+
+@pytest.mark.parametrize("name", ["spec.txt", "docs/spec.rst", "README.md"])
+def test_a_committed_text_with_examples_is_old(project: Project, name: str) -> None:
+    project.write({name: "A sum:\n\n>>> 1 + 1\n2\n"}).commit_all()
+    project.write(test_mul=NEW)
+    red = project.run("--phase=red", f"--doctest-glob=*{name[-4:]}")
+    assert red.code == 0, red.out
+    assert project.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
+
+
+# --- tests that no source shows
+
+MADE = """\
+class TestMade:
+    pass
+
+
+for number in {numbers}:
+    setattr(TestMade, f"test_{{number}}", lambda self, number=number: check(number))
+
+
+def check(number):
+    assert number < 3
+"""
+
+
+@pytest.mark.parametrize("numbers", ["(1, 2)", "(1, 2, 3)"])
+def test_tests_made_by_setattr_are_old(project: Project, numbers: str) -> None:
+    project.write(test_made=MADE.format(numbers="(1, 2)")).commit_all()
+    more = "\n\ndef test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n"
+    project.write(test_made=MADE.format(numbers=numbers) + more)
+    red = project.run("--phase=red")
+    assert red.code == 0, red.out
+
+
+# --- tests that pass already
+
+
+GUARD = "@pytest.mark.passes_already({reason})\ndef test_guard():\n    assert add(0, 0) == 0\n"
+WITH_GUARD = f"import pytest\n\nfrom calc import add\n\n\n{GUARD}"
+
+
+def test_a_test_that_guards_what_works_is_shown_and_not_counted(project: Project) -> None:
+    project.write({"pytest.ini": "[pytest]\naddopts = --strict-markers\n"})
+    project.write(calc=CALC, test_guard=WITH_GUARD.format(reason='"zero has worked all along"'), test_mul=NEW)
+    red = project.run("--phase=red", "-v")
+    assert red.code == 0, red.out
+    assert "not counted: test_guard.py::test_guard (zero has worked all along)" in unwrapped(red)
+    assert project.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
+
+
+def test_marks_of_workers_count(project: Project) -> None:
+    project.write(calc=CALC, test_guard=WITH_GUARD.format(reason='reason="zero"'), test_mul=NEW)
+    red = project.run_process("--phase=red", "-n", "1", "-v", plugins=("xdist",))
+    assert red.code == 0, red.out
+    assert "test_guard.py::test_guard (zero)" in unwrapped(red)
+
+
+@pytest.mark.parametrize("reason", ["", '""', "reason=None"])
+def test_a_mark_without_a_reason_does_not_count(project: Project, reason: str) -> None:
+    project.write(calc=CALC, test_guard=WITH_GUARD.format(reason=reason), test_mul=NEW)
+    red = project.run("--phase=red")
+    assert red.code == 10
+    assert red.has("1 test already passes", "test_guard.py::test_guard", "the mark does not count without a reason")
+
+
+def test_with_marked_tests_only_nothing_is_red(project: Project) -> None:
+    project.write(calc=CALC, test_guard=WITH_GUARD.format(reason='"zero"'))
+    assert project.run("--phase=red").code == 10
+
+
+def test_a_marked_test_in_a_module_that_cannot_be_imported(project: Project) -> None:
+    project.write(test_guard=WITH_GUARD.format(reason='"zero"') + "\n\ndef test_new():\n    assert add(1, 1) == 2\n")
+    assert project.run("--phase=red").code == 0
+    assert project.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
+
+
+def test_a_marked_test_covers_no_criterion(project: Project) -> None:
+    marked = '@pytest.mark.criterion("AC-1")\n' + GUARD.format(reason='"zero"')
+    project.write({"criteria.md": "- [ ] AC-1 zero\n"}, calc=CALC, test_mul=NEW)
+    project.write(test_guard=f"import pytest\n\nfrom calc import add\n\n\n{marked}")
+    red = project.run("--phase=red", "--phase-criteria=criteria.md")
+    assert red.code == 10
+    assert red.has("criteria-covered", "AC-1")
+
+
+def test_tests_that_pass_already_are_named(project: Project) -> None:
+    project.write(calc=CALC, test_calc=FAILING_TESTS)
+    assert project.run("--phase=red").has("2 tests already pass", "test_calc.py::test_add, test_calc.py::test_sub")
+    assert project.gate("explain").has("test_calc.py::test_add", "test_calc.py::test_sub")
+
+
+# --- RED and GREEN do not send each other back
+
+
+@pytest.fixture
+def in_green(project: Project) -> Project:
+    project.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"})
+    project.environment.setenv("CI", "")
+    project.commit_all()
+    project.red().write(calc=CALC)
+    project.run("--phase=green")
+    return project
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("guard", ["tests-unchanged", "red-was-seen"])
+def test_a_person_is_named_where_both_phases_refuse(in_green: Project, guard: str) -> None:
+    if guard == "tests-unchanged":
+        in_green.write(conftest="import pytest\n\n\n@pytest.fixture\ndef cart():\n    return []\n")
+    else:
+        shutil.rmtree(in_green.root / ".phase-gate")
+    assert in_green.run("--phase=green", "-v").has(guard, "pytest --phase=red")
+    back = in_green.run("--phase=red", "-v")
+    assert back.code == 10
+    assert f'next phase-gate waive {guard} --reason "..." --by NAME a person types it; or take' in unwrapped(back)
+    assert in_green.gate("waive", guard, "--reason", "a fixture for later", "--by", "alice").code == 0
+    in_green.run("--phase=green", "-v")
+    assert in_green.run("--phase=green", "-v").code == 0
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("guard", ["tests-unchanged", "red-was-seen"])
+def test_tests_that_fail_again_are_taken_in(in_green: Project, guard: str) -> None:
+    if guard == "tests-unchanged":
+        in_green.write(conftest="import pytest\n\n\n@pytest.fixture\ndef cart():\n    return []\n")
+    else:
+        shutil.rmtree(in_green.root / ".phase-gate")
+    in_green.run("--phase=green")
+    in_green.write(calc="")
+    assert in_green.run("--phase=red").code == 0
+    assert in_green.gate(*SIGNAL).code == 0
+    in_green.write(calc=CALC)
+    in_green.run("--phase=green")
+    assert in_green.run("--phase=green").code == 0
+
+
+def test_a_wrong_phase_that_was_typed_leads_back(in_green: Project) -> None:
+    assert in_green.run("--phase=red").out.rstrip().endswith("next    pytest --phase=green")
+
+
+def test_red_says_what_to_do_where_the_code_is_there_already(project: Project) -> None:
+    project.write(calc=CALC, test_calc=FAILING_TESTS).commit_all()
+    project.run("--phase=red", "--phase-report=verdict.json")
+    assert "git stash" in project.report()["next_hint"]

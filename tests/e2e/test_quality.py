@@ -1,0 +1,222 @@
+"""Phase REFACTOR in real runs: what opens its gate, and what is shown beside it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from tests.conformance.stories import command
+from tests.support import Project
+
+pytestmark = pytest.mark.usefixtures("quality_extra")
+
+TESTS = """\
+from price import price
+
+
+def test_small_orders_cost_a_fee():
+    assert price(10, member=False) == 12
+
+
+def test_members_pay_no_fee():
+    assert price(10, member=True) == 10
+"""
+#: An import that nothing needs.
+UGLY = """\
+import os
+
+
+def price(total, member):
+    if member:
+        return total
+    else:
+        if total < 50:
+            return total + 2
+        else:
+            return total
+"""
+TIDY = """\
+def price(total, member):
+    return total if member or total >= 50 else total + 2
+"""
+WORSE = f"import sys\n{UGLY}"
+
+
+def enter_refactor(project: Project, code: str = UGLY) -> Project:
+    """RED and GREEN with that code, both exited."""
+    project.write(test_price=TESTS)
+    assert project.run("--phase=red", "--exit-signal=they fail").code == 0
+    project.write(price=code)
+    project.run("--phase=green")
+    assert project.run("--phase=green", "--exit-signal=green twice").code == 0
+    return project
+
+
+def begin_with_refactor(project: Project, code: str = UGLY) -> Project:
+    """A project whose first run of all is one in REFACTOR."""
+    return project.write(test_price=TESTS, price=code)
+
+
+def refactor(project: Project, *arguments: str) -> tuple[int, str, Any]:
+    reports = ("--phase-report=verdict.json", "--phase-report=verdict.md")
+    ran = project.run("-v", "--phase=refactor", *reports, *arguments)
+    return ran.code, ran.out, project.report()
+
+
+def runs(project: Project) -> Any:
+    return command(project, "history", "--json").document["runs"]
+
+
+def test_the_probe_opens_the_gate(project: Project) -> None:
+    enter_refactor(project)
+    code, out, verdict = refactor(project)
+    assert code == 10
+    assert "- no_more_improvements_identified == true          false (measured)" in out
+    assert "advisory: price.py:1 F401 `os` imported but unused [could-improve]" in out
+    assert verdict["reason"].startswith("1 place could still be better; or one of these has to be met: ")
+    assert verdict["next_command"] == "pytest --phase=refactor"
+    assert verdict["metrics"]["quality_delta"] == 0
+
+    project.write(price=TIDY)
+    code, out, verdict = refactor(project)
+    assert code == 0
+    assert "+ no_more_improvements_identified == true          true (measured)" in out
+    assert "could-improve" not in out
+    assert verdict["reason"] == "Gate 1 is open; Gate 2 waits for the exit signal"
+    assert verdict["facts"] == [
+        {
+            "name": "no_more_improvements_identified",
+            "value": True,
+            "source": "measured",
+            "by": "",
+            "reason": "",
+            "at": "",
+        }
+    ]
+    assert command(project, "signal", "--reason", "tidy", "-v").has("both gates are open: REFACTOR has exited")
+
+
+def test_before_is_what_green_ended_with_however_late_the_first_run_comes(project: Project) -> None:
+    enter_refactor(project).write(price=TIDY)
+    _, out, verdict = refactor(project)
+    metrics = verdict["metrics"]
+    assert (metrics["quality_before"], metrics["quality_after"], metrics["quality_delta"]) == (-1, 0, 1)
+    assert "Quality, before -> now: fewer is better" in out
+    assert "price.py      1->0" in out
+    assert verdict["tables"][0]["rows"][0][:2] == ["price.py", "1->0"]
+    assert "| price.py | 1->0 |" in (project.root / "verdict.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.sweep
+def test_the_same_where_the_signal_came_by_itself(project: Project) -> None:
+    project.write(test_price=TESTS)
+    assert project.run("--phase=red", "--exit-signal=they fail").code == 0
+    project.write(price=UGLY)
+    project.run("--phase=green")
+    assert project.run("--phase=green").code == 0
+    assert command(project, "signal", "--reason", "green twice").code == 0
+    assert command(project.write(price=TIDY), "advance").has("REFACTOR begins")
+    assert refactor(project)[2]["metrics"]["quality_delta"] == 1
+
+
+def test_the_table_is_part_of_what_a_signal_and_explain_show(project: Project) -> None:
+    refactor(begin_with_refactor(project))
+    refactor(project.write(price=TIDY))
+    shown = "price.py      1->0"
+    assert command(project, "signal", "--reason", "tidy", "-v").has(shown)
+    assert command(project, "explain").has(shown, "+ no_more_improvements_identified == true          true (measured)")
+
+
+def test_a_declaration_opens_the_gate_and_wins(project: Project) -> None:
+    refactor(begin_with_refactor(project))
+    said = command(project, "declare", "no_improvements_found=true", "--reason", "os is for later", "--by", "ann")
+    assert said.code == 0
+    code, out, verdict = refactor(project)
+    assert code == 0
+    assert "+ no_more_improvements_identified == true          true (declared by ann)" in out
+    assert "ann declared no_more_improvements_identified to be true; measured, it is false" in verdict["notes"]
+    assert runs(project)[-1]["metrics"]["no_more_improvements_identified"] is False
+    (fact,) = verdict["facts"]
+    assert (fact["source"], fact["by"], fact["reason"]) == ("declared", "ann", "os is for later")
+
+
+def test_a_declaration_may_also_keep_it_closed(project: Project) -> None:
+    refactor(begin_with_refactor(project, TIDY))
+    assert command(project, "declare", "no_improvements_found=false", "--reason", "the names are bad").code == 0
+    code, out, _ = refactor(project)
+    assert code == 10
+    assert "no_more_improvements_identified == true          false (declared by dev)" in out
+
+
+def test_the_limit_opens_the_gate_and_says_so(project: Project) -> None:
+    begin_with_refactor(project)
+    for _ in range(4):
+        assert refactor(project)[0] == 10
+    code, _, verdict = refactor(project)
+    assert code == 0
+    assert verdict["notes"][-1] == (
+        "limit reached: iteration >= max_refactor_iterations (5 >= 5) is met, and nothing else of its group;"
+        " quality_delta is 0"
+    )
+
+
+def test_code_that_became_worse_is_said_and_closes_nothing_by_itself(project: Project) -> None:
+    refactor(begin_with_refactor(project))
+    _, out, verdict = refactor(project.write(price=WORSE))
+    assert "ruff has 2 findings, and had 1 when the phase began" in out
+    worse = [row for row in verdict["findings"] if row["slug"] == "quality-worse"]
+    assert [row["tier"] for row in worse] == ["advisory"]
+
+
+def test_a_project_may_ask_for_no_worse_code(project: Project) -> None:
+    project.write({"phase-gate.yaml": "phases: {REFACTOR: {condition: quality_delta >= 0}}\n"})
+    assert refactor(begin_with_refactor(project, TIDY))[0] == 0
+    code, out, verdict = refactor(project.write(price=UGLY))
+    assert code == 10
+    assert "- quality_delta >= 0                                 -1" in out
+    assert verdict["reason"] == "quality_delta >= 0 is not met (-1)"
+
+
+@pytest.mark.sweep
+def test_the_settings_are_frozen_with_the_tests(project: Project) -> None:
+    refactor(begin_with_refactor(project))
+    project.write({"phase-gate.yaml": "evidence: {quality: {exclude: [price.py]}}\n"})
+    code, out, _ = refactor(project)
+    assert code == 10
+    assert "rules-unchanged" in out
+    assert "setting evidence.quality was not set, is " in " ".join(out.split())
+    assert "quality is unknown: the settings under evidence.quality changed since the phase began" in " ".join(
+        out.split()
+    )
+
+
+def test_the_history_has_it_for_a_trend(project: Project) -> None:
+    refactor(begin_with_refactor(project))
+    refactor(project.write(price=TIDY))
+    assert [run["metrics"]["quality_after"] for run in runs(project)] == [-1, 0]
+
+
+def test_a_quiet_run_leaves_the_table_out(project: Project) -> None:
+    _, out, _ = refactor(begin_with_refactor(project), "-q")
+    assert "Quality, before" not in out
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_told"),
+    [
+        pytest.param("", False, id="the-default-rules-say-nothing"),
+        pytest.param("phases: {REFACTOR: {condition: quality_delta >= 0}}\n", True, id="rules-that-ask-do"),
+    ],
+)
+def test_without_the_extra(project: Project, rules: str, is_told: bool) -> None:
+    project.environment.setitem(sys.modules, "ruff", None)
+    if rules:
+        project.write({"phase-gate.yaml": rules})
+    code, out, verdict = refactor(begin_with_refactor(project))
+    assert code == 10
+    assert verdict["tables"] == []
+    assert ("pip install 'pytest-phase-gate[quality]'" in " ".join(out.split())) is is_told
+    assert bool(verdict["warnings"]) is is_told
+    assert "no_more_improvements_identified" not in verdict["metrics"]

@@ -1,0 +1,322 @@
+"""Stories of several days: a task from run to run, with what people do in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.e2e.looking import history_of, last_run, state_of, store_of
+from tests.support import CALC, FAILING_TESTS, Project, Ran
+
+#: A shop with three known failures: nobody has time for them now.
+SHOP = """\
+def price(amount):
+    return amount
+
+
+def tax(amount):
+    return None
+
+
+def freight(weight):
+    return None
+
+
+def total(amounts):
+    return None
+"""
+OLD_TESTS = """\
+import shop
+
+
+def test_price():
+    assert shop.price(3) == 3
+
+
+def test_tax():
+    assert shop.tax(100) == 19
+
+
+def test_freight():
+    assert shop.freight(2) == 10
+
+
+def test_total():
+    assert shop.total([1, 2]) == 3
+"""
+NEW_TESTS = """\
+import shop
+
+
+def test_discount():
+    assert shop.discount(100) == 90
+"""
+
+
+def run(project: Project, phase: str, *arguments: str) -> Ran:
+    return project.run(f"--phase={phase}", "--phase-report=verdict.json", *arguments)
+
+
+def take_baseline(project: Project) -> Ran:
+    """The command starts pytest, which has to find the plugin though autoload is off."""
+    return project.gate("baseline", "--json", "--", "-p", "phase_gate.plugin", "-p", "no:cacheprovider")
+
+
+def numbers(project: Project, *names: str) -> list[Any]:
+    metrics = project.report()["metrics"]
+    return [metrics[name] for name in names]
+
+
+def targets(project: Project) -> list[str]:
+    store = store_of(project)
+    stored = store.look().state.aim.targets
+    assert stored is not None
+    found: list[str] = store.objects.load(stored)
+    return found
+
+
+def found(project: Project, tier: str = "hard") -> list[tuple[str, str]]:
+    """Slug and id of the last report's findings."""
+    return [(row["slug"], row["id"]) for row in project.report()["findings"] if row["tier"] == tier]
+
+
+def waive(project: Project, guard: str) -> None:
+    ran = project.gate("waive", guard, "--reason", "we looked at it together", "--by", "ann")
+    assert ran.code == 0, ran.err
+
+
+def standing(project: Project) -> tuple[int, str | None, int]:
+    state = state_of(project)
+    return state.cycle, state.phase, state.streak.count
+
+
+# --- an existing project with known failures
+
+
+def test_a_new_failure_is_not_a_known_one(project: Project) -> None:
+    project.write(shop=SHOP, test_shop=OLD_TESTS)
+    take_baseline(project)
+    project.write(shop=SHOP.replace("    return amount\n", "    return 0\n", 1))
+    run(project, "green")
+    assert numbers(project, "tests_failing", "tests_known_failing", "baseline_failing") == [1, 3, 1]
+
+
+@pytest.mark.sweep
+def test_a_known_failure_whose_test_is_rewritten_has_to_be_red_and_green(project: Project) -> None:
+    project.write(shop=SHOP, test_shop=OLD_TESTS)
+    take_baseline(project)
+    project.write(test_shop=OLD_TESTS.replace("tax(100) == 19", "tax(200) == 38"))
+    assert run(project, "red", "--exit-signal=it fails").code == 0
+    assert targets(project) == ["test_shop.py::test_tax"]
+    run(project, "green")
+    assert numbers(project, "tests_failing", "tests_known_failing") == [1, 2], "it is this cycle's own now"
+
+
+# --- back to RED, on purpose and by mistake
+
+WRONG = FAILING_TESTS.replace("sub(3, 2) == 1", "sub(3, 2) == 5")
+
+
+def test_a_wrong_test_is_corrected_in_red(project: Project) -> None:
+    project.write(test_calc=WRONG)
+    assert run(project, "red", "--exit-signal=both fail").code == 0
+    project.write(calc=CALC.replace("    return a - b\n", "    return 0\n"))
+    assert run(project, "green").code == 1
+    assert project.gate("signal", "--test-wrong", "--reason", "3 - 2 is 1").code == 10
+
+    project.write(test_calc=FAILING_TESTS)
+    assert run(project, "red", "--exit-signal=the corrected one fails").code == 0
+    assert targets(project) == ["test_calc.py::test_sub"], "the other has been red, and passes by now"
+    assert standing(project)[:2] == (1, "RED"), "it is the same cycle"
+
+    project.write(calc=CALC)
+    assert run(project, "green").code == 10
+    assert run(project, "green").code == 0
+    assert found(project) == []
+    assert found(project, "advisory") == []
+
+
+def test_what_was_red_before_the_correction_may_not_be_skipped_after_it(project: Project) -> None:
+    project.write(test_calc=WRONG)
+    run(project, "red", "--exit-signal=both fail")
+    project.write(calc=CALC.replace("    return a - b\n", "    return 0\n"))
+    run(project, "green")
+    project.write(test_calc=FAILING_TESTS)
+    assert run(project, "red", "--exit-signal=the corrected one fails").code == 0
+    skipping = FAILING_TESTS.replace("    from calc import add\n", "    import pytest\n\n    pytest.skip()\n")
+    project.write(calc=CALC, test_calc=skipping)
+    run(project, "green")
+    assert ("no-new-skips", "test_calc.py::test_add") in found(project)
+
+
+def test_a_corrected_test_that_passes_at_once_stays_where_a_person_can_waive_it(project: Project) -> None:
+    project.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"}, test_calc=WRONG)
+    run(project, "red", "--exit-signal=both fail", "-v")
+    project.write(calc=CALC)
+    run(project, "green", "-v")
+    project.write(test_calc=FAILING_TESTS)
+    ran = run(project, "red", "-v")
+    assert ran.code == 10
+    assert ran.has("no test of this step fails", "next    pytest --phase=green")
+    assert standing(project)[:2] == (1, "GREEN")
+    run(project, "green", "-v")
+    assert found(project) == [("tests-unchanged", "test_calc.py::test_sub")]
+    waive(project, "tests-unchanged")
+    assert run(project, "green", "-v").code == 0
+    assert numbers(project, "tests_altered") == [1], "waived, and still said"
+
+
+def test_red_typed_by_mistake_in_green(project: Project) -> None:
+    project.red().write(calc=CALC)
+    assert run(project, "green", "-v").code == 10
+    ran = run(project, "red", "-v")
+    assert ran.code == 10
+    assert ran.has("no test of this step fails", "next    pytest --phase=green")
+    assert last_run(project)["kind"] == "incomplete"
+    assert standing(project) == (1, "GREEN", 1), "nothing is lost"
+    assert run(project, "green", "-v").code == 0
+
+
+def test_green_typed_by_mistake_on_the_first_day(project: Project) -> None:
+    project.write(test_calc=FAILING_TESTS)
+    assert run(project, "green").code == 1
+    assert run(project, "red", "--exit-signal=both fail").code == 0, "nothing was red yet, so both are what it is about"
+    assert len(targets(project)) == 2
+    project.write(calc=CALC)
+    assert run(project, "green").code == 10
+    assert run(project, "green").code == 0
+    assert found(project, "advisory") == [], "RED was seen"
+
+
+@pytest.mark.sweep
+def test_changed_rules_are_frozen_anew_while_tests_still_fail(project: Project) -> None:
+    project.red().write({"pytest.ini": "[pytest]\nxfail_strict = true\n"}, calc=CALC.partition("\n\n\n")[0] + "\n")
+    run(project, "green")
+    assert {slug for slug, _ in found(project)} == {"rules-unchanged"}
+    assert run(project, "red", "--exit-signal=one still fails").code == 0
+    project.write(calc=CALC)
+    assert run(project, "green").code == 10
+    assert run(project, "green").code == 0
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        pytest.param("refactor", "REFACTOR can't begin: GREEN has not exited", id="the-next-one-too-early"),
+        pytest.param("document", "DOCUMENT can't begin: GREEN has not exited", id="one-far-ahead"),
+        pytest.param("gren", "unknown phase 'gren'", id="a-typing-error"),
+    ],
+)
+def test_a_phase_that_is_refused_costs_nothing(project: Project, typed: str, said: str) -> None:
+    project.red().write(calc=CALC)
+    run(project, "green")
+    before = (project.root / ".phase-gate" / "ledger.jsonl").read_bytes()
+    ran = project.run(f"--phase={typed}")
+    assert ran.code in (4, 13)
+    assert ran.has(said)
+    assert (project.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
+    assert run(project, "green").code == 0
+
+
+def test_a_cycle_that_begins_without_red_says_so_once(project: Project) -> None:
+    project.write(test_ok="def test_ok():\n    pass\n")
+    ran = project.run("--phase=green", "--phase-report=verdict.json", "--phase-report=verdict.md", "-v")
+    assert found(project, "advisory") == [("red-was-seen", "")]
+    page = (project.root / "verdict.md").read_text(encoding="utf-8")
+    for text in (ran.out, page, project.gate("explain").out):
+        assert " ".join(text.split()).count("RED was never seen in this cycle") == 1
+        assert "red-was-seen]" not in text
+
+
+def test_a_changed_rule_is_named_as_it_stands_in_the_file(project: Project) -> None:
+    project.red().write({"phase-gate.yaml": "parameters:\n  required_green_runs: 1\ndocs: [notes/**]\n"}, calc=CALC)
+    run(project, "green")
+    assert {row["id"]: row["detail"] for row in project.report()["findings"]} == {
+        "workflow parameters.required_green_runs": "was '2', is '1'",
+        "setting docs": "was '*.md, *.rst, docs/**', is 'notes/**'",
+    }
+
+
+def test_a_module_that_is_skipped_as_a_whole_is_shown(project: Project) -> None:
+    project.write(
+        test_ok="def test_ok():\n    pass\n",
+        test_later="import pytest\n\npytest.importorskip('no_such_module')\n\n\ndef test_later():\n    pass\n",
+    )
+    assert run(project, "green", "-v").has("note    exempt: 1 skipped module")
+
+
+# --- a colleague's work
+
+
+def merged_tests(number: int) -> str:
+    return "\n\n".join(
+        f"def test_merged_{index}():\n    assert merged({index}) == {index}\n" for index in range(number)
+    )
+
+
+@pytest.fixture
+def merged(project: Project) -> Project:
+    """In GREEN, with one run behind it; then 40 tests of a colleague come in, with their code."""
+    # A report that git tracks would be part of the tree, and no run could leave it as it was.
+    project.write({".gitignore": "verdict.json\n"}).commit_all()
+    project.red().write(calc=CALC)
+    assert run(project, "green").code == 10
+    project.write(
+        merging="def merged(number):\n    return number\n",
+        test_merged="from merging import merged\n\n\n" + merged_tests(40),
+    )
+    project.commit_all()
+    return project
+
+
+@pytest.mark.sweep
+def test_merged_tests_do_not_become_the_next_steps_targets(merged: Project) -> None:
+    run(merged, "green")
+    assert run(merged, "green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
+    merged.write(test_discount=NEW_TESTS, shop=SHOP)
+    assert run(merged, "red").code == 0
+    assert targets(merged) == ["test_discount.py::test_discount"]
+    assert numbers(merged, "baseline_total") == [42]
+
+
+# --- the surroundings change
+
+
+@pytest.mark.sweep
+def test_another_python_for_the_next_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    skipping = "import platform\n\nimport pytest\n\n\n@pytest.mark.skipif(platform.python_version() == '3.99.0',"
+    skipping += " reason='not there')\ndef test_by_version():\n    pass\n"
+    project.green()
+    assert run(project, "green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
+    project.write(test_version=skipping)
+    run(project, "refactor")
+    with monkeypatch.context() as other:
+        other.setattr("platform.python_version", lambda: "3.99.0")
+        run(project, "refactor")
+    assert [row["python"] for row in history_of(project)[-1:]] == ["3.99.0"]
+    assert found(project) == []
+    assert numbers(project, "tests_newly_skipped", "tests_skipped", "consecutive_green_runs") == [0, 1, 2]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param({"test_calc.py": FAILING_TESTS.partition("\n\n\n")[0]}, ["test_calc.py::test_sub"], id="deleted"),
+        pytest.param({"test_calc.py": "", "test_sums.py": FAILING_TESTS}, [], id="twin-moved"),
+        pytest.param({"test_calc.py": FAILING_TESTS.replace("test_sub", "test_minus")}, [], id="twin-renamed"),
+    ],
+)
+def test_old_tests_that_are_gone_in_the_next_red_are_named(
+    project: Project, files: dict[str, str], expected: list[str]
+) -> None:
+    project.green()
+    assert run(project, "green", "--exit-signal=all pass").code == 0
+    project.write(files, test_mul="def test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n")
+    for _ in range(2):
+        # Named as long as RED goes on; whether they were right to go is for a person to say.
+        ran = run(project, "red")
+        assert ran.code == 0 or not expected, "it is advice"
+        assert [test for slug, test in found(project, "advisory") if slug == "tests-gone"] == expected

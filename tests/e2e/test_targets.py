@@ -1,0 +1,394 @@
+"""What a cycle is about: targets against git's HEAD and against the cycle before, and failures that were known."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.looking import state_of, store_of
+from tests.support import CALC, FAILING_TESTS, Project, Ran
+
+OLD = "def test_old():\n    assert 1 + 1 == 2\n\n\ndef test_older():\n    assert 2 + 2 == 4\n"
+#: Of code that is not there yet: a constant that is wrong would be no reason to write any.
+CHECK = "from feature import answer\n\n    assert answer() == 42"
+NEW = f"def test_new():\n    {CHECK}\n"
+FEATURE = "def answer():\n    return 42\n"
+
+
+def red(project: Project, *arguments: str) -> Ran:
+    return project.run("-v", "--phase=red", "--phase-report=verdict.json", *arguments)
+
+
+def numbers(project: Project, *names: str) -> list[object]:
+    metrics = project.report()["metrics"]
+    return [metrics[name] for name in names or ("tests_total", "tests_failing", "tests_passing", "suite_total")]
+
+
+def targets(project: Project) -> list[str]:
+    store = store_of(project)
+    stored = store.look().state.aim.targets
+    assert stored is not None
+    found: list[str] = store.objects.load(stored)
+    return found
+
+
+def cycle(project: Project) -> Project:
+    """A first cycle, without git: RED and GREEN, exited."""
+    project.write(test_calc=FAILING_TESTS)
+    assert project.run("--phase=red", "--exit-signal=both fail").code == 0
+    project.write(calc=CALC)
+    project.run("--phase=green")
+    assert project.run("--phase=green", "--exit-signal=both pass", "--phase-exit=dual").code == 0
+    return project
+
+
+def words(ran: Ran) -> str:
+    return " ".join((ran.out + ran.err).split())
+
+
+# --- the first cycle
+
+
+def test_without_git_all_tests_are_targets(project: Project) -> None:
+    project.write(test_old=OLD, test_new=NEW)
+    ran = red(project)
+    assert ran.code == 10
+    assert numbers(project) == [3, 1, 2, 3]
+    assert ran.has("2 tests already pass, but a new test must fail first")
+
+
+def test_committed_tests_that_pass_are_not_the_step(project: Project) -> None:
+    project.write(test_old=OLD).commit_all()
+    project.write(test_new=NEW)
+    ran = red(project)
+    assert ran.code == 0
+    assert numbers(project) == [1, 1, 0, 3]
+    assert targets(project) == ["test_new.py::test_new"]
+
+
+def test_a_commit_in_a_repository_without_one_changes_nothing(project: Project) -> None:
+    project.write(test_old=OLD)
+    project.git("init", "-q")
+    assert red(project).code == 10
+    assert numbers(project) == [2, 0, 2, 2]
+
+
+def test_committed_tests_whose_body_is_not_in_their_file_are_not_the_step(project: Project) -> None:
+    project.write(
+        lib='def one():\n    """\n    >>> one()\n    1\n    """\n    return 1\n',
+        base="class Base:\n    def test_inherited(self):\n        pass\n",
+        test_sub="from base import Base\n\n\nclass TestSub(Base):\n    pass\n\n\ntest_made = lambda: None\n",
+    ).commit_all()
+    project.write(test_new=NEW)
+    assert red(project, "--doctest-modules").code == 0
+    assert targets(project) == ["test_new.py::test_new"]
+
+
+def test_nothing_new_is_not_a_step(project: Project) -> None:
+    project.write(test_old=OLD).commit_all()
+    ran = red(project)
+    assert ran.code == 10
+    assert numbers(project) == [0, 0, 0, 2]
+    assert ran.has("no new or changed test: write the test for this step first")
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    ("changed", "code", "expected"),
+    [
+        pytest.param(OLD.replace("assert 1 + 1 == 2", CHECK), 0, [1, 1, 0, 2], id="a-changed-body-that-fails"),
+        pytest.param(OLD.replace("1 + 1 == 2", "1 + 2 == 3"), 10, [1, 0, 1, 2], id="a-changed-body-that-passes"),
+        pytest.param(OLD + "\n\n# a comment\n", 10, [0, 0, 0, 2], id="a-comment-changes-no-body"),
+        pytest.param(OLD + "\n\n" + NEW, 0, [1, 1, 0, 3], id="a-new-test-in-an-old-file"),
+    ],
+)
+def test_bodies_are_compared_with_head(project: Project, changed: str, code: int, expected: list[int]) -> None:
+    project.write(test_old=OLD).commit_all()
+    project.write(test_old=changed)
+    assert red(project).code == code
+    assert numbers(project) == expected
+
+
+def test_a_committed_test_that_fails_is_a_target(project: Project) -> None:
+    project.write(test_old=OLD, test_new=NEW).commit_all()
+    assert red(project).code == 0
+    assert targets(project) == ["test_new.py::test_new"]
+
+
+def test_a_target_that_is_skipped_before_red_is_over_stays_one(project: Project) -> None:
+    project.write(test_old=OLD).commit_all()
+    project.write(test_new=NEW, test_more=NEW.replace("test_new", "test_more"))
+    assert red(project).code == 0
+    project.write(test_more="import pytest\n\n\n@pytest.mark.skip\n" + NEW.replace("test_new", "test_more"))
+    assert red(project).code == 10
+    assert numbers(project) == [2, 1, 0, 4]
+    assert targets(project) == ["test_more.py::test_more", "test_new.py::test_new"]
+
+
+def test_a_project_in_a_folder_of_its_repository(project: Project) -> None:
+    project.write({"app/pytest.ini": "[pytest]\n", "app/test_old.py": OLD}).commit_all()
+    project.write({"app/test_new.py": NEW})
+    project.environment.chdir(project.root / "app")
+    assert red(project).code == 0
+    assert project.report("app/verdict.json")["metrics"]["tests_total"] == 1
+
+
+# --- the second cycle
+
+
+def test_the_last_complete_run_of_a_cycle_is_the_next_ones_baseline(project: Project) -> None:
+    cycle(project).write(test_new=NEW)
+    ran = red(project)
+    assert ran.code == 0
+    assert numbers(project) == [1, 1, 0, 3]
+    assert numbers(project, "baseline_total", "baseline_failing") == [2, 0]
+    state = state_of(project)
+    assert (state.cycle, state.phase, state.iteration) == (2, "RED", 1)
+    assert "cycle 2 begins; the last one did not visit REFACTOR, DOCUMENT" in words(ran)
+    project.write(feature=FEATURE)
+    assert project.run("--phase=red", "-v").code == 10, "the target passes now, so RED is closed again"
+
+
+def test_a_changed_body_of_an_old_test_is_a_target(project: Project) -> None:
+    cycle(project).write(test_calc=FAILING_TESTS.replace("sub(3, 2) == 1", "sub(3, 2) == 2"))
+    assert red(project).code == 0
+    assert targets(project) == ["test_calc.py::test_sub"]
+    assert numbers(project, "baseline_failing") == [0], "it is another test now"
+
+
+#: Imports at the top, as most people write them; and a file that takes its base class from another one.
+AT_THE_TOP = "from calc import add\n\n\nclass TestAdd:\n    def test_add(self):\n        assert add(1, 2) == 3\n"
+INHERITED = """\
+from test_top import TestAdd, add
+
+
+class TestMore(TestAdd):
+    def test_more(self):
+        assert add(0, 0) == 0
+"""
+MUL = "\n\ndef mul(a, b):\n    return a * b\n"
+
+
+def test_old_tests_wait_for_what_a_new_one_in_their_file_imports(project: Project) -> None:
+    cycle(project.write(test_top=AT_THE_TOP, test_inherited=INHERITED))
+    new = "\n\ndef test_mul():\n    assert mul(2, 3) == 6\n"
+    project.write(test_top=AT_THE_TOP.replace("import add", "import add, mul") + new)
+    assert red(project, "--exit-signal=mul is missing").code == 0
+    assert targets(project) == ["test_top.py::test_mul"]
+    assert numbers(project, "tests_uncollectable", "baseline_failing") == [3, 0]
+    assert project.report()["findings"] == []
+    project.write(calc=CALC + MUL)
+    project.run("--phase=green")
+    assert project.run("--phase=green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
+
+
+TABLE = """\
+import pytest
+from calc import add
+
+SUMS = {"one": (1, 1, 2), "two": (2, 2, 4)}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sum(name):
+    a, b, expected = SUMS[name]
+    assert add(a, b) == expected
+"""
+
+
+def test_an_old_row_that_fails_by_another_table_is_a_target(project: Project) -> None:
+    cycle(project.write(test_table=TABLE)).write(test_table=TABLE.replace("(2, 2, 4)", "(2, 2, 5)"))
+    assert red(project).code == 0
+    assert targets(project) == ["test_table.py::test_sum[two]"]
+    assert numbers(project, "tests_total", "tests_failing", "baseline_failing") == [1, 1, 0]
+    # The same table, and other code: it is the old test that fails.
+    project.write(test_table=TABLE, calc=CALC.replace("a + b", "a - b"))
+    assert red(project).code == 10
+    assert numbers(project, "tests_total", "baseline_failing") == [0, 3]
+
+
+def test_old_tests_whose_import_no_new_test_waits_for_close_red(project: Project) -> None:
+    cycle(project.write(test_top=AT_THE_TOP))
+    project.write(test_new=NEW, calc=CALC.replace("def add", "def plus"))
+    assert red(project).code == 10
+    assert numbers(project, "tests_total", "baseline_failing") == [1, 2]
+
+
+def test_an_old_test_that_breaks_closes_red_and_is_named(project: Project) -> None:
+    cycle(project).write(test_new=NEW, calc=CALC.replace("a - b", "b - a"))
+    ran = red(project)
+    assert ran.code == 10
+    assert numbers(project, "tests_total", "tests_failing", "suite_failing", "baseline_failing") == [1, 1, 2, 1]
+    assert "baseline-kept: older tests that passed before this cycle and fail now: 1 of 2 (test_calc.py::test_sub)" in (
+        words(ran)
+    )
+
+
+def test_an_old_skip_stays_exempt_and_is_shown(project: Project) -> None:
+    skipping = "import pytest\n\n\n@pytest.mark.skip(reason='later')\ndef test_later():\n    pass\n"
+    project.write(test_skipping=skipping)
+    cycle(project).write(test_new=NEW)
+    ran = red(project)
+    assert ran.code == 0
+    assert ran.has("note    exempt: 1 known skip")
+
+
+# --- known failures
+
+BROKEN = "def test_broken():\n    assert 0\n\n\ndef test_fine():\n    pass\n"
+
+
+def take_baseline(project: Project, *arguments: str) -> Ran:
+    """The command starts pytest, which has to find the plugin though autoload is off."""
+    return project.gate("baseline", *arguments, PYTEST_PLUGINS="phase_gate.plugin")
+
+
+@pytest.fixture
+def with_baseline(project: Project) -> Project:
+    project.write(test_old=BROKEN)
+    ran = take_baseline(project)
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.has("baseline: 2 tests, 1 known failure", "known failure: test_old.py::test_broken")
+    return project
+
+
+def test_a_known_failure_is_exempt_and_shown(with_baseline: Project) -> None:
+    project = with_baseline.write(test_new=NEW)
+    ran = red(project, "--exit-signal=it fails")
+    assert ran.code == 0
+    assert ran.has("note    exempt: 1 known failure")
+    assert numbers(project) == [1, 1, 0, 2]
+    project.write(feature=FEATURE)
+    assert project.run("--phase=green", "-v").code == 1, "pytest's own 1 is never hidden"
+    ran = project.run("--phase=green", "--phase-report=verdict.json", "-v")
+    assert ran.code == 1
+    assert ran.has("Gate 1 is open; Gate 2 waits")
+    assert numbers(project, "tests_failing", "tests_known_failing", "consecutive_green_runs") == [0, 1, 2]
+
+
+@pytest.mark.sweep
+def test_a_known_failure_that_passed_once_may_not_fail_again(with_baseline: Project) -> None:
+    project = with_baseline
+    green = ("--phase=green", "--phase-report=verdict.json")
+    project.run(*green)
+    assert numbers(project, "tests_failing", "tests_known_failing") == [0, 1]
+    project.write(
+        {"mended": ""},
+        conftest="import pathlib, pytest\n\n\n@pytest.hookimpl(wrapper=True)\n"
+        "def pytest_pyfunc_call(pyfuncitem):\n    if pathlib.Path('mended').exists():\n"
+        "        pyfuncitem.obj = lambda: None\n    return (yield)\n",
+    )
+    project.run(*green)
+    assert numbers(project, "tests_failing", "tests_known_failing", "tests_passing") == [0, 0, 2]
+    assert state_of(project).aim.recovered == ("test_old.py::test_broken",)
+    project.remove("mended")
+    assert project.run(*green).code == 1
+    assert numbers(project, "tests_failing", "tests_known_failing") == [1, 0]
+
+
+@pytest.mark.sweep
+def test_a_known_failure_with_another_body_is_a_target(with_baseline: Project) -> None:
+    project = with_baseline.write(test_old=BROKEN.replace("assert 0", CHECK))
+    assert red(project).code == 0
+    assert targets(project) == ["test_old.py::test_broken"]
+
+
+def test_a_baseline_in_the_middle_of_a_cycle_is_refused(with_baseline: Project) -> None:
+    project = with_baseline.write(test_new=NEW)
+    assert red(project).code == 0
+    before = (project.root / ".phase-gate" / "ledger.jsonl").read_bytes()
+    ran = take_baseline(project)
+    assert ran.code == 13
+    assert ran.has("cycle 1 has begun: its baseline is what was so before it")
+    assert (project.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
+
+
+@pytest.mark.sweep
+def test_a_baseline_between_two_cycles_is_for_the_next_one(project: Project) -> None:
+    cycle(project).write(test_merged=BROKEN)
+    assert take_baseline(project).code == 0
+    project.write(test_new=NEW)
+    assert red(project).code == 0
+    assert numbers(project, "tests_total", "tests_known_failing", "baseline_total") == [1, 1, 4]
+
+
+@pytest.mark.sweep
+def test_a_baseline_between_two_phases_excuses_nothing_in_this_cycle(project: Project) -> None:
+    cycle(project)
+    project.write(
+        test_calc="import pytest\n\n\n" + FAILING_TESTS.replace("def test_add", "@pytest.mark.skip\ndef test_add")
+    )
+    assert take_baseline(project).code == 0
+    assert state_of(project).snapshots.baseline is None
+    ran = project.run("--phase=refactor", "--phase-report=verdict.json")
+    assert ran.code == 10
+    assert numbers(project, "tests_newly_skipped") == [1]
+    project.write(test_calc=FAILING_TESTS.split("\n\n\n")[0] + "\n")
+    project.run("--phase=refactor", "--phase-report=verdict.json")
+    assert numbers(project, "tests_missing") == [1]
+
+
+@pytest.mark.sweep
+def test_a_baseline_of_a_revision(project: Project) -> None:
+    project.write(test_old=BROKEN).commit_all()
+    project.write(test_old=BROKEN.replace("assert 0", CHECK), test_new=NEW).commit_all()
+    ran = take_baseline(project, "--rev", "HEAD~1", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.document == {"total": 2, "known_failures": ["test_old.py::test_broken"], "revision": "HEAD~1"}
+    assert project.git("worktree", "list").count("\n") == 1, "the work tree that it took is gone again"
+    assert project.git("status", "--porcelain") == ""
+    assert red(project).code == 0
+    assert targets(project) == ["test_new.py::test_new", "test_old.py::test_broken"]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(
+    ("files", "arguments", "said"),
+    [
+        pytest.param({}, (), "no test was collected", id="nothing-collected"),
+        pytest.param({"test_old.py": OLD}, ("--", "-k", "nothing"), "no test was collected", id="nothing-selected"),
+        pytest.param({"test_old.py": BROKEN}, ("--", "-x"), "1 tests did not run", id="stopped-early"),
+        pytest.param({"test_old.py": OLD}, ("--rev", "nosuch"), "git worktree: ", id="an-unknown-revision"),
+    ],
+)
+def test_what_is_no_baseline(project: Project, files: dict[str, str], arguments: tuple[str, ...], said: str) -> None:
+    project.write(files).commit_all()
+    ran = take_baseline(project, *arguments)
+    assert ran.code == 13
+    assert said in words(ran)
+    assert not (project.root / ".phase-gate" / "ledger.jsonl").exists()
+
+
+@pytest.mark.sweep
+def test_a_module_that_cannot_be_imported_is_a_known_failure(project: Project) -> None:
+    project.write(test_old="import no_such_module\n\n\ndef test_one():\n    pass\n", test_fine=OLD)
+    assert take_baseline(project).has("known failure: test_old.py::test_one")
+    project.write(test_new=NEW)
+    assert red(project).code == 0
+    assert numbers(project) == [1, 1, 0, 3]
+
+
+# --- ids that no two runs share
+
+
+SEEDED = """\
+import pytest
+
+from calc import size
+
+
+@pytest.mark.parametrize("names", [frozenset({"ab", "cd", "ef", "gh", "ij"})], ids=repr)
+def test_size(names):
+    assert size(names) == len(names)
+"""
+
+
+@pytest.mark.processes
+def test_ids_that_follow_the_hash_seed_are_told_so(project: Project) -> None:
+    project.write(test_size=SEEDED, calc="def size(names):\n    return None\n")
+    assert project.run_process("--phase=red", "--exit-signal=it fails", "-v", PYTHONHASHSEED="1").code == 0
+    project.write(calc="def size(names):\n    return len(names)\n")
+    ran = project.run_process("--phase=green", "-v", PYTHONHASHSEED="2")
+    assert ran.code == 10
+    assert "its id is another one in every run: it has a set, a hash or an address in it" in words(ran)
+    assert "give the rows ids that stay" in words(ran)
+    assert "put the tests back" not in words(ran)
