@@ -1,7 +1,6 @@
 """The text that tells an agent the rules of a phase, and what to print.
 
-Nothing in it is a claim: the block stands in a fence, and its values are choices that our own parser refuses, so that
-an agent that only repeats the text has said nothing.
+An agent that only repeats it claims nothing: the block is in a fence, and our parser refuses its placeholder values.
 """
 
 from __future__ import annotations
@@ -59,10 +58,41 @@ RECOMMENDATION: <one line>
 }
 
 _TESTS = {
-    "failing": "The tests of this step have to fail, each for a reason that the missing code explains.",
-    "passing": "Every test has to pass, in a run of the whole suite.",
+    "failing": "The tests of this step must fail, each because code is missing.",
+    "passing": "Every test must pass, in a run of the whole suite.",
     "none": "No test run is needed.",
 }
+
+_TEXT = """\
+# {phase}: {gate_1}
+
+{purpose}{tests}
+
+Gate 1 is measured by `{command}`, never by words. It requires all of this:
+
+{rules}
+
+{gate_2}
+If you can't continue, call a person: `{blocked}`.
+If a frozen test is wrong, do not change it: `{test_wrong}`.
+Then stop. You can do both at any time.
+
+Deleting, skipping or changing tests or rules closes the gate and is reported.
+
+State in a sentence of your own what is complete, such as `All tasks are completed.`
+End your answer with this block at the left margin, outside any fence, with every value filled in. List remaining work
+in it. A block that claims completion while work remains or tests fail is refused.
+
+```
+{block}
+```
+{numbers}
+When both gates are open, {following}."""
+
+_NUMBERS = """
+GATE_1 is the result of the last run{but}, with its numbers like this: `tests_passing: 3/3`. GATE_2 is your
+EXIT_SIGNAL. CAN_EXIT is true if both are. The numbers are compared with the measured ones.
+"""
 
 
 def render_prompt(
@@ -70,66 +100,39 @@ def render_prompt(
 ) -> str:
     """Return the rules of a phase, for an agent.
 
-    :param gate_2: how the signal of Gate 2 is given, where that is not as usual.
+    :param gate_2: how to give the signal of Gate 2, if not by the usual command.
     """
-    return show_rows(_rows(workflow, phase, style, task, _tell_gate_2(task) if gate_2 is None else gate_2))
+    usual = f'Gate 2 is an explicit signal, given on purpose after a run: `{signal_command(task)} --reason "..."`.'
+    but = ", except for what only this claim can provide" if phase.gate_1.condition.names & CLAIM_METRICS else ""
+    text = _TEXT.format(
+        phase=phase.name,
+        gate_1=phase.gate_1.name,
+        purpose=f"{phase.purpose}.\n" if phase.purpose else "",
+        tests=_TESTS[phase.tests],
+        command=way_to_begin(workflow, task) if phase is workflow.first else way_to(phase, task),
+        rules="\n".join(_rules(workflow, phase)),
+        gate_2=usual if gate_2 is None else "\n".join(gate_2),
+        blocked=call_command("blocked", task),
+        test_wrong=call_command("test-wrong", task),
+        block=_BLOCKS[style].replace("{phase}", phase.name),
+        numbers=_NUMBERS.format(but=but) if style == "prp" else "",
+        following="the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows",
+    )
+    return show_rows(text.split("\n"))
 
 
-def _rows(workflow: Workflow, phase: Phase, style: Style, task: str, gate_2: Iterable[str]) -> Iterator[str]:
-    yield f"# {phase.name}: {phase.gate_1.name}"
-    yield ""
-    if phase.purpose:
-        yield f"{phase.purpose}."
-    yield _TESTS[phase.tests]
-    yield ""
-    measuring = way_to_begin(workflow, task) if phase is workflow.first else way_to(phase, task)
-    yield f"Gate 1 is measured by `{measuring}`, never by words. It asks for all of this:"
-    yield ""
+def _rules(workflow: Workflow, phase: Phase) -> Iterator[str]:
     meanings = {metric.name: metric.meaning for metric in METRICS}
     for clause in phase.gate_1.condition.evaluate({}).clauses:
-        # Each is told once.
+        # Each metric is explained once.
         told = "; ".join(f"{name}: {_lower(meanings.pop(name))}" for name in clause.unknown if name in meanings)
         yield f"- `{clause.text}`" + (f" ({told})" if told else "")
     for name in phase.gate_1.guards:
-        guard = workflow.guards.get(name)
-        if guard is not None:
-            yield f"- `{name}`; where it is broken: {guard.remedy}"
-    values = ", ".join(f"{name} is {value}" for name, value in workflow.parameters.items())
-    if values:
+        if name in workflow.guards:
+            yield f"- `{name}`; where it is broken: {workflow.guards[name].remedy}"
+    if workflow.parameters:
         yield ""
-        yield f"Here {values}."
-    yield ""
-    yield from gate_2
-    yield f"Where you can't go on, call a person: `{call_command('blocked', task)}`. Where a frozen test is"
-    yield f"wrong, leave it and say so: `{call_command('test-wrong', task)}`. Then stop; a person"
-    yield "corrects it and goes back. Both can be said at any time, and are honest ways to stop."
-    yield ""
-    yield "Deleting, skipping or changing tests, or the rules, closes the gate and is named."
-    yield ""
-    yield "Say in a sentence of your own what is complete, such as `All tasks are completed.`; words are weighed, too."
-    yield "End your answer with this block at the left margin, outside of any fence, every value filled in. Whatever is"
-    yield "left to do belongs into it; a block that says one thing while work remains, or tests fail, is refused."
-    yield ""
-    yield "```"
-    yield from (row.replace("{phase}", phase.name) for row in _BLOCKS[style].splitlines())
-    yield "```"
-    yield from _explain_block(phase, style)
-    following = "the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows"
-    yield ""
-    yield f"When both gates are open, {following}."
-
-
-def _tell_gate_2(task: str) -> Iterator[str]:
-    yield f'Gate 2 is an explicit signal, given on purpose after a run: `{signal_command(task)} --reason "..."`.'
-
-
-def _explain_block(phase: Phase, style: Style) -> Iterator[str]:
-    if style != "prp":
-        return
-    yield ""
-    but = ", but for what only this claim can give" if phase.gate_1.condition.names & CLAIM_METRICS else ""
-    yield f"GATE_1 is what the last run showed{but}; its numbers look like this: `tests_passing: 3/3`. GATE_2 is your"
-    yield "EXIT_SIGNAL; CAN_EXIT is true if both are. Numbers are compared with the measured ones."
+        yield f"Here {', '.join(f'{name} is {value}' for name, value in workflow.parameters.items())}."
 
 
 def _lower(text: str) -> str:
