@@ -131,5 +131,8 @@ def test_light_dark_and_paper(desktop: Page, folder: Path) -> None:
     desktop.find("#theme").click()
     assert background() != light
     desktop.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert background() == "rgba(255, 255, 255, 1)"
-    assert not desktop.find("nav").is_displayed()
+    try:
+        assert background() == "rgba(255, 255, 255, 1)"
+        assert not desktop.find("nav").is_displayed()
+    finally:  # other tests look at the same screen
+        desktop.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
