@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
 from phase_gate.gate.verdict import way_to, way_to_begin
-from phase_gate.visible import show_rows
+from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRICS
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, call_command, signal_command
@@ -104,21 +104,24 @@ def render_prompt(
     """
     usual = f'Gate 2 is an explicit signal, given on purpose after a run: `{signal_command(task)} --reason "..."`.'
     but = ", except for what only this claim can provide" if phase.gate_1.condition.names & CLAIM_METRICS else ""
-    text = _TEXT.format(
-        phase=phase.name,
-        gate_1=phase.gate_1.name,
-        purpose=f"{phase.purpose}.\n" if phase.purpose else "",
-        tests=_TESTS[phase.tests],
-        command=way_to_begin(workflow, task) if phase is workflow.first else way_to(phase, task),
-        rules="\n".join(_rules(workflow, phase)),
-        gate_2=usual if gate_2 is None else "\n".join(gate_2),
-        blocked=call_command("blocked", task),
-        test_wrong=call_command("test-wrong", task),
-        block=_BLOCKS[style].replace("{phase}", phase.name),
+    values = {
+        "phase": phase.name,
+        "gate_1": phase.gate_1.name,
+        "tests": _TESTS[phase.tests],
+        "command": way_to_begin(workflow, task) if phase is workflow.first else way_to(phase, task),
+        "blocked": call_command("blocked", task),
+        "test_wrong": call_command("test-wrong", task),
+        "following": "the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows",
+    }
+    # No name or text of a workflow can pass for a row of its own.
+    return _TEXT.format(
+        **{name: show_line(value) for name, value in values.items()},
+        purpose=f"{show_line(phase.purpose)}.\n" if phase.purpose else "",
+        rules=show_rows(_rules(workflow, phase)),
+        gate_2=show_rows((usual,) if gate_2 is None else gate_2),
+        block=_BLOCKS[style].replace("{phase}", show_line(phase.name)),
         numbers=_NUMBERS.format(but=but) if style == "prp" else "",
-        following="the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows",
     )
-    return show_rows(text.split("\n"))
 
 
 def _rules(workflow: Workflow, phase: Phase) -> Iterator[str]:
