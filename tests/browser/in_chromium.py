@@ -122,17 +122,17 @@ def test_the_policy_stops_a_script_that_was_written_into_the_file(desktop: Page,
     assert any("Content Security Policy" in each for each in desktop.complaints())
 
 
-def test_light_dark_and_paper(desktop: Page, folder: Path) -> None:
-    def background() -> str:
-        return str(desktop.find("body").value_of_css_property("background-color"))
+def test_light_dark_and_paper(folder: Path) -> None:
+    # A browser of its own: what it shows on paper changes its screen for good.
+    with chromium() as page:
 
-    open_page(desktop, folder / "sample.html")
-    light = background()
-    desktop.find("#theme").click()
-    assert background() != light
-    desktop.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    try:
+        def background() -> str:
+            return str(page.find("body").value_of_css_property("background-color"))
+
+        open_page(page, folder / "sample.html")
+        light = background()
+        page.find("#theme").click()
+        assert background() != light
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         assert background() == "rgba(255, 255, 255, 1)"
-        assert not desktop.find("nav").is_displayed()
-    finally:  # other tests look at the same screen
-        desktop.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        assert not page.find("nav").is_displayed()
