@@ -105,17 +105,17 @@ def test_an_error_names_the_field() -> None:
         from_json(Thing, {"name": "n", "count": "1"})
 
 
-class Word(Value, kw_only=False):
+class SpelledWord(Value, kw_only=False):
     letters: tuple[str, ...]
 
 
 class Line(Value):
-    words: tuple[Word, ...]
+    words: tuple[SpelledWord, ...]
 
 
 def test_a_value_may_stand_as_a_text() -> None:
-    stand_as_text(Word, lambda word: "".join(word.letters), lambda text: Word(tuple(text)))
-    line = Line(words=(Word(("a", "b")),))
+    stand_as_text(SpelledWord, lambda word: "".join(word.letters), lambda text: SpelledWord(tuple(text)))
+    line = Line(words=(SpelledWord(("a", "b")),))
     assert to_json(line) == spell_out(line) == {"words": ["ab"]}
     assert from_json(Line, {"words": ["ab"]}) == line
     with pytest.raises(TypeError):

@@ -51,7 +51,9 @@ WORDS = frozenset(
 
 
 def everything(place: str, text: str) -> str:
-    return text if place.endswith(UNDERSTOOD) else text + HOSTILE
+    # A verdict is read by its annotations: beside words it has only what it understands.
+    is_typed = place.startswith("evaluated.") and place.rpartition(".")[2] not in WORDS
+    return text if is_typed or place.endswith(UNDERSTOOD) else text + HOSTILE
 
 
 def words(place: str, text: str) -> str:

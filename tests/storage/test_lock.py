@@ -137,7 +137,6 @@ def test_it_is_free_after_its_holder_was_killed(tmp_path: Path) -> None:
         pytest.param(0o775, 0o002, 0o660, id="a-group-that-shares-the-folder"),
         pytest.param(0o777, 0o000, 0o666, id="a-folder-of-everybody"),
         pytest.param(0o1777, 0o000, 0o660, id="in-a-folder-like-tmp-others-have-no-business-with-it"),
-        pytest.param(0o755, 0o777, 0o600, id="a-umask-that-keeps-the-user-out-too"),
     ],
 )
 def test_those_who_may_write_to_the_folder_may_open_the_lock(
