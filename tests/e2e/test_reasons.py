@@ -115,7 +115,7 @@ def test_each_refused_test_is_named_with_its_class_and_a_remedy(
         assert f"{finding['id']}: {finding['detail']}" in explained.out
         assert finding["id"] in markdown
     assert findings == {}
-    assert ran.has("- guard   red-for-a-reason: tests that fail for a reason that code can't fix:")
+    assert "red-for-a-reason: tests that fail for a reason that code can't fix: 5" in " ".join(ran.out.split())
 
 
 @pytest.mark.sampled(6)
