@@ -551,12 +551,12 @@ def _edit(folder: Path, file: str, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
+        pytest.param(shutil.rmtree, id="no-folder"),
         pytest.param(lambda folder: _edit(folder, "state.json", '"FAILED"', '"PENDING"'), id="an-edited-state"),
         pytest.param(lambda folder: _edit(folder, "ledger.jsonl", "failure", "success"), id="an-edited-ledger"),
         pytest.param(lambda folder: (folder / "ledger.jsonl").unlink(), id="no-ledger"),
         pytest.param(lambda folder: (folder / "state.json").write_text("{}"), id="an-empty-state"),
         pytest.param(lambda folder: [each.unlink() for each in folder.glob("*.json*")], id="neither"),
-        pytest.param(shutil.rmtree, id="no-folder"),
     ],
 )
 def test_a_task_whose_state_was_edited_stays_in_the_statistics(gate: Gate, damage: Callable[[Path], object]) -> None:
