@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.errors import PhaseGateError, StateError, UsageError, WorkflowError
-from phase_gate.storage.memory import Memory
-from phase_gate.storage.places import DEFAULT_TASK, task_folder, task_names
+from phase_gate.storage.paths import DEFAULT_TASK, task_folder, task_names
+from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.root import Climb, find_root, has_own_table, own_folders, refuse_links
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
@@ -107,7 +107,7 @@ class Project(Value):
             "keep_objects": self.configuration.keep_objects,
             "run_limit": self.configuration.run_limit * 3600,
             "key": self.key,
-            "memory": Memory.for_folder(self.folder, self.environment),
+            "guard": RollbackGuard.for_folder(self.folder, self.environment),
             "own_folders": self.own_folders,
             "state_folder": self.state_folder,
         }

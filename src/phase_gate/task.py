@@ -139,9 +139,9 @@ class Task:
         left = self.state.trees.last
         if left is None or left == self.tree.digest:
             return ()
-        from phase_gate.storage.keeping import changed_since_left
+        from phase_gate.storage.snapshots import changed_since_last_run
 
-        return changed_since_left(self.store.folder, left, {**self.tree.files, **self.tree.beside})
+        return changed_since_last_run(self.store.folder, left, {**self.tree.files, **self.tree.beside})
 
     def standing(self, *, gate_1_only: bool = False) -> Standing:
         """Return where the task stands now. Every command that says so asks this."""

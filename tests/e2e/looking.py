@@ -7,7 +7,7 @@ from typing import Any
 
 from phase_gate.cli.story import collect_runs
 from phase_gate.gate.state import State
-from phase_gate.storage.places import task_folder
+from phase_gate.storage.paths import task_folder
 from phase_gate.storage.store import TaskStore
 from tests.support import Project
 

@@ -14,8 +14,8 @@ from phase_gate.errors import TamperedError
 from phase_gate.gate.state import Event
 from phase_gate.storage.files import REAL
 from phase_gate.storage.ledger import GENESIS, encode_transaction
-from phase_gate.storage.memory import Memory
 from phase_gate.storage.objects import ObjectStore
+from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.contents import Contents
 from tests.fuzz.parsers import parser, temporary, text_of, write
@@ -99,7 +99,7 @@ def state(data: bytes) -> None:
 
 @parser('{"folder": "f", "lineage": "l", "serial": 3, "head": "h", "cycle_is_open": false}')
 def memory(data: bytes) -> None:
-    seen = Memory(write("memory.json", data), Path(temporary().name)).recall()
+    seen = RollbackGuard(write("memory.json", data), Path(temporary().name)).last_seen()
     assert seen is None or isinstance(seen.serial, int)
 
 

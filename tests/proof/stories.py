@@ -8,7 +8,7 @@ from pathlib import Path
 from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.model import Proof
 from phase_gate.proof.trial import Trial
-from phase_gate.storage.keeping import keep_files
+from phase_gate.storage.snapshots import take_snapshot
 from phase_gate.storage.tree.fingerprint import take_tree
 
 TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -37,7 +37,7 @@ def plan(
 ) -> Trial:
     """Return a trial of a step: `red` lay there when RED exited, `green` came then."""
     write(root, red)
-    then = keep_files(root, take_tree(root).files)
+    then = take_snapshot(root, take_tree(root).files)
     write(root, green)
     chosen = tuple(targets)
     return Trial(

@@ -12,7 +12,7 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.ledger import GENESIS, digest, encode_transaction
-from phase_gate.storage.memory import Memory
+from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import SharedStore
 from phase_gate.stores.task_store import SharedTaskStore
@@ -31,7 +31,7 @@ def open_store(
     *,
     task: str = "default",
     key: bytes | None = None,
-    memory: Memory | None = None,
+    guard: RollbackGuard | None = None,
     files: FileSystem | None = None,
     lock_timeout: float = 10.0,
 ) -> TaskStore:
@@ -40,17 +40,22 @@ def open_store(
         task=task,
         command="the test",
         key=key,
-        memory=memory,
+        guard=guard,
         files=files or FileSystem(),
         lock_timeout=lock_timeout,
     )
 
 
 def share_task(
-    shared: SharedStore, folder: Path, *, task: str = "default", key: bytes | None = None, memory: Memory | None = None
+    shared: SharedStore,
+    folder: Path,
+    *,
+    task: str = "default",
+    key: bytes | None = None,
+    guard: RollbackGuard | None = None,
 ) -> SharedTaskStore:
     """Return the task as one machine has it that shares it."""
-    return SharedTaskStore(shared, folder, task=task, command="the test", key=key, memory=memory)
+    return SharedTaskStore(shared, folder, task=task, command="the test", key=key, guard=guard)
 
 
 def begin(store: T) -> T:

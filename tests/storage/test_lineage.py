@@ -12,8 +12,8 @@ from phase_gate.config.compiled import load_compiled
 from phase_gate.errors import ForeignStateError, StorageError
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.state import Event
-from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.repair import repair
+from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, end_cycle, fact, facts, open_store, overwrite
 
@@ -24,13 +24,13 @@ class User:
     def __init__(self, home: Path | None) -> None:
         self._home = home
 
-    def memory(self, folder: Path) -> Memory:
+    def guard(self, folder: Path) -> RollbackGuard:
         if self._home is None:
-            return Memory.for_folder(folder, {"CI": "1"})
-        return Memory.for_folder(folder, {"XDG_STATE_HOME": str(self._home)})
+            return RollbackGuard.for_folder(folder, {"CI": "1"})
+        return RollbackGuard.for_folder(folder, {"XDG_STATE_HOME": str(self._home)})
 
     def store(self, folder: Path, task: str = "default") -> TaskStore:
-        return open_store(folder, task=task, memory=self.memory(folder))
+        return open_store(folder, task=task, guard=self.guard(folder))
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_a_memory_that_can_not_be_changed_is_said_and_not_got_stuck_in(
     def refuse(*_: object, **__: object) -> None:
         raise StorageError("the home is read-only", remedy="mount it")
 
-    monkeypatch.setattr("phase_gate.storage.memory.write_atomically", refuse)
+    monkeypatch.setattr("phase_gate.storage.rollback_guard.write_atomically", refuse)
     with pytest.raises(StorageError, match="the home is read-only"):
         begin(user.store(folder))
     assert not user.store(folder).look().exists
@@ -275,16 +275,16 @@ def test_a_memory_that_can_not_be_changed_is_said_and_not_got_stuck_in(
     assert facts(declare(begin(user.store(folder)), "one")) == ["one"]
 
 
-class BeginsAnewMeanwhile(Memory):
+class BeginsAnewMeanwhile(RollbackGuard):
     """A memory in which, just after it was recalled, another process begins the task anew."""
 
     def __init__(self, user: User, folder: Path) -> None:
-        self._user, self._folder_, self._real = user, folder, user.memory(folder)
+        self._user, self._folder_, self._real = user, folder, user.guard(folder)
         self._is_done = False
         super().__init__(None, folder)
 
-    def recall(self) -> Seen | None:
-        seen = self._real.recall()
+    def last_seen(self) -> LastSeen | None:
+        seen = self._real.last_seen()
         if not self._is_done:
             self._is_done = True
             shutil.rmtree(self._folder_)
@@ -294,4 +294,4 @@ class BeginsAnewMeanwhile(Memory):
 
 def test_a_beginning_between_recalling_and_opening_is_no_exchange(user: User, folder: Path) -> None:
     begin(user.store(folder))
-    assert open_store(folder, memory=BeginsAnewMeanwhile(user, folder)).look().serial == 3
+    assert open_store(folder, guard=BeginsAnewMeanwhile(user, folder)).look().serial == 3

@@ -22,8 +22,8 @@ from phase_gate.errors import (
 )
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.state import Event
-from phase_gate.storage.memory import Memory
-from phase_gate.storage.places import task_folder
+from phase_gate.storage.paths import task_folder
+from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, Tail, again_if_moved
 from phase_gate.stores.task_store import SharedTaskStore, catch_up_all
@@ -169,18 +169,18 @@ def test_what_was_changed_in_the_store_is_seen(
 
 
 def test_a_user_who_has_lost_the_folder_still_knows_the_store(server: in_memory.Server, tmp_path: Path) -> None:
-    folder, memory = tmp_path / "a", Memory(tmp_path / "seen.json", tmp_path / "a")
-    declare(begin(machine(server, folder, memory=memory)), "it")
+    folder, guard = tmp_path / "a", RollbackGuard(tmp_path / "seen.json", tmp_path / "a")
+    declare(begin(machine(server, folder, guard=guard)), "it")
     shutil.rmtree(folder)
-    assert machine(server, folder, memory=memory).look().serial == 4
+    assert machine(server, folder, guard=guard).look().serial == 4
     shutil.rmtree(folder)
     del server.rows["default"][-1]
     with pytest.raises(RollbackError, match="it was seen at 4"):
-        machine(server, folder, memory=memory).look()
+        machine(server, folder, guard=guard).look()
     other = in_memory.Server()
     begin(machine(other, tmp_path / "b"))
     with pytest.raises(ForeignStateError):
-        machine(other, folder, memory=memory).look()
+        machine(other, folder, guard=guard).look()
 
 
 def test_a_folder_that_the_store_does_not_know_is_not_mixed_with_it(server: in_memory.Server, tmp_path: Path) -> None:
@@ -269,8 +269,8 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
 
 
 def at(remote: Server, folder: Path) -> SharedTaskStore:
-    memory = Memory(folder.with_suffix(".memory"), folder)
-    return share_task(remote.open(folder.with_suffix(".cache")), folder, memory=memory)
+    guard = RollbackGuard(folder.with_suffix(".memory"), folder)
+    return share_task(remote.open(folder.with_suffix(".cache")), folder, guard=guard)
 
 
 @pytest.fixture

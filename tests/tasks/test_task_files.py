@@ -10,7 +10,7 @@ import pytest
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.errors import TaskFileError
-from phase_gate.storage.places import task_folder
+from phase_gate.storage.paths import task_folder
 from phase_gate.tasks.model import TaskSpec, task_slug
 from phase_gate.tasks.task_files import parse_tasks, read_task_file
 from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, MAX_TIMEOUTS

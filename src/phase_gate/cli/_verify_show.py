@@ -10,7 +10,7 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.project import Project
 from phase_gate.storage.lock import is_free
-from phase_gate.storage.places import LIST_LOCK
+from phase_gate.storage.paths import LIST_LOCK
 from phase_gate.storage.store import now
 from phase_gate.tasks.board import TaskBoard, TaskSession, state_file
 from phase_gate.tasks.model import FINISHED, IN_PROGRESS, NOT_PASSED, Status

@@ -31,7 +31,7 @@ from phase_gate.cli._streams import read_input, render_json, say
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage.files import REAL, make_folder
-from phase_gate.storage.memory import memory_file
+from phase_gate.storage.rollback_guard import guard_file
 from phase_gate.storage.root import Climb, find_root, refuse_links
 from phase_gate.values import as_dict
 from phase_gate.workflow.names import ANSWER_VARIABLE, is_answer_name
@@ -152,7 +152,7 @@ def _usual_folder(call: Call, start: Path) -> Path:
         climb.refuse_foreign(root)
     except PhaseGateError:
         # Nothing is written below the root of another user; the user's own folder will do for a count.
-        own = memory_file(folder, call.environment)
+        own = guard_file(folder, call.environment)
         if own is None:
             raise
         folder = own.with_suffix("")

@@ -19,7 +19,7 @@ from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.evidence.process.tree import end_marked
 from phase_gate.storage import store
 from phase_gate.storage.lock import RunLock, is_free
-from phase_gate.storage.places import LIST_LOCK
+from phase_gate.storage.paths import LIST_LOCK
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.commit import commit_task

@@ -9,7 +9,7 @@ from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, 
 from phase_gate.evidence.sources import list_sources, read_files
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.source.functions import Statement, find_new
-from phase_gate.storage.keeping import Kept, LostError, keep_files, kept_from, read_kept
+from phase_gate.storage.snapshots import FileSnapshot, SnapshotError, read_snapshot, take_snapshot
 from phase_gate.visible import count, name_first
 
 #: Lines that a note names.
@@ -18,19 +18,18 @@ _NAMED = 3
 
 class NewCodeProvider(Provider):
     def remember(self, context: EvidenceContext) -> Any:
-        files = context.files()
-        return to_json(keep_files(context.root, {path: files[path] for path in list_sources(context) if path in files}))
+        files, sources = context.files(), list_sources(context)
+        return to_json(take_snapshot(context.root, {path: files[path] for path in sources if path in files}))
 
     def measure(self, context: EvidenceContext) -> Measured:
         document = context.recall("new_code")
-        then = None if document is None else kept_from(document)
-        if then is None:
+        if document is None:
             return _unknown("nothing was kept when the cycle began")
         if context.coverage is None:
             return _unknown("no test ran")
         try:
-            return _measure(_find_new(context, then), context.coverage)
-        except (LostError, UnmeasuredError) as error:
+            return _measure(_find_new(context, FileSnapshot(**document)), context.coverage)
+        except (SnapshotError, UnmeasuredError) as error:
             return _unknown(str(error))
 
 
@@ -41,12 +40,12 @@ def _unknown(why: str) -> Measured:
     return Measured(warnings=(f"new code is unknown: {why}",))
 
 
-def _find_new(context: EvidenceContext, then: Kept) -> dict[str, tuple[Statement, ...]]:
-    """Return the new statements, by file. Raises LostError if what they are compared with is gone."""
+def _find_new(context: EvidenceContext, then: FileSnapshot) -> dict[str, tuple[Statement, ...]]:
+    """Return the new statements, by file. Raises SnapshotError if what they are compared with is gone."""
     sources, files = list_sources(context), context.files()
     changed = [path for path in sources if path in files and then.files.get(path) != files[path]]
     gone = sorted(then.files.keys() - set(sources))
-    before = read_kept(then, context.root, [path for path in (*changed, *gone) if path in then.files])
+    before = read_snapshot(then, context.root, [path for path in (*changed, *gone) if path in then.files])
     return find_new(_texts(before), _texts(read_files(context, changed)))
 
 

@@ -21,7 +21,7 @@ from phase_gate.source.body_hash import hash_body
 from phase_gate.source.criteria import guards_in_source
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
-from phase_gate.storage.keeping import Kept, LostError
+from phase_gate.storage.snapshots import FileSnapshot, SnapshotError
 from phase_gate.storage.tree.commits import blobs_of, find_commit
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import read_blobs
@@ -210,7 +210,7 @@ def prove_change(change: Change, *, seconds: float, show: Show = lambda text: No
     trial = Trial(
         root=change.root,
         targets=change.targets,
-        then=Kept(files=dict(change.then), commit=change.commit),
+        then=FileSnapshot(files=dict(change.then), commit=change.commit),
         now=change.now,
         frozen=change.tests,
         seconds=seconds,
@@ -274,7 +274,7 @@ def _try_old_versions(targets: Targets, ids: Collection[str], trial: Trial, show
     try:
         experiment = Experiment(replace(trial, has_present_tests=False), show)
         run = experiment.enter(experiment.sandboxes.treatment(), ids)
-    except (LostError, NoSandboxError, OSError):
+    except (SnapshotError, NoSandboxError, OSError):
         return targets
     return tuple(
         replace(each, old_version=outcome, why=_SAID_OF_OLD.get(outcome, ""))

@@ -23,7 +23,7 @@ from phase_gate.proof.sandbox import NoSandboxError, Sandbox
 from phase_gate.proof.trial import Sandboxes, Trial
 from phase_gate.proof.unfailing import find_unfailing
 from phase_gate.source.functions import find_changed
-from phase_gate.storage.keeping import LostError
+from phase_gate.storage.snapshots import SnapshotError
 from phase_gate.values import replace
 from phase_gate.visible import name_first
 
@@ -49,7 +49,7 @@ def make_proof(trial: Trial, *, show: Show = lambda text: None) -> Proof:
         return Proof(problem="there are no targets")
     try:
         proof = Experiment(trial, show).run()
-    except (LostError, NoSandboxError, OSError) as error:
+    except (SnapshotError, NoSandboxError, OSError) as error:
         proof = Proof(problem=str(error))
     return replace(proof, seconds=round(time.monotonic() - began, 2))
 
@@ -272,7 +272,7 @@ class Experiment:
         self._show("proof: the targets with the files that the cycle began with")
         try:
             run = self.enter(self.sandboxes.beginning(), self._trial.targets)
-        except LostError:  # it would be advice only
+        except SnapshotError:  # it would be advice only
             return targets
         return tuple(
             replace(each, worked_with=files) if each.verdict == "proven" and run.outcome(each.id) == "passes" else each

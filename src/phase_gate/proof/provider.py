@@ -7,7 +7,7 @@ from typing import Any
 from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
-from phase_gate.storage.keeping import Kept, hidden_sources, keep_files
+from phase_gate.storage.snapshots import FileSnapshot, hidden_sources, take_snapshot
 from phase_gate.storage.tree.git import head_of
 
 
@@ -21,7 +21,7 @@ class ProofProvider(Provider):
         if context.configuration.proof.mode == "off":
             return None
         files = context.files()
-        return to_json(keep_files(context.root, {**files, **hidden_sources(files, context.beside())}))
+        return to_json(take_snapshot(context.root, {**files, **hidden_sources(files, context.beside())}))
 
 
 class BeginningProvider(ProofProvider):
@@ -33,7 +33,7 @@ class BeginningProvider(ProofProvider):
     def remember(self, context: EvidenceContext) -> Any:
         left = context.recall("proof at exit") or context.recall("proof")
         commit = "" if left else head_of(context.root)
-        return left or (to_json(Kept(commit=commit)) if commit else None)
+        return left or (to_json(FileSnapshot(commit=commit)) if commit else None)
 
 
 PROVIDER, BEGINNING = ProofProvider(), BeginningProvider()

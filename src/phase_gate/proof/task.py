@@ -21,7 +21,7 @@ from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.model import MEANINGS, UNPROVEN, Proof, TargetProof, say_broken
 from phase_gate.proof.trial import Trial
-from phase_gate.storage.keeping import Kept, files_at_beginning, hidden_sources
+from phase_gate.storage.snapshots import FileSnapshot, files_at_cycle_start, hidden_sources
 from phase_gate.storage.tree.contents import changed_before
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
@@ -144,7 +144,7 @@ def _trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) ->
     excused = {bare_id(finding.id) for finding in waived if finding.belongs_to("tests-kept")}
     targets = sorted({bare_id(each) for each in objects.load(state.aim.targets)} - excused)
     sources = {path for path, file in frozen.inventory.files.items() if file.is_source}
-    then = from_json(Kept, objects.load(remembered))
+    then = from_json(FileSnapshot, objects.load(remembered))
     red = [each for each in task.rules.phases if each.tests == "failing"]
     return Trial(
         root=task.project.root,
@@ -159,7 +159,7 @@ def _trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) ->
         as_now=frozenset(finding.file for finding in waived if finding.file),
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
         has_control=phase.name in {each.next for each in red},
-        began=files_at_beginning(objects, state, task.project.root, files),
+        began=files_at_cycle_start(objects, state, task.project.root, files),
     )
 
 
@@ -176,7 +176,7 @@ def _old_tests(task: Task, frozen: Frozen, targets: Collection[str]) -> frozense
     return old if len(old) < len(targets) else frozenset()
 
 
-def _changed_beside(task: Task, files: Mapping[str, str], then: Kept, *, since: float | None) -> dict[str, str]:
+def _changed_beside(task: Task, files: Mapping[str, str], then: FileSnapshot, *, since: float | None) -> dict[str, str]:
     """Return the sources that git ignores and that the step made or changed.
 
     One that lay there in RED, and that no run imported yet, is no part of the step.

@@ -11,7 +11,7 @@ from pathlib import Path
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.talk import Limits
 from phase_gate.source.pytest_settings import is_test_side
-from phase_gate.storage.keeping import Kept, read_kept
+from phase_gate.storage.snapshots import FileSnapshot, read_snapshot
 from phase_gate.values import Value, replace
 
 #: Seconds of processors that a run in a sandbox may take, unless the project says otherwise.
@@ -29,7 +29,7 @@ class Trial(Value):
     #: The targets: test functions, without parameters.
     targets: tuple[str, ...]
     #: The project when RED exited.
-    then: Kept
+    then: FileSnapshot
     #: Path -> content id, of the files as they are now.
     now: Mapping[str, str]
     #: The files of the tests and of what gives them their meaning: they are as they were, in every sandbox.
@@ -51,7 +51,7 @@ class Trial(Value):
     #: Those of the frozen files that are in every sandbox as they are now: a person has let their changes pass.
     as_now: frozenset[str] = frozenset()
     #: The project when the cycle began, before RED; None: that is not known.
-    began: Kept | None = None
+    began: FileSnapshot | None = None
     #: All tests are those that lie there now: there was no RED.
     has_present_tests: bool = False
 
@@ -65,7 +65,7 @@ class Trial(Value):
 
 
 class Sandboxes:
-    """The sandboxes of one trial. Raises LostError if a file that was kept can't be read any more."""
+    """The sandboxes of one trial. Raises SnapshotError if a file that was kept can't be read any more."""
 
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
@@ -75,7 +75,7 @@ class Sandboxes:
         #: Those of them that were not kept.
         self.too_large = sorted(others & set(trial.then.too_large))
         #: What they were.
-        self.before = read_kept(trial.then, trial.root, sorted(others - set(self.too_large)))
+        self.before = read_snapshot(trial.then, trial.root, sorted(others - set(self.too_large)))
 
     @cached_property
     def _folders(self) -> frozenset[str]:
@@ -141,12 +141,12 @@ class Sandboxes:
 
     def beginning(self) -> Sandbox:
         """Return the project as it was in RED, with these files as they were when the cycle began."""
-        began, control = self._trial.began or Kept(), self.control()
+        began, control = self._trial.began or FileSnapshot(), self.control()
         there = self.changed_twice & began.files.keys()
         contents = {path: data for path, data in control.contents.items() if path not in self.changed_twice}
         return replace(
             control,
-            contents={**contents, **read_kept(began, self._trial.root, sorted(there))},
+            contents={**contents, **read_snapshot(began, self._trial.root, sorted(there))},
             left_out=(control.left_out | self.changed_twice) - there,
         )
 

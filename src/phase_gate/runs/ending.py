@@ -21,7 +21,7 @@ from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
 from phase_gate.gate.state import Event, Snapshot, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import who_am_i
-from phase_gate.storage import keeping
+from phase_gate.storage import snapshots
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
@@ -52,10 +52,10 @@ def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None])
     signals, ended = _write_judged(run, record, prover)
     signals.clear(ended.kind)
     if ended.kind is Kind.COMPLETE and not ended.is_green:
-        keeping.save_failed(run.store.folder, record.sources.files)
+        snapshots.save_failed_run(run.store.folder, record.sources.files)
     if ended.kind not in (Kind.VOID, Kind.NESTED):
         sources = record.sources
-        keeping.save_left(run.store.folder, sources.tree, {**sources.files, **sources.beside})
+        snapshots.save_last_run(run.store.folder, sources.tree, {**sources.files, **sources.beside})
     run.close(has_ended=True)
     return ended
 

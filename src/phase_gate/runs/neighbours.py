@@ -21,7 +21,7 @@ from phase_gate.project import Project
 from phase_gate.runs.inventory import take_inventory
 from phase_gate.runs.meaning import AtStart, look_at_frozen, take_meaning
 from phase_gate.storage.files import exists
-from phase_gate.storage.places import DEFAULT_TASK, task_names
+from phase_gate.storage.paths import DEFAULT_TASK, task_names
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree

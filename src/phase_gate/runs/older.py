@@ -17,7 +17,7 @@ from phase_gate.gate.measured import SUPPORT_CHANGED, Finding
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.module_code import module_code
 from phase_gate.source.tests import parse_source
-from phase_gate.storage.keeping import Kept, LostError, files_at_beginning, read_kept
+from phase_gate.storage.snapshots import FileSnapshot, SnapshotError, files_at_cycle_start, read_snapshot
 from phase_gate.task import Task
 
 _DETAIL = "changed in RED, and tests that were there before use it: they mean something else now"
@@ -29,7 +29,7 @@ def find_weakened(task: Task, files: Mapping[str, str], inventory: Inventory, me
     :param files: path -> content id, as they are now.
     """
     root, objects, state = task.project.root, task.store.objects, task.state
-    began = files_at_beginning(objects, state, root, files) or Kept()
+    began = files_at_cycle_start(objects, state, root, files) or FileSnapshot()
     frozen = objects.load_frozen(state.freeze.before)
     # Without git the tree has no data: what the last cycle froze of it has.
     data = {} if frozen is None else {path: each.content for path, each in frozen.support.items()}
@@ -40,10 +40,10 @@ def find_weakened(task: Task, files: Mapping[str, str], inventory: Inventory, me
     if not changed:
         return ()
     try:
-        contents = read_kept(began, root, [path for path in changed if path.endswith(".py") and path in began.files])
-    except LostError:
+        texts = read_snapshot(began, root, [path for path in changed if path.endswith(".py") and path in began.files])
+    except SnapshotError:
         return ()
-    older = _Older(root, inventory, [path for path in used if path.endswith(".py")], contents)
+    older = _Older(root, inventory, [path for path in used if path.endswith(".py")], texts)
     return tuple(
         Finding(
             slug=SUPPORT_CHANGED,

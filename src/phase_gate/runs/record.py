@@ -16,7 +16,7 @@ from phase_gate.gate.record import Audit, Document, RunRecord, Selection, Source
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.inventory import doctests_in_source, names_in_source, take_inventory
 from phase_gate.runs.meaning import take_meaning
-from phase_gate.storage import keeping
+from phase_gate.storage import snapshots
 from phase_gate.storage.tree.contents import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
 from phase_gate.task import Task
@@ -122,7 +122,7 @@ def _take_sources(run: Recorder, tree: Tree) -> Sources:
         files=tree.files,
         beside=tree.beside,
         changed=changed_sources(run.tree, tree),
-        changed_since=keeping.changed_since_failed(run.store.folder, run.tree.files),
+        changed_since=snapshots.changed_since_failed_run(run.store.folder, run.tree.files),
         changed_since_green=_changed_since_green(run, run.tree),
     )
 
@@ -163,4 +163,4 @@ def _changed_since_green(run: Recorder, tree: Tree) -> tuple[str, ...]:
     streak = run.state.streak
     if not streak.count or streak.tree is None or streak.tree == tree.digest:
         return ()
-    return keeping.changed_since_left(run.store.folder, streak.tree, {**tree.files, **tree.beside})
+    return snapshots.changed_since_last_run(run.store.folder, streak.tree, {**tree.files, **tree.beside})

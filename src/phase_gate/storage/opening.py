@@ -21,8 +21,8 @@ from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State, show_state, s
 from phase_gate.storage import cache
 from phase_gate.storage.files import FileSystem, exists, open_file, read_bytes, refuse
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
-from phase_gate.storage.memory import Memory, Seen, refuse_foreign, refuse_other_line
-from phase_gate.storage.places import TaskPlaces
+from phase_gate.storage.paths import TaskPaths
+from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard, refuse_foreign, refuse_other_line
 from phase_gate.values import Value, field, replace
 
 TYPE_CHECKING = False
@@ -63,9 +63,9 @@ class Opened(Value):
 class Opener:
     """Reads one task's files."""
 
-    def __init__(self, places: TaskPlaces, *, task: str, key: bytes | None, memory: Memory, files: FileSystem) -> None:
-        self._places, self._task, self._key = places, task, key
-        self._memory, self._files = memory, files
+    def __init__(self, paths: TaskPaths, *, task: str, key: bytes | None, guard: RollbackGuard, files: FileSystem):
+        self._paths, self._task, self._key = paths, task, key
+        self._guard, self._files = guard, files
 
     def open(self, *, accept_rollback: bool = False) -> Opened:
         """Return the task as it stands.
@@ -73,19 +73,19 @@ class Opener:
         :param accept_rollback: take it even if it is older than, or other than, what was seen of it.
         """
         # Recalled first: every later write makes the folder newer than this, never older.
-        seen = None if accept_rollback else self._memory.recall()
+        seen = None if accept_rollback else self._guard.last_seen()
         try:
             return self._open(seen)
         except (RollbackError, ForeignStateError):
             # Meanwhile another process may have begun anew or repaired it: that is remembered before it is written.
-            again = self._memory.recall()
+            again = self._guard.last_seen()
             if seen in (None, again):
                 raise
             return self._open(again)
 
-    def _open(self, seen: Seen | None) -> Opened:
+    def _open(self, seen: LastSeen | None) -> Opened:
         shown = self._read_shown()
-        if exists(self._places.ledger_file, self._files):
+        if exists(self._paths.ledger_file, self._files):
             stat = self.ledger_stat()
             opened = self._open_checkpoint(shown, seen, stat) or self._replay(shown, seen, stat)
         elif shown is None:
@@ -97,25 +97,25 @@ class Opener:
 
     def is_as_opened(self, opened: Opened) -> bool:
         """Tell whether the task's files look unchanged since it was opened."""
-        if exists(self._places.ledger_file, self._files):
+        if exists(self._paths.ledger_file, self._files):
             return opened.stat == self.ledger_stat()
-        return not opened.exists and not opened.stat and not exists(self._places.state_file, self._files)
+        return not opened.exists and not opened.stat and not exists(self._paths.state_file, self._files)
 
     def ledger_stat(self) -> dict[str, int]:
         try:
-            found = self._files.stat(self._places.ledger_file)
+            found = self._files.stat(self._paths.ledger_file)
         except OSError as error:
-            raise refuse(self._places.ledger_file, error) from error
+            raise refuse(self._paths.ledger_file, error) from error
         times = {"mtime_ns": found.st_mtime_ns, "ctime_ns": found.st_ctime_ns}
         return {"size": found.st_size, **times, "inode": found.st_ino}
 
     # --- the two ways to open ------------------------------------------------------------------------------------
 
     def _open_checkpoint(
-        self, shown: Mapping[str, Any] | None, seen: Seen | None, stat: Mapping[str, int]
+        self, shown: Mapping[str, Any] | None, seen: LastSeen | None, stat: Mapping[str, int]
     ) -> Opened | None:
         """Return the task if the ledger is as our last write left it, and its last line vouches for the checkpoint."""
-        kept = cache.load(self._places.checkpoint_file, self._files)
+        kept = cache.load(self._paths.checkpoint_file, self._files)
         if shown is None or not isinstance(kept, dict) or kept.get("schema") != SCHEMA or kept.get("stat") != stat:
             return None
         if seen is not None and seen.lineage == shown["lineage"] and seen.serial < shown["serial"]:
@@ -127,7 +127,7 @@ class Opener:
             if not 0 <= start <= stat["size"]:
                 return None
             # As far as the checkpoint goes: without a lock, another process may have written more meanwhile.
-            row = read_bytes(self._places.ledger_file, self._files, offset=start, limit=stat["size"] - start) or b""
+            row = read_bytes(self._paths.ledger_file, self._files, offset=start, limit=stat["size"] - start) or b""
             line = parse_line(row.removesuffix(b"\n"), start=start, key=key)
             if line.state != digest(kept["state"]):
                 return None
@@ -140,7 +140,7 @@ class Opener:
         self._require_key(key)
         return opened
 
-    def _replay(self, shown: Mapping[str, Any] | None, seen: Seen | None, stat: Mapping[str, int]) -> Opened:
+    def _replay(self, shown: Mapping[str, Any] | None, seen: LastSeen | None, stat: Mapping[str, int]) -> Opened:
         """Return the task after its last whole transaction: every line is verified."""
         beginning = self._beginning()
         opened = Opened()
@@ -154,7 +154,7 @@ class Opener:
         if shown is not None and opened.serial < shown["serial"]:
             problem = f"ledger.jsonl ends at {opened.serial}, state.json was at {shown['serial']}"
             raise TamperedError(problem, remedy=REPAIR)
-        unfinished = read_bytes(self._places.ledger_file, self._files, offset=opened.size) or b""
+        unfinished = read_bytes(self._paths.ledger_file, self._files, offset=opened.size) or b""
         return replace(opened, unfinished=unfinished, stat=stat)
 
     def lines(self) -> Iterator[Line]:
@@ -170,7 +170,7 @@ class Opener:
         return fold(self._read_lines(shown, self.key_for(self._beginning())))
 
     def _read_lines(self, shown: Mapping[str, Any] | None, key: bytes | None) -> Iterator[Line]:
-        path = self._places.ledger_file
+        path = self._paths.ledger_file
         stream = open_file(path, self._files)
         if stream is None:
             return
@@ -184,7 +184,7 @@ class Opener:
 
     def _read_shown(self) -> dict[str, Any] | None:
         """Return what `state.json` has; None if there is none."""
-        raw = read_bytes(self._places.state_file, self._files)
+        raw = read_bytes(self._paths.state_file, self._files)
         if raw is None:
             return None
         try:
@@ -207,14 +207,14 @@ class Opener:
 
     def _beginning(self) -> Opened:
         """Return which ledger it is, by its first line."""
-        stream = open_file(self._places.ledger_file, self._files)
+        stream = open_file(self._paths.ledger_file, self._files)
         if stream is None:
             return Opened()
         with stream:
             try:
                 return read_beginning(stream.readline(64 * 1024))
             except OSError as error:
-                raise refuse(self._places.ledger_file, error) from error
+                raise refuse(self._paths.ledger_file, error) from error
 
     def key_for(self, beginning: Opened) -> bytes | None:
         """Return the key that lines were made with. Raises KeyMismatchError if it is not the one that is set."""
@@ -252,7 +252,7 @@ class Opener:
         lines = list(read_chain(rows, key=key, settled=whole, after=before, name=name))
         if sum(map(len, rows)) != (lines[-1].end if lines else -1) or lines[-1].more:
             raise TamperedError(f"{name} has half a transaction of task {self._task}", remedy=REPAIR)
-        state, seen = opened.state, self._memory.recall()
+        state, seen = opened.state, self._guard.last_seen()
         for _, after_line in fold(lines, state):
             state = after_line
         after = replace(beginning, state=state, serial=lines[-1].seq, head=lines[-1].hash, stat={})

@@ -31,9 +31,9 @@ from phase_gate.storage.files import (
     write_atomically,
 )
 from phase_gate.storage.ledger import Line, canonical, digest, encode_transaction
-from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.opening import Opened, Opener, check_of, read_beginning
-from phase_gate.storage.places import TaskPlaces, make_state_folder
+from phase_gate.storage.paths import TaskPaths, make_state_folder
+from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard
 from phase_gate.storage.root import refuse_links
 from phase_gate.values import replace
 from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LOCK_TIMEOUT, DEFAULT_RUN_LIMIT
@@ -75,7 +75,7 @@ class Transaction:
             self.state = apply(self.state, event)
 
 
-class TaskStore(TaskPlaces):
+class TaskStore(TaskPaths):
     """The state of one task, and its files."""
 
     #: The store that the files are a copy of; None where they are all there is.
@@ -89,7 +89,7 @@ class TaskStore(TaskPlaces):
         command: str = "",
         lock_timeout: float = DEFAULT_LOCK_TIMEOUT,
         key: bytes | None = None,
-        memory: Memory | None = None,
+        guard: RollbackGuard | None = None,
         files: FileSystem = REAL,
         own_folders: tuple[Path, ...] = (),
         state_folder: Path | None = None,
@@ -107,8 +107,8 @@ class TaskStore(TaskPlaces):
         self.task, self.key, self.files, self.run_limit = task, key, files, run_limit
         self._command, self._lock_timeout, self._keep_objects = command, lock_timeout, keep_objects
         self._own_folders, self._state_folder = own_folders, state_folder or folder
-        self._memory = memory or Memory(None, folder)
-        self.opener = Opener(self, task=task, key=key, memory=self._memory, files=files)
+        self._guard = guard or RollbackGuard(None, folder)
+        self.opener = Opener(self, task=task, key=key, guard=self._guard, files=files)
 
     @functools.cached_property
     def objects(self) -> ObjectStore:
@@ -210,11 +210,11 @@ class TaskStore(TaskPlaces):
 
     def expect(self, rows: bytes) -> None:
         """Expect a ledger that begins with these rows from now on, at any line: a person has decided so."""
-        self._memory.expect(read_beginning(rows.partition(b"\n")[0]).lineage)
+        self._guard.expect(read_beginning(rows.partition(b"\n")[0]).lineage)
 
     def has_lost_cycle(self, state: State) -> bool:
         """Tell whether this user has seen an open cycle in this folder that the state knows nothing of."""
-        seen = self._memory.recall()
+        seen = self._guard.last_seen()
         return seen is not None and seen.has_red and (state.cycle == 0 or state.cycle < seen.cycle)
 
     def damaged_files(self) -> tuple[Path, Path]:
@@ -341,12 +341,12 @@ class TaskStore(TaskPlaces):
             # Once more: the process that made them may have died before. Up to where `tasks/NAME` lies.
             sync_folders(self.files, self.folder.parents[:3])
         if opened.unfinished:
-            # Kept aside, not thrown away: it may show what happened.
+            # Set aside, not deleted: it may show what happened.
             aside = self.folder / f"ledger.unfinished-{opened.serial}"
             write_atomically(self.files, aside, opened.unfinished)
             cut_off(self.files, self.ledger_file, opened.size)
         if not is_expected:
-            self._memory.expect(after.lineage)
+            self._guard.expect(after.lineage)
         if instead_of is None:
             append_durably(self.files, self.ledger_file, data)
         else:
@@ -362,7 +362,7 @@ class TaskStore(TaskPlaces):
             # is not there any more would be in the way.
             if instead_of is not None and exists(self.state_file, self.files):
                 set_aside(self.files, self.state_file, self.folder / "state.old")
-        self._memory.keep(_seen(written))
+        self._guard.keep(_seen(written))
         return written
 
     def make_folder(self) -> None:
@@ -371,9 +371,9 @@ class TaskStore(TaskPlaces):
         make_folder(self.files, self.folder)
 
 
-def _seen(opened: Opened) -> Seen:
+def _seen(opened: Opened) -> LastSeen:
     state = opened.state
-    return Seen(
+    return LastSeen(
         lineage=opened.lineage,
         serial=opened.serial,
         head=opened.head,

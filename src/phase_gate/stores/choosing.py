@@ -17,7 +17,7 @@ from phase_gate.errors import StateError, StoreUntrustedError
 from phase_gate.hashing import sha256
 from phase_gate.storage import cache
 from phase_gate.storage.files import REAL, make_folder, write_atomically
-from phase_gate.storage.memory import user_state_folder
+from phase_gate.storage.rollback_guard import user_state_folder
 from phase_gate.stores.address import GIT, StoreAddress, parse_address
 
 TYPE_CHECKING = False

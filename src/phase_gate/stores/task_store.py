@@ -25,7 +25,7 @@ from phase_gate.storage.files import exists, read_bytes, set_aside, write_atomic
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.objects import unpack
 from phase_gate.storage.opening import Opened
-from phase_gate.storage.places import task_folder, task_names
+from phase_gate.storage.paths import task_folder, task_names
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, SharedStore, Tail
 from phase_gate.values import Value

@@ -19,7 +19,7 @@ from phase_gate.names import author_of, same_name
 from phase_gate.project import Look, Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.opening import Opened
-from phase_gate.storage.places import make_state_folder, place_name
+from phase_gate.storage.paths import folder_id, make_state_folder
 from phase_gate.storage.root import place_below, refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
@@ -112,7 +112,7 @@ class TaskBoard:
     @functools.cached_property
     def place(self) -> str:
         """The name of this work tree among those that share the tasks; empty where they are not shared."""
-        return "" if self.project.shared_store() is None else place_name(self.project.state_folder)
+        return "" if self.project.shared_store() is None else folder_id(self.project.state_folder)
 
     @property
     def damaged(self) -> tuple[str, ...]:

@@ -15,11 +15,11 @@ import pytest
 
 from phase_gate.errors import RollbackError
 from phase_gate.gate.state import Event
-from phase_gate.storage.memory import Memory, Seen
+from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, facts, open_store, pass_once
 
-SEEN = Seen(lineage="a" * 32, serial=7, head="b" * 64, cycle_is_open=True)
+SEEN = LastSeen(lineage="a" * 32, serial=7, head="b" * 64, cycle_is_open=True)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def remembering(folder: Path, home: Path, **environment: str) -> TaskStore:
-    return open_store(folder, memory=Memory.for_folder(folder, {"XDG_STATE_HOME": str(home), **environment}))
+    return open_store(folder, guard=RollbackGuard.for_folder(folder, {"XDG_STATE_HOME": str(home), **environment}))
 
 
 def forgetting(folder: Path) -> TaskStore:
@@ -61,7 +61,7 @@ def test_where_it_is_kept(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     given = {name: value.format(tmp=tmp_path) for name, value in environment.items()}
-    Memory.for_folder(tmp_path / "project", given).keep(SEEN)
+    RollbackGuard.for_folder(tmp_path / "project", given).keep(SEEN)
     found = [path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.json")]
     assert found == ([] if expected is None else [expected])
 
@@ -84,7 +84,7 @@ def test_a_home_that_can_not_be_written_is_no_reason_to_fail(folder: Path, home:
         pytest.param('{"lineage": "LINEAGE", "serial": "9", "head": "", "cycle_is_open": 1}', id="wrong-types"),
     ],
 )
-def test_a_damaged_memory_is_no_memory(folder: Path, home: Path, content: str) -> None:
+def test_a_damaged_memory_is_no_guard(folder: Path, home: Path, content: str) -> None:
     store = begin(remembering(folder, home))
     (kept,) = (home / "phase-gate").iterdir()
     kept.write_text(content.replace("LINEAGE", store.look().lineage), encoding="utf-8")
@@ -154,22 +154,22 @@ def test_somebody_else_who_goes_on_from_what_was_seen_is_welcome(folder: Path, h
     assert facts(declare(remembering(folder, home), "four")) == ["one", "two", "three", "four"]
 
 
-class WritesMeanwhile(Memory):
+class WritesMeanwhile(RollbackGuard):
     """A memory in which, just before it is recalled, another process has written to the task."""
 
     def __init__(self, folder: Path, home: Path) -> None:
         self._other = remembering(folder, home)
-        self._real = Memory.for_folder(folder, {"XDG_STATE_HOME": str(home)})
+        self._real = RollbackGuard.for_folder(folder, {"XDG_STATE_HOME": str(home)})
         super().__init__(None, folder)
 
-    def recall(self) -> Seen | None:
+    def last_seen(self) -> LastSeen | None:
         declare(self._other, "meanwhile")
-        return self._real.recall()
+        return self._real.last_seen()
 
 
 def test_a_write_between_opening_and_remembering_is_no_rollback(folder: Path, home: Path) -> None:
     begin(remembering(folder, home))
-    store = open_store(folder, memory=WritesMeanwhile(folder, home))
+    store = open_store(folder, guard=WritesMeanwhile(folder, home))
     assert store.look().serial == 4
 
 
@@ -189,7 +189,7 @@ class Rolled:
         (root / "copy").rename(self.folder)
 
     def store(self) -> TaskStore:
-        return open_store(self.folder, memory=Memory.for_folder(self.folder, os.environ))
+        return open_store(self.folder, guard=RollbackGuard.for_folder(self.folder, os.environ))
 
     def audit(self, *arguments: str, terminal: bool) -> tuple[int, dict[str, object]]:
         """Run `phase-gate audit` as somebody at a terminal would, or as a script would."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from phase_gate.storage.opening import Opened
 
 
-class Seen(Value):
+class LastSeen(Value):
     """The highest serial of a lineage, the hash of that line, which cycle it was, and whether that was open then."""
 
     lineage: str
@@ -38,18 +38,18 @@ class Seen(Value):
     folder: str = ""
 
 
-class Memory:
+class RollbackGuard:
     """What is remembered of one task's folder."""
 
     def __init__(self, file: Path | None, folder: Path, files: FileSystem = REAL) -> None:
         self._file, self._folder, self._files = file, folder, files
 
     @classmethod
-    def for_folder(cls, folder: Path, environment: Mapping[str, str]) -> Memory:
-        return cls(memory_file(folder, environment), folder)
+    def for_folder(cls, folder: Path, environment: Mapping[str, str]) -> RollbackGuard:
+        return cls(guard_file(folder, environment), folder)
 
-    def recall(self) -> Seen | None:
-        return None if self._file is None else cache.load_value(Seen, self._file, self._files)
+    def last_seen(self) -> LastSeen | None:
+        return None if self._file is None else cache.load_value(LastSeen, self._file, self._files)
 
     def expect(self, lineage: str) -> None:
         """Expect a ledger of this lineage from now on, at any line, in place of what was seen.
@@ -57,18 +57,18 @@ class Memory:
         Before it is written: a process that dies in between must not find that the folder was rolled back or exchanged.
         That a cycle was open is not forgotten. Raises StorageError if it can't be done: what was seen would be missed.
         """
-        seen = self.recall()
+        seen = self.last_seen()
         if seen is not None and self._file is not None:
             expected = replace(seen, lineage=lineage, serial=0, head="")
             write_atomically(self._files, self._file, dumps(to_json(expected)).encode())
 
-    def keep(self, seen: Seen) -> None:
+    def keep(self, seen: LastSeen) -> None:
         """Remember it with best effort: a home folder that can't be written is no reason to refuse a run."""
         if self._file is not None:
             cache.save(self._file, replace(seen, folder=str(self._folder.absolute())), self._files)
 
 
-def memory_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
+def guard_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
     """Return the file of the user's state directory that is about this folder; None where nothing is remembered."""
     root = None if environment.get("CI", "").lower() not in ("", "0", "false") else user_state_folder(environment)
     if root is None:
@@ -94,7 +94,7 @@ def user_state_folder(environment: Mapping[str, str]) -> Path | None:
 _ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME'
 
 
-def refuse_foreign(opened: Opened, task: str, seen: Seen | None) -> None:
+def refuse_foreign(opened: Opened, task: str, seen: LastSeen | None) -> None:
     """Raise ForeignStateError or RollbackError for a ledger that took the place of the one that belongs here.
 
     :param seen: what is remembered of the folder; None where nothing is, as in CI.
@@ -116,7 +116,7 @@ def refuse_foreign(opened: Opened, task: str, seen: Seen | None) -> None:
         raise _rolled_back(f"line {seen.serial} is not the one that was seen before")
 
 
-def refuse_other_line(seen: Seen | None, lineage: str, line: Line) -> None:
+def refuse_other_line(seen: LastSeen | None, lineage: str, line: Line) -> None:
     """Raise RollbackError for a line that is not the one that was seen in its place."""
     if seen is not None and (seen.lineage, seen.serial) == (lineage, line.seq) and seen.head != line.hash:
         raise _rolled_back(f"line {line.seq} is not the one that was seen before")

@@ -1,4 +1,4 @@
-"""Where a task's files are: `default` in the state folder itself, others below `tasks/`."""
+"""Paths of a task's files. Task `default` uses the state folder itself, other tasks a folder in `tasks/`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from phase_gate.errors import TamperedError, TaskNameError
 from phase_gate.storage.files import REAL, FileSystem, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.ledger import REPAIR
 
-#: In the state folder, and held while a list of verify tasks is driven: a free one was left by a drive that was killed.
+#: In the state folder; locked while `drive` works on a list of verify tasks. If it exists unlocked, a drive was killed.
 LIST_LOCK = "verify-drive.lock"
-#: Our folder's own `.gitignore`.
+#: The state folder's own `.gitignore`.
 IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
 DEFAULT_TASK = "default"
 
-#: A folder's name on every system, and nothing that leads elsewhere. 64 is plenty and fits every file system.
+#: Valid as a folder's name on every system, without `..` or slashes. Every file system allows 64 characters.
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?"
 
 
-class TaskPlaces:
-    """The files of one task by their names."""
+class TaskPaths:
+    """The paths of one task's files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -29,23 +29,23 @@ class TaskPlaces:
         self.state_file = folder / "state.json"
         self.lock_file = folder / "state.json.lock"
         self.signal_file = folder / "exit-signal.yaml"
-        #: What `state.json` is made from, so that no process has to read the whole ledger.
+        #: The state after the last transaction, so that most processes need not read the whole ledger.
         self.checkpoint_file = folder / "cache" / "checkpoint.json"
-        #: The lock that a drive of the task holds while it lives; its prompts and transcripts.
+        #: Locked while a drive of the task is running; the folder for its prompts and transcripts.
         self.drive_lock_file = folder / "drive.lock"
         self.drive_folder = folder / "drive"
-        #: Tells that runs of a task in a shared store were made in this folder, not only taken over from it.
+        #: Exists if runs of a shared task were made in this folder, and not only downloaded from the store.
         self.here_file = folder / "runs" / "here"
 
     def run_lock_file(self, run: str) -> Path:
-        """Return a run's own lock. Raises TamperedError for a name that leads elsewhere."""
+        """Return the lock file of a run. Raises TamperedError if the name is not a plain file name."""
         if not run.isascii() or not run.replace("-", "").isalnum():
             raise TamperedError(f"{run[:12]!a} can't be a run's name", remedy=REPAIR)
         return self.folder / "runs" / f"{run}.lock"
 
 
 def task_folder(state_folder: Path, task: str) -> Path:
-    """Return the folder of a task. Raises TaskNameError for a name that can't be one."""
+    """Return the folder of a task. Raises TaskNameError for an invalid name."""
     if task != DEFAULT_TASK and not re.fullmatch(_NAME, task):
         shown = repr(task if len(task) <= 40 else f"{task[:37]}...")
         raise TaskNameError(
@@ -56,7 +56,7 @@ def task_folder(state_folder: Path, task: str) -> Path:
 
 
 def task_names(state_folder: Path) -> list[str]:
-    """Return the tasks that have a folder with a ledger, the default one first."""
+    """Return the names of all tasks with a ledger, `default` first."""
     names = [DEFAULT_TASK] if (state_folder / "ledger.jsonl").exists() else []
     others = state_folder / "tasks"
     if others.is_dir():
@@ -64,10 +64,10 @@ def task_names(state_folder: Path) -> list[str]:
     return names
 
 
-def place_name(state_folder: Path, files: FileSystem = REAL) -> str:
-    """Return the random name of this state folder, by which machines that share tasks tell work trees apart."""
+def folder_id(state_folder: Path, files: FileSystem = REAL) -> str:
+    """Return the random id of this state folder, which identifies the work tree to other machines."""
     path = state_folder / "place"
-    # Of two processes that write it at once, both take the one that stays.
+    # If two processes write at the same time, both return the id that is left in the file.
     while not (found := re.fullmatch(rb"([0-9a-f]{16})\n", read_bytes(path, files) or b"")):
         make_state_folder(state_folder, files)
         write_atomically(files, path, os.urandom(8).hex().encode() + b"\n")
@@ -75,7 +75,7 @@ def place_name(state_folder: Path, files: FileSystem = REAL) -> str:
 
 
 def make_state_folder(folder: Path, files: FileSystem = REAL) -> None:
-    """Make a state folder. Its own `.gitignore` comes first: no commit takes anything else of it along."""
+    """Make a state folder. Its `.gitignore` is written first, so that no file in it is ever committed."""
     make_folder(files, folder)
     ignore = folder / ".gitignore"
     if not exists(ignore, files):

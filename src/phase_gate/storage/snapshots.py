@@ -1,0 +1,153 @@
+"""Snapshots of the project's files, which a sandbox restores later.
+
+A file that is unchanged since HEAD is stored by the name of that commit; any other file by its content. Size is
+limited: if uncommitted files other than Python sources take too much space, the largest ones are left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from phase_gate.gate.measured import BEGINNING
+from phase_gate.gate.state import State
+from phase_gate.storage import cache
+from phase_gate.storage.objects import ObjectStore
+from phase_gate.storage.tree.commits import blobs_at_head, files_of_commit
+from phase_gate.storage.tree.contents import LINK
+from phase_gate.storage.tree.git import head_of, read_blobs
+from phase_gate.values import Value, field, replace
+
+#: Bytes of uncommitted data, before compression: more than one person changes between two commits.
+MAX_BYTES = 32 * 1024 * 1024
+
+
+class FileSnapshot(Value):
+    """The files of a project at one moment."""
+
+    #: Path -> content id, as in the tree.
+    files: Mapping[str, str] = field(default_factory=dict)
+    #: The commit that has the files without an entry in `contents`; empty without git.
+    commit: str = ""
+    #: Path -> compressed content, of the files that differ from the commit.
+    contents: Mapping[str, str] = field(default_factory=dict)
+    #: Paths of the files that differ from the commit and were too large to store.
+    too_large: tuple[str, ...] = ()
+
+
+class SnapshotError(Exception):
+    """A file of a snapshot can't be read. The message gives the reason."""
+
+
+def take_snapshot(root: Path, files: Mapping[str, str]) -> FileSnapshot:
+    """Return a snapshot of these files.
+
+    :param files: path -> content id, as in the tree.
+    """
+    commit = head_of(root)
+    committed = blobs_at_head(root) if commit else {}
+    waiting = [
+        (not path.endswith(".py"), full.stat().st_size, path)
+        for path, content in files.items()
+        if committed.get(path) != content and not (full := root / path).is_symlink() and full.is_file()
+    ]
+    contents: dict[str, str] = {}
+    too_large = []
+    left = MAX_BYTES
+    # Sources first, whatever their size, so that large data files can't crowd them out. Then the smallest files.
+    for is_data, size, path in sorted(waiting):
+        left -= size if is_data else 0
+        if left < 0:
+            too_large.append(path)
+        else:
+            contents[path] = base64.b64encode(zlib.compress((root / path).read_bytes())).decode("ascii")
+    return FileSnapshot(files=dict(files), commit=commit, contents=contents, too_large=tuple(too_large))
+
+
+def read_snapshot(snapshot: FileSnapshot, root: Path, paths: Iterable[str]) -> dict[str, bytes]:
+    """Return path -> content of these files. Raises SnapshotError if git no longer has one of them."""
+    found: dict[str, bytes] = {}
+    others = []
+    for path in paths:
+        packed = snapshot.contents.get(path)
+        if packed is not None:
+            try:
+                found[path] = zlib.decompress(base64.b64decode(packed))
+            except (ValueError, zlib.error):
+                raise SnapshotError(f"the stored copy of {path} is damaged") from None
+        elif not snapshot.files.get(path, "").startswith(LINK):
+            others.append(path)
+    if others:
+        found |= read_blobs(root, snapshot.commit, others)
+        lost = [path for path in others if path not in found]
+        if lost:
+            raise SnapshotError(f"git no longer has {lost[0]} of {snapshot.commit[:10]}")
+    return found
+
+
+def files_at_cycle_start(objects: ObjectStore, state: State, root: Path, now: Mapping[str, str]) -> FileSnapshot | None:
+    """Return the snapshot from the start of the cycle, before RED; None if there is none.
+
+    :param now: path -> content id, as in the tree.
+    """
+    name = state.memory.cycle.get(BEGINNING)
+    if name is None:
+        return None
+    snapshot = FileSnapshot(**objects.load(name))
+    return snapshot if snapshot.files else replace(snapshot, files=files_of_commit(root, snapshot.commit, now))
+
+
+def hidden_sources(files: Mapping[str, str], beside: Mapping[str, str]) -> dict[str, str]:
+    """Return the sources that runs have imported although git ignores them. A step may change these, too."""
+    return {path: content for path, content in beside.items() if path.endswith(".py") and path not in files}
+
+
+# --- which files changed since the last failing run and since the last run of any kind. Both are caches: a missing or
+# damaged one means that the changes are unknown.
+
+
+#: How many names are shown: enough to see what was tried.
+_NAMED = 20
+#: Above this number of files the last run's are not saved, because every run would become slower.
+_MOST = 20_000
+_FAILED, _LAST = "last-files.json", "left-files.json"
+
+
+class _LastRun(Value):
+    """The files after a run: their digest, and path -> content id."""
+
+    tree: str
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def changed_since_failed_run(folder: Path, files: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the files that changed since the last failing run; None if that is unknown."""
+    before = cache.load(folder / "cache" / _FAILED)
+    return _differing(before, files)[:_NAMED] if isinstance(before, dict) else None
+
+
+def save_failed_run(folder: Path, files: Mapping[str, str]) -> None:
+    """Save the content ids after a failing run. Failures are ignored."""
+    cache.save(folder / "cache" / _FAILED, dict(files))
+
+
+def changed_since_last_run(folder: Path, tree: str, files: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the files that changed since the last run; empty if that is unknown.
+
+    :param tree: the digest of the files after that run.
+    """
+    before = cache.load_value(_LastRun, folder / "cache" / _LAST)
+    return _differing(before.files, files) if before is not None and before.tree == tree else ()
+
+
+def save_last_run(folder: Path, tree: str, files: Mapping[str, str]) -> None:
+    """Save the content ids after a run, unless there are too many files. Failures are ignored."""
+    before = cache.load_value(_LastRun, folder / "cache" / _LAST)
+    if len(files) <= _MOST and (before is None or before.tree != tree):
+        cache.save(folder / "cache" / _LAST, _LastRun(tree=tree, files=files))
+
+
+def _differing(before: Mapping[str, object], files: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in before.keys() | files.keys() if before.get(name) != files.get(name)))
