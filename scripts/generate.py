@@ -34,7 +34,6 @@ _PART = re.compile(r"(?P<begin><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<text>
 
 #: A kind that is missing here is an error, so that a new one is not forgotten.
 EVENTS: Mapping[str, str] = {
-    "agent-ended": "a drive's agent stopped or was stopped",
     "agent-worked": "a drive finished a turn of the executor or reviewer",
     "attempt-began": "an attempt at a task began",
     "attempt-failed": "a step failed, with type and error",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.config.compiled import load_compiled
-from phase_gate.drive.view import Board, Happening, Kind, Working, render_lines, render_screen
+from phase_gate.drive.view import Happening, Kind, Tail, Working, render_lines, render_status
 from phase_gate.workflow.model import Phase
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
@@ -49,26 +49,10 @@ def draw_drive() -> str:
         ("iteration-ended", {"outcome": "go-on", "reason": "1 of 2 tests fails"}),
         ("iteration-started", {"number": 3, "phase": "GREEN"}),
     ]
-    board, rows = Board(), [typed]
-    for kind, data in told:
-        happening = Happening(kind=kind, at="", data=data)
-        board = board.after(happening)
-        rows.append(render_lines(happening))
-    working = Working(
-        role="agent",
-        where="GREEN",
-        number=3,
-        seconds=38.0,
-        limit=1200.0,
-        spent=157.0,
-        lines=(
-            "test_signs fails: a comma is kept.",
-            "I split at everything that is no letter or digit.",
-            "Edit slug.py",
-        ),
-    )
-    live = render_screen(board, working, width=79)
-    rows += ["", f"\x1b[1m{live[0]}\x1b[0m", *live[1:]]
+    rows = [typed, *(render_lines(Happening(kind=kind, at="", data=data)) for kind, data in told)]
+    working, tail = Working(role="agent", where="GREEN", number=3, limit=1200.0), Tail()
+    tail.write(b"test_signs fails: a comma is kept.\n")
+    rows.append(f"\x1b[1m{render_status(working, 38.0, tail, is_ending=False)}\x1b[0m")
     return _draw_terminal(rows, "A drive in its third iteration: what happened, and below it what the agent does now")
 
 

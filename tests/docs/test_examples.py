@@ -141,7 +141,7 @@ def test_drive(example: Example) -> None:
     assert "tests    1 of 2 tests fails" in said
     assert "drive ends: done: both gates are open: GREEN has exited (3 iterations," in said
     example.type("phase-gate report -o report.html")
-    assert "Iterations of the drive" in (example.root / "report.html").read_text(encoding="utf-8")
+    assert "the agent took" in (example.root / "report.html").read_text(encoding="utf-8")
 
 
 def test_custom_evidence(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ class Track:
         if real:
             return self.project.gate(*words, **environment)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("phase_gate.drive.iteration.run_suite", self._run_in_process)
+            patch.setattr("phase_gate.drive.turn.run_suite", self._run_in_process)
             for name, value in environment.items():
                 patch.setenv(name, value)
             return self.desk.gate(*words)

@@ -396,15 +396,6 @@ def test_calls_that_are_refused(track: Begin, options: tuple[str, ...], code: in
     assert ran.has(problem)
 
 
-def test_a_folder_of_another_user_is_refused(track: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    driven = track("red-exited").plan({})
-    monkeypatch.setattr("phase_gate.drive.loop.os.geteuid", lambda: 54321)
-    monkeypatch.setenv("PHASE_GATE_TRUST_ROOT", str(driven.root))
-    ran = driven.drive()
-    assert (ran.code, driven.turns()) == (2, 0)
-    assert ran.has("[foreign-root]", "an agent would work there as you (uid 54321)")
-
-
 # --- JSON lines
 
 

@@ -5,117 +5,66 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from phase_gate.drive.iteration import read_said
-from phase_gate.drive.view import Board, Happening, Kind, Tail, Working, render_lines, render_screen
-from phase_gate.values import replace
+from phase_gate.drive.turn import read_said
+from phase_gate.drive.view import Happening, Tail, Working, render_lines, render_status
 from tests.drive.conftest import RIGHT, Terminal, Track
 
 pytestmark = pytest.mark.sampled(3)
 
 Begin = Callable[[str], Track]
 
-WORKING = Working(
-    role="agent",
-    where="GREEN",
-    number=3,
-    limit=1200.0,
-    seconds=62.0,
-    spent=130.0,
-    lines=("I read calc.py", "\x1b[2J\x1b[1;1HGate 1  open", "::error::now"),
+RUNS = {"type": "item.started", "item": {"type": "command_execution", "command": "pytest -q"}}
+SAYS = {"type": "item.completed", "item": {"type": "agent_message", "text": "All done."}}
+LARGE = {"type": "item.completed", "item": {"type": "command_execution", "aggregated_output": "x" * (1 << 17)}}
+
+
+def tail_of(*rows: object) -> Tail:
+    tail = Tail()
+    for row in rows:
+        tail.write((row if isinstance(row, str) else json.dumps(row)).encode() + b"\n")
+    return tail
+
+
+@pytest.mark.parametrize(
+    ("working", "printed", "is_ending", "status"),
+    [
+        (Working(role="agent", where="GREEN", number=3, limit=1200), (), False, "GREEN 3 · agent works 1m 02s of 20m"),
+        (
+            Working(role="reviewer", where="part", number=2),
+            ("\x1b[2JGate 1  open",),
+            False,
+            "part 2 · reviewer works 1m 02s · \\x1b[2JGate 1  open",
+        ),
+        (
+            Working(role="tests", where="RED", number=1),
+            (SAYS,),
+            True,
+            "RED 1 · tests run 1m 02s · ends when this is done; Ctrl-C again: at once",
+        ),
+    ],
 )
+def test_the_status_line(working: Working, printed: tuple[object, ...], is_ending: bool, status: str) -> None:
+    assert render_status(working, 62.0, tail_of(*printed), is_ending=is_ending) == status
 
 
-def after(board: Board, kind: Kind, **data: Any) -> Board:
-    return board.after(Happening(kind=kind, at="", data=data))
-
-
-def of_phases() -> Board:
-    board = after(Board(), "drive-started", iterations=30, seconds=14400.0, signal="ask", done=0)
-    board = after(board, "iteration-started", number=3, phase="GREEN")
-    return after(board, "tests-ended", status="closed", reason="1 of 2 tests fails")
-
-
-def of_tasks() -> Board:
-    board = after(Board(), "drive-started", tasks=["a", "b", "c"], done=1, seconds=14400.0)
-    board = after(board, "step-started", task="b", step="executor", attempt=2)
-    return after(board, "agent-ended", role="executor", text="claude ended", seconds=9.0)
-
-
-def test_the_rows_of_the_view() -> None:
-    assert render_screen(of_phases(), WORKING, width=78) == [
-        "phase gate drive · GREEN · iteration 3 of 30 · 2m 10s of 4h",
-        "Gate 2   absent: a person gives the signal",
-        "Gate 1   closed: 1 of 2 tests fails",
-        "agent works  1m 02s of 20m",
-        "  | I read calc.py",
-        "  | \\x1b[2J\\x1b[1;1HGate 1  open",
-        "  | ::error::now",
-        "Ctrl-C: ends when this is done",
-    ]
-
-
-def test_the_rows_of_a_list() -> None:
-    working = replace(WORKING, role="reviewer", where="b", number=2, limit=300.0, lines=(), is_ending=True)
-    assert render_screen(of_tasks(), working, width=78) == [
-        "phase gate drive · 1 of 3 tasks finished · b · attempt 2 · 2m 10s of 4h",
-        "executor claude ended after 9s",
-        "reviewer works  1m 02s of 5m",
-        "ends when this is done; Ctrl-C again: at once",
-    ]
-
-
-def test_what_roles_came_to_is_cleared_with_the_phase_or_the_task() -> None:
-    board = after(of_phases(), "iteration-started", number=4, phase="REFACTOR")
-    assert dict(board.roles) == {"Gate 2": "absent: a person gives the signal"}
-    assert not after(of_tasks(), "step-started", task="c", step="executor", attempt=1).roles
-    assert after(of_tasks(), "task-ended", task="b", outcome="done").done == 2
-
-
-@pytest.mark.parametrize("rows", [5, 6, 12])
-@pytest.mark.parametrize("width", [10, 40, 78])
-def test_it_fits_the_screen(width: int, rows: int) -> None:
-    for board in (of_phases(), of_tasks()):
-        shown = render_screen(board, WORKING, width=width, rows=rows)
-        assert len(shown) <= rows
-        assert all(len(row) <= width for row in shown)
+@pytest.mark.parametrize(
+    ("rows", "last"),
+    [
+        pytest.param(("a warning", RUNS, {"type": "turn.started"}, ""), "pytest -q", id="what-an-event-tells"),
+        pytest.param((RUNS, SAYS), "All done.", id="a-message"),
+        pytest.param((SAYS, LARGE, SAYS), "All done.", id="half-an-event-is-none"),
+        pytest.param((), "", id="nothing"),
+    ],
+)
+def test_the_last_line_that_says_something(rows: tuple[object, ...], last: str) -> None:
+    assert tail_of(*rows).last() == last
 
 
 def test_a_happening_without_a_line_says_nothing() -> None:
     assert render_lines(Happening(kind="person-needed", at="", data={"reason": "x"})) == ""
-
-
-# --- the end of an agent's output: lines as they are, and what events tell
-
-
-RUNS = {"type": "item.started", "item": {"type": "command_execution", "command": "pytest -q"}}
-SAYS = {"type": "item.completed", "item": {"type": "agent_message", "text": "All done."}}
-
-
-def lines(*rows: object, most: int = 5) -> list[str]:
-    tail = Tail()
-    for row in rows:
-        tail.write((row if isinstance(row, str) else json.dumps(row)).encode() + b"\n")
-    return tail.lines(most)
-
-
-def test_events_are_told_and_lines_are_shown() -> None:
-    assert lines("a warning", {"type": "turn.started"}, RUNS, "", SAYS) == ["a warning", "pytest -q", "All done."]
-    assert lines(RUNS, SAYS, most=1) == ["All done."]
-
-
-def test_half_an_event_is_not_shown() -> None:
-    large = {"type": "item.completed", "item": {"type": "command_execution", "aggregated_output": "x" * (1 << 17)}}
-    assert lines(large, SAYS) == ["All done."]
-
-
-def test_a_line_without_an_end_is_shown_all_the_same() -> None:
-    tail = Tail()
-    tail.write(b"." * (1 << 17))
-    assert tail.lines(1)[0].startswith("...")
 
 
 def test_only_messages_are_claims_where_events_are_printed() -> None:

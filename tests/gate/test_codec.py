@@ -238,16 +238,14 @@ def events(draw: st.DrawFn) -> Event:
 def driven(draw: st.DrawFn, kind: str) -> dict[str, Any]:
     """Return what events of a drive have beside the rest, an iteration of its own instead of a number."""
     iteration = {"number": draw(st.integers(1, 3)), "phase": draw(st.sampled_from(PHASES)), "at": "then"}
-    began = {"mark": "m", "nonce": "n"}
-    ended = {"drive": "d1", "how": draw(st.sampled_from(["ended", "waits"])), "counts": draw(st.booleans())}
+    began = {"mark": "m"}
+    ended = {"how": draw(st.sampled_from(["ended", "waits"])), "counts": draw(st.booleans()), "idle": 1}
     return {
         "id": draw(st.sampled_from(["d1", "d2"])),
         "settings": to_json(DriveSettings()),
         "goal": draw(st.sampled_from([None, "object"])),
         "resumed": draw(st.booleans()),
         "iteration": {**iteration, **(began if kind == "iteration-started" else ended)},
-        "idle": draw(st.integers(0, 2)),
-        "seconds": 1.5,
         "outcome": draw(st.sampled_from(["done", "budget"])),
     }
 

@@ -12,18 +12,15 @@ from typing import NoReturn
 
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import draw, render_json, say, screen_width
-from phase_gate.drive.step import Question
-from phase_gate.drive.view import Board, Happening, Working, render_lines, render_screen
+from phase_gate.drive.view import Happening, render_lines
 from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.process.tree import ending_signals
 from phase_gate.storage.store import now
 
 #: Seconds between two drawings: users do not notice a shorter wait.
 _PAUSE = 0.2
-#: Of a terminal that does not tell.
-_ROWS = 24
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
-_UP, _CLEAR_BELOW = "\x1b[{}A\r", "\x1b[J"
+#: Back to the beginning of the line, and away with what stands there.
+_CLEAR = "\r\x1b[K"
 
 
 def with_error_lines(call: Call, run: Callable[[Call], Done]) -> Done:
@@ -50,40 +47,35 @@ def tell_lines(happening: Happening) -> None:
 
 
 class LiveView:
-    """Lines that stay, and below them what goes on right now, drawn several times a second; and who asks."""
+    """Lines that stay, and below them one that says who is at work, drawn several times a second; and who asks."""
 
     def __init__(self) -> None:
-        self._board = Board()
-        self._rows = 0
         self._drawn_at = 0.0
 
     def tell(self, happening: Happening) -> None:
         self._clear()
-        self._board = self._board.after(happening)
         tell_lines(happening)
 
-    def progress(self, working: Working) -> None:
-        if time.monotonic() - self._drawn_at < _PAUSE:
-            return
-        rows = render_screen(self._board, working, width=screen_width() - 1, rows=_screen_rows())
-        self._clear()
-        draw("\n".join((f"{_BOLD}{rows[0]}{_PLAIN}", *rows[1:])) + "\n", sys.stdout)
-        self._rows, self._drawn_at = len(rows), time.monotonic()
+    def progress(self, status: str) -> None:
+        if time.monotonic() - self._drawn_at >= _PAUSE:
+            width = screen_width() - 1
+            draw(_CLEAR + (status if len(status) <= width else f"{status[: width - 1]}…"), sys.stdout)
+            self._drawn_at = time.monotonic()
 
-    def ask(self, question: Question) -> str:
+    def ask(self, text: str, prompt: str) -> str:
         """Ask a person: only what is typed here decides."""
         self._clear()
-        return ask(question)
+        return ask(text, prompt)
 
     def _clear(self) -> None:
-        if self._rows:
-            draw(_UP.format(self._rows) + _CLEAR_BELOW, sys.stdout)
-        self._rows = 0
+        if self._drawn_at:
+            draw(_CLEAR, sys.stdout)
+        self._drawn_at = 0.0
 
 
-def ask(question: Question) -> str:
-    say("\n".join((question.text, *question.ways)))
-    return _ask_line(question.prompt)
+def ask(text: str, prompt: str) -> str:
+    say(text)
+    return _ask_line(prompt)
 
 
 # --- a line that a person types
@@ -140,11 +132,3 @@ def _wait_for_line() -> None:
         signal.set_wakeup_fd(before)
         os.close(heard)
         os.close(told)
-
-
-def _screen_rows() -> int:
-    try:
-        lines = os.get_terminal_size(sys.stdout.fileno()).lines or _ROWS
-    except (OSError, ValueError):
-        lines = _ROWS
-    return max(5, min(13, lines - 2))

@@ -5,7 +5,6 @@ What is driven is a source of steps: the phases of a cycle or of a pipeline, or 
 
 from __future__ import annotations
 
-import os
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -13,7 +12,7 @@ from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.model import Decision, Outcome
 from phase_gate.drive.people import call_person
 from phase_gate.drive.step import Played, Session, Step, play
-from phase_gate.errors import ForeignRootError, PhaseGateError
+from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.process.tree import hide_environment
 from phase_gate.project import Project
 
@@ -45,7 +44,6 @@ def drive(session: Session, source: Source) -> Decision:
 
     Raises PhaseGateError where it may not begin, or where the state can't be trusted any more.
     """
-    refuse_foreign_folder(session.project)
     hide_keys(session.project)
     with source.held(), session.interrupts:
         source.begin()
@@ -73,19 +71,3 @@ def hide_keys(project: Project) -> None:
     """Keep what no agent is given out of what an agent could read of our own process."""
     if choose_environment(project) != project.environment:
         hide_environment()
-
-
-def refuse_foreign_folder(project: Project) -> None:
-    """Refuse to start an agent in a folder of another user, though the user may trust the rules there."""
-    if not hasattr(os, "geteuid"):
-        return
-    for folder in (project.root, project.state_folder):
-        try:
-            owner = os.stat(folder).st_uid
-        except FileNotFoundError:
-            continue  # it is about to be made
-        if owner != os.geteuid():
-            raise ForeignRootError(
-                f"{folder} belongs to uid {owner}, and an agent would work there as you (uid {os.geteuid()})",
-                remedy="drive in a copy of your own, or as the user who owns it",
-            )

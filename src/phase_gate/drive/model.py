@@ -61,27 +61,16 @@ class Decision(Value):
         return EXIT_CODES[self.outcome]
 
 
-class OpenIteration(Value):
-    """An iteration whose agent works, or whose tests run."""
-
-    number: int
-    phase: str
-    at: str
-    #: What every process of the agent is known by.
-    mark: str
-    #: Seconds that its agent took; None while that is at work.
-    agent_seconds: float | None = None
-
-
 class Iteration(Value):
-    """One iteration that has ended, as the ledger has it."""
+    """An iteration, open or ended, as the ledger has it."""
 
-    drive: str
     number: int
     phase: str
-    at: str
+    #: When it began, and what every process of its agent is known by: while it is open.
+    at: str = ""
+    mark: str = ""
     #: How the agent ended: `ended`, `timed-out`, `interrupted`, `not-started`, `waits`, or `lost` with its driver.
-    how: str
+    how: str = ""
     code: int | None = None
     #: Seconds of the agent, of our own run of the tests, and of waiting: for a client to be free, or for votes.
     agent_seconds: float = 0.0
@@ -90,8 +79,9 @@ class Iteration(Value):
     #: What was decided: a value of `Outcome`; and why.
     outcome: str = ""
     reason: str = ""
-    #: Whether it counts for the budget of iterations.
+    #: Whether it counts for the budget of iterations; and how many in a row have changed nothing with it.
     counts: bool = True
+    idle: int = 0
 
 
 class DriveState(Value):
@@ -108,7 +98,7 @@ class DriveState(Value):
     seconds: float = 0.0
     #: Iterations in a row in which nothing changed.
     idle: int = 0
-    open: OpenIteration | None = None
+    open: Iteration | None = None
     #: How it ended, a value of `Outcome`; empty while it goes on, or if it was killed.
     outcome: str = ""
     reason: str = ""
@@ -116,6 +106,18 @@ class DriveState(Value):
     @property
     def is_resumable(self) -> bool:
         return self.outcome != Outcome.DONE
+
+    def after(self, ended: Iteration) -> DriveState:
+        """Return the drive after one more iteration."""
+        return replace(
+            self,
+            open=None,
+            counted=self.counted - (not ended.counts),
+            agent_seconds=round(self.agent_seconds + ended.agent_seconds, 3),
+            suite_seconds=round(self.suite_seconds + ended.suite_seconds, 3),
+            seconds=round(self.seconds + ended.agent_seconds + ended.suite_seconds + ended.waited_seconds, 3),
+            idle=ended.idle,
+        )
 
 
 def find_drive(state: State) -> DriveState | None:
@@ -144,20 +146,16 @@ class DrivePart(Part):
         if value is None:
             return None
         if event.kind == "iteration-started":
-            row = from_json(OpenIteration, {**data["iteration"], "at": event.at})
+            row = from_json(Iteration, {**data["iteration"], "at": event.at})
             return replace(value, number=row.number, counted=value.counted + 1, open=row)
-        if event.kind == "agent-ended" and value.open is not None:
-            return replace(value, open=replace(value.open, agent_seconds=data["seconds"]))
         if event.kind == "iteration-ended":
-            return _after(value, from_json(Iteration, data["iteration"]), idle=data["idle"])
+            return value.after(from_json(Iteration, data["iteration"]))
         if event.kind == "drive-ended":
             return replace(value, open=None, outcome=data["outcome"], reason=data["reason"])
         return value
 
     def holds_signal(self, value: DriveState) -> str:
-        if value.open is None or value.open.agent_seconds is not None:
-            return ""
-        return f"phase-gate drive is in iteration {value.open.number}, and its agent is at work"
+        return "" if value.open is None else f"phase-gate drive is in iteration {value.open.number}, and judges it"
 
     def refuses_answer(self, value: DriveState, answer: str) -> str:
         if answer == "done" and value.settings.signal == "ask":
@@ -173,19 +171,6 @@ class DrivePart(Part):
         ended = f"{value.outcome}: {value.reason}" if value.outcome else "not ended"
         lines = (f"{count(value.number, 'iteration')}; {spent}", f"the last drive: {ended}")
         return (Section(title="Drive", lines=lines),)
-
-
-def _after(value: DriveState, ended: Iteration, *, idle: int) -> DriveState:
-    seconds = ended.agent_seconds + ended.suite_seconds + ended.waited_seconds
-    return replace(
-        value,
-        open=None,
-        counted=value.counted - (not ended.counts),
-        agent_seconds=round(value.agent_seconds + ended.agent_seconds, 3),
-        suite_seconds=round(value.suite_seconds + ended.suite_seconds, 3),
-        seconds=round(value.seconds + seconds, 3),
-        idle=idle,
-    )
 
 
 PART = DrivePart()

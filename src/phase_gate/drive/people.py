@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.model import Decision, Outcome
-from phase_gate.drive.step import OWNER, Question, Session
+from phase_gate.drive.step import OWNER, Session
 from phase_gate.errors import PhaseGateError, StateError, UsageError
 from phase_gate.evidence.process.run import run_process
 from phase_gate.gate.overrides import Person
@@ -29,6 +29,7 @@ _WAYS = (
     "  investigate         show what failed, then ask again",
     "  or nothing, to leave it to another day",
 )
+_ASKED = "retry, skip or investigate: "
 
 
 def call_person(session: Session, reason: str) -> None:
@@ -60,13 +61,13 @@ def _person(session: Session, reason: str) -> Person:
     return Person(by=who_am_i(session.project.environment), reason=reason, is_at_terminal=True)
 
 
-def ask_for_signal(session: Session, decision: Decision) -> Signal | None:
+def ask_for_signal(session: Session, reason: str) -> Signal | None:
     """Ask for the signal of Gate 2, which the drive waits for; None: no person is there, or none answers."""
     if session.watchers.ask is None or session.is_asked_to_end:
         return None
-    call_person(session, decision.reason)  # who may be in another room
-    ways = ("  Type why it is done; `no` and what is missing; or nothing, to end the drive here.",)
-    typed = session.ask(Question(text=f"{decision.reason}.", ways=ways, prompt="done, because: "))
+    call_person(session, reason)  # who may be in another room
+    ways = "  Type why it is done; `no` and what is missing; or nothing, to end the drive here."
+    typed = session.ask(f"{reason}.\n{ways}", "done, because: ")
     if not typed:
         return None
     by = who_am_i(session.project.environment)
@@ -80,9 +81,8 @@ def ask_for_guidance(session: Session, task: Task, decision: Decision) -> str:
     """Ask how to go on where a pipeline is stuck; return what a person says, empty if it does not go on."""
     if decision.outcome is not Outcome.HALTED or not task.state.is_stuck:
         return ""
-    ways = ("  Type what has to be done differently; or nothing, to end the drive here.",)
-    question = Question(text=f"{decision.reason}.", ways=ways, prompt="go on, and: ")
-    while said := session.ask(question):
+    ways = "  Type what has to be done differently; or nothing, to end the drive here."
+    while said := session.ask(f"{decision.reason}.\n{ways}", "go on, and: "):
         try:
             resume_with_guidance(task, _person(session, said))
         except StateError:
@@ -99,9 +99,8 @@ def ask_about_task(session: Session, current: TaskSession, reason: str) -> str |
 
     Return what there is to say to the executor, that is on no record.
     """
-    text = f"{current.task} waits for a person: {reason}"
-    question = Question(text=text, ways=_WAYS, prompt="retry, skip or investigate: ")
-    while typed := session.ask(question).split():
+    text = "\n".join((f"{current.task} waits for a person: {reason}", *_WAYS))
+    while typed := session.ask(text, _ASKED).split():
         way, rest = typed[0].lower(), " ".join(typed[1:])
         try:
             if way in ("retry", "skip"):

@@ -1,4 +1,7 @@
-"""The phases of a cycle or of a pipeline as a source of steps: each step is the agent's turn in one iteration."""
+"""The phases of a cycle or of a pipeline as a source of steps: each step is the agent's turn in one iteration.
+
+What follows from a turn is one chain, `_reasons`.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,24 @@ import contextlib
 import secrets
 import shutil
 from collections.abc import Iterator
-from datetime import datetime
 
+from phase_gate.claims.decision import Outcome as ClaimOutcome
 from phase_gate.codec import to_json
 from phase_gate.decisions.advancing import advance
 from phase_gate.drive.clients import Roles
-from phase_gate.drive.iteration import judge_turn
-from phase_gate.drive.model import Decision, DriveState, Iteration, OpenIteration, Outcome, find_drive, require_drive
-from phase_gate.drive.people import ask_for_guidance
-from phase_gate.drive.prompt import write_prompt
-from phase_gate.drive.step import OWNER, Played, Session, Step, make_answer
-from phase_gate.drive.turn import Turn, settle
-from phase_gate.drive.view import Working
+from phase_gate.drive.model import Decision, DriveState, Iteration, Outcome, find_drive, require_drive
+from phase_gate.drive.people import ask_for_guidance, ask_for_signal
+from phase_gate.drive.step import OWNER, Played, Session, Step
+from phase_gate.drive.turn import Turn, give_answer, progress_of
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.evidence.process.tree import end_marked
 from phase_gate.gate.state import Event
-from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.store import DRIVE_NAME, TaskStore
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.asking import write_skeletons
-from phase_gate.tasks.pipeline import find_pipeline
-from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import of_task
+from phase_gate.tasks.rules import seconds_between
+from phase_gate.visible import count
+from phase_gate.workflow.names import of_task, show_duration
 
 #: Drives whose prompts and transcripts are kept.
 _KEPT_DRIVES = 5
@@ -41,9 +39,9 @@ class PhaseSource:
         self._task: Task | None = None
         self._turn: Turn | None = None
         #: What there is to say to the agent in its next prompt.
-        self._notes: tuple[str, ...] = ()
-        #: The run that we made last; another one in the state is not ours.
-        self._last_run: str | None = None
+        self._notes: list[str] = []
+        #: Whether the record of the drive is closed.
+        self._has_ended = True
 
     # --- the drive ---------------------------------------------------------------------------------------------------
 
@@ -53,14 +51,14 @@ class PhaseSource:
         store.make_folder()
         past = find_drive(store.look().state)
         # On another machine: one that has not ended, and wrote not too long ago.
-        is_open = past is not None and not past.outcome
-        if store.alone().is_driven() or (is_open and store.is_driven()):
+        if store.alone().is_driven() or (past is not None and not past.outcome and store.is_driven()):
             raise _driven_already(store)
+        self._has_ended = past is None or bool(past.outcome)
         hold = store.hold(DRIVE_NAME)
         try:
             yield
         finally:
-            hold.release(has_ended=_has_ended(store))
+            hold.release(has_ended=self._has_ended)
 
     def begin(self) -> None:
         """Record that it begins, or goes on; end what an earlier driver left running."""
@@ -82,6 +80,7 @@ class PhaseSource:
             },
         )
         self._task = task = _record_start(task, past, started)
+        self._has_ended = False
         if past is not None and past.open is not None and end_marked(past.open.mark):
             session.note(f"the driver of iteration {past.open.number} died: what its agent left running is ended")
         drive = require_drive(task.state)
@@ -100,26 +99,26 @@ class PhaseSource:
         )
 
     def next(self) -> Step | Decision:
-        session, task, decision = self.session, self._task, self._decision
-        assert task is not None, "it began"
-        if decision is None:
-            decision, note, task = settle(session, task, None)
-            self._notes = (note,) if note else ()
-        if decision.ends:
-            said = ask_for_guidance(session, task, decision)
+        session = self.session
+        assert self._task is not None, "it began"
+        if self._decision is None:
+            self._decision, self._task, self._notes = _settle(session, self._task, None)
+        if self._decision.ends:
+            said = ask_for_guidance(session, self._task, self._decision)
             if not said:
-                return self._end(task, decision)
-            self._notes = (*self._notes, f"a person says: {said}")
-            task = session.task()
-        return self._begin_turn(_enter_phase(session, task))
+                return self._end(self._task, self._decision)
+            self._notes.append(f"a person says: {said}")
+            self._task = session.task()
+        self._turn = Turn(session, _enter_phase(session, self._task), self.roles)
+        return self._turn.start(self._notes)
 
     def take(self, step: Step, played: Played) -> None:
         """Judge what the agent left, and record it."""
         session, turn = self.session, self._turn
         assert turn is not None, "a step was taken"
-        turn.played = played
         try:
-            decision, task = judge_turn(session, turn, played, self._last_run)
+            turn.judge(played)
+            decision, task, notes = _settle(session, turn.task, turn)
         except BaseException as error:
             # The state can't be trusted or written, or a fault of ours: what can be recorded is.
             reason = error.problem if isinstance(error, PhaseGateError) else type(error).__name__
@@ -128,18 +127,15 @@ class PhaseSource:
             raise
         self._task, self._decision = _record_end(task, turn, decision), decision
         if not played.is_busy:  # then its prompt was never read
-            self._notes = tuple(turn.notes)
-        if turn.suite_seconds:
-            self._last_run = None if task.state.last_run is None else task.state.last_run.id
+            self._notes = [*turn.notes, *notes]
         session.tell("iteration-ended", number=turn.number, outcome=str(decision.outcome), reason=decision.reason)
 
     def fail(self, reason: str) -> None:
         with contextlib.suppress(PhaseGateError, OSError):
-            task = self.session.task()
-            task.record(_drive_ended(task, "error", reason, None))
+            self._record_end_of_drive(self.session.task(), "error", reason, None)
 
     def _end(self, task: Task, decision: Decision) -> Decision:
-        task = task.record(_drive_ended(task, str(decision.outcome), decision.reason, decision.exit_code))
+        task = self._record_end_of_drive(task, str(decision.outcome), decision.reason, decision.exit_code)
         drive, name = require_drive(task.state), task.project.task
         doubled = self.session.settings.budget.iterations * 2
         ways = {
@@ -154,64 +150,11 @@ class PhaseSource:
             told={"iterations": drive.counted, "seconds": drive.seconds},
         )
 
-    # --- a turn ------------------------------------------------------------------------------------------------------
-
-    def _begin_turn(self, task: Task) -> Step:
-        """Write the prompt and the start record."""
-        session, settings, store = self.session, self.session.settings, task.store
-        workflow, phase = _phase_of_work(task)
-        drive = require_drive(task.state)
-        turn = self._turn = Turn(task, drive, self.roles, self.roles.choose(workflow, phase), phase)
-        store.make_folder()
-        make_folder(REAL, store.drive_folder)
-        answer, prompt = make_answer(session, turn.folder, "signal"), turn.file("agent.md")
-        if find_pipeline(task.state) is not None and task.state.phase == phase.name:
-            written, _ = write_skeletons(task, phase, votes=False)
-            if written:
-                session.note(f"to be filled in: {', '.join(written)}")
-        # Not of every iteration: nothing may have changed, or the client was busy.
-        logs = sorted(turn.folder.glob("*.tests.log"))
-        text = write_prompt(
-            session,
-            task,
-            workflow,
-            phase,
-            number=turn.number,
-            notes=self._notes,
-            log=logs[-1] if logs else None,
-            answer=answer,
-        )
-        row = OpenIteration(number=turn.number, phase=phase.name, at="", mark=turn.mark)
-        task = task.record(Event(kind="iteration-started", data={"drive": drive.id, "iteration": to_json(row)}))
-        opened = require_drive(task.state).open
-        assert opened is not None, "it was recorded"
-        turn.at = opened.at
-        session.tell("iteration-started", number=turn.number, phase=phase.name, prompt=session.relative(prompt))
-        left = max(1.0, settings.budget.seconds - drive.seconds)
-        limit = min(settings.time_limit, left)
-        given = {"PHASE_GATE_TASK": session.project.task}
-        if "PHASE_GATE_DIR" in session.project.environment:
-            given["PHASE_GATE_DIR"] = str(session.project.state_folder)
-        return Step(
-            client=turn.client,
-            store=store,
-            text=text,
-            prompt=prompt,
-            answer=answer,
-            mark=turn.mark,
-            working=Working(role="agent", where=phase.name, number=turn.number, limit=limit, spent=drive.seconds),
-            environment=given,
-            left=left,
-        )
-
-
-def _phase_of_work(task: Task) -> tuple[Workflow, Phase]:
-    """Return the rules and the phase that the agent works in: the present one, or the first of a cycle to begin."""
-    phase = task.rules.phase(task.state.phase or "")
-    if phase is not None:
-        return task.rules, phase
-    workflow = task.project.workflow()
-    return workflow, workflow.first
+    def _record_end_of_drive(self, task: Task, outcome: str, reason: str, code: int | None) -> Task:
+        data = {"drive": require_drive(task.state).id, "outcome": outcome, "reason": reason, "exit_code": code}
+        task = task.record(Event(kind="drive-ended", data=data))
+        self._has_ended = True
+        return task
 
 
 def _enter_phase(session: Session, task: Task) -> Task:
@@ -225,6 +168,82 @@ def _enter_phase(session: Session, task: Task) -> Task:
         return task
     advance(task, template=False, show=session.note)
     return session.task()
+
+
+# --- what follows
+
+
+def _settle(session: Session, task: Task, turn: Turn | None) -> tuple[Decision, Task, list[str]]:
+    """Decide, and ask for the signal of Gate 2 where that is what the drive waits for.
+
+    Return the decision, the task after it, and what there is to say of a signal in the next prompt.
+
+    :param turn: None before the first one: a circuit may be open then, a budget spent, Gate 1 open.
+    """
+    decision, notes = _decide(session, task, turn), []
+    if decision.outcome is Outcome.PERSON and task.standing().status == "waiting":
+        signal = ask_for_signal(session, decision.reason)
+        if signal is not None:
+            note, task = give_answer(session, task, signal)
+            notes += [note] if note else []
+        # Once a person has answered, that is no reason to wait any more: what follows is said by the rest.
+        decision = _decide(session, task, turn, is_answered=signal is not None)
+    return decision, task, notes
+
+
+def _decide(session: Session, task: Task, turn: Turn | None, *, is_answered: bool = False) -> Decision:
+    outcome, reason = next(_reasons(session, task, turn, is_answered=is_answered))
+    return Decision(outcome=outcome, reason=reason)
+
+
+def _reasons(session: Session, task: Task, turn: Turn | None, *, is_answered: bool) -> Iterator[tuple[Outcome, str]]:
+    """Yield what follows: interrupt, circuit, both gates, a person, no progress, budget, go on; the first that fits.
+
+    Both gates are the chain's confident completion; a claim alone never is.
+    """
+    settings, state, standing, drive = session.settings, task.state, task.standing(), require_drive(task.state)
+    played = None if turn is None else turn.played
+    is_busy = played is not None and played.is_busy
+    status, reason, outside = standing.status, standing.reason, "" if turn is None else turn.outside
+    if turn is None and (state.phase is None or state.is_done):
+        status, reason = "unstarted", ""
+    elif turn is None and status == "needs-person":
+        status = "unstarted"  # a person who starts it has seen what a person was called for
+    # The cycle that is done is the one of this drive, and not the one before it.
+    is_over = turn is not None and state.is_done and not (turn.began_done and state.cycle == turn.cycle)
+    if is_over and not standing.is_open:
+        outside = outside or f"the cycle is done, and {reason}"
+    if session.is_asked_to_end or (played is not None and played.how == "interrupted"):
+        yield Outcome.INTERRUPTED, "the user interrupted it"
+    if status in ("halted", "stuck"):
+        yield Outcome.HALTED, reason
+    has_reached = state.exited and standing.is_open and state.phase == settings.until
+    if (is_over or has_reached) and not outside:
+        yield Outcome.DONE, reason
+    if outside:
+        yield Outcome.PERSON, outside
+    if played is not None and played.trouble:
+        yield Outcome.PERSON, f"the agent can't work: {played.trouble}"
+    if status == "needs-person":
+        yield Outcome.PERSON, reason
+    if status == "waiting" and not state.exited and settings.signal == "ask" and not is_answered:
+        phase = state.phase if turn is None else turn.phase.name
+        yield Outcome.PERSON, f"Gate 1 of {phase} is open: a person gives the signal of Gate 2"
+    claim = None if turn is None else turn.claim
+    if claim is not None and claim.outcome is ClaimOutcome.ASK and not state.exited:
+        yield Outcome.PERSON, claim.reason
+    if turn is not None:
+        turn.idle = 0 if is_busy or progress_of(task) != turn.before else drive.idle + 1
+        if turn.idle >= settings.idle_limit and not state.exited:
+            yield Outcome.STUCK, f"the agent changed nothing in {count(turn.idle, 'iteration')}; {reason}"
+    budget, spent = settings.budget, drive.seconds if turn is None else turn.spent
+    for is_spent, what in (
+        (drive.counted - is_busy >= budget.iterations, count(budget.iterations, "iteration")),
+        (spent >= budget.seconds, show_duration(budget.seconds)),
+    ):
+        if is_spent:
+            yield Outcome.BUDGET, f"the budget of {what} is spent" + (f"; {reason}" if reason else "")
+    yield Outcome.GO_ON, reason
 
 
 # --- on the record
@@ -251,34 +270,19 @@ def _record_end(task: Task, turn: Turn, decision: Decision) -> Task:
     return task.after(change)
 
 
-def _drive_ended(task: Task, outcome: str, reason: str, code: int | None) -> Event:
-    data = {"drive": require_drive(task.state).id, "outcome": outcome, "reason": reason, "exit_code": code}
-    return Event(kind="drive-ended", data=data)
-
-
-def _lost(drive: DriveState, opened: OpenIteration, *, at: str) -> Event:
-    """Return how an iteration ended whose driver was killed. Of its time at most the limit counts."""
-    limit = drive.settings.time_limit if opened.agent_seconds is None else opened.agent_seconds
-    passed = (datetime.fromisoformat(at) - datetime.fromisoformat(opened.at)).total_seconds()
+def _lost(drive: DriveState, opened: Iteration, *, at: str) -> Event:
+    """Return how an iteration ended whose driver was killed. Of its time at most the agent's limit counts."""
+    passed = min(max(seconds_between(opened.at, at), 0.0), drive.settings.time_limit)
     row = Iteration(
-        drive=drive.id,
         number=opened.number,
         phase=opened.phase,
-        at=opened.at,
         how="lost",
-        agent_seconds=round(min(max(passed, 0.0), limit), 3),
+        agent_seconds=round(passed, 3),
         outcome="lost",
         reason="the driver was killed",
+        idle=drive.idle,
     )
-    return Event(kind="iteration-ended", data={"drive": drive.id, "iteration": to_json(row), "idle": drive.idle})
-
-
-def _has_ended(store: TaskStore) -> bool:
-    """Tell whether the record of the drive is closed: a shared store may be away by now."""
-    with contextlib.suppress(StateError):
-        drive = find_drive(store.alone().look().state)
-        return drive is None or bool(drive.outcome)
-    return False
+    return Event(kind="iteration-ended", data={"drive": drive.id, "iteration": to_json(row)})
 
 
 def _driven_already(store: TaskStore) -> NotAllowedError:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate.drive.step import Session
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.report.panel import render_panel
 from phase_gate.report.prompt import render_prompt
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import find_files
@@ -27,8 +27,6 @@ from phase_gate.workflow.model import Phase, Workflow
 
 #: Lines, and characters, of the last run's output: its end says which tests failed.
 _LINES, _CHARACTERS = 60, 6000
-#: Findings that are told one by one.
-_FINDINGS = 10
 #: Characters of a document that a voter is shown.
 _SHOWN = 40_000
 
@@ -40,7 +38,7 @@ def write_prompt(
     phase: Phase,
     *,
     number: int,
-    notes: tuple[str, ...],
+    notes: list[str],
     log: Path | None,
     answer: Path,
 ) -> str:
@@ -88,9 +86,7 @@ def _tell_needs(task: Task, phase: Phase) -> Iterator[str]:
         yield ""
 
 
-def _tell_standing(
-    session: Session, task: Task, phase: Phase, notes: tuple[str, ...], log: Path | None
-) -> Iterator[str]:
+def _tell_standing(session: Session, task: Task, phase: Phase, notes: list[str], log: Path | None) -> Iterator[str]:
     state = task.state
     has_run = state.last_run is not None and state.last_run.phase == state.phase
     is_here = state.phase == phase.name and (state.iteration > 0 or has_run)
@@ -104,30 +100,13 @@ def _tell_standing(
             yield f"What to do: {show_line(standing.next_hint)}."
     yield from (f"- {show_line(note)}" for note in notes)
     if is_here and state.iteration > 0 and state.evaluation is not None:
-        yield from _tell_verdict(state.evaluation)
+        yield ""
+        yield from (f"    {show_line(row.text)}" for row in render_panel(state.evaluation, verbosity=1))
     if is_here and log is not None:
         yield from ("", f"The end of the last run (all of it: {session.relative(log)}):", "")
         output = log.read_text(encoding="utf-8", errors="replace")[-_CHARACTERS:]
         yield textwrap.indent(show_text("\n".join(output.splitlines()[-_LINES:])), "    ")
     yield ""
-
-
-def _tell_verdict(evaluation: Evaluation) -> Iterator[str]:
-    gate_1 = evaluation.gate_1
-    yield f"- Gate 1 is {'open' if gate_1.is_open else 'closed'}; Gate 2: {evaluation.gate_2.answer}"
-    for clause in gate_1.clauses:
-        if clause.met is not True:
-            yield f"- {'not measured' if clause.met is None else 'unmet'}: `{show_line(clause.text)}`"
-    for guard in gate_1.guards:
-        if not guard.passes:
-            remedy = f"; {guard.remedy}" if guard.remedy else ""
-            yield f"- unmet: {show_line(guard.name)}: {show_line(guard.detail)}{show_line(remedy)}"
-    hard = [each for each in evaluation.findings if each.tier == "hard"]
-    for each in hard[:_FINDINGS]:
-        yield f"- {show_line(each.slug)}: {show_line(each.id)}: {show_line(each.detail)}"
-    if len(hard) > _FINDINGS:
-        yield f"- and {len(hard) - _FINDINGS} more findings: phase-gate explain"
-    yield from (f"- {show_line(warning)}" for warning in evaluation.warnings)
 
 
 def _tell_gate_2(session: Session, answer: str) -> Iterator[str]:

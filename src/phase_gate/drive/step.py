@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 
 from phase_gate.agents.endings import Ending, classify
 from phase_gate.drive.clients import Client, choose_environment
-from phase_gate.drive.view import Happening, Kind, Tail, Working
+from phase_gate.drive.view import Happening, Kind, Tail, Working, render_status
 from phase_gate.evidence.process.output import blot, hidden_in
 from phase_gate.evidence.process.run import Ended, How, run_process
 from phase_gate.evidence.process.tree import PatientInterrupts
@@ -24,7 +24,7 @@ from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage import store
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
 from phase_gate.storage.paths import DEFAULT_TASK
-from phase_gate.storage.store import TaskStore
+from phase_gate.storage.store import DRIVER, TaskStore
 from phase_gate.task import Task
 from phase_gate.tasks.handins import MAX_SIZE
 from phase_gate.tasks.rules import seconds_between
@@ -33,10 +33,8 @@ from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import ANSWER_VARIABLE
 from phase_gate.workflow.settings import DriveSettings
 
-OWNER = "phase-gate drive"
+OWNER = DRIVER
 
-#: Lines of an agent's output that a view is given.
-_SHOWN = 8
 #: Bytes of a transcript that are kept: the beginning, and the end, where an agent says what it did; and of tests.
 _KEPT, _KEPT_OF_TESTS = 1 << 20, 256 * 1024
 #: Seconds: no client is busy for longer than it is worth to ask again.
@@ -44,23 +42,15 @@ _LONGEST_WAIT = 600.0
 _PAUSE = 0.1
 
 
-class Question(Value):
-    """What a person is asked at a terminal."""
-
-    text: str
-    #: What may be typed, in rows.
-    ways: tuple[str, ...]
-    #: What stands in front of the answer.
-    prompt: str
-
-
 class Watchers(Value):
     """Those who are told, and the one who is asked."""
 
     tell: Callable[[Happening], None]
-    progress: Callable[[Working], None] = lambda working: None
-    #: Returns what a person types; empty: no answer. Without it no person is there.
-    ask: Callable[[Question], str] | None = None
+    #: Is given the status line, several times a second.
+    progress: Callable[[str], None] = lambda status: None
+    #: Is given a text and what stands in front of the answer; returns what a person types, empty: no answer. Without
+    #: it no person is there.
+    ask: Callable[[str, str], str] | None = None
 
 
 class Session:
@@ -96,20 +86,16 @@ class Session:
     def note(self, text: str) -> None:
         self.tell("note", text=text)
 
-    def ask(self, question: Question) -> str:
+    def ask(self, text: str, prompt: str) -> str:
         """Return what a person types; empty: no person is there, none answers, or the user ends it."""
-        return "" if self.watchers.ask is None or self.is_asked_to_end else self.watchers.ask(question)
+        return "" if self.watchers.ask is None or self.is_asked_to_end else self.watchers.ask(text, prompt)
 
     def show(self, working: Working, seconds: float) -> None:
         """Show who is at work; tell the user once that the first Ctrl-C was heard."""
         if self.is_asked_to_end and not self._has_told_end:
             self._has_told_end = True
             self.note("ends when this is done; Ctrl-C again ends it at once")
-        lines = () if working.role == "waits" else tuple(self.tail.lines(_SHOWN))
-        spent = working.spent + seconds
-        self.watchers.progress(
-            replace(working, seconds=seconds, spent=spent, lines=lines, is_ending=self.is_asked_to_end)
-        )
+        self.watchers.progress(render_status(working, seconds, self.tail, is_ending=self.is_asked_to_end))
 
     def wait(self, working: Working, seconds: float, why: str) -> float:
         """Wait by the clock of the ledger, as long as the user allows; return the seconds that it took."""

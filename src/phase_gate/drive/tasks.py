@@ -55,16 +55,11 @@ class TaskSource:
         if not overview.rows:
             raise NotAllowedError("there is no task yet", remedy="phase-gate verify start --task-file FILE")
         self.chosen = tuple(row.task for row in overview.rows) if task is None else (board.find(task),)
-        #: Tasks that wait for a person, with the reason; and for another task.
+        #: Tasks that wait for a person, with the reason.
         self.parked: dict[str, str] = {}
-        self.blocked: dict[str, str] = {}
-        #: Tasks that try again, though they are blocked: what they waited for is done, or a person says so.
-        self.again: set[str] = set()
-        #: What people say that is on no record: about a task that does not wait for one.
+        #: What people say that is on no record: the task tries again with it.
         self.said: dict[str, str] = {}
-        self._current = ""
-        #: Of the task that is at work: its failures when the turn began, and the files that the reviewer is shown.
-        self._failures = 0
+        #: The files that the reviewer is shown.
         self._reviewed: Tree | None = None
         self._began = time.monotonic()
 
@@ -73,14 +68,9 @@ class TaskSource:
         return TaskBoard(self.session.project, wanted=task, owner=OWNER)
 
     @property
-    def spent(self) -> float:
-        """Seconds of the drive."""
-        return time.monotonic() - self._began
-
-    @property
     def left(self) -> float:
         """Seconds of the budget."""
-        return self.session.settings.budget.seconds - self.spent
+        return self.session.settings.budget.seconds - (time.monotonic() - self._began)
 
     # --- the drive ---------------------------------------------------------------------------------------------------
 
@@ -102,10 +92,10 @@ class TaskSource:
             lock.release()
 
     def begin(self) -> None:
-        session, board = self.session, self._board()
+        session = self.session
         if end_marked(mark_of(session.project)):
             session.note("an earlier driver died: what its agents left running is ended")
-        rows = [row for row in board.overview.rows if row.task in self.chosen]
+        rows = self._rows(self._board().overview)
         session.tell(
             "drive-started",
             tasks=list(self.chosen),
@@ -114,25 +104,18 @@ class TaskSource:
             seconds=session.settings.budget.seconds,
             done=sum(row.status in FINISHED for row in rows),
         )
-        for row in rows:
-            if row.status is Status.APPROVED:
-                self._commit(board.session(row.task))
 
     def next(self) -> Step | Decision:
         while True:
             board = self._board()
-            is_new = not self._current
-            if is_new:
-                self._current = self._choose(board.overview)
-                if not self._current:
-                    return self._end(board.overview)
-            current = board.session(self._current)
-            verification = current.verification()
-            if is_new and _is_left_alone(verification):
-                self._give_up(current, "it was left alone for too long")
-            elif (decision := self._look(board, verification)) is not None:
-                self._finish(current, decision)
-            elif (step := self._next_step(current, verification)) is not None:
+            self._commit_approved(board)
+            row = self._choose(board.overview)
+            if row is None:
+                return self._end(board.overview)
+            current = board.session(row.task)
+            if reason := self._needs_person(row, board.overview):
+                self._ask(current, reason)
+            elif (step := self._next_step(current, row)) is not None:
                 return step
 
     def take(self, step: Step, played: Played) -> None:
@@ -140,173 +123,155 @@ class TaskSource:
         board, role = self._board(step.working.where), step.working.role
         current = board.session(step.working.where)
         record_turn(current, role=role, seconds=played.seconds, how=played.how, code=played.code)
-        decision = self._judge(board, current, role, played)
-        if decision is not None:
-            self._finish(current, decision)
+        if reason := self._judge(board, current, role, played):
+            self._ask(current, reason)
 
     def fail(self, reason: str) -> None:
         """The steps are in the ledgers of the tasks; a list has none."""
 
     # --- which task is next ------------------------------------------------------------------------------------------
 
-    def _choose(self, overview: Overview) -> str:
-        """Return the first task that may be driven now; empty: nothing may begin."""
-        if self.session.is_asked_to_end or self.left <= 0:
-            return ""
-        done = [row for row in overview.rows if row.status in FINISHED]
-        finished, names = {row.task for row in done}, {row.name for row in done}
-        left = [row for row in overview.rows if row.task in self.chosen and row.task not in finished]
-        # The next wave begins after this one.
-        wave = left[0].wave if left else ""
-        if not left or overview.halted(wave):
-            return ""
-        for row in left:
-            if row.wave != wave or row.task in self.parked:
-                continue
-            if self.blocked.get(row.task, row.task) not in {row.task, *finished}:
-                continue
-            if names.issuperset(row.spec.depends_on):
-                if self.blocked.pop(row.task, None) is not None:
-                    self.again.add(row.task)
-                return row.task
-        return ""
+    def _rows(self, overview: Overview) -> list[Verification]:
+        return [row for row in overview.rows if row.task in self.chosen]
 
-    def _look(self, board: TaskBoard, verification: Verification) -> Decision | None:
-        """Return the end of the task's drive; None: a step follows. `GO_ON` waits for the task that `reason` names."""
-        task = verification.task
-        if verification.status in FINISHED:
-            return Decision(outcome=Outcome.DONE, reason=verification.word)
-        if self.session.is_asked_to_end:
-            return Decision(outcome=Outcome.INTERRUPTED, reason="the user interrupted it")
-        if halted := board.overview.halted(verification.spec.wave):
-            return Decision(outcome=Outcome.HALTED, reason=halted)
-        escalation = escalate(verification)
-        if escalation.level >= 2:
-            return Decision(outcome=Outcome.PERSON, reason=escalation.reason)
-        if verification.status is Status.BLOCKED and task not in self.again:
-            return _look_at_dependency(board, verification)
-        self.again.discard(task)
+    def _choose(self, overview: Overview) -> Verification | None:
+        """Return the first task of the wave that something can be done about now."""
+        left = [row for row in self._rows(overview) if row.status not in FINISHED]
+        if not left or self.session.is_asked_to_end or self.left <= 0 or overview.halted(left[0].wave):
+            return None
+        finished = {row.name for row in overview.rows if row.status in FINISHED}
+        for row in left:
+            # The next wave begins after this one.
+            if row.wave != left[0].wave or row.task in self.parked or not finished.issuperset(row.spec.depends_on):
+                continue
+            is_blocked = row.status is Status.BLOCKED and row.task not in self.said
+            if not is_blocked or not find_dependency(row, overview).is_waited_for:
+                return row
         return None
 
-    def _finish(self, current: TaskSession, decision: Decision) -> None:
-        """Do what follows from the end of one task."""
-        task, self._current = current.task, ""
-        self.session.tell("task-ended", task=task, outcome=str(decision.outcome), reason=decision.reason)
-        if decision.outcome is Outcome.DONE:
-            self._commit(current)
-        elif decision.outcome is Outcome.GO_ON:
-            self.blocked[task] = decision.reason
-        elif decision.outcome is Outcome.PERSON:
-            said = ask_about_task(self.session, current, decision.reason)
-            if said is None:
-                self._park(task, decision.reason)
-            else:
-                self.said[task] = said
-                self.again.add(task)
-                self.blocked.pop(task, None)
+    def _needs_person(self, row: Verification, overview: Overview) -> str:
+        """Return why a task does not go on by itself; empty: it does."""
+        escalation = escalate(row)
+        if escalation.level >= 2:
+            return escalation.reason
+        if row.status is not Status.BLOCKED or row.task in self.said:
+            return ""
+        dependency = find_dependency(row, overview)
+        done = overview.row(dependency.task)
+        if done is not None and done.last_step_at > row.last_step_at:
+            return ""  # what it waited for was done meanwhile
+        error = "" if row.report is None else " ".join(str(row.report.result.get("error", "")).split())[:200]
+        return f"blocked: {error}; {dependency.way}"
+
+    def _ask(self, current: TaskSession, reason: str) -> None:
+        """Let a person decide; where none is there, the task waits for one."""
+        said = ask_about_task(self.session, current, reason)
+        if said is None:
+            self._park(current.task, reason)
+        else:
+            self.said[current.task] = said
 
     def _park(self, task: str, reason: str) -> None:
         self.parked[task] = reason
         self.session.tell("person-needed", task=task, reason=reason)
 
-    def _commit(self, current: TaskSession) -> None:
+    def _commit_approved(self, board: TaskBoard) -> None:
         """Commit what was approved, where that is asked for; what can't be committed waits for a person."""
-        verification = current.verification()
-        if not self.session.settings.commit or verification.commit or verification.status is not Status.APPROVED:
-            return
-        try:
-            done = commit_task(current)
-        except StateError:
-            raise
-        except PhaseGateError as error:
-            self._park(current.task, error.problem)
-        else:
-            self.session.tell("committed", task=current.task, commit=done.commit, files=list(done.files))
+        for row in self._rows(board.overview) if self.session.settings.commit else ():
+            if row.commit or row.status is not Status.APPROVED or row.task in self.parked:
+                continue
+            try:
+                done = commit_task(board.session(row.task))
+            except StateError:
+                raise
+            except PhaseGateError as error:
+                self._park(row.task, error.problem)
+            else:
+                self.session.tell("committed", task=row.task, commit=done.commit, files=list(done.files))
 
     def _end(self, overview: Overview) -> Decision:
         """Return how the list ended, by the priority chain, and what to type next."""
-        rows = [row for row in overview.rows if row.task in self.chosen]
+        rows = self._rows(overview)
         left = [row for row in rows if row.status not in FINISHED]
-        halted = {row.wave: why for row in left if (why := overview.halted(row.wave))}
+        halted = next((row for row in left if overview.halted(row.wave)), None)
+        first = next(iter(self.parked), left[0].task if left else "")
+        following = f"phase-gate verify status --task {first}"
         if self.session.is_asked_to_end:
             outcome, reason, following = Outcome.INTERRUPTED, "the user interrupted it", "phase-gate drive"
-        elif halted:
-            wave, reason = next(iter(halted.items()))
-            outcome, following = Outcome.HALTED, resume_command(wave)
+        elif halted is not None:
+            outcome, reason = Outcome.HALTED, overview.halted(halted.wave)
+            following = resume_command(halted.wave)
         elif self.parked:
-            task, why = next(iter(self.parked.items()))
             more = f" (and {len(self.parked) - 1} more)" if len(self.parked) > 1 else ""
-            outcome, reason = Outcome.PERSON, f"{task} waits for a person: {why}{more}"
-            following = f"phase-gate verify status --task {task}"
+            outcome, reason = Outcome.PERSON, f"{first} waits for a person: {self.parked[first]}{more}"
         elif not left:
             outcome, reason, following = Outcome.DONE, "all tasks are finished", ""
         elif self.left <= 0:
             reason = f"the budget of {show_duration(self.session.settings.budget.seconds)} is spent"
             outcome, following = Outcome.BUDGET, "phase-gate drive --time SPAN"
         else:
-            outcome, reason = Outcome.PERSON, f"{left[0].task} can't begin: it waits for another task"
-            following = f"phase-gate verify status --task {left[0].task}"
-        told = {"done": len(rows) - len(left), "tasks": list(self.chosen), "seconds": round(self.spent, 3)}
+            outcome, reason = Outcome.PERSON, f"{first} can't begin: it waits for another task"
+        seconds = round(time.monotonic() - self._began, 3)
+        told = {"done": len(rows) - len(left), "tasks": list(self.chosen), "seconds": seconds}
         return Decision(outcome=outcome, reason=reason, next_command=following, told=told)
 
     # --- the steps of a task -----------------------------------------------------------------------------------------
 
-    def _next_step(self, current: TaskSession, verification: Verification) -> Step | None:
-        """Return the turn of the executor or of the reviewer; None: the verify command was run, or a wait is over."""
-        if verification.status is Status.VERIFYING:
-            self._verify(current, verification)
+    def _next_step(self, current: TaskSession, row: Verification) -> Step | None:
+        """Return the turn of the executor or of the reviewer; None: something else was done, look again."""
+        if row.status in (Status.EXECUTING, Status.REVIEWING) and late(row, store.now()):
+            # Of an earlier driver, or of a person; and it does not count.
+            abandon_attempt(current, reason="it was left alone for too long", by=OWNER)
             return None
-        if verification.status is Status.REVIEWING:
-            self._reviewed = current.tree(verification.spec)
-            return self._turn(current, verification, "reviewer")
-        last = verification.last_failure
-        if last is not None and verification.status in (Status.FAILED, Status.REJECTED) and last.type in RETRIES:
+        if row.status is Status.VERIFYING:
+            self._verify(current, row)
+            return None
+        if row.status is Status.REVIEWING:
+            self._reviewed = current.tree(row.spec)
+            return self._turn(current, row, "reviewer")
+        last = row.last_failure
+        if last is not None and row.status in (Status.FAILED, Status.REJECTED) and last.type in RETRIES:
             delay = RETRIES[last.type].delay - seconds_between(last.at, store.now())
             if delay > 0:
-                working = Working(role="waits", where=current.task, number=verification.attempt)
+                working = Working(role="waits", where=current.task, number=row.attempt)
                 self.session.wait(working, delay, "a time-out is tried again after a while")
                 return None
-        if verification.status is not Status.EXECUTING:
-            verification = begin(current).verification
-        return self._turn(current, verification, "executor")
+        if row.status is not Status.EXECUTING:
+            row = begin(current).verification
+        return self._turn(current, row, "executor")
 
-    def _turn(self, current: TaskSession, verification: Verification, role: str) -> Step:
-        folder, self._failures = current.store.drive_folder, len(verification.failures)
+    def _turn(self, current: TaskSession, row: Verification, role: str) -> Step:
+        session, folder = self.session, current.store.drive_folder
         current.store.make_folder()
-        file = make_answer(self.session, folder, role)
-        answer = self.session.relative(file)
+        file = make_answer(session, folder, role)
         number = 1 + max((int(path.name[:4]) for path in folder.glob("[0-9][0-9][0-9][0-9].*")), default=0)
-        self.session.tell("step-started", task=current.task, step=role, attempt=verification.attempt)
+        session.tell("step-started", task=current.task, step=role, attempt=row.attempt)
         if role == "reviewer":
-            text = write_review(current, verification, answer)
+            text, step, began = write_review(current, row, session.relative(file)), "review", _verified_at(row)
         else:
-            text = write_executor_prompt(current, answer=answer)
+            text, step, began = write_executor_prompt(current, answer=session.relative(file)), "executor", row.began_at
             if said := self.said.pop(current.task, ""):
                 text += f"\nA person says: {show_line(said)}\n"
-        step, began = _step_of(verification)
-        limit = self.session.settings.time_limit
-        if not verification.untimed:
-            limit = max(1.0, verification.limits[step] - seconds_between(began, store.now()))
+        limit = session.settings.time_limit
+        if not row.untimed:
+            limit = max(1.0, row.limits[step] - seconds_between(began, store.now()))
         return Step(
             client=self.roles.clients[role],
             store=current.store,
             text=text,
             prompt=folder / f"{number:04}.{role}.md",
             answer=file,
-            mark=mark_of(self.session.project),
-            working=self._working(role, verification, limit),
+            mark=mark_of(session.project),
+            working=Working(role=role, where=current.task, number=row.attempt, limit=limit),
             left=self.left,
         )
 
-    def _working(self, role: str, verification: Verification, limit: float = 0.0) -> Working:
-        return Working(role=role, where=verification.task, number=verification.attempt, limit=limit, spent=self.spent)
-
-    def _verify(self, current: TaskSession, verification: Verification) -> None:
+    def _verify(self, current: TaskSession, row: Verification) -> None:
         """Run the verify command. What the task does not list goes back to the executor."""
         session = self.session
-        session.tell("step-started", task=current.task, step="verify", attempt=verification.attempt)
+        session.tell("step-started", task=current.task, step="verify", attempt=row.attempt)
         session.tail.clear()
-        working = self._working("verify", verification)
+        working = Working(role="verify", where=current.task, number=row.attempt)
         display = Display(
             show=lambda text: None,
             tick=lambda seconds, limit: session.show(replace(working, limit=limit), seconds),
@@ -314,58 +279,54 @@ class TaskSource:
             interrupts=session.interrupts,
         )
         ran = run_verify(current, display)
-        status = ran.status
-        if not ran.has_ended and ran.log:
-            return  # the user interrupted it
-        if not ran.has_ended and status.verification.status is Status.VERIFYING:
-            problem = f"files were changed that the task does not list: {_unlisted(status)}\ntake these changes back"
+        if ran.has_ended:
+            self._tell_end(ran.status)
+        elif not ran.log and ran.status.verification.status is Status.VERIFYING:
+            problem = (
+                f"files were changed that the task does not list: {_unlisted(ran.status)}\ntake these changes back"
+            )
             self._fail(current, FailureType.EXECUTION_FAILURE, problem)
-            return
-        self._tell_end(status)
+        elif not ran.log:
+            self._tell_end(ran.status)
 
     # --- what an agent left ------------------------------------------------------------------------------------------
 
-    def _judge(self, board: TaskBoard, current: TaskSession, role: str, played: Played) -> Decision | None:
-        """Return how the drive of the task ends; None: it goes on."""
-        is_executor = role == "executor"
+    def _judge(self, board: TaskBoard, current: TaskSession, role: str, played: Played) -> str:
+        """Hand in what the agent left; return why a person is needed, empty: the task goes on."""
         name, failure = _HANDS_IN[role]
-        outside = next((kind for kind in played.recorded if kind not in _RUNS), "")
-        if outside:
-            look = f"phase-gate history --events --task {current.task}"
+        if outside := next((kind for kind in played.recorded if kind not in _RUNS), ""):
             said = f"{outside} was recorded while the agent worked, and not by the drive"
             void_steps(current, said)
-            return Decision(outcome=Outcome.PERSON, reason=f"{said}: read {look}, then drive again")
+            return f"{said}: read phase-gate history --events --task {current.task}, then drive again"
         if played.how == "interrupted" or played.is_busy or played.trouble:
             reason = "the client is busy" if played.is_busy else "the user interrupted it"
             reason = f"the agent can't work: {played.trouble}" if played.trouble else reason
-            if is_executor:
-                self._give_up(current, reason)
-            return Decision(outcome=Outcome.PERSON, reason=reason) if played.trouble else None
+            if role == "executor":  # what stopped it was not the work
+                abandon_attempt(current, reason=reason, by=OWNER)
+            return reason if played.trouble else ""
         if played.how == "timed-out":
             return self._fail(current, FailureType.TIMEOUT, f"the {role} was stopped after {played.seconds:.0f} s")
-        if not is_executor and (edited := self._edited(current)):
-            said = f"{self._name(role)} changed files while reviewing: {', '.join(edited[:5])}"
+        author = f"{self.roles.clients[role].name} ({role})"
+        if role == "reviewer" and (edited := self._edited(current)):
+            said = f"{author} changed files while reviewing: {', '.join(edited[:5])}"
             return self._fail(current, FailureType.REVIEWER_EDIT, said)
         if played.data is None:
             problem = f"no {name} was written into the file that the prompt names"
             if played.code:
                 return self._fail(current, failure, f"the agent {played.shown}, and {problem}")
             return self._fail(current, FailureType.MALFORMED, problem)
-        attachment = Attachment(data=played.data, name=f"the {role}'s {name}", by=self._name(role))
+        attachment = Attachment(data=played.data, name=f"the {role}'s {name}", by=author)
+        failed = len(current.verification().failures)
         try:
-            status = (report_execution if is_executor else review)(board, attachment)
+            status = (report_execution if role == "executor" else review)(board, attachment)
         except StateError:
             raise
         except PhaseGateError as error:
             if self._board().overview.halted(current.verification().spec.wave):
-                return None
+                return ""
             return self._fail(current, failure, f"{error.problem}\n{error.remedy}")
-        self._tell_end(status, failed=len(status.verification.failures) > self._failures)
-        return None
-
-    def _name(self, role: str) -> str:
-        """Return by which name an agent reports or reviews."""
-        return f"{self.roles.clients[role].name} ({role})"
+        self._tell_end(status, failed=len(status.verification.failures) > failed)
+        return ""
 
     def _edited(self, current: TaskSession) -> list[str]:
         """Return the files that are not what the reviewer was shown."""
@@ -374,17 +335,14 @@ class TaskSource:
         found = describe_difference(self._reviewed.files, current.tree(current.verification().spec).files)
         return sorted((*found.added, *found.removed, *found.changed))
 
-    def _fail(self, current: TaskSession, kind: FailureType, error: str) -> Decision | None:
+    def _fail(self, current: TaskSession, kind: FailureType, error: str) -> str:
+        """Record that the attempt failed; return why a person is needed: another run of the verify command goes on."""
         try:
             status = fail_attempt(current, kind, error=error)
-        except NotAllowedError as refused:  # a run of the verify command goes on that is none of ours
-            return Decision(outcome=Outcome.PERSON, reason=refused.problem)
+        except NotAllowedError as refused:
+            return refused.problem
         self._tell_end(status, failed=True)
-        return None
-
-    def _give_up(self, current: TaskSession, reason: str) -> None:
-        """End the attempt that goes on, without counting it: what stopped it was not the work."""
-        abandon_attempt(current, reason=reason, by=OWNER)
+        return ""
 
     def _tell_end(self, status: TaskStatus, *, failed: bool = False) -> None:
         verification, evaluation = status.verification, status.evaluation
@@ -403,34 +361,9 @@ class TaskSource:
         )
 
 
-def _step_of(verification: Verification) -> tuple[str, str]:
-    """Return whose time runs, and since when."""
-    if verification.status is not Status.REVIEWING:
-        return "executor", verification.began_at
-    assert verification.check is not None, "what is reviewed was verified"
-    return "review", verification.check.ended_at
-
-
-def _is_left_alone(verification: Verification) -> bool:
-    """Tell whether most of the time is over of an attempt that an earlier driver, or a person, began."""
-    if verification.untimed or verification.status not in (Status.EXECUTING, Status.REVIEWING):
-        return False
-    step, began = _step_of(verification)
-    passed = seconds_between(began, store.now())
-    return passed > verification.limits[step] / 2 or bool(late(verification, store.now()))
-
-
-def _look_at_dependency(board: TaskBoard, verification: Verification) -> Decision | None:
-    """Return what a blocked task waits for; None: that was done meanwhile."""
-    dependency = find_dependency(verification, board.overview)
-    if dependency.task and not dependency.is_complete:
-        return Decision(outcome=Outcome.GO_ON, reason=dependency.task)
-    row = board.overview.row(dependency.task)
-    if row is not None and row.last_step_at > verification.last_step_at:
-        return None
-    report = verification.report
-    error = "" if report is None else " ".join(str(report.result.get("error", "")).split())[:200]
-    return Decision(outcome=Outcome.PERSON, reason=f"blocked: {error}; {dependency.way}")
+def _verified_at(row: Verification) -> str:
+    assert row.check is not None, "what is reviewed was verified"
+    return row.check.ended_at
 
 
 def _unlisted(status: TaskStatus) -> str:

@@ -1,78 +1,370 @@
-"""An iteration while it goes on, and what follows from it: the one priority chain."""
+"""One iteration: the agent's turn in a phase, and what it brought: its answer, votes, our own run of the tests, its
+claim. Nothing is decided here but whether an answer may count.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+import time
 from pathlib import Path
 
+from phase_gate.agents.endings import describe_event
 from phase_gate.claims.decision import Decision as ClaimDecision
-from phase_gate.claims.decision import Outcome as ClaimOutcome
+from phase_gate.claims.text import read_transcript
 from phase_gate.codec import to_json
+from phase_gate.decisions.advancing import advance
+from phase_gate.decisions.claiming import decide_claim, read_claim
 from phase_gate.decisions.signalling import give_signal
-from phase_gate.drive.clients import Client, Roles
-from phase_gate.drive.model import Decision, DriveState, Iteration, Outcome, require_drive
-from phase_gate.drive.people import ask_for_signal
-from phase_gate.drive.step import Played, Session
-from phase_gate.errors import NotAllowedError
+from phase_gate.drive.clients import Roles
+from phase_gate.drive.model import Iteration, require_drive
+from phase_gate.drive.prompt import write_ballot, write_prompt
+from phase_gate.drive.step import OWNER, Played, Session, Step, make_answer, play, run_suite
+from phase_gate.drive.view import Working
+from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, StorageError
+from phase_gate.exit_codes import NOT_TRUSTED
 from phase_gate.gate.signals import Signal
 from phase_gate.gate.state import Event
-from phase_gate.storage.signal_file import read_signal_file
+from phase_gate.storage.files import REAL, make_folder
+from phase_gate.storage.signal_file import parse_signal, read_signal_file, remove_signal_file
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import digest_of
+from phase_gate.tasks.asking import write_skeletons
+from phase_gate.tasks.handins import parse_vote
 from phase_gate.tasks.pipeline import find_pipeline
+from phase_gate.tasks.pipeline_steps import VoteStanding, cast_votes, show_votes, start_recovery, write_snapshot
 from phase_gate.tasks.routing import rules_of
-from phase_gate.visible import count
-from phase_gate.workflow.model import Phase
-from phase_gate.workflow.names import show_duration
+from phase_gate.values import replace
+from phase_gate.workflow.model import SNAPSHOT, Phase, requires_of
+from phase_gate.workflow.names import of_task, show_duration
+
+#: What only a person does, or only the drive while its agent works.
+_OUTSIDE = frozenset(
+    {"phase-exited", "overridden", "waived", "breaker-reset", "rollback-accepted", "repaired"}
+    | {"voted", "request-decided"}
+)
 
 
 class Turn:
     """An iteration while it goes on."""
 
-    def __init__(self, task: Task, drive: DriveState, roles: Roles, client: Client, phase: Phase) -> None:
-        self.roles, self.client, self.phase = roles, client, phase
-        self.drive, self.number = drive.id, drive.number + 1
-        self.mark = secrets.token_hex(16)
+    def __init__(self, session: Session, task: Task, roles: Roles) -> None:
+        #: The task, as the last step of the turn left it.
+        self.task = task
+        self.session, self.roles = session, roles
+        # The rules and the phase that the agent works in: the present one, or the first of a cycle to begin.
+        present = task.rules.phase(task.state.phase or "")
+        self.workflow = task.rules if present is not None else task.project.workflow()
+        self.phase = present or self.workflow.first
+        self.client = roles.choose(self.workflow, self.phase)
+        drive = require_drive(task.state)
+        self.drive, self.number, self.mark = drive.id, drive.number + 1, secrets.token_hex(16)
         self.folder = task.store.drive_folder / drive.id
         self.began_done, self.cycle = task.state.is_done, task.state.cycle
         self.before = progress_of(task)
         waiting = read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
         #: Which signal waits in the task's folder; empty: none does.
-        self.signal_before = "" if waiting is None else waiting.identity
-        self.at = ""
+        self._signal_before = "" if waiting is None else waiting.identity
+        #: Iterations in a row in which nothing changed; seconds of the drive.
         self.idle, self.spent = drive.idle, drive.seconds
-        self.suite_seconds = self.waited = 0.0
+        self._suite_seconds = self._waited = 0.0
         #: For the next prompt.
         self.notes: list[str] = []
         self.played: Played | None = None
-
-    def file(self, name: str) -> Path:
-        return self.folder / f"{self.number:04}.{name}"
+        self.claim: ClaimDecision | None = None
+        #: What only a person may look at: it happened beside the drive, or a voter can't work.
+        self.outside = ""
 
     def note(self, text: str) -> None:
         """Keep something for the next prompt."""
         self.notes += [text] if text else []
 
+    def start(self, notes: list[str]) -> Step:
+        """Write the prompt and the start record.
+
+        :param notes: what there is to say about the agent's last turn.
+        """
+        session, task, settings = self.session, self.task, self.session.settings
+        task.store.make_folder()
+        make_folder(REAL, task.store.drive_folder)
+        answer, prompt = make_answer(session, self.folder, "signal"), self._file("agent.md")
+        if find_pipeline(task.state) is not None and task.state.phase == self.phase.name:
+            written, _ = write_skeletons(task, self.phase, votes=False)
+            if written:
+                session.note(f"to be filled in: {', '.join(written)}")
+        # Not of every iteration: nothing may have changed, or the client was busy.
+        log = max(self.folder.glob("*.tests.log"), default=None)
+        text = write_prompt(
+            session, task, self.workflow, self.phase, number=self.number, notes=notes, log=log, answer=answer
+        )
+        row = Iteration(number=self.number, phase=self.phase.name, mark=self.mark)
+        self.task = task.record(Event(kind="iteration-started", data={"drive": self.drive, "iteration": to_json(row)}))
+        session.tell("iteration-started", number=self.number, phase=self.phase.name, prompt=session.relative(prompt))
+        left = max(1.0, settings.budget.seconds - self.spent)
+        given = {"PHASE_GATE_TASK": session.project.task}
+        if "PHASE_GATE_DIR" in session.project.environment:
+            given["PHASE_GATE_DIR"] = str(session.project.state_folder)
+        return Step(
+            client=self.client,
+            store=task.store,
+            text=text,
+            prompt=prompt,
+            answer=answer,
+            mark=self.mark,
+            working=self._working("agent", self.phase, min(settings.time_limit, left)),
+            environment=given,
+            left=left,
+        )
+
+    def judge(self, played: Played) -> None:
+        """Take what the agent left; run the tests, and weigh what it says."""
+        session = self.session
+        self.played, self._waited = played, played.waited
+        self.spent += played.seconds + played.waited
+        if played.how == "timed-out":
+            self.note(f"you were stopped after {show_duration(played.seconds)}: do less in one iteration")
+        elif played.code != 0:
+            self.note(f"you {played.shown} last time")
+        self.task = session.task()
+        if session.is_cut_off() or played.how == "interrupted":
+            return
+        answer = self._take_answer(played)
+        if outside := next((kind for kind in played.recorded if kind in _OUTSIDE), ""):
+            look = of_task("phase-gate history --events", session.project.task)
+            self.outside = (
+                f"{outside} was recorded while the agent worked, and not by the drive: read {look}, then resume"
+            )
+        if self.outside or played.is_busy or played.trouble:
+            return
+        if find_pipeline(self.task.state) is not None:
+            is_agreed = self._complete_phase()
+            if is_agreed is None:
+                return
+            if answer is not None and answer.answer == "done" and not is_agreed:
+                # A plan that is not agreed on is written again: it is no gate that failed.
+                self.note("your signal waits until the reviewers agree")
+                answer = None
+        self._run_tests(played, has_answer=answer is not None)
+        if session.is_cut_off():
+            return
+        self._weigh_claim(played)
+        if answer is not None:
+            self.give(answer)
+        self._begin_recovery()
+
+    def give(self, signal: Signal) -> None:
+        """Give a signal about the last run."""
+        note, self.task = give_answer(self.session, self.task, signal)
+        self.note(note)
+
     def end_event(self, outcome: str, reason: str) -> Event:
         played = self.played
         assert played is not None, "the agent has ended"
         row = Iteration(
-            drive=self.drive,
             number=self.number,
             phase=self.phase.name,
-            at=self.at,
             how="waits" if played.is_busy else played.how,
             code=played.code,
             agent_seconds=played.seconds,
-            suite_seconds=self.suite_seconds,
-            waited_seconds=self.waited,
+            suite_seconds=self._suite_seconds,
+            waited_seconds=self._waited,
             outcome=outcome,
             reason=reason,
             counts=not played.is_busy,
+            idle=0 if played.is_busy else self.idle,
         )
-        idle = 0 if played.is_busy else self.idle
-        return Event(kind="iteration-ended", data={"drive": self.drive, "iteration": to_json(row), "idle": idle})
+        return Event(kind="iteration-ended", data={"drive": self.drive, "iteration": to_json(row)})
+
+    def _file(self, name: str) -> Path:
+        return self.folder / f"{self.number:04}.{name}"
+
+    def _working(self, role: str, phase: Phase, limit: float) -> Working:
+        return Working(role=role, where=phase.name, number=self.number, limit=limit)
+
+    # --- the agent's answer to Gate 2 --------------------------------------------------------------------------------
+
+    def _take_answer(self, played: Played) -> Signal | None:
+        """Return what the agent answered, if it may; a signal that it left elsewhere is taken away."""
+        signal: Signal | None = None
+        if played.data is not None:
+            try:
+                signal = parse_signal(played.data, name="the answer")
+            except PhaseGateError as error:
+                self._refuse_answer("malformed", error.problem)
+        if signal is not None and signal.answer == "done" and self.session.settings.signal == "ask":
+            self._refuse_answer("done", "a person gives the signal in this drive")
+            signal = None
+        store = self.task.store
+        beside = read_signal_file(store.signal_file, spent=self.task.state.spent_signal)
+        is_new = beside is not None and beside.identity != self._signal_before
+        if beside is not None and is_new and beside.signal is not None and beside.signal.answer == "done":
+            self._refuse_answer("done", "exit-signal.yaml was made while the agent worked", file=beside.identity)
+            remove_signal_file(store.signal_file)
+        if signal is None:
+            return None
+        self.session.tell("answer", number=self.number, answer=signal.answer, reason=signal.reason)
+        # Whatever name it gives: the record says that an agent did.
+        return replace(signal, by=self.client.name)
+
+    def _refuse_answer(self, answer: str, problem: str, **more: str) -> None:
+        self.task = self.task.record(Event(kind="signal-refused", data={"answer": answer, "problem": problem, **more}))
+        self.session.note(f"the agent's answer is refused: {problem}")
+        self.note(f"your answer was refused: {problem}")
+
+    # --- what a pipeline needs beside its agent: a snapshot, votes, a recovery ---------------------------------------
+
+    def _complete_phase(self) -> bool | None:
+        """Make the snapshot that the phase asks for, and ask for votes on what is there.
+
+        Return whether the reviewers agree, or need not; None: a person has to look.
+        """
+        task, requires, described = self.task, requires_of(self.phase), rules_of(self.task.rules).artifacts
+        asks_votes = requires.consensus is not None and not task.state.exited
+        try:
+            if any(described[name].schema == SNAPSHOT for name in requires.artifacts):
+                self.session.note(f"snapshot: {write_snapshot(task)[0]}")
+            standing = show_votes(task) if asks_votes else None
+        except NotAllowedError as error:
+            self.note(error.problem)
+            return not asks_votes
+        if standing is not None and not standing.is_reached and self.roles.voters:
+            began = time.monotonic()
+            self.outside = self._ask_voters(standing)
+            self._waited += round(time.monotonic() - began, 3)
+        self.task = self.session.task()
+        if self.outside:
+            return None
+        return standing is None or show_votes(self.task).is_reached
+
+    def _ask_voters(self, standing: VoteStanding) -> str:
+        """Ask all who have not voted on this version, one after the other; return why a person has to look.
+
+        A voter whose client is busy is asked again, as long as the user and the budget allow: that is no vote.
+        """
+        session, settings = self.session, self.session.settings
+        voted = {vote.by for vote in standing.tally.counted}
+        waiting = [row for row in enumerate(self.roles.voters, start=1) if row[1][0] not in voted]
+        while waiting and not session.is_asked_to_end and (left := settings.budget.seconds - self.spent) > 0:
+            place, (name, client) = waiting[0]
+            answer = make_answer(session, self.folder, "vote")
+            step = Step(
+                client=client,
+                store=self.task.store,
+                text=write_ballot(session, self.task, standing, name, answer),
+                prompt=self._file(f"voter{place}.md"),
+                answer=answer,
+                mark=self.mark,
+                working=self._working(name, self.phase, settings.time_limit),
+                left=left,
+            )
+            played = play(session, step)
+            self.spent += played.seconds + played.waited
+            if played.recorded:
+                return f"{played.recorded[0]} was recorded while the voters were asked"
+            if played.trouble:
+                return f"{name} can't work: {played.trouble}"
+            if played.is_busy:
+                session.note(f"{name} can't vote yet: the client is busy")
+            else:
+                self._take_vote(played, name, standing.version)
+                waiting.pop(0)
+        return ""
+
+    def _take_vote(self, played: Played, name: str, version: str) -> None:
+        """Record what a voter wrote, and tell the author of it."""
+        if played.data is None:
+            self.session.note(f"{name} did not vote")
+            return
+        try:
+            ballot = parse_vote(played.data, "the vote")
+            # Theirs by the file that they were given, on what they were shown.
+            cast_votes(self.session.task(), replace(ballot, by=name, version=version))
+        except StateError:
+            raise
+        except PhaseGateError as error:
+            self.session.note(f"the vote of {name} does not count: {error.problem}")
+            return
+        said = f"{name} votes {ballot.vote}" + (f": {ballot.reason}" if ballot.reason else "")
+        self.session.note(said)
+        self.note("" if ballot.vote == "approve" else said)
+
+    def _begin_recovery(self) -> None:
+        """Enter the recovery where the tests of a phase fail."""
+        phase, state = self.phase, self.task.state
+        if find_pipeline(state) is None or phase.tests == "none" or phase.recovers or not phase.on_failure:
+            return
+        standing = self.task.standing()
+        if state.phase != phase.name or state.exited or standing.status not in ("closed", "early"):
+            return
+        try:
+            entered = start_recovery(self.task, reason=standing.reason, by=OWNER)
+        except NotAllowedError as error:
+            self.session.note(error.problem)
+            return
+        self.session.note(f"the gate of {phase.name} failed: {entered.phase} begins")
+        self.note(f"the gate of {phase.name} failed: {standing.reason}")
+        self.task = self.session.task()
+
+    # --- our own run of the tests ------------------------------------------------------------------------------------
+
+    def _run_tests(self, played: Played, *, has_answer: bool) -> None:
+        """Run the tests where the phase takes any, or look at it."""
+        task, session = self.task, self.session
+        phase = task.rules.phase(task.state.phase or "") or self.phase
+        if phase.tests != "none" or _tests_recovery(task, phase):
+            stands = not played.recorded and progress_of(task) == self.before
+            if stands and task.standing().status in ("closed", "early", "waiting", "open"):
+                session.note("nothing has changed: the last run stands")
+            else:
+                self._run_suite(phase)
+        if phase.tests == "none" and not has_answer and not session.is_cut_off():
+            advance(self.task, template=False, show=session.note)
+            self.task = session.task()
+
+    def _run_suite(self, phase: Phase) -> None:
+        session, limit, log = self.session, self.session.settings.test_time_limit, self._file("tests.log")
+        suite = run_suite(session, phase, log, self._working("tests", phase, limit))
+        self._suite_seconds = round(suite.seconds, 3)
+        self.spent += suite.seconds
+        self.task = session.task()
+        standing = self.task.standing()
+        session.tell(
+            "tests-ended",
+            number=self.number,
+            phase=phase.name,
+            how=suite.how,
+            code=suite.code,
+            seconds=self._suite_seconds,
+            status=standing.status,
+            reason=standing.reason if phase.tests != "none" else f"pytest ended with {suite.code}",
+            log=session.relative(log),
+        )
+        if suite.code == NOT_TRUSTED:
+            raise StorageError("the run could not be recorded", remedy=f"read {session.relative(log)}")
+        if suite.how == "timed-out":
+            self.note(f"the tests did not end within {show_duration(limit)}")
+
+    # --- the claim ---------------------------------------------------------------------------------------------------
+
+    def _weigh_claim(self, played: Played) -> None:
+        """Record what the agent claims and what that is worth, if it says anything and there is anything to claim."""
+        session, state, texts = self.session, self.task.state, read_said(played.said)
+        if not any(text.strip() for text in texts) or state.phase is None or state.exited or state.is_done:
+            return
+        # Its output is never searched for a signal, whatever else the project allows.
+        gate = session.project.configuration.exit_gate
+        claim = read_claim(texts, gate, file=played.transcript, by=self.client.name)
+        try:
+            done = decide_claim(self.task, claim, show=session.note, show_progress=session.note)
+        except NotAllowedError as error:
+            session.note(f"the claim was not weighed: {error.problem}")
+            return
+        self.task, self.claim = done.task, done.decision
+        self.notes += [f"what you said is not what was measured: {each}" for each in self.claim.contradictions]
+        if self.claim.is_claim:
+            outcome, reason = str(self.claim.outcome), self.claim.reason
+            session.tell("claim-weighed", number=self.number, outcome=outcome, reason=reason)
+            self.note("" if self.claim.passed else f"you said that it is done: {reason}")
+            self.note(self.claim.missing)
 
 
 def progress_of(task: Task) -> tuple[object, ...]:
@@ -81,9 +373,6 @@ def progress_of(task: Task) -> tuple[object, ...]:
     documents = () if find_pipeline(state) is None else rules_of(task.rules).artifacts.values()
     written = tuple(digest_of(task.project.root, each) for each in documents)
     return (task.tree.digest, state.phase, state.exited, state.cycle, state.facts, written)
-
-
-# --- what follows
 
 
 def give_answer(session: Session, task: Task, signal: Signal) -> tuple[str, Task]:
@@ -95,91 +384,19 @@ def give_answer(session: Session, task: Task, signal: Signal) -> tuple[str, Task
         return f"the signal was refused: {error.problem}", session.task()
     if signal.answer == "not-done":
         return f"{signal.by} says that it is not done: {signal.reason}", task
-    if signal.answer == "done" and not evaluation.can_exit:
-        return f"the signal came too early: {evaluation.reason}", task
-    return "", task
+    is_early = signal.answer == "done" and not evaluation.can_exit
+    return f"the signal came too early: {evaluation.reason}" if is_early else "", task
 
 
-def settle(
-    session: Session, task: Task, turn: Turn | None, claim: ClaimDecision | None = None
-) -> tuple[Decision, str, Task]:
-    """Decide, and ask for the signal of Gate 2 where that is what the drive waits for.
-
-    Return the decision, what there is to say of a signal in the next prompt, and the task after it.
-    """
-    decision = decide(session, task, turn, claim)
-    waits = decision.outcome is Outcome.PERSON and task.standing().status == "waiting"
-    signal = ask_for_signal(session, decision) if waits else None
-    if signal is None:
-        return decide(session, task, turn, claim), "", task
-    note, task = give_answer(session, task, signal)
-    # The person has answered, so that is no reason to wait any more: what follows is said by the rest.
-    return decide(session, task, turn, claim, is_answered=True), note, task
+def read_said(output: str) -> tuple[str, ...]:
+    """Return what an agent says itself: its messages where it prints events, else all that it prints."""
+    if describe_event(output.lstrip().partition("\n")[0]) is None:
+        return (output,)
+    return read_transcript(output).texts
 
 
-def decide(
-    session: Session,
-    task: Task,
-    turn: Turn | None,
-    claim: ClaimDecision | None = None,
-    *,
-    outside: str = "",
-    is_answered: bool = False,
-) -> Decision:
-    """Return what follows: interrupt, circuit, both gates, a person, no progress, budget, go on; the first that fits.
-
-    Both gates are the chain's confident completion; a claim alone never is.
-
-    :param turn: None before the first one: a circuit may be open then, a budget spent, Gate 1 open.
-    :param outside: what happened beside the drive while its agent worked, and only a person may do.
-    """
-    reasons = _reasons(session, task, turn, claim, outside, is_answered)
-    outcome, reason = next(reasons)
-    return Decision(outcome=outcome, reason=reason)
-
-
-def _reasons(
-    session: Session, task: Task, turn: Turn | None, claim: ClaimDecision | None, outside: str, is_answered: bool
-) -> Iterator[tuple[Outcome, str]]:
-    settings, state, standing, drive = session.settings, task.state, task.standing(), require_drive(task.state)
-    played = None if turn is None else turn.played
-    is_busy = played is not None and played.is_busy
-    status, reason = standing.status, standing.reason
-    if turn is None and (state.phase is None or state.is_done):
-        status, reason = "unstarted", ""
-    elif turn is None and status == "needs-person":
-        status = "unstarted"  # a person who starts it has seen what a person was called for
-    # The cycle that is done is the one of this drive, and not the one before it.
-    is_over = turn is not None and state.is_done and not (turn.began_done and state.cycle == turn.cycle)
-    if is_over and not standing.is_open:
-        outside = outside or f"the cycle is done, and {reason}"
-    if session.is_asked_to_end or (played is not None and played.how == "interrupted"):
-        yield Outcome.INTERRUPTED, "the user interrupted it"
-    if status in ("halted", "stuck"):
-        yield Outcome.HALTED, reason
-    has_reached = state.exited and standing.is_open and state.phase == settings.until
-    if (is_over or has_reached) and not outside:
-        yield Outcome.DONE, reason
-    if outside:
-        yield Outcome.PERSON, outside
-    if played is not None and played.trouble:
-        yield Outcome.PERSON, f"the agent can't work: {played.trouble}"
-    if status == "needs-person":
-        yield Outcome.PERSON, reason
-    if status == "waiting" and not state.exited and settings.signal == "ask" and not is_answered:
-        phase = state.phase if turn is None else turn.phase.name
-        yield Outcome.PERSON, f"Gate 1 of {phase} is open: a person gives the signal of Gate 2"
-    if claim is not None and claim.outcome is ClaimOutcome.ASK and not state.exited:
-        yield Outcome.PERSON, claim.reason
-    if turn is not None:
-        turn.idle = 0 if is_busy or progress_of(task) != turn.before else drive.idle + 1
-        if turn.idle >= settings.idle_limit and not state.exited:
-            yield Outcome.STUCK, f"the agent changed nothing in {count(turn.idle, 'iteration')}; {reason}"
-    budget, spent = settings.budget, drive.seconds if turn is None else turn.spent
-    for is_spent, what in (
-        (drive.counted - is_busy >= budget.iterations, count(budget.iterations, "iteration")),
-        (spent >= budget.seconds, show_duration(budget.seconds)),
-    ):
-        if is_spent:
-            yield Outcome.BUDGET, f"the budget of {what} is spent" + (f"; {reason}" if reason else "")
-    yield Outcome.GO_ON, reason
+def _tests_recovery(task: Task, phase: Phase) -> bool:
+    """Tell whether a recovery has to show that the tests of the failed phase pass."""
+    pipeline = find_pipeline(task.state)
+    failed = None if pipeline is None or not phase.recovers else task.rules.phase(pipeline.failed_phase)
+    return failed is not None and failed.tests != "none"

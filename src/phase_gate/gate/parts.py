@@ -69,7 +69,7 @@ PARTS: Mapping[str, Row] = {
     ),
     DRIVE: Row(
         module="phase_gate.drive.model",
-        kinds=frozenset({"drive-started", "iteration-started", "agent-ended", "iteration-ended", "drive-ended"}),
+        kinds=frozenset({"drive-started", "iteration-started", "iteration-ended", "drive-ended"}),
     ),
 }
 PART_KINDS: frozenset[str] = frozenset().union(*(row.kinds for row in PARTS.values()))

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 #: With these a cycle, or a verify task, begins: what only earlier ones name may go.
 _BEGINNINGS = ("cycle-began", "task-taken")
 
-#: What the run is called that a drive holds while it lives.
-DRIVE_NAME = "drive"
+#: What the run is called that a drive holds while it lives, and what the drive calls itself.
+DRIVE_NAME, DRIVER = "drive", "phase-gate drive"
 
 
 class Transaction:
@@ -171,11 +171,11 @@ class TaskStore(TaskPaths):
             )
 
     def refuse_while_driven(self, state: State) -> None:
-        """Refuse to end a phase while the agent of a drive is at work in it: the drive judges when it has ended."""
+        """Refuse to end a phase while a drive is in an iteration of it: only the drive does, when it has judged."""
         from phase_gate.gate.parts import parts_of
 
         why = next(filter(None, (part.holds_signal(value) for part, value in parts_of(state))), "")
-        if why and self.is_driven():
+        if why and self._command != DRIVER and self.is_driven():
             raise NotAllowedError(why, remedy="wait for this iteration to end, then signal")
 
     # --- looking -------------------------------------------------------------------------------------------------
