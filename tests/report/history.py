@@ -16,14 +16,13 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.freeze import frozen_from_json
 from phase_gate.gate.inventory import Inventory, TestFile, inventory_to_json, split_id
-from phase_gate.gate.judged_run import judge_run
-from phase_gate.gate.judging import Case, judgement_events
+from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measured import Finding, Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.overrides import override_record
 from phase_gate.gate.record import Audit, Document, RunRecord, Sources
-from phase_gate.gate.run_end import end_run
+from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.standing import assess
 from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State
@@ -31,7 +30,6 @@ from phase_gate.gate.verdict import Evaluation
 from phase_gate.proof.model import Proof
 from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.report.story_builder import StoryBuilder
-from phase_gate.runs.ending import store_objects
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model_json import workflow_to_json
@@ -115,15 +113,11 @@ class History:
         )
         self.wait(seconds)
         past = self._references(in_first_phase=self.workflow.first.name == phase)
-        judged = judge_run(self.state, self.workflow, record, past, at=self.at)
-        counts = judged.iteration is not None
-        stored = store_objects(judged, self._keep, lambda path: "") if counts else {}
-        ended = end_run(judged, self.workflow, stored=stored, reading=signal if counts else ABSENT)
+        ended = judge_run(
+            self.state, self.workflow, record, past, at=self.at, keep=self._keep, answer=lambda run: signal
+        )
         assert ended.evaluation is not None
-        verdict = []
-        if counts:
-            case = Case(state=ended.state, workflow=self.workflow, phase=judged.phase, at=self.at)
-            verdict = judgement_events(ended.evaluation, case)
+        verdict = [] if ended.iteration is None else judgement_events(ended.evaluation, ended.case)
         for event in (*ended.events, *verdict):
             self._record(event)
         return ended.evaluation

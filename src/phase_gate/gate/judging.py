@@ -132,30 +132,54 @@ def evaluate_again(
     """
     state, run = case.state, case.state.measurement
     assert run is not None, "only a measured iteration can be judged again"
+    past = PROOF_SLUGS if evidence is None else PROOF_SLUGS | drops
     measured = run.measured
-    findings = (
-        *(finding for finding in measured.findings if finding.slug not in PROOF_SLUGS),
-        *proof_findings(state, run.tree),
+    before = replace(
+        measured,
+        metrics={name: value for name, value in measured.metrics.items() if name not in replaces},
+        findings=(
+            *(finding for finding in measured.findings if finding.slug not in past),
+            *proof_findings(state, run.tree),
+        ),
+        notes=tuple(dict.fromkeys((*measured.notes, *proof_notes(state, run.tree)))),
+        told={name: text for name, text in measured.told.items() if name not in replaces},
     )
-    notes = tuple(dict.fromkeys((*measured.notes, *proof_notes(state, run.tree))))
-    if evidence is None:
-        evidence = Measured(tables=measured.tables)
-    else:
-        findings = tuple(finding for finding in findings if finding.slug not in drops)
-    seen = replace(
+    # What the run showed beside its metrics is shown until something else is looked at.
+    seen = _look(before, evidence or Measured(tables=measured.tables), state)
+    seen = replace(seen, metrics={**seen.metrics, **proof_values(state, run.tree, run.iteration)})
+    return conclude(evaluate(case, seen, iteration=run.iteration, run=run.run), case)
+
+
+def evaluate_without_run(case: Case, evidence: Measured, *, tree: str) -> Evaluation:
+    """Judge a phase that needs no test run: each look that a user asks for on purpose is an iteration."""
+    state, iteration = case.state, case.state.iteration + 1
+    metrics: dict[str, MetricValue] = {"iteration": iteration, "consecutive_green_runs": state.streak.count}
+    seen = _look(Measured(metrics={**metrics, **code_as_tested(state.trees.green, tree)}), evidence, state)
+    return conclude(evaluate(case, seen, iteration=iteration, kind="no run"), case)
+
+
+def _look(before: Measured, evidence: Measured, state: State) -> Measured:
+    """Return what was measured before, with what a later look gave and what the last claim says."""
+    claim = state.claims.last
+    if claim is not None and claim.iteration != state.iteration:
+        claim = None  # of the last iteration nothing is claimed
+    return replace(
         evidence,
         metrics={
-            **{name: value for name, value in measured.metrics.items() if name not in replaces},
+            **before.metrics,
             **evidence.metrics,
-            **proof_values(state, run.tree, run.iteration),
             "signals_premature": state.signals_premature,
-            **claim_values(state),
+            **({} if claim is None else claim.values),
         },
-        findings=(*findings, *cap_findings(evidence.findings)),
-        notes=(*notes, *evidence.notes, *claim_notes(state)),
-        told={**{name: text for name, text in measured.told.items() if name not in replaces}, **evidence.told},
+        findings=(*before.findings, *cap_findings(evidence.findings)),
+        notes=(
+            *before.notes,
+            *evidence.notes,
+            # What settings or a person let pass of the claim: each verdict that it reaches tells it.
+            *(() if claim is None else (f"claim: {text}" for text in claim.leniency)),
+        ),
+        told={**before.told, **evidence.told},
     )
-    return conclude(evaluate(case, seen, iteration=run.iteration, run=run.run), case)
 
 
 def conclude(evaluation: Evaluation, case: Case, breaker: Breaker | None = None) -> Evaluation:
@@ -167,26 +191,6 @@ def conclude(evaluation: Evaluation, case: Case, breaker: Breaker | None = None)
     for part, value in parts_of(case.state):
         evaluation = part.with_consequences(value, evaluation, case.state, case.workflow, case.phase)
     return evaluation
-
-
-def evaluate_without_run(case: Case, evidence: Measured, *, tree: str) -> Evaluation:
-    """Judge a phase that needs no test run: each look that a user asks for on purpose is an iteration."""
-    state, iteration = case.state, case.state.iteration + 1
-    metrics: dict[str, MetricValue] = {
-        "iteration": iteration,
-        "signals_premature": state.signals_premature,
-        "consecutive_green_runs": state.streak.count,
-        **code_as_tested(state.trees.green, tree),
-        **evidence.metrics,
-        **claim_values(state),
-    }
-    seen = replace(
-        evidence,
-        metrics=metrics,
-        findings=cap_findings(evidence.findings),
-        notes=(*evidence.notes, *claim_notes(state)),
-    )
-    return conclude(evaluate(case, seen, iteration=iteration, kind="no run"), case)
 
 
 def evaluate_call(case: Case, *, why: str) -> Evaluation:
@@ -202,29 +206,6 @@ def evaluate_call(case: Case, *, why: str) -> Evaluation:
         following = workflow.phase(way_on(state, workflow, case.phase)[0]) or workflow.first
         evaluation = replace(evaluation, next_command=way_to(following, state.task))
     return with_breaker(evaluation, at_time(state.breaker, case.at))
-
-
-def claim_values(state: State) -> dict[str, MetricValue]:
-    """Return what the last claim gave, if it was made about the last iteration; else nothing is known."""
-    claim = state.claims.last
-    if claim is None or claim.iteration != state.iteration:
-        return {}
-    return {
-        "indicators": claim.indicators,
-        "indicators_needed": claim.threshold,
-        "confidence": claim.confidence,
-        "confidence_needed": claim.confidence_needed,
-        "claimed_done": claim.claimed_done,
-        "claim_passed": claim.met_both,
-    }
-
-
-def claim_notes(state: State) -> tuple[str, ...]:
-    """Return what settings or a person let pass of the last claim: each verdict that it reaches tells it."""
-    claim = state.claims.last
-    if claim is None or claim.iteration != state.iteration:
-        return ()
-    return tuple(f"claim: {text}" for text in claim.leniency)
 
 
 # --- both gates of one iteration

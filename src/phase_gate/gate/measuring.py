@@ -5,21 +5,32 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
+from phase_gate.gate.criteria import Traced
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, split_id
-from phase_gate.gate.judged_run import JudgedRun, find_new_skips
-from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER, TESTS_GONE, Finding, name_tests
+from phase_gate.gate.measured import (
+    ALREADY_PASSING,
+    BROKEN_MODULE,
+    STREAK_STARTS_OVER,
+    TESTS_GONE,
+    Finding,
+    Measured,
+    cap_findings,
+    name_tests,
+)
+from phase_gate.gate.moves import Moves
 from phase_gate.gate.outcomes import FAILING, Bucket, Green, Judgement, Kind, References, all_passed, odd_buckets
-from phase_gate.gate.record import RunRecord
-from phase_gate.gate.state import ProofRecord, State
+from phase_gate.gate.record import Audit, RunRecord
+from phase_gate.gate.state import Event, OpenRun, ProofRecord, State
 from phase_gate.gate.verdict import Evaluation
+from phase_gate.values import Value
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
-
+NO_NEW_SKIPS = "no-new-skips"
 
 #: Seconds that a suite has to have taken, and how many times faster it has to have become, to look odd.
 _TIME_TAKEN, _SUDDENLY = 2.0, 20
@@ -33,7 +44,61 @@ def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
 _REFUSED = "Failed"
 
 
-def measure(run: JudgedRun) -> dict[str, MetricValue]:
+class JudgedRun(Value):
+    """A run that has ended, with its outcomes judged: what it measured is made from this."""
+
+    at: str
+    run: OpenRun
+    phase: Phase
+    record: RunRecord
+    past: References
+    #: The task before the run's end; back in the first phase, if the run leads there; and what leads there.
+    state: State
+    events: tuple[Event, ...]
+    audit: Audit
+    #: Tests that stand elsewhere than they did at the freeze, or at the cycle's beginning.
+    moves: Moves
+    kind: Kind
+    #: Why it is not a complete run.
+    why: str
+    outcomes: Judgement
+    green: Green
+    #: Green runs in a row, with this one.
+    streak: int
+    #: None for a run that does not count.
+    iteration: int | None
+    traced: Traced
+    #: It was to go back to the first phase, and no test of the step fails there: the task stays where it is.
+    stays: bool
+
+    @property
+    def in_first_phase(self) -> bool:
+        return self.phase.scope == "targets"
+
+    @property
+    def is_green(self) -> bool:
+        return self.green is Green.GREEN
+
+    @property
+    def target_files(self) -> tuple[str, ...]:
+        """The files with the tests that this cycle is about."""
+        return tuple(sorted({split_id(test_id)[0] for test_id in self.outcomes.targets}))
+
+
+def take_measure(run: JudgedRun, workflow: Workflow) -> Measured:
+    """Return what the run measured and found, with what was found around it."""
+    record, unseen = run.record, _note_unseen(run.state, workflow)
+    return Measured(
+        metrics=_measure(run),
+        findings=cap_findings((*_find_findings(run, unseen), *record.evidence.findings)),
+        notes=(*record.notes, *_take_notes(run), *unseen),
+        told=record.evidence.told,
+        tables=record.evidence.tables,
+        warnings=record.warnings,
+    )
+
+
+def _measure(run: JudgedRun) -> dict[str, MetricValue]:
     """Return every metric of the run; a name that is not in it was not measured."""
     state, phase, record, judged = run.state, run.phase, run.record, run.outcomes
     in_scope = judged.targets if phase.scope == "targets" else None
@@ -84,20 +149,26 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
     }
     if phase.scope != "targets":
         metrics |= {
-            "tests_altered": len(find_altered_in(record, run.past)),
-            "rules_changed": sum(each.tier == "hard" for each in find_rules_changed(record, run.past)),
+            "tests_altered": len(_find_altered(record, run.past)),
+            "rules_changed": sum(each.tier == "hard" for each in _find_rules_changed(record, run.past)),
             "red_seen": state.freeze.red_exited or not state.vanished,
-            "red_resolved_elsewhere": len(resolved_elsewhere(record)),
+            "red_resolved_elsewhere": len(_resolved_elsewhere(record)),
         }
     metrics["outcomes_doubtful"] = len(record.session.doubts)
     if phase.tests == "failing":
-        metrics["tests_refused"] = len(refused_targets(record, judged))
+        metrics["tests_refused"] = len(_refused_targets(record, judged))
     if run.iteration is not None:
         metrics["iteration"] = run.iteration
     return metrics
 
 
-def refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]:
+def find_new_skips(outcomes: Judgement) -> tuple[Finding, ...]:
+    # The excused ones, too: that they are waived has to be seen.
+    skipped = outcomes.newly_skipped | outcomes.excused
+    return name_tests(NO_NEW_SKIPS, "hard", skipped, "skipped now, and not before", "weakened")
+
+
+def _refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]:
     """Return the failing targets that failed for no accepted reason."""
     return {
         test_id: failure
@@ -106,7 +177,7 @@ def refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]:
     }
 
 
-def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding, ...]:
+def _find_findings(run: JudgedRun, unseen: tuple[str, ...]) -> tuple[Finding, ...]:
     """Return what is wrong with the evidence (hard), and what only looks odd (advisory).
 
     :param unseen: the note about a first phase that was left out, if it was: the finding says it in the same words.
@@ -174,26 +245,26 @@ def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:
     return (Finding(slug="suite-too-fast", tier="advisory", detail=detail),)
 
 
-def find_altered_in(record: RunRecord, past: References) -> list[Finding]:
+def _find_altered(record: RunRecord, past: References) -> list[Finding]:
     own = [] if past.frozen is None else find_altered(past.frozen, record.inventory, record.meaning)
     return [*own, *record.altered_elsewhere]
 
 
-def find_rules_changed(record: RunRecord, past: References) -> list[Finding]:
+def _find_rules_changed(record: RunRecord, past: References) -> list[Finding]:
     return [] if past.frozen is None else find_changed_settings(past.frozen, record.meaning.settings)
 
 
-def resolved_elsewhere(record: RunRecord) -> list[str]:
+def _resolved_elsewhere(record: RunRecord) -> list[str]:
     """Return the modules that a structural red missed and that code outside of the project now provides."""
     return sorted(module for module, file in record.resolved.items() if file.startswith("../"))
 
 
 def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
     record, past, state = run.record, run.past, run.state
-    findings = [*find_altered_in(record, past), *find_rules_changed(record, past)]
+    findings = [*_find_altered(record, past), *_find_rules_changed(record, past)]
     findings += [
         Finding(slug="red-was-seen", tier="hard", id=module, detail="was missing in RED, is not in the project now")
-        for module in resolved_elsewhere(record)
+        for module in _resolved_elsewhere(record)
     ]
     # A workflow without a red phase can't ask for one.
     if not state.freeze.red_exited and "red-was-seen" in run.phase.gate_1.guards:
@@ -216,7 +287,7 @@ def _passing_too_early(run: JudgedRun) -> tuple[Finding, ...]:
 
 
 def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
-    rows = refused_targets(record, judged).items()
+    rows = _refused_targets(record, judged).items()
     return [
         Finding(
             slug="red-for-a-reason",
@@ -287,14 +358,14 @@ def _two_outcomes(run: JudgedRun) -> list[str]:
     ]
 
 
-def note_unseen(state: State, workflow: Workflow) -> tuple[str, ...]:
+def _note_unseen(state: State, workflow: Workflow) -> tuple[str, ...]:
     first = workflow.first
     if first.tests == "failing" and first.name not in state.visited:
         return (f"{first.name} was never seen in this cycle: nothing shows that these tests can fail",)
     return ()
 
 
-def take_notes(run: JudgedRun) -> tuple[str, ...]:
+def _take_notes(run: JudgedRun) -> tuple[str, ...]:
     record, judged = run.record, run.outcomes
     notes = []
     if run.run.overlaps:

@@ -1,37 +1,33 @@
-"""What the end of a run means: its metrics, its verdict, and the events that record them.
+"""The end of a run in one step: what its outcomes mean, what it measured, its verdict, and the events that record it.
 
-Pure: it takes values and returns values. The shell has gathered and stored before, and writes what comes back.
+Pure: it takes values and returns values. The shell has gathered before; it stores what it is handed, and writes the
+events that come back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from phase_gate.codec import spell_out_each
-from phase_gate.errors import NotAllowedError
 from phase_gate.gate.advice import STASH
 from phase_gate.gate.breaker import RunSeen, observe_run
-from phase_gate.gate.criteria import table_to_json
-from phase_gate.gate.events import apply
-from phase_gate.gate.failures import Reason, fingerprint
+from phase_gate.gate.criteria import table_to_json, trace_criteria
+from phase_gate.gate.events import apply, streak_after
+from phase_gate.gate.failures import fingerprint
 from phase_gate.gate.freeze import freeze, frozen_to_json
-from phase_gate.gate.inventory import Inventory, merge_inventories
-from phase_gate.gate.judged_run import JudgedRun
+from phase_gate.gate.inventory import Inventory, bare_id, merge_inventories
 from phase_gate.gate.judging import Case, conclude, evaluate
-from phase_gate.gate.measured import Measured, cap_findings
-from phase_gate.gate.measuring import find_findings, find_weakened, measure, note_unseen, take_notes
-from phase_gate.gate.outcomes import (
-    FAILING,
-    Bucket,
-    Kind,
-    Outcomes,
-    all_passed,
-)
+from phase_gate.gate.measured import NOTHING_REMEMBERED, Measured, Remembered, Waiver, cap_findings, covered_by
+from phase_gate.gate.measuring import NO_NEW_SKIPS, JudgedRun, find_new_skips, find_weakened, take_measure
+from phase_gate.gate.moves import Moves, follow_moves
+from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
+from phase_gate.gate.record import Audit, RunRecord
 from phase_gate.gate.signals import ABSENT, Reading
-from phase_gate.gate.state import Event, State
+from phase_gate.gate.state import Event, OpenRun, State
 from phase_gate.gate.verdict import SENDS_BACK, Evaluation, waive_command
 from phase_gate.values import Value, replace
+from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import run_command
@@ -41,61 +37,196 @@ _MESSAGES_KEPT = 50
 
 
 class RunEnd(Value):
-    """The end of a run, before anything of it is written."""
+    """A run that was judged, before anything of it is written."""
 
+    kind: Kind
+    #: The run's phase and the task after its events.
+    case: Case
     events: tuple[Event, ...]
     #: None for a void or nested run.
-    evaluation: Evaluation | None
-    #: The task after these events.
-    state: State
+    evaluation: Evaluation | None = None
+    is_green: bool = False
+    #: Green runs in a row, with this one; and None for a run that does not count.
+    streak: int = 0
+    iteration: int | None = None
 
 
-def end_run(
-    judged: JudgedRun, workflow: Workflow, *, stored: Mapping[str, Any] | None = None, reading: Reading = ABSENT
+def judge_run(
+    state: State,
+    workflow: Workflow,
+    record: RunRecord,
+    past: References,
+    *,
+    at: str,
+    keep: Callable[[str, Any], str],
+    answer: Callable[[JudgedRun], Reading] = lambda run: ABSENT,
+    remembered: Remembered = NOTHING_REMEMBERED,
 ) -> RunEnd:
-    """Return the verdict on a run, and the event of its end.
+    """Return what a run means.
 
-    :param stored: the digests of its objects; only a run that counts has some.
-    :param reading: what Gate 2 says of it.
+    :param keep: stores a document of a run that counts, and returns its digest; of `sources` it is told the paths.
+    :param answer: returns what Gate 2 says of a run that counts.
+    :param remembered: how things were when the run began, for a phase that it goes back to.
     """
-    if judged.kind in (Kind.VOID, Kind.NESTED):
-        event = Event(kind="run-ended", data=_end_data(judged, {}), at=judged.at)
-        return RunEnd(events=(event,), evaluation=None, state=apply(judged.state, event))
-    shown = _show(judged, workflow)
-    data = _end_data(judged, shown.metrics)
-    if judged.iteration is not None:
-        data |= _counted_data(judged, shown) | dict(stored or {})
-    event = Event(kind="run-ended", data=data, at=judged.at)
-    state = apply(judged.state, event)
+    run = _compare(state, workflow, record, past, at=at, remembered=remembered)
+    reading = ABSENT if run.iteration is None else answer(run)
+    is_judged = run.kind not in (Kind.VOID, Kind.NESTED)
+    seen = take_measure(run, workflow) if is_judged else Measured()
+    data = _end_data(run, seen.metrics)
+    if run.iteration is not None:
+        data |= _counted_data(run, seen) | _store(run, keep)
+    event = Event(kind="run-ended", data=data, at=at)
+    case = Case(
+        state=apply(run.state, event), workflow=workflow, phase=run.phase, at=at, root=record.root, reading=reading
+    )
     return RunEnd(
-        events=(*judged.events, event),
-        evaluation=_evaluate(judged, shown, state, workflow, reading),
+        kind=run.kind,
+        case=case,
+        events=(*run.events, event),
+        evaluation=_judge(run, seen, case) if is_judged else None,
+        is_green=run.is_green,
+        streak=run.streak,
+        iteration=run.iteration,
+    )
+
+
+# --- what kind of run it was, what its outcomes mean, and whether it counts
+
+
+def _compare(
+    state: State, workflow: Workflow, record: RunRecord, past: References, *, at: str, remembered: Remembered
+) -> JudgedRun:
+    run = state.open_run(record.run)
+    assert run is not None, "a run ends only after it was started"
+    phase = workflow.phase(run.phase)
+    assert phase is not None, "a run starts only in a phase of its workflow"
+    in_first_phase = phase.scope == "targets"
+    goes_back = run.rewinds and state.phase != phase.name
+    if goes_back and past.frozen is not None:
+        # This very run takes the freeze back: RED is about what changed since, from now on.
+        past = replace(past, withdrawn=past.frozen.inventory)
+    before = past
+    past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
+    audit = Audit(record.audit.unselected, ()) if in_first_phase else _tell_missing(record.audit, before, moves)
+    session, waivers = record.session, state.overrides.waivers
+    outcomes = judge_outcomes(
+        session.outcomes,
+        record.inventory,
+        past,
+        in_first_phase=in_first_phase,
+        guarding=session.guarding,
+        failures=session.failures,
+    )
+    outcomes = excuse_skips(outcomes, waivers, at=at)
+    kind, why = _classify(record, run, audit, _moved_on(state, run))
+    stays = goes_back and kind is Kind.COMPLETE and not outcomes.failing & outcomes.targets
+    if stays:
+        # The user typed the wrong phase, or corrected a test that passes at once: in RED there would be no way on.
+        kind = Kind.INCOMPLETE
+        why = f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
+    counts = kind is Kind.COMPLETE
+    events: tuple[Event, ...] = ()
+    if goes_back and counts:
+        data = {"phase": phase.name, "how": "rewind", "first": True, "run": run.id}
+        events = (Event(kind="phase-entered", data={**data, "remembered": dict(remembered.phase)}, at=at),)
+        state = apply(state, events[0])
+    # An outcome that is not the test's own is no green, whatever it says; unless a person has let just that pass.
+    is_doubtful = any(not covered_by(waivers, each.guard, (each,), at=at) for each in session.doubts)
+    green = Green.NOT_GREEN if session.internal_error or is_doubtful else outcomes.green
+    return JudgedRun(
+        at=at,
+        run=run,
+        phase=phase,
+        record=record,
+        past=past,
         state=state,
+        events=events,
+        audit=audit,
+        moves=moves,
+        kind=kind,
+        why=why,
+        outcomes=outcomes,
+        green=green,
+        streak=streak_after(state.streak, run, kind=kind, green=green, tree=record.sources.tree).count,
+        iteration=state.iteration + 1 if counts else None,
+        traced=trace_criteria(
+            record.criteria,
+            record.links,
+            outcomes,
+            session.outcomes,
+            in_first_phase=in_first_phase,
+            waivers=waivers,
+            at=at,
+        ),
+        stays=stays,
     )
 
 
-def _show(judged: JudgedRun, workflow: Workflow) -> Measured:
-    record, unseen = judged.record, note_unseen(judged.state, workflow)
-    return Measured(
-        metrics=measure(judged),
-        findings=cap_findings((*find_findings(judged, unseen), *record.evidence.findings)),
-        notes=(*record.notes, *take_notes(judged), *unseen),
-        told=record.evidence.told,
-        tables=record.evidence.tables,
-        warnings=record.warnings,
-    )
+def _tell_missing(audit: Audit, past: References, moves: Moves) -> Audit:
+    """Tell the frozen tests that are gone from those that moved, and from those that only came and went."""
+    missing = [test_id for test_id in audit.missing if bare_id(test_id) not in moves]
+    if past.frozen is None or not missing:
+        return Audit(audit.unselected, tuple(missing))
+    frozen = frozenset(past.frozen.inventory.ids())
+    kept = tuple(test_id for test_id in missing if test_id in frozen)
+    # A frozen test that stood there in between has not gone: it has moved on.
+    bodies = {body for file in past.frozen.inventory.files.values() for body in file.bodies.values()}
+    others = (test_id for test_id in missing if test_id not in frozen)
+    went = (test_id for test_id in others if past.known is None or past.known.body(test_id) not in bodies)
+    return Audit(audit.unselected, kept, tuple(went))
 
 
-def _evaluate(judged: JudgedRun, shown: Measured, state: State, workflow: Workflow, reading: Reading) -> Evaluation:
-    phase = judged.phase
-    case = Case(state=state, workflow=workflow, phase=phase, at=judged.at, root=judged.record.root, reading=reading)
-    run, kind, why = judged.run.id, judged.kind, judged.why
-    evaluation = evaluate(case, shown, iteration=judged.iteration, run=run, kind=kind, why=why)
-    if judged.stays and state.phase is not None:
-        evaluation = _stay(evaluation, state, workflow)
-    if judged.iteration is None:
+def _moved_on(state: State, run: OpenRun) -> str:
+    """Say so if the task left the run's phase while it ran: its result speaks of what is past."""
+    if run.nested or run.rewinds or state.phase == run.phase:
+        return ""
+    return f"the task moved on to {state.phase} while it ran"
+
+
+def _classify(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> tuple[Kind, str]:
+    """Return the first kind that fits, and why it is not a complete run."""
+    session = record.session
+    buckets = odd_buckets(session.outcomes)
+    skipped = buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF)
+    not_run, uncollectable = buckets.count(Bucket.NOT_RUN), buckets.count(Bucket.UNCOLLECTABLE)
+    collected = len(session.outcomes) - uncollectable
+    interrupted = session.interrupted or moved_on
+    if session.is_void:
+        return Kind.VOID, interrupted or "no test was meant to run"
+    if run.nested:
+        return Kind.NESTED, "it ran inside another run of this task"
+    if interrupted:
+        return Kind.INCOMPLETE, interrupted
+    if not_run:
+        return Kind.INCOMPLETE, f"{count(not_run, 'collected test')} did not run"
+    if record.sources.changed:
+        return Kind.INCOMPLETE, f"sources changed while it ran: {name_first(record.sources.changed)}"
+    if audit.unselected:
+        by = f" ({'; '.join(session.narrowed_by)})" if session.narrowed_by else ""
+        return Kind.PARTIAL, f"{count(len(audit.unselected), 'known test')} did not run{by}"
+    if uncollectable or collected > skipped:
+        return Kind.COMPLETE, ""
+    return Kind.EMPTY, "every test was skipped" if collected else "no test was collected"
+
+
+def excuse_skips(outcomes: Judgement, waivers: Iterable[Waiver], *, at: str) -> Judgement:
+    """Return the judgement with the new skips exempt, if a waiver in force covers every one of them."""
+    skipped = outcomes.newly_skipped
+    if not skipped or not covered_by(waivers, NO_NEW_SKIPS, cap_findings(find_new_skips(outcomes)), at=at):
+        return outcomes
+    return replace(outcomes, newly_skipped=frozenset(), exempt=outcomes.exempt | skipped, excused=skipped)
+
+
+# --- its verdict
+
+
+def _judge(run: JudgedRun, seen: Measured, case: Case) -> Evaluation:
+    evaluation = evaluate(case, seen, iteration=run.iteration, run=run.run.id, kind=run.kind, why=run.why)
+    if run.stays:
+        evaluation = _stay(evaluation, case.state, case.workflow)
+    if run.iteration is None:
         return conclude(evaluation, case)
-    breaker = observe_run(state.breaker, _see_run(judged, evaluation), phase.breaker, at=judged.at)
+    breaker = observe_run(case.state.breaker, _see_run(run, evaluation), run.phase.breaker, at=case.at)
     return conclude(evaluation, case, breaker)
 
 
@@ -104,8 +235,7 @@ def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluatio
     assert state.phase is not None, "it stays in some phase"
     last = state.evaluation
     guards = last.gate_1.guards if last is not None and last.subject.phase == state.phase else ()
-    closed = [guard.name for guard in guards if not guard.passes]
-    sent_back = next((name for name in closed if name in SENDS_BACK), None)
+    sent_back = next((guard.name for guard in guards if not guard.passes and guard.name in SENDS_BACK), None)
     if sent_back is None:
         return replace(evaluation, next_command=run_command(state.phase, state.task), next_hint="")
     # That phase has sent the user here, and would do so again: only a person, or tests that fail, can end it.
@@ -119,14 +249,14 @@ def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluatio
     )
 
 
-def _see_run(judged: JudgedRun, evaluation: Evaluation) -> RunSeen:
+def _see_run(run: JudgedRun, evaluation: Evaluation) -> RunSeen:
     """Return what the breaker looks at."""
-    phase, record, outcomes = judged.phase, judged.record, judged.outcomes
+    phase, record, outcomes = run.phase, run.record, run.outcomes
     tests = outcomes.failing | outcomes.too_early if phase.tests == "failing" else outcomes.failing
     unmet = {f"guard {guard.name}" for guard in evaluation.gate_1.guards if not guard.passes}
     return RunSeen(
         tree=record.sources.tree,
-        began=judged.run.tree,
+        began=run.run.tree,
         obstacles=frozenset(tests | unmet),
         passing=len(outcomes.passing) if phase.tests == "passing" else 0,
         errors=fingerprint(record.session.messages.get(test_id, "") for test_id in outcomes.failing),
@@ -135,14 +265,17 @@ def _see_run(judged: JudgedRun, evaluation: Evaluation) -> RunSeen:
     )
 
 
-def _end_data(judged: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str, Any]:
-    session, sources = judged.record.session, judged.record.sources
+# --- what is recorded of it
+
+
+def _end_data(run: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str, Any]:
+    session, sources = run.record.session, run.record.sources
     return {
-        "run": judged.record.run,
-        "kind": judged.kind,
-        "why": judged.why,
-        "green": judged.green,
-        "iteration": judged.iteration,
+        "run": run.record.run,
+        "kind": run.kind,
+        "why": run.why,
+        "green": run.green,
+        "iteration": run.iteration,
         "exit_status": session.exit_status,
         "tree": sources.tree,
         "beside": sorted(sources.beside),
@@ -154,101 +287,65 @@ def _end_data(judged: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str
     }
 
 
-def _counted_data(judged: JudgedRun, shown: Measured) -> dict[str, Any]:
+def _counted_data(run: JudgedRun, seen: Measured) -> dict[str, Any]:
+    session = run.record.session
     return {
-        "findings": spell_out_each(shown.findings),
-        "notes": list(shown.notes),
-        "told": dict(shown.told),
-        "tables": spell_out_each(judged.record.evidence.tables),
-        "recovered": sorted(judged.outcomes.recovered),
-        "surroundings": judged.record.session.surroundings,
-        "targets_s": round(sum(judged.record.session.durations.get(each, 0.0) for each in judged.outcomes.targets), 3),
+        "findings": spell_out_each(seen.findings),
+        "notes": list(seen.notes),
+        "told": dict(seen.told),
+        "tables": spell_out_each(seen.tables),
+        "recovered": sorted(run.outcomes.recovered),
+        "surroundings": session.surroundings,
+        "targets_s": round(sum(session.durations.get(each, 0.0) for each in run.outcomes.targets), 3),
     }
 
 
-# --- what a run leaves behind beside these events: documents too big for the ledger, which names them
-
-
-def known_tests(judged: JudgedRun) -> Inventory:
-    """Return the tests that the task knows from now on."""
-    inventory, frozen = judged.record.inventory, judged.past.frozen
-    # In the first phase the known set follows the sources. Then what was frozen has to stay; the rest comes and goes.
-    held = judged.past.known if frozen is None else frozen.inventory
-    return inventory if judged.in_first_phase or held is None else merge_inventories(held, inventory)
-
-
-def objects_of(judged: JudgedRun, *, inventory: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the documents of a run that counts, by the names that the event of its end has for them.
-
-    :param inventory: the digest of the known tests, which are stored already.
-    :param texts: the sources of the target files.
-    """
-    record, outcomes = judged.record, judged.outcomes
-    session = record.session
+def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
+    """Store the documents that are too big for the ledger, and return their digests by the names that it has."""
+    record, outcomes, session = run.record, run.outcomes, run.record.session
+    tests = _known_tests(run)
+    known = keep("inventory", tests)
     odd = () if all_passed(session.outcomes) else session.outcomes.items()
-    objects: dict[str, Any] = {"outcomes": dict(sorted(row for row in odd if row[1] is not Bucket.PASSED))}
-    if judged.traced.rows:
-        objects["criteria"] = table_to_json(record.criteria, judged.traced.rows, phase=judged.phase.name)
+    documents: dict[str, Any] = {"outcomes": dict(sorted(row for row in odd if row[1] is not Bucket.PASSED))}
+    if run.traced.rows:
+        documents["criteria"] = table_to_json(record.criteria, run.traced.rows, phase=run.phase.name)
     if outcomes.failing:
         # How tests failed, for the report on what was tried; not all, if they are many.
         shown = sorted(outcomes.failing)[:_MESSAGES_KEPT]
-        objects["failures"] = {test_id: session.messages.get(test_id, "") for test_id in shown}
+        documents["failures"] = {test_id: session.messages.get(test_id, "") for test_id in shown}
     if record.meaning.written:
-        objects["outputs"] = sorted(record.meaning.written)
-    if judged.in_first_phase or judged.state.freeze.current is None:
-        objects["frozen"] = frozen_to_json(
-            freeze(known_tests(judged), record.meaning, find_weakened(judged)), inventory=inventory
-        )
-    if judged.in_first_phase:
-        objects |= {
-            "targets": sorted(outcomes.targets),
-            # So that `explain` can show what changed. Only the files that this cycle is about.
-            "sources": dict(texts),
-            "red": _red(judged),
-        }
-    return objects
+        documents["outputs"] = sorted(record.meaning.written)
+    if run.in_first_phase or run.state.freeze.current is None:
+        documents["frozen"] = frozen_to_json(freeze(tests, record.meaning, find_weakened(run)), inventory=known)
+    if run.in_first_phase:
+        documents["targets"] = sorted(outcomes.targets)
+        # So that `explain` can show what changed. Only the files that this cycle is about.
+        documents["sources"] = run.target_files
+        documents["red"] = _red(run)
+    return {
+        "inventory": keep("inventory", record.inventory),
+        "known": known,
+        **{name: keep(name, document) for name, document in documents.items()},
+        "remembered": {name: keep("evidence", memory) for name, memory in record.evidence.remembered.items()},
+    }
 
 
-def _red(judged: JudgedRun) -> dict[str, Any]:
+def _known_tests(run: JudgedRun) -> Inventory:
+    """Return the tests that the task knows from now on."""
+    inventory, frozen = run.record.inventory, run.past.frozen
+    # In the first phase the known set follows the sources. Then what was frozen has to stay; the rest comes and goes.
+    held = run.past.known if frozen is None else frozen.inventory
+    return inventory if run.in_first_phase or held is None else merge_inventories(held, inventory)
+
+
+def _red(run: JudgedRun) -> dict[str, Any]:
     """Return what has been red in this cycle."""
-    record = judged.record
     accepted = {
         test_id: failure
-        for test_id, failure in record.session.failures.items()
-        if test_id in judged.outcomes.failing and failure.is_accepted
+        for test_id, failure in run.record.session.failures.items()
+        if test_id in run.outcomes.failing and failure.is_accepted
     }
     return {
-        "bodies": {**judged.past.red, **{test_id: record.inventory.body(test_id) for test_id in accepted}},
+        "bodies": {**run.past.red, **{test_id: run.record.inventory.body(test_id) for test_id in accepted}},
         "modules": sorted({failure.missing for failure in accepted.values() if failure.missing}),
-        "structural": sorted(test_id for test_id, failure in accepted.items() if failure.reason is Reason.STRUCTURAL),
     }
-
-
-def baseline_event(
-    outcomes: Outcomes,
-    inventory: Inventory,
-    *,
-    interrupted: str,
-    keep: Callable[[str, Any], str],
-    revision: str,
-    narrowed_by: tuple[str, ...],
-    surroundings: str = "",
-) -> Event:
-    """Return the event that records a baseline. Raises NotAllowedError for a session that proves nothing."""
-    not_run = sum(bucket is Bucket.NOT_RUN for bucket in outcomes.values())
-    if interrupted or not_run or not outcomes:
-        why = interrupted or (f"{not_run} tests did not run" if not_run else "no test was collected")
-        raise NotAllowedError(f"this is no baseline: {why}", remedy="run the whole suite to its end")
-    odd = {test_id: bucket for test_id, bucket in sorted(outcomes.items()) if bucket is not Bucket.PASSED}
-    return Event(
-        kind="baseline-taken",
-        data={
-            "inventory": keep("inventory", inventory),
-            "outcomes": keep("outcomes", odd),
-            "total": len(outcomes),
-            "failing": sum(bucket in FAILING for bucket in odd.values()),
-            "revision": revision,
-            "narrowed_by": list(narrowed_by),
-            "surroundings": surroundings,
-        },
-    )

@@ -208,6 +208,18 @@ class LastClaim(Value):
     #: What settings or a person let pass of it.
     leniency: tuple[str, ...] = ()
 
+    @property
+    def values(self) -> dict[str, MetricValue]:
+        """What it gave, by the names of metrics."""
+        return {
+            "indicators": self.indicators,
+            "indicators_needed": self.threshold,
+            "confidence": self.confidence,
+            "confidence_needed": self.confidence_needed,
+            "claimed_done": self.claimed_done,
+            "claim_passed": self.met_both,
+        }
+
 
 class Claims(Value):
     """What was claimed in the present phase."""

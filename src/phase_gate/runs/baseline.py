@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from phase_gate.errors import PhaseGateError
+from phase_gate.errors import NotAllowedError, PhaseGateError
 from phase_gate.evidence.context import RunCoverage
+from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.order import refuse_baseline
+from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.gate.record import Document
-from phase_gate.gate.run_end import baseline_event
-from phase_gate.gate.state import State
+from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.report.panel import Line
 from phase_gate.runs.hello import Wanted, take_surroundings
@@ -48,18 +50,26 @@ class BaselineSession(RecordedSession):
         inventory = take_inventory(document.outcomes, root=self.project.root, contents=tree.files, known=None)
         with self._store.transaction() as change:
             self._refuse(change.state)
-            event = baseline_event(
-                document.outcomes,
-                inventory,
-                interrupted=document.interrupted,
-                keep=self._store.keep,
-                revision=self._revision,
-                narrowed_by=document.narrowed_by,
-                surroundings=self._surroundings,
-            )
-            change.record(event)
-        failing = event.data["failing"]
-        self._shown = f"baseline: {count(event.data['total'], 'test')}, {count(failing, 'known failure')}"
+            data = self._describe(document, inventory)
+            change.record(Event(kind="baseline-taken", data=data))
+        self._shown = f"baseline: {count(data['total'], 'test')}, {count(data['failing'], 'known failure')}"
+
+    def _describe(self, document: Document, inventory: Inventory) -> dict[str, Any]:
+        """Return what is recorded of a baseline. Raises NotAllowedError for a session that proves nothing."""
+        odd = {test: bucket for test, bucket in sorted(document.outcomes.items()) if bucket is not Bucket.PASSED}
+        not_run = sum(bucket is Bucket.NOT_RUN for bucket in odd.values())
+        if document.interrupted or not_run or not document.outcomes:
+            why = document.interrupted or (f"{not_run} tests did not run" if not_run else "no test was collected")
+            raise NotAllowedError(f"this is no baseline: {why}", remedy="run the whole suite to its end")
+        return {
+            "inventory": self._store.keep("inventory", inventory),
+            "outcomes": self._store.keep("outcomes", odd),
+            "total": len(document.outcomes),
+            "failing": sum(bucket in FAILING for bucket in odd.values()),
+            "revision": self._revision,
+            "narrowed_by": list(document.narrowed_by),
+            "surroundings": self._surroundings,
+        }
 
     def panel(self, screen: Screen) -> list[Line]:
         return [Line("phase gate: baseline", is_title=True), Line(self._shown)]

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from phase_gate.evidence.gathering import prove, remember
 from phase_gate.gate.events import apply
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
-from phase_gate.gate.judged_run import JudgedRun, judge_run
-from phase_gate.gate.judging import Case, judgement_events
-from phase_gate.gate.measuring import wants_proof
+from phase_gate.gate.judging import judgement_events
+from phase_gate.gate.measuring import JudgedRun, wants_proof
 from phase_gate.gate.outcomes import Bucket, Kind, KnownIds, Past, References
 from phase_gate.gate.record import RunRecord
-from phase_gate.gate.run_end import RunEnd, end_run, known_tests, objects_of
+from phase_gate.gate.run_end import RunEnd, judge_run
 from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
 from phase_gate.gate.state import Event, Snapshot, State
-from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import who_am_i
 from phase_gate.storage import snapshots
 from phase_gate.storage.objects import ObjectStore
@@ -29,28 +27,18 @@ from phase_gate.storage.tree.commits import files_of_commit
 from phase_gate.storage.tree.git import try_git
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.values import Value, replace
+from phase_gate.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.runs.recorder import Recorder
 
 
-class Ended(Value, kw_only=False):
-    """How a run ended, with the events to be written."""
-
-    events: tuple[Event, ...]
-    #: None for a void or nested run.
-    evaluation: Evaluation | None
-    kind: Kind
-    is_green: bool = False
-
-
-def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None]) -> Ended:
+def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None]) -> RunEnd:
     """Judge the run and write its end record. The lock is held for the write only."""
     prover = _Prover(run, record, progress)
     signals, ended = _write_judged(run, record, prover)
-    signals.clear(ended.kind)
+    signals.clear(ended)
     if ended.kind is Kind.COMPLETE and not ended.is_green:
         snapshots.save_failed_run(run.store.folder, record.sources.files)
     if ended.kind not in (Kind.VOID, Kind.NESTED):
@@ -61,7 +49,7 @@ def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None])
 
 
 @again_if_moved
-def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_GivenSignals, Ended]:
+def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_GivenSignals, RunEnd]:
     judged_on = run.opened.head
     signals = _GivenSignals(run, run.state)
     ended = _judge(run, run.state, record, signals, prover)
@@ -75,28 +63,31 @@ def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_G
     return signals, ended
 
 
-def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignals, prover: _Prover) -> Ended:
-    """Judge the run on that state: gather what it is compared with, judge, store what its events will name."""
+def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignals, prover: _Prover) -> RunEnd:
+    """Judge the run on that state; make the proof that its verdict wants, and judge it with that."""
     past = _load_references(run, state, record)
-    judged = judge_run(state, run.workflow, record, past, at=now(), remembered=run.remembered)
-    kind, is_green, reading = judged.kind, judged.is_green, signals.read(judged)
-    if judged.iteration is None:
-        ended = end_run(judged, run.workflow)
-        return Ended(ended.events, ended.evaluation, kind, is_green)
-    stored = store_objects(judged, run.store.keep, lambda path: _read_text(run.project.root / path))
-    ended = end_run(judged, run.workflow, stored=stored, reading=reading)
-    proved = prover.prove(judged, ended)
+    judge = partial(judge_run, workflow=run.workflow, record=record, past=past, at=now(), keep=partial(_keep, run))
+    ended = judge(state, answer=signals.read, remembered=run.remembered)
+    proved = prover.prove(state, ended)
     if proved is not None:
-        judged = replace(judged, state=apply(judged.state, proved), events=(*judged.events, proved))
-        ended = end_run(judged, run.workflow, stored=stored, reading=reading)
-    assert ended.evaluation is not None, "a run that counts has a verdict"
+        ended = judge(apply(state, proved), answer=signals.read)
+        ended = replace(ended, events=(proved, *ended.events))
+    if ended.evaluation is None or ended.iteration is None:
+        return ended
     verdict = judgement_events(
         ended.evaluation,
-        Case(state=ended.state, workflow=run.workflow, phase=judged.phase, at=judged.at),
+        ended.case,
         remember_next=lambda: run.remember_next(state),
         look=lambda phase: remember(Task(run.project, run.store, state), run.workflow, phase),
     )
-    return Ended((*ended.events, *verdict), ended.evaluation, kind, is_green)
+    return replace(ended, events=(*ended.events, *verdict))
+
+
+def _keep(run: Recorder, name: str, document: Any) -> str:
+    """Store a document of a run; of sources the texts."""
+    if name == "sources":
+        document = {path: _read_text(run.project.root / path) for path in document}
+    return run.store.keep(name, document)
 
 
 def _load_references(run: Recorder, state: State, record: RunRecord) -> References:
@@ -113,21 +104,6 @@ def _load_references(run: Recorder, state: State, record: RunRecord) -> Referenc
     )
 
 
-def store_objects(
-    judged: JudgedRun, keep: Callable[[str, Any], str], read_text: Callable[[str], str]
-) -> dict[str, Any]:
-    """Store what the event of a run's end names, and return the digests by those names."""
-    known = keep("inventory", known_tests(judged))
-    texts = {path: read_text(path) for path in judged.target_files}
-    objects = objects_of(judged, inventory=known, texts=texts)
-    return {
-        "inventory": keep("inventory", judged.record.inventory),
-        "known": known,
-        **{name: keep(name, document) for name, document in objects.items()},
-        "remembered": {name: keep("evidence", memory) for name, memory in judged.record.evidence.remembered.items()},
-    }
-
-
 def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
@@ -142,22 +118,22 @@ class _Prover:
         self._run, self._record, self._progress = run, record, progress
         self._made: dict[str | None, Event | None] = {}
 
-    def prove(self, judged: JudgedRun, ended: RunEnd) -> Event | None:
+    def prove(self, state: State, ended: RunEnd) -> Event | None:
         """Return the event that records a proof; None where none is wanted."""
-        run, sources = self._run, self._record.sources
-        is_last = run.hello.confirming[1] > 0 and run.further_runs(judged.streak) == 0
-        if ended.evaluation is None or judged.iteration is None:
+        run, sources, phase = self._run, self._record.sources, ended.case.phase
+        is_last = run.hello.confirming[1] > 0 and run.further_runs(ended.streak) == 0
+        if ended.evaluation is None or ended.iteration is None:
             return None
-        if not wants_proof(judged.state, judged.phase, ended.evaluation, sources.tree, confirmed=is_last):
+        if not wants_proof(state, phase, ended.evaluation, sources.tree, confirmed=is_last):
             return None
-        freeze = judged.state.freeze.current
+        freeze = state.freeze.current
         if freeze not in self._made:
             self._made[freeze] = prove(
-                Task(run.project, run.store, replace(judged.state, measurement=ended.state.measurement)),
-                judged.phase,
+                Task(run.project, run.store, replace(state, measurement=ended.case.state.measurement)),
+                phase,
                 files=sources.files,
                 tree=sources.tree,
-                iteration=judged.iteration,
+                iteration=ended.iteration,
                 at=now(),
                 show=self._progress,
             )
@@ -169,7 +145,6 @@ class _GivenSignals:
 
     def __init__(self, run: Recorder, state: State) -> None:
         self._run = run
-        self._is_held = False
         self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent_signal)
         early = run.hello.signal
         if self._file is not None and early is not None and early.is_unreadable:
@@ -182,14 +157,12 @@ class _GivenSignals:
         )
 
     def read(self, judged: JudgedRun) -> Reading:
-        """Return what Gate 2 says of a run; nothing, if it does not count."""
+        """Return what Gate 2 says of a run that counts."""
         run, iteration = self._run, judged.iteration
-        if iteration is None:
-            return ABSENT
+        assert iteration is not None, "nobody answers for a run that does not count"
         given = run.hello.exit_signal
         # Green, and more runs will come: the signal speaks of the last one.
-        self._is_held = judged.is_green and run.further_runs(judged.streak) > 0
-        if self._is_held:
+        if judged.is_green and run.further_runs(judged.streak) > 0:
             return Reading(answer="held") if given is not None or self._file is not None else ABSENT
         by_option = ABSENT
         if given is not None:
@@ -219,11 +192,12 @@ class _GivenSignals:
         }
         return [Event(kind="signal-refused", data=data)]
 
-    def clear(self, kind: Kind) -> None:
+    def clear(self, ended: RunEnd) -> None:
         """Take the file away once it is in the ledger. A malformed one waits for its author."""
         if self._file is None:
             return
-        is_read = kind is Kind.COMPLETE and not self._is_held
+        verdict = ended.evaluation
+        is_read = ended.iteration is not None and verdict is not None and verdict.gate_2.answer != "held"
         is_answer = self._file.signal is not None or self._file.contradicts
         if self._is_made_meanwhile or (is_read and is_answer):
             remove_signal_file(self._run.store.signal_file)

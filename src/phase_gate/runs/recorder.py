@@ -22,9 +22,10 @@ from phase_gate.gate.measuring import GUARD, OFF
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
 from phase_gate.gate.parts import PIPELINE, VERIFICATION
 from phase_gate.gate.record import Document
+from phase_gate.gate.run_end import RunEnd
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
-from phase_gate.runs.ending import Ended, write_end
+from phase_gate.runs.ending import write_end
 from phase_gate.runs.hello import Hello, choose_reports, refuse_outside_verify, take_surroundings, written_below
 from phase_gate.runs.meaning import AtStart, look_at_frozen
 from phase_gate.runs.record import make_record
@@ -329,7 +330,7 @@ class Recorder:
         show: Callable[[str], None] = say_nothing,
         progress: Callable[[str], None] = say_nothing,
         coverage: RunCoverage | None = None,
-    ) -> Ended:
+    ) -> RunEnd:
         """Judge the run by what its session showed, and write its end record.
 
         :param is_output: whether the run itself has written a file.

@@ -14,12 +14,12 @@ from phase_gate.evidence.context import RunCoverage, say_nothing
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.record import Document
+from phase_gate.gate.run_end import RunEnd
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project
 from phase_gate.report.files import prepare_reports, write_reports
 from phase_gate.report.panel import WIDTH, Line, render_panel, render_problem
-from phase_gate.runs.ending import Ended
 from phase_gate.runs.hello import Hello, Wanted, recorded_for
 from phase_gate.runs.meaning import written_since
 from phase_gate.runs.record import missing_modules
@@ -126,7 +126,7 @@ class TestRun(RecordedSession):
         self.project, self._hello = project, hello
         self.run = run = Recorder.find(project, hello)
         self._meaning = hello.exit_meaning or project.configuration.run.exit
-        self._ended: Ended | None = None
+        self._ended: RunEnd | None = None
         self._complaints: list[str] = []
         self._is_stored = True
         self._began = 0.0

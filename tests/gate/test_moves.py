@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.gate.inventory import Inventory, TestFile, bare_id
-from phase_gate.gate.judged_run import find_moves, move_tests, renamed
+from phase_gate.gate.moves import find_moves, move_tests, renamed
 from phase_gate.runs.inventory import take_inventory
 from phase_gate.source.tests import find_tests
 from tests.tables import named
