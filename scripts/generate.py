@@ -36,7 +36,7 @@ _PART = re.compile(r"(?P<begin><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<text>
 EVENTS: Mapping[str, str] = {
     "agent-worked": "a drive finished a turn of the executor or reviewer",
     "attempt-began": "an attempt at a task began",
-    "attempt-failed": "a step failed, with type and error",
+    "attempt-failed": "a step of a verify task, or the gate of a pipeline phase, failed",
     "baseline-taken": "`phase-gate baseline` recorded tests and outcomes",
     "breaker-reset": "a person reset the circuit breaker",
     "claimed": "an agent's claim was compared with the measurements",
@@ -50,7 +50,6 @@ EVENTS: Mapping[str, str] = {
     "executor-reported": "the executor's report",
     "fact-declared": "a fact was declared",
     "fact-withdrawn": "a fact was withdrawn",
-    "gate-failed": "a pipeline gate failed",
     "iteration-ended": "an iteration of a drive ended, with its decision",
     "iteration-started": "a drive starts its agent",
     "known-taken": "the tests that a task's verify command selects",
@@ -61,7 +60,7 @@ EVENTS: Mapping[str, str] = {
     "repaired": "`audit --repair` removed a damaged end",
     "request-decided": "a change request was approved or rejected",
     "request-made": "a change request was made",
-    "reviewed": "the reviewer's verdict",
+    "reviewed": "a reviewer's verdict or vote",
     "rewound": "the task went back to an earlier phase",
     "rollback-accepted": "a person accepted an old or foreign state folder",
     "run-ended": "a run ended: kind, counts, metrics, tree",
@@ -77,7 +76,6 @@ EVENTS: Mapping[str, str] = {
     "verification-skipped": "a person completed a task without verification",
     "verify-ran": "the verify command ended: exit code, output, tests",
     "verify-started": "the verify command began",
-    "voted": "a reviewer voted",
     "waived": "a person waived findings of a guard",
     "wave-resumed": "a person resumed a halted wave",
 }

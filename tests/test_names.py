@@ -10,8 +10,7 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.names import find_name_fault, name_key, same_name
 from phase_gate.storage.signal_file import parse_signal
 from phase_gate.tasks.handins import parse_vote, read_executor_result, read_verdict
-from phase_gate.tasks.model import Choice, Word
-from phase_gate.tasks.pipeline import count_votes
+from phase_gate.tasks.model import Choice, Word, count_votes
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
 from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
-from phase_gate.gate.parts import DRIVE, VERIFICATION, parts_of
+from phase_gate.gate.parts import DRIVE, parts_of
 from phase_gate.gate.standing import Standing, WayOn, assess, outdated
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
@@ -86,7 +86,7 @@ class Task:
         name = self.project.task
         if self.state.phase is None:
             raise NotAllowedError(f"task {name} has no run yet", remedy=self.project.begin_command)
-        if VERIFICATION in self.state.parts and not verification:
+        if self.state.is_verify_task and not verification:
             raise NotAllowedError(
                 f"{name} is a verify task: executor, verify command and reviewer decide about it",
                 remedy=f"phase-gate verify status --task {name}",

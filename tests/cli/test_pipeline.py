@@ -90,7 +90,7 @@ def test_a_vote_has_one_name(pipe: Pipe) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN").make("master-plan")
     pipe.project.write({"vote.yaml": "vote: approve\nconfidence: 1\nby: ann\n"})
     ran = pipe.gate("pipeline", "vote", "vote.yaml", "--by", "bob")
-    assert (ran.code, "votes" in pipe.pipeline) == (13, False)
+    assert (ran.code, "words" in pipe.pipeline) == (13, False)
     assert "vote.yaml is signed by ann, and --by says bob" in ran.err
     assert pipe.gate("pipeline", "vote", "vote.yaml", "--by", "ANN").code == 10
 
@@ -109,7 +109,7 @@ def test_a_vote_that_can_not_be_read_changes_nothing(pipe: Pipe, text: str) -> N
     pipe.project.write({"vote.yaml": text})
     assert pipe.gate("pipeline", "vote", "vote.yaml").code in (2, 13)
     assert pipe.gate("pipeline", "vote", "nowhere.yaml").code == 13
-    assert "votes" not in pipe.pipeline
+    assert "words" not in pipe.pipeline
 
 
 def test_nobody_votes_where_nobody_asks(pipe: Pipe) -> None:

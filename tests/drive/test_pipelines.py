@@ -127,7 +127,7 @@ def test_each_role_does_its_part(crew: Crew) -> None:
     begun = [row["phase"] for row in rows if row["event"] == "iteration-started"]
     assert begun == ["PLAN", "BUILD", "QA"]
     assert [crew.turns(role) for role in ("planner", "BUILD", "implementer", "debugger", "voter1")] == [1, 1, 1, 0, 1]
-    assert {row["word"]["by"] for row in crew.track.events("voted")} == {
+    assert {row["word"]["by"] for row in crew.track.events("reviewed")} == {
         f"{sys.executable.rpartition('/')[2]} (voter 1)",
         f"{sys.executable.rpartition('/')[2]} (voter 2)",
     }
@@ -143,7 +143,7 @@ def test_voters_who_do_not_agree_send_the_plan_back(crew: Crew) -> None:
     crew.plan({"planner": [PLAN, better], "implementer": [{}], "debugger": [{}]}, [[YES], [doubts, YES]], until="PLAN")
     crew.rows(code=0)
     assert crew.turns("planner") == 2
-    assert not crew.track.events("gate-failed"), "that is no gate that failed"
+    assert not crew.track.events("attempt-failed"), "that is no gate that failed"
 
 
 BUSY: Turn = {"exit": 1, "err": "API Error: 429 rate_limit_error\n"}
@@ -154,7 +154,7 @@ def test_a_voter_whose_client_is_busy_is_asked_again(crew: Crew) -> None:
     rows = crew.rows(code=0)
     assert [row["event"] for row in rows].count("waits") == 2
     assert [crew.turns(role) for role in ("planner", "voter1", "voter2")] == [1, 1, 3], "and only that one"
-    assert len(crew.track.events("voted")) == 2
+    assert len(crew.track.events("reviewed")) == 2
     assert rows[-1]["iterations"] == 1, "waiting is no iteration, and no failure of the plan"
     assert crew.track.iterations()[0]["waited_seconds"] > 0
 
@@ -165,7 +165,7 @@ def test_a_voter_who_stays_busy_spends_the_time_and_nothing_else(crew: Crew) -> 
     rows = crew.rows("--time", "5s", code=10)
     assert "the budget of 5s is spent" in rows[-1]["reason"]
     assert crew.turns("planner") == 1
-    assert not crew.track.events("gate-failed")
+    assert not crew.track.events("attempt-failed")
 
 
 @pytest.mark.sweep
@@ -232,7 +232,7 @@ def test_a_transcript_is_no_vote(crew: Crew) -> None:
     crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [says]], until="PLAN", idle_limit=2)
     rows = crew.rows(code=12)
     assert rows[-1]["outcome"] == "stuck"
-    assert len(crew.track.events("voted")) == 1
+    assert len(crew.track.events("reviewed")) == 1
 
 
 @pytest.mark.parametrize(

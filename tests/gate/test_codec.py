@@ -16,7 +16,7 @@ from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.events import EVENT_KINDS, apply
 from phase_gate.gate.measured import Measured, Waiver
 from phase_gate.gate.outcomes import Green, Kind
-from phase_gate.gate.parts import DRIVE, PARTS, VERIFICATION
+from phase_gate.gate.parts import DRIVE, PARTS, WORK
 from phase_gate.gate.state import (
     NEW_STATE,
     Aim,
@@ -41,7 +41,6 @@ from phase_gate.gate.state import (
     state_to_json,
 )
 from phase_gate.tasks.model import FailureType
-from phase_gate.tasks.pipeline import Pipeline, Step
 from phase_gate.values import as_dict, replace
 from phase_gate.workflow.settings import DriveSettings
 from tests.gate.verdicts import verdict
@@ -121,10 +120,7 @@ FULL = State(
     claims=Claims(last=CLAIM, low=1, done=2),
     proof=ProofRecord(tree="git:1", freeze="f", object="o", iteration=3, metrics={"targets_proven": 2}),
     parts={
-        "pipeline": Pipeline(recoveries=1, steps=(Step("A", "begin"),)),
-        "verification": task(
-            taken(), began(), reported(), *check(exit_code=1), failed(FailureType.VERIFY_FAILURE, step=2)
-        ),
+        "work": task(taken(), began(), reported(), *check(exit_code=1), failed(FailureType.VERIFY_FAILURE, step=2)),
     },
     rules="rules",
     undo=Undo("r9", State(task="login", phase="RED", last_run=RunSummary(id="r1", kind="k", phase="RED", at="t"))),
@@ -148,7 +144,7 @@ def test_the_document_of_a_new_state_is_empty() -> None:
         pytest.param({"streak": {"count": "9"}}, TypeError, id="a-text-for-a-number"),
         pytest.param({"streak": {"count": True}}, TypeError, id="a-truth-for-a-number"),
         pytest.param({"breaker": {"status": "ajar"}}, ValueError, id="a-status-that-is-none"),
-        pytest.param({"parts": {"pipeline": {"recoveries": "many"}}}, TypeError, id="a-part-with-another-type"),
+        pytest.param({"parts": {"work": {"recoveries": "many"}}}, TypeError, id="a-part-with-another-type"),
     ],
 )
 def test_other_documents_are_refused(document: dict[str, Any], error: type[Exception]) -> None:
@@ -172,7 +168,7 @@ PHASES = ("RED", "GREEN", "REFACTOR")
 def events(draw: st.DrawFn) -> Event:
     run, phase = draw(st.sampled_from(RUNS)), draw(st.sampled_from(PHASES))
     # Those of the verification gate follow a table of their own: see test_verification.
-    kind = draw(st.sampled_from(sorted(EVENT_KINDS - PARTS[VERIFICATION].kinds)))
+    kind = draw(st.sampled_from(sorted(EVENT_KINDS - PARTS[WORK].kinds)))
     run_kind = draw(st.sampled_from([each for each in Kind if each is not Kind.LOST]))
     data = {
         "task": "default",

@@ -11,7 +11,7 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.parts import PARTS, Part, load_part
 from phase_gate.gate.state import NEW_STATE, Event, state_from_json, state_to_json
 
-BEGAN = {"workflow": "any", "pipeline": {"constitution": {}, "rules": "r"}}
+BEGAN = {"workflow": "any", "work": {"constitution": {}, "rules": "r"}}
 
 ORDINARY = """
 import sys
@@ -44,12 +44,12 @@ def test_a_task_without_a_part_does_not_load_it() -> None:
 
 def test_a_part_begins_with_the_event_that_names_it_and_ends_with_its_cycle() -> None:
     began = apply(NEW_STATE, Event(kind="cycle-began", data=BEGAN))
-    assert set(began.parts) == {"pipeline"}
+    assert set(began.parts) == {"work"}
     assert state_from_json(state_to_json(began)) == began
     assert apply(began, Event(kind="cycle-began", data={"workflow": "tdd"})).parts == {}
 
 
 def test_an_event_of_a_part_that_is_not_there_begins_nothing() -> None:
-    entered = Event(kind="phase-entered", data={"phase": "A", "how": "next", "pipeline": {"anew": []}})
+    entered = Event(kind="phase-entered", data={"phase": "A", "how": "next", "work": {"anew": []}})
     assert apply(NEW_STATE, entered).parts == {}
-    assert apply(NEW_STATE, Event(kind="voted", data={})).parts == {}
+    assert apply(NEW_STATE, Event(kind="reviewed", data={})).parts == {}

@@ -110,7 +110,7 @@ class Pipe:
 
     @property
     def pipeline(self) -> Any:
-        return self.state["parts"]["pipeline"]
+        return self.state["parts"]["work"]
 
     def events(self, kind: str) -> list[Any]:
         return [line["data"] for line in ledger(self.project) if line["kind"] == kind]

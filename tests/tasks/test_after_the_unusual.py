@@ -152,18 +152,6 @@ def test_a_failure_is_recovered_only_after_the_verify_command_passed(gate: Gate)
     assert [each["recovered"] for each in gate.status()["previous_failures"]] == [True]
 
 
-@pytest.mark.criterion("VG-28")
-def test_a_longer_list_of_files_is_taken_where_it_is_advised(gate: Gate) -> None:
-    gate.start("--wave", "w1")
-    gate.project.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
-    gate.executor()
-    assert gate.verify().has("or lists the file: phase-gate verify start --task-file FILE")
-    ran = gate.start(*PERSON, files=["planner.py", "other.py"])
-    assert ran.code == 0, ran
-    assert gate.status()["wave"] == "w1"
-    assert gate.verify().code == 0
-
-
 def pull_work_of_others(gate: Gate, **files: str) -> str:
     """Let another clone push a commit, and pull it here; return the commit."""
     project, outside = gate.project, gate.root.parent / f"{gate.root.name}-elsewhere"

@@ -12,9 +12,8 @@ from phase_gate.config.files import load_shipped_workflow
 from phase_gate.errors import DocumentError, VoteError
 from phase_gate.tasks.evidence import Drifted, drift_findings, problem_of_record
 from phase_gate.tasks.handins import parse_vote, read_audit, read_root_cause, read_snapshot
-from phase_gate.tasks.model import Failure, Word
-from phase_gate.tasks.pipeline import Pipeline, PipelineFiles, Request, count_votes
-from phase_gate.tasks.routing import due_requests, entry_data, following, why_stuck
+from phase_gate.tasks.model import Failure, Pipeline, Request, Word, count_votes
+from phase_gate.tasks.routing import PipelineFiles, due_requests, entry_data, following, why_stuck
 from tests.conftest import ROOT
 
 WORKFLOW = load_shipped_workflow("pipeline")
@@ -179,7 +178,7 @@ PLANS = {"intake-brief", "master-plan", "architecture-plan", "role-plans"}
 )
 def test_what_an_entry_makes_old(at: str | None, phase: str, how: str, old: set[str]) -> None:
     now = PipelineFiles(artifacts=ALL, commit="c")
-    data = entry_data(Pipeline(), WORKFLOW, PHASES.get(at or ""), PHASES[phase], how, now)["pipeline"]
+    data = entry_data(Pipeline(), WORKFLOW, PHASES.get(at or ""), PHASES[phase], how, now)["work"]
     assert set(data.get("old", {})) == old
     assert all(digests == [ALL[name]] for name, digests in data.get("old", {}).items())
 
@@ -187,7 +186,7 @@ def test_what_an_entry_makes_old(at: str | None, phase: str, how: str, old: set[
 def test_a_plan_that_an_earlier_cycle_used_is_old_in_the_next_one() -> None:
     past = Pipeline(old={"intake-brief": ("first",)}, made={"intake-brief": "second", "audit-report": "third"})
     now = PipelineFiles(artifacts=ALL, commit="c")
-    old = entry_data(past, WORKFLOW, None, PHASES["INTAKE"], "new-cycle", now)["pipeline"]["old"]
+    old = entry_data(past, WORKFLOW, None, PHASES["INTAKE"], "new-cycle", now)["work"]["old"]
     assert old["intake-brief"] == ["first", "second"], "and what was written since counts"
     assert old["audit-report"] == [ALL["audit-report"]]
     assert "master-plan" not in old
@@ -197,9 +196,9 @@ def test_after_a_recovery_what_stood_there_at_the_failure_is_old() -> None:
     pipeline = Pipeline(at_failure={"role-plans": "then", "production-report": "then"})
     now = PipelineFiles(artifacts=ALL, commit="c")
     data = entry_data(pipeline, WORKFLOW, PHASES["RECOVERY_LOOP"], PHASES["ROLE_PLANNING"], "recovered", now)
-    assert data["pipeline"]["old"]["role-plans"] == ["then"], "what is made in a recovery counts"
+    assert data["work"]["old"]["role-plans"] == ["then"], "what is made in a recovery counts"
     data = entry_data(pipeline, WORKFLOW, PHASES["RECOVERY_LOOP"], PHASES["PRODUCTION_GATE"], "recovered", now)
-    assert data["pipeline"]["old"]["production-report"] == [ALL["production-report"], "then"], "a report does not"
+    assert data["work"]["old"]["production-report"] == [ALL["production-report"], "then"], "a report does not"
 
 
 # --- ways

@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event
-from phase_gate.tasks.model import FailureType, Status, TaskSpec, Verification
+from phase_gate.tasks.model import PHASE, FailureType, Status, TaskSpec, Verification
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.result import stats_to_json
 from phase_gate.tasks.rules import (
@@ -194,7 +194,7 @@ def test_late(events: tuple[Event, ...], seconds: float, said: str) -> None:
 
 
 def row(number: int, status: Status, *, attempts: int = 1, wave: str = "", failing: bool = False) -> Verification:
-    made = replace(after(*(V,) * (attempts if failing else 0)), attempt=attempts)
+    made = replace(after(*(V,) * (attempts if failing else 0)), attempts={PHASE: attempts})
     spec = replace(made.spec, name=f"Task {number}", wave=wave)
     return replace(made, status=status, spec=spec, last_step_at=at(number))
 

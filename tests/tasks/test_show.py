@@ -6,7 +6,7 @@ import pytest
 
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.gate.state import State
-from phase_gate.tasks.pipeline import Pipeline, Step
+from phase_gate.tasks.model import Pipeline, Step
 from phase_gate.tasks.show import route_rows, route_to_json
 
 TDD, PIPELINE = load_shipped_workflow("tdd"), load_shipped_workflow("pipeline")
@@ -34,7 +34,7 @@ def test_in_a_recovery_the_failed_gate_is_where_it_is_blocked() -> None:
         failed_phase="INTAKE",
         recoveries=1,
     )
-    state = State(phase="RECOVERY_LOOP", visited=("INTAKE", "RECOVERY_LOOP"), parts={"pipeline": pipeline})
+    state = State(phase="RECOVERY_LOOP", visited=("INTAKE", "RECOVERY_LOOP"), parts={"work": pipeline})
     rows = route_rows(route_to_json(state, PIPELINE, blocked=False), 5)
     assert rows[0] == "  [!] INTAKE                  here, blocked, 2 times"
     assert rows[-3:] == [
@@ -42,6 +42,6 @@ def test_in_a_recovery_the_failed_gate_is_where_it_is_blocked() -> None:
         "  INTAKE -> RECOVERY_LOOP: failure",
         "recoveries  1 of 5 used",
     ]
-    stuck = State(phase="STUCK", visited=("INTAKE",), exited=True, parts={"pipeline": pipeline})
+    stuck = State(phase="STUCK", visited=("INTAKE",), exited=True, parts={"work": pipeline})
     found = {row["phase"]: row["mark"] for row in route_to_json(stuck, PIPELINE, blocked=True)["phases"]}
     assert (found["INTAKE"], found["STUCK"], found["RECOVERY_LOOP"]) == ("blocked", "blocked", "aside")

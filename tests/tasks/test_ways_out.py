@@ -61,26 +61,6 @@ def stray(gate: Gate) -> Ran:
     return gate.executor()
 
 
-def test_a_person_lists_the_file_in_the_middle_of_the_attempt(gate: Gate) -> None:
-    stray(gate)
-    listed = {"files": ["planner.py", "notes.txt"]}
-    assert gate.start(**listed).code == 2, "without a reason"
-    assert gate.start("--reason", "it belongs to it", "--by", "mara", **listed).code == 0
-    assert gate.state == "VERIFYING"
-    assert gate.verify().code == 0
-    assert gate.review().code == 0
-
-
-def test_a_list_that_changes_under_review_is_verified_anew(gate: Gate) -> None:
-    gate.reviewing()
-    assert gate.start("--reason", "more", "--by", "mara", files=["planner.py", "notes.txt"]).code == 0
-    assert gate.state == "REJECTED"
-    assert gate.status()["previous_failures"][-1]["counts"] is False
-    assert gate.executor().code == 0
-    assert gate.verify().code == 0
-    assert gate.review().code == 0
-
-
 # --- mended outside of the files
 
 

@@ -299,8 +299,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--timeout-verify S float  seconds for the verify command",
             "--timeout-review S float  seconds for the reviewer",
             "--untimed  no time limit for executor and reviewer",
-            _REASON,
-            _BY_PERSON,
+            "--by NAME  the worker that takes the task, where one begins",
         ),
         "verify next": command(
             "_verify_steps.next_task",

@@ -61,7 +61,6 @@ def start(call: Call) -> Done:
         wave=given.wave,
     )
     options = StartOptions(
-        person=call.person(),
         show=say_aside,
         timeouts={"executor": given.timeout_executor, "verify": given.timeout_verify, "review": given.timeout_review},
         untimed=given.untimed,

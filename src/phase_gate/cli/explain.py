@@ -129,7 +129,7 @@ def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
     if workflow.pipeline is None:
         return
     from phase_gate.tasks.asking import needs_of
-    from phase_gate.tasks.pipeline import Pipeline
+    from phase_gate.tasks.model import Pipeline
 
     yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline()))
     if phase.on_failure:

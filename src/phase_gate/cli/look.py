@@ -11,7 +11,7 @@ from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.breaker import Breaker, Status, at_time
 from phase_gate.gate.measured import describe_override, waiver_to_json
-from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.parts import WORK
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import evaluation_to_json
@@ -112,10 +112,10 @@ def _look(call: Call) -> Done:
     )
     document = _document(task, standing, found)
     text = show_rows(f"{name:9}{value}" for name, value in _rows(task, standing, found, is_long=call.arguments.v))
-    if PIPELINE in state.parts:
+    if state.is_pipeline:
         from phase_gate.tasks.result import pipeline_to_json
 
-        document["pipeline"] = pipeline_to_json(state.parts[PIPELINE])
+        document["pipeline"] = pipeline_to_json(state.parts[WORK])
     route = _draw(task, standing)
     if route is not None:
         drawn, document["route"] = route

@@ -14,7 +14,6 @@ from phase_gate.gate.breaker import at_time
 from phase_gate.gate.breaker import reset as reset_breaker
 from phase_gate.gate.events import verdict_of
 from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record, refuse_excuse
-from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck
 from phase_gate.gate.verdict import evaluation_to_json, way_back
@@ -42,7 +41,7 @@ def waive(call: Call) -> Done:
         record = {"guard": guard, "findings": covered, "reason": person.reason, "by": person.by, "expires": expires}
         change.record(Event(kind="waived", data=record))
         after = task.after(change)
-    is_verified = VERIFICATION in after.state.parts
+    is_verified = after.state.is_verify_task
     return Done(
         text=show_line(f"{guard} is waived for {count(len(covered), 'finding')}, until {expires or 'the cycle ends'}"),
         document=record,

@@ -15,7 +15,7 @@ from phase_gate.task import Task
 from phase_gate.tasks.asking import needs_in, root_cause_record
 from phase_gate.tasks.evidence import record_name
 from phase_gate.tasks.handins import MAX_SIZE, Ballot, parse_vote
-from phase_gate.tasks.pipeline import Pipeline, Request, pipeline_of
+from phase_gate.tasks.model import Pipeline, Request, pipeline_of
 from phase_gate.tasks.pipeline_steps import (
     approve_request,
     cast_votes,

@@ -22,7 +22,8 @@ from phase_gate.gate.verdict import Evaluation, evaluation_to_json, way_to, way_
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.signal_file import check_signal, read_signal_file, remove_signal_file
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.tasks.pipeline import files_in, find_pipeline
+from phase_gate.tasks.model import find_pipeline
+from phase_gate.tasks.routing import files_in
 from phase_gate.values import replace
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue

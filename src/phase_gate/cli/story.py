@@ -221,7 +221,6 @@ _INSIDE = {
     "executor-reported": (("result", "status"),),
     "verify-ran": (("check", "how"), ("check", "exit_code")),
     "reviewed": (("word", "by"), ("word", "answer")),
-    "voted": (("word", "by"), ("word", "answer")),
     "attempt-failed": (("failure", "type"), ("failure", "error")),
     "iteration-started": (("iteration", "number"), ("iteration", "phase")),
     "iteration-ended": (("iteration", "number"), ("iteration", "outcome"), ("iteration", "reason")),

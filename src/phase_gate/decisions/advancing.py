@@ -14,7 +14,7 @@ from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.pipeline import find_pipeline
+from phase_gate.tasks.model import find_pipeline
 from phase_gate.values import Value
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import DONE
@@ -115,7 +115,7 @@ def _begin_pipeline(task: Task, *, template: bool) -> EnteredPhase | None:
     workflow = task.project.workflow()
     if workflow.pipeline is None or workflow.first.tests != "none":
         return None
-    from phase_gate.tasks.pipeline import pipeline_of
+    from phase_gate.tasks.model import pipeline_of
     from phase_gate.tasks.pipeline_steps import begin_cycle
 
     begun = begin_cycle(task, workflow)

@@ -9,7 +9,6 @@ from phase_gate.evidence import gathering
 from phase_gate.gate.freeze import find_changed_settings
 from phase_gate.gate.judging import Case, judgement_events
 from phase_gate.gate.measured import Finding, Measured
-from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
@@ -48,7 +47,7 @@ def measure_now(task: Task, *, show: Callable[[str], None]) -> Measured:
 
 def _look_again(task: Task, phase: Phase) -> Measured:
     """Return what a pipeline looks at anew after a run: votes and artifacts are no part of its tree."""
-    if PIPELINE not in task.state.parts:
+    if not task.state.is_pipeline:
         return Measured()
     from phase_gate.tasks.evidence import look_again
 

@@ -11,7 +11,7 @@ from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_without_run
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
-from phase_gate.gate.parts import PIPELINE, parts_of
+from phase_gate.gate.parts import parts_of
 from phase_gate.gate.signals import ABSENT, Reading, Signal, read_signal, strictest
 from phase_gate.gate.standing import hint_at_outputs
 from phase_gate.gate.state import Measurement, State
@@ -113,7 +113,7 @@ def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -
     """Return what is judged anew beside what the run has measured."""
     if phase.tests == "none":
         return {"evidence": now, "replaces": offered_names(project.configuration)}
-    if PIPELINE in state.parts:
+    if state.is_pipeline:
         return {"evidence": now, "replaces": LOOKED_AT, "drops": LOOKED_AT_SLUGS}
     return {}
 

@@ -17,8 +17,7 @@ from phase_gate.task import Task
 from phase_gate.tasks.artifacts import find_files
 from phase_gate.tasks.asking import needs_in
 from phase_gate.tasks.board import TaskSession
-from phase_gate.tasks.model import FailureType, Verification
-from phase_gate.tasks.pipeline import find_pipeline
+from phase_gate.tasks.model import FailureType, Verification, find_pipeline
 from phase_gate.tasks.pipeline_steps import VoteStanding
 from phase_gate.tasks.prompts import make_bundle, render_bundle
 from phase_gate.tasks.routing import rules_of

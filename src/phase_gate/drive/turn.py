@@ -30,7 +30,7 @@ from phase_gate.task import Task
 from phase_gate.tasks.artifacts import digest_of
 from phase_gate.tasks.asking import write_skeletons
 from phase_gate.tasks.handins import parse_vote
-from phase_gate.tasks.pipeline import find_pipeline
+from phase_gate.tasks.model import find_pipeline
 from phase_gate.tasks.pipeline_steps import VoteStanding, cast_votes, show_votes, start_recovery, write_snapshot
 from phase_gate.tasks.routing import rules_of
 from phase_gate.values import replace
@@ -40,7 +40,7 @@ from phase_gate.workflow.names import of_task, show_duration
 #: What only a person does, or only the drive while its agent works.
 _OUTSIDE = frozenset(
     {"phase-exited", "overridden", "waived", "breaker-reset", "rollback-accepted", "repaired"}
-    | {"voted", "request-decided"}
+    | {"reviewed", "request-decided"}
 )
 
 

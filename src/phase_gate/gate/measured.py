@@ -293,7 +293,6 @@ _DECIDED = {
     "breaker-reset": "let the breaker try again in",
     "restart": "began anew after",
     "guidance": "said how to go on after",
-    "amend": "gave the task another text in",
     "rollback-accept": "accepted the state folder as it was found in",
 }
 

@@ -24,7 +24,6 @@ Kind = Literal[
     "breaker-reset",
     "restart",
     "guidance",
-    "amend",
     "rollback-accept",
 ]
 

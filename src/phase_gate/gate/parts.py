@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from phase_gate.codec import from_json
 from phase_gate.values import Value
 
 TYPE_CHECKING = False
@@ -22,50 +23,42 @@ if TYPE_CHECKING:
     from phase_gate.gate.verdict import Evaluation
     from phase_gate.workflow.model import Phase, Workflow
 
-PIPELINE = "pipeline"
-VERIFICATION = "verification"
+WORK = "work"
 DRIVE = "drive"
 
 
 class Row(Value):
-    """Where a part is defined, and the kinds of events that only it has."""
+    """Where a part is defined, the kinds of events that only it has, the section of a workflow that asks for it."""
 
     module: str
     kinds: frozenset[str]
+    section: str = ""
 
 
 PARTS: Mapping[str, Row] = {
-    PIPELINE: Row(
-        module="phase_gate.tasks.pipeline_part",
-        kinds=frozenset(
-            {
-                "voted",
-                "request-made",
-                "request-decided",
-                "gate-failed",
-                "commands-added",
-            }
-        ),
-    ),
-    VERIFICATION: Row(
-        module="phase_gate.tasks.events",
+    WORK: Row(
+        module="phase_gate.tasks.part",
         kinds=frozenset(
             {
                 "task-taken",
                 "attempt-began",
+                "attempt-failed",
                 "executor-reported",
                 "verify-started",
                 "verify-ran",
                 "agent-worked",
                 "reviewed",
-                "attempt-failed",
                 "verification-skipped",
                 "committed",
                 "task-resumed",
                 "wave-resumed",
                 "steps-voided",
+                "request-made",
+                "request-decided",
+                "commands-added",
             }
         ),
+        section="pipeline",
     ),
     DRIVE: Row(
         module="phase_gate.drive.model",
@@ -80,6 +73,9 @@ class Part:
 
     #: What that share is.
     kind: type[Value]
+
+    def read(self, row: Any) -> Any:
+        return from_json(self.kind, row)
 
     def reduce(self, value: Any, event: Event) -> Any:
         """Return the share after one more event: None where the task has none, before or after it."""
@@ -181,8 +177,8 @@ def parts_of(state: State) -> Iterator[tuple[Part, Any]]:
 
 
 def parts_of_workflow(workflow: Workflow) -> Iterator[tuple[str, Part]]:
-    """Return the parts that a cycle of the workflow has: a section of its file has the part's name."""
-    return ((name, load_part(name)) for name in PARTS if getattr(workflow, name, None) is not None)
+    """Return the parts that a cycle of the workflow has: its file has a section for each."""
+    return ((name, load_part(name)) for name, row in PARTS.items() if getattr(workflow, row.section, None) is not None)
 
 
 def change_parts(parts: Mapping[str, Any], event: Event) -> Mapping[str, Any]:

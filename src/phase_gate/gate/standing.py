@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
-from phase_gate.gate.parts import PIPELINE, parts_of
+from phase_gate.gate.parts import parts_of
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation, Status, Verdict, describe_decisions
 from phase_gate.values import Value, fields, replace
@@ -124,7 +124,7 @@ def outdated(
     was_left = state.evaluation_is_stale and state.iteration == 0
     if evaluation is None or (not state.is_done and (was_left or evaluation.subject.phase != state.phase)):
         takes_run = way_on is None or way_on().takes_run
-        missing = "no verdict on" if PIPELINE in state.parts or not takes_run else "no complete run in"
+        missing = "no verdict on" if state.is_pipeline or not takes_run else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"

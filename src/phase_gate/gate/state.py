@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Waiver
-from phase_gate.gate.parts import load_part
+from phase_gate.gate.parts import WORK, load_part
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.names import DONE, STUCK
@@ -293,6 +293,14 @@ class State(Value):
     def is_stuck(self) -> bool:
         return self.phase == STUCK
 
+    @property
+    def is_pipeline(self) -> bool:
+        return WORK in self.parts and bool(self.parts[WORK].is_pipeline)
+
+    @property
+    def is_verify_task(self) -> bool:
+        return WORK in self.parts and not self.parts[WORK].is_pipeline
+
     def open_run(self, run: str) -> OpenRun | None:
         return next((each for each in self.open_runs if each.id == run), None)
 
@@ -393,4 +401,4 @@ def _with_parts(state: State) -> State:
         state = replace(state, undo=replace(state.undo, state=_with_parts(state.undo.state)))
     if not state.parts:
         return state
-    return replace(state, parts={name: from_json(load_part(name).kind, row) for name, row in state.parts.items()})
+    return replace(state, parts={name: load_part(name).read(row) for name, row in state.parts.items()})

@@ -276,7 +276,6 @@ _NOTES: dict[str, Callable[[Any], tuple[str, str | None, str | None]]] = {
     "verify-ran": lambda data: (_say_check(data["check"]), None, None),
     "attempt-failed": lambda data: (f"failed: {data['failure']['type']}", data["failure"]["error"], None),
     "committed": lambda data: (f"committed as {data['commit'][:10]}", None, None),
-    "voted": lambda data: _vote(**data["word"]),
     "request-made": lambda data: (f"{data['id']} asks for a change ({data['type']})", data["title"], data["by"]),
     "request-decided": lambda data: (f"{data['id']} {data['status']}", data["reason"], data["by"]),
 }
@@ -321,18 +320,19 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
         case "claimed":
             claim = data["claim"]
             yield "claim", _with_reason(f"claim, {claim['confidence']} points: {claim['gate']}", claim["reason"])
-        case "gate-failed":
-            yield "too-early", _with_reason(f"the gate of {data['phase']} failed", data["reason"])
+        case "attempt-failed" if before.is_pipeline:
+            failure = data["failure"]
+            yield "too-early", _with_reason(f"the gate of {failure['phase']} failed", failure["error"])
+        case "reviewed" if before.is_pipeline:
+            word = data["word"]
+            said = f"voted {word['answer']} ({word['confidence']:g})"
+            yield "note", _with_reason(said, word.get("reason"), word["by"])
         case "stuck":
             yield "needs-person", _with_reason("stuck", data["reason"])
         case "repaired" | "rollback-accepted":
             yield "override", _with_reason(_DOUBTED[event.kind], data.get("reason"), data.get("by"))
         case _ if event.kind in _NOTES:
             yield "note", _with_reason(*_NOTES[event.kind](data))
-
-
-def _vote(by: str, answer: str, confidence: float, reason: str = "", **_more: object) -> tuple[str, str, str]:
-    return f"voted {answer} ({confidence:g})", reason, by
 
 
 def _with_reason(text: str, reason: str | None, by: str | None = None) -> str:

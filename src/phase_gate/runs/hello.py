@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate.errors import PhaseOrderError
-from phase_gate.gate.parts import VERIFICATION
+from phase_gate.gate.parts import WORK
 from phase_gate.project import Project
 from phase_gate.report.files import REPORT_SUFFIXES, check_report
 from phase_gate.report.panel import Line
@@ -169,9 +169,9 @@ def hide_from_tests() -> Callable[[], None]:
 
 def refuse_outside_verify(state: State) -> None:
     """Refuse a run in a verify task that its verify command did not start."""
-    verification = state.parts.get(VERIFICATION)
-    if verification is None:
+    if not state.is_verify_task:
         return
+    verification = state.parts[WORK]
     if verification.check is None or verification.check.how != "running":
         raise PhaseOrderError(
             f"{state.task} is a verify task: only its verify command runs tests in it",

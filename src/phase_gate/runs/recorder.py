@@ -20,7 +20,6 @@ from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Finding
 from phase_gate.gate.measuring import GUARD, OFF
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
-from phase_gate.gate.parts import PIPELINE, VERIFICATION
 from phase_gate.gate.record import Document
 from phase_gate.gate.run_end import RunEnd
 from phase_gate.gate.state import Event, State
@@ -112,7 +111,7 @@ class Recorder:
                 run = cls(project, Task(project, store, opened.state).rules, store, hello)
                 run.opened = opened
                 return run
-        named = VERIFICATION if hello.verifies else hello.workflow
+        named = "verification" if hello.verifies else hello.workflow
         workflow = project.workflow(named, extra_guards=hello.guards, extra_workflows=hello.workflows)
         return cls(project, workflow, store, hello)
 
@@ -154,7 +153,7 @@ class Recorder:
 
     def _keep_rules(self, state: State) -> None:
         """Judge a pipeline by the rules that it began with, whatever stands in files or in the call by now."""
-        if PIPELINE not in state.parts or state.is_done:
+        if not state.is_pipeline or state.is_done:
             return
         rules = Task(self.project, self.store, state).rules
         if rules.digest != self.workflow.digest:

@@ -16,7 +16,7 @@ from phase_gate.storage.root import place_below
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import find_files, words_of_line, words_of_pattern
-from phase_gate.tasks.pipeline import Pipeline, pipeline_of
+from phase_gate.tasks.model import Pipeline, pipeline_of
 from phase_gate.tasks.routing import rules_of
 from phase_gate.visible import count
 from phase_gate.workflow.model import (
@@ -146,7 +146,7 @@ def needs_of(
     """
     rules = rules_of(workflow)
     requires = requires_of(phase)
-    rows: Rows = [("guidance", pipeline.guidance)] if pipeline.guidance else []
+    rows: Rows = [("guidance", said) for said in pipeline.guidance]
     rows += [("artifact", _artifact(rules.artifacts[name])) for name in requires.artifacts]
     if phase.tests != "none":
         wanted = "the whole suite passes" if phase.tests == "passing" else "new tests fail"

@@ -57,7 +57,7 @@ def find_changes(
             theirs[path] = owner
         return owner is None
 
-    base = verification.head or (before["git"] or {}).get("head") or ""
+    base = verification.base or (before["git"] or {}).get("head") or ""
     here, elsewhere = _find_commits(context.root, base, head, others) if head not in ("", base) else ([], [])
     if base and here and try_git(context.root, "merge-base", "--is-ancestor", base, head) is None:
         # Amended or rebased: a commit has older files as well.

@@ -1,92 +1,80 @@
-"""What a verify task owns of its state, for the table of `gate.parts`: how each event changes it, where it stands.
+"""How each event changes the work of a task: one reducer for verify tasks and pipelines.
 
-Pure, but for the story of all tasks: replaying the ledger gives the same value again. A status that can't follow is an
-error.
+Pure: replaying the ledger gives the same value again. A status that can't follow is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from phase_gate.codec import from_json
-from phase_gate.gate.measured import Section
-from phase_gate.gate.parts import PARTS, VERIFICATION, Part
-from phase_gate.gate.standing import Standing, by_verdict, closed
-from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import Status as GateStatus
+from phase_gate.gate.parts import WORK
+from phase_gate.gate.state import Event
+from phase_gate.names import same_name
 from phase_gate.tasks.model import (
+    PHASE,
     TRANSITIONS,
     Check,
     Failure,
     FailureType,
+    Pipeline,
     Report,
+    Request,
     Skip,
     Status,
+    Step,
     TaskSpec,
     Verification,
     Word,
+    Work,
 )
 from phase_gate.values import replace
 
-
-class VerificationPart(Part):
-    kind = Verification
-
-    def reduce(self, value: Verification | None, event: Event) -> Verification | None:
-        if event.kind in PARTS[VERIFICATION].kinds:
-            return advance(value, event)
-        if value is not None and event.kind == "phase-exited" and not event.data.get("forced"):
-            return exit_phase(value)
-        return value
-
-    def listed_files(self, value: Verification) -> tuple[str, ...]:
-        return value.spec.files
-
-    def standing(self, value: Verification, state: State, *, tree: str, gate_1_only: bool) -> Standing:
-        """Return whether the gate is open: it is for what is committed, whatever comes after it."""
-        evaluation, look = state.evaluation, f"phase-gate verify status --task {value.spec.slug}"
-        if value.commit:
-            reason = f"approved, and committed as {value.commit[:10]}"
-            return Standing(is_open=True, status="open", reason=reason, next_command=look)
-        if evaluation is None or state.evaluation_is_stale:
-            status: GateStatus = "unstarted" if evaluation is None else "stale"
-            return closed(status, f"it is {value.status}", look)
-        if value.verified_tree not in ("", tree) and not evaluation.forced_exit:
-            reason = "files were changed after the verify run: its evidence is stale"
-            return closed("stale", reason, look)
-        return by_verdict(evaluation, gate_1_only=gate_1_only)
-
-    def sections(
-        self, value: Verification | None, *, folder: Path, look: Callable[[str], State | None]
-    ) -> tuple[Section, ...]:
-        if not (folder / "tasks").is_dir():
-            return ()
-        # Here, not above: only reports draw all tasks.
-        from phase_gate.tasks.overview import load_overview
-        from phase_gate.tasks.show import sections_of
-
-        return sections_of(load_overview(folder, look, tuple(getattr(look, "refused", ()))), value)
+#: Entries of phases that are remembered for drawings: more than any budget of recoveries needs.
+_STEPS = 200
 
 
-PART = VerificationPart()
-
-
-# --- how each event changes a verify task
-
-
-def advance(verification: Verification | None, event: Event) -> Verification:
-    """Return the task after one more event. Raises ValueError for what can't follow."""
+def change(work: Work | None, event: Event) -> Work | None:
+    """Return the work after one more event. Raises ValueError for what can't follow."""
+    if event.kind == "cycle-began":
+        began = event.data.get(WORK)
+        return None if began is None else Pipeline(constitution=began["constitution"], rules=began["rules"])
     if event.kind == "task-taken":
-        return _taken(verification, event)
-    if verification is None:
-        raise ValueError(f"{event.kind} without a task")
-    verification = _CHANGES[event.kind](verification, event)
-    attachment = event.data.get("attachment")
-    if attachment and attachment not in verification.attachments:
-        verification = replace(verification, attachments=(*verification.attachments, attachment))
-    return replace(verification, last_step_at=event.at) if event.kind in _STEPS else verification
+        return _taken(work, event)
+    changes = _OF_TASKS if isinstance(work, Verification) else _OF_PIPELINES
+    apply = changes.get(event.kind)
+    return work if work is None or apply is None else apply(work, event)
+
+
+# --- what changes both
+
+
+def _failed(work: Work, event: Event) -> Work:
+    failure = replace(from_json(Failure, event.data["failure"]), at=event.at)
+    if isinstance(work, Verification):
+        return _attempt_failed(work, event, replace(failure, attempt=work.attempt))
+    assert isinstance(work, Pipeline), "there is no third kind"
+    return _gate_failed(work, event, failure)
+
+
+def _reviewed(work: Work, event: Event) -> Work:
+    """A reviewer has one word; a second one takes the place of the first."""
+    word = replace(from_json(Word, event.data["word"]), at=event.at)
+    others = (each for each in work.words if not same_name(each.by, word.by))
+    work = replace(work, words=(*others, word))
+    if isinstance(work, Verification):
+        _expect(work, Status.REVIEWING)
+        work = _noted(work, event)
+        return _mend(
+            work,
+            lambda failure: failure.step == 3 and failure.type is FailureType.MALFORMED,
+            "a verdict that can be read",
+        )
+    return work
+
+
+# --- verify tasks
 
 
 def move(verification: Verification, status: Status, **changes: Any) -> Verification:
@@ -96,16 +84,25 @@ def move(verification: Verification, status: Status, **changes: Any) -> Verifica
     return replace(verification, status=status, **changes)
 
 
-def exit_phase(verification: Verification) -> Verification:
-    """Both gates were open: the task is approved, and what failed before is mended."""
-    return _recover(move(verification, Status.APPROVED), 3)
+def _expect(verification: Verification, status: Status) -> None:
+    if verification.status is not status:
+        raise ValueError(f"the task is {verification.status}, not {status}")
 
 
-def _taken(verification: Verification | None, event: Event) -> Verification:
+def _noted(verification: Verification, event: Event) -> Verification:
+    """Note when a step was taken, and the file that was handed in with it."""
+    attachment = event.data.get("attachment")
+    if attachment and attachment not in verification.attachments:
+        verification = replace(verification, attachments=(*verification.attachments, attachment))
+    return replace(verification, last_step_at=event.at)
+
+
+def _taken(before: Work | None, event: Event) -> Verification:
+    if isinstance(before, Verification) and before.status is not Status.PENDING:
+        raise ValueError("a task that has begun was taken once more")
     data = event.data
-    spec = from_json(TaskSpec, data["spec"])
-    taken = Verification(
-        spec=spec,
+    return Verification(
+        spec=from_json(TaskSpec, data["spec"]),
         taken_at=event.at,
         limits=dict(data["limits"]),
         untimed=data.get("untimed", False),
@@ -114,37 +111,32 @@ def _taken(verification: Verification | None, event: Event) -> Verification:
         flags=tuple(data.get("flags", ())),
         attachments=tuple(data.get("attachments", ())),
     )
-    if verification is None or verification.status is Status.PENDING:
-        return taken
-    if not data.get("amends"):
-        raise ValueError("a task that has begun was taken once more")
-    # Another text for the same work: what happened to it stays.
-    return replace(verification, spec=spec, limits=taken.limits, untimed=taken.untimed, flags=taken.flags)
 
 
 def _attempt_began(verification: Verification, event: Event) -> Verification:
+    data = event.data
     # Worked on elsewhere from now on: what was changed is told from the files there.
-    moves = "memory" in event.data
+    moves, head = "memory" in data, data.get("head", "")
     return move(
-        verification,
+        _noted(verification, event),
         Status.EXECUTING,
-        attempt=event.data["attempt"],
+        attempts={PHASE: data["attempt"]},
         began_at=event.at,
         # The first one stays: what was committed in an attempt that failed is still there.
-        head=event.data.get("head", "") if moves else verification.head or event.data.get("head", ""),
-        memory=event.data["memory"] if moves else verification.memory,
-        place=event.data["place"] if moves else verification.place,
-        by=event.data.get("by", ""),
-        limits=dict(event.data.get("limits") or verification.limits),
+        base=head if moves else verification.base or head,
+        memory=data["memory"] if moves else verification.memory,
+        place=data["place"] if moves else verification.place,
+        by=data.get("by", ""),
+        limits=dict(data.get("limits") or verification.limits),
         report=None,
         check=None,
-        review=None,
+        words=(),
         codes={},
     )
 
 
 def _executor_reported(verification: Verification, event: Event) -> Verification:
-    data = event.data
+    data, verification = event.data, _noted(verification, event)
     report = Report(result=data["result"], by=data["by"], at=event.at, tree=data["tree"], kept=data["kept"])
     if report.result["status"] == "success" and report.result["done_criteria_met"]:
         return move(verification, Status.VERIFYING, report=report)
@@ -157,16 +149,15 @@ def _verify_started(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.VERIFYING)
     data = event.data
     check = Check(id=data["id"], command=data["command"], at=event.at, tree=data["tree"], limit=data["limit"])
-    return replace(verification, check=check)
+    return replace(_noted(verification, event), check=check)
 
 
 def _verify_ran(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.VERIFYING)
-    assert verification.check is not None
     check = replace(from_json(Check, event.data["check"]), ended_at=event.at)
-    if check.id != verification.check.id:
+    if verification.check is None or check.id != verification.check.id:
         raise ValueError("another run of the verify command ended")
-    verification = replace(verification, check=check)
+    verification = replace(_noted(verification, event), check=check)
     return _recover(move(verification, Status.REVIEWING), 2) if check.passes else verification
 
 
@@ -174,20 +165,9 @@ def _agent_worked(verification: Verification, event: Event) -> Verification:
     return replace(verification, codes={**verification.codes, event.data["role"]: event.data.get("code") or 0})
 
 
-def _reviewed(verification: Verification, event: Event) -> Verification:
-    _expect(verification, Status.REVIEWING)
-    review = replace(from_json(Word, event.data["word"]), at=event.at)
-    return _mend(
-        replace(verification, review=review),
-        lambda failure: failure.step == 3 and failure.type is FailureType.MALFORMED,
-        "a verdict that can be read",
-    )
-
-
-def _attempt_failed(verification: Verification, event: Event) -> Verification:
-    failure = from_json(Failure, {"attempt": verification.attempt, **event.data["failure"], "at": event.at})
+def _attempt_failed(verification: Verification, event: Event, failure: Failure) -> Verification:
     verification = replace(
-        verification,
+        _noted(verification, event),
         failures=(*verification.failures, failure),
         files=event.data.get("files") or verification.files,
     )
@@ -201,38 +181,29 @@ def _attempt_failed(verification: Verification, event: Event) -> Verification:
     return move(verification, Status.REJECTED if failure.step == 3 else Status.FAILED)
 
 
+def _approved(verification: Verification, event: Event) -> Verification:
+    """Both gates were open: the task is approved, and what failed before is mended."""
+    return verification if event.data.get("forced") else _recover(move(verification, Status.APPROVED), 3)
+
+
 def _skipped(verification: Verification, event: Event) -> Verification:
     data = event.data
     skip = Skip(mark=data["mark"], kind=data["skip_kind"], reason=data["reason"], by=data["by"], at=event.at)
-    return move(verification, Status.SKIPPED, skip=skip)
+    return move(_noted(verification, event), Status.SKIPPED, skip=skip)
 
 
 def _committed(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.APPROVED)
-    return replace(verification, commit=event.data["commit"], committed_at=event.at)
+    return replace(_noted(verification, event), commit=event.data["commit"], committed_at=event.at)
 
 
 def _resumed(verification: Verification, event: Event) -> Verification:
-    said = _guidance(verification, event)
-    return replace(verification, resumed_after=len(verification.failures), guidance=said, voided="")
-
-
-def _voided(verification: Verification, event: Event) -> Verification:
-    return replace(verification, voided=event.data["reason"])
-
-
-def _wave_resumed(verification: Verification, event: Event) -> Verification:
-    said = _guidance(verification, event)
-    return replace(verification, wave_resumed_after=len(verification.failures), guidance=said)
-
-
-def _guidance(verification: Verification, event: Event) -> tuple[str, ...]:
-    return (*verification.guidance, f"{event.data['by']}: {event.data['reason']}")
-
-
-def _expect(verification: Verification, status: Status) -> None:
-    if verification.status is not status:
-        raise ValueError(f"the task is {verification.status}, not {status}")
+    """A person lets the task go on, or its whole wave."""
+    failed = len(verification.failures)
+    said = (*verification.guidance, f"{event.data['by']}: {event.data['reason']}")
+    if event.kind == "wave-resumed":
+        return replace(verification, wave_resumed_after=failed, guidance=said)
+    return replace(verification, resumed_after=failed, guidance=said, voided="")
 
 
 def _recover(verification: Verification, step: int) -> Verification:
@@ -248,7 +219,7 @@ def _recover(verification: Verification, step: int) -> Verification:
     )
 
 
-def _mend(verification: Verification, is_mended: Callable[[Any], bool], resolution: str) -> Verification:
+def _mend(verification: Verification, is_mended: Callable[[Failure], bool], resolution: str) -> Verification:
     failures = tuple(
         replace(failure, recovered=True, resolution=resolution)
         if not failure.recovered and is_mended(failure)
@@ -258,20 +229,102 @@ def _mend(verification: Verification, is_mended: Callable[[Any], bool], resoluti
     return replace(verification, failures=failures)
 
 
-_CHANGES: Mapping[str, Callable[[Verification, Event], Verification]] = {
+# --- pipelines
+
+
+def _entered(pipeline: Pipeline, event: Event) -> Pipeline:
+    phase, how = event.data["phase"], event.data["how"]
+    data = event.data.get(WORK, {})
+    old = dict(pipeline.old)
+    for name, digests in data.get("old", {}).items():
+        old[name] = tuple(dict.fromkeys((*old.get(name, ()), *(each for each in digests if each))))
+    anew = data.get("anew", ())
+    return replace(
+        pipeline,
+        attempts={**pipeline.attempts, phase: pipeline.attempts.get(phase, 0) + 1},
+        steps=(*pipeline.steps, Step(phase, how))[-_STEPS:],
+        old=old,
+        words=(),
+        approved={name: digest for name, digest in pipeline.approved.items() if name not in anew},
+        at_failure=data.get("at_failure", pipeline.at_failure),
+        base=data.get("base", pipeline.base),
+        leads_to="",
+        made={**pipeline.made, **data.get("made", {})},
+        commands={**pipeline.commands, **data.get("commands", {})},
+        failed_phase="" if how in ("recovered", "guided") else pipeline.failed_phase,
+        guidance=(data["guidance"],) if "guidance" in data else pipeline.guidance,
+    )
+
+
+def _exited(pipeline: Pipeline, event: Event) -> Pipeline:
+    rewind = event.data.get("rewind")
+    return replace(
+        pipeline,
+        leads_to=event.data["next"],
+        guidance=(),
+        approved={**pipeline.approved, **event.data.get("approved", {})},
+        rewinds=pipeline.rewinds if rewind is None else (*pipeline.rewinds, rewind),
+    )
+
+
+def _request_made(pipeline: Pipeline, event: Event) -> Pipeline:
+    return replace(pipeline, requests=(*pipeline.requests, Request(**event.data, at=event.at)))
+
+
+def _request_decided(pipeline: Pipeline, event: Event) -> Pipeline:
+    data = event.data
+    return replace(
+        pipeline,
+        requests=tuple(
+            replace(each, status=data["status"], decided_by=data["by"], reason=data["reason"])
+            if each.id == data["id"]
+            else each
+            for each in pipeline.requests
+        ),
+    )
+
+
+def _gate_failed(pipeline: Pipeline, event: Event, failure: Failure) -> Pipeline:
+    failures, cause = list(pipeline.failures), event.data.get("cause")
+    if cause is not None:
+        # The record that lies there speaks of an earlier failure, of the phase that it names.
+        about = [number for number, each in enumerate(failures) if each.phase == cause["phase"]]
+        for number in about[-1:]:
+            known = {"root_cause": cause["summary"], "human_input": cause["human_input"]}
+            failures[number] = replace(failures[number], **known)
+    return replace(
+        pipeline,
+        failures=(*failures, failure),
+        failed_phase=event.data["failed_phase"],
+        recoveries=pipeline.recoveries + bool(event.data["uses_recovery"]),
+        at_failure=event.data.get("at_failure", pipeline.at_failure),
+    )
+
+
+def _commands_added(pipeline: Pipeline, event: Event) -> Pipeline:
+    return replace(pipeline, commands={**pipeline.commands, **event.data["commands"]})
+
+
+_OF_BOTH: Mapping[str, Callable[[Any, Event], Work]] = {"attempt-failed": _failed, "reviewed": _reviewed}
+_OF_TASKS: Mapping[str, Callable[[Any, Event], Work]] = {
+    **_OF_BOTH,
+    "phase-exited": _approved,
     "attempt-began": _attempt_began,
     "executor-reported": _executor_reported,
     "verify-started": _verify_started,
     "verify-ran": _verify_ran,
     "agent-worked": _agent_worked,
-    "reviewed": _reviewed,
-    "attempt-failed": _attempt_failed,
     "verification-skipped": _skipped,
     "committed": _committed,
     "task-resumed": _resumed,
-    "wave-resumed": _wave_resumed,
-    "steps-voided": _voided,
+    "wave-resumed": _resumed,
+    "steps-voided": lambda verification, event: replace(verification, voided=event.data["reason"]),
 }
-
-#: Events that are a step of the task, for the time of the last one.
-_STEPS = frozenset(_CHANGES) - {"agent-worked", "task-resumed", "wave-resumed", "steps-voided"}
+_OF_PIPELINES: Mapping[str, Callable[[Any, Event], Work]] = {
+    **_OF_BOTH,
+    "phase-entered": _entered,
+    "phase-exited": _exited,
+    "request-made": _request_made,
+    "request-decided": _request_decided,
+    "commands-added": _commands_added,
+}

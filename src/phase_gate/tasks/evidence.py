@@ -15,14 +15,14 @@ from phase_gate.errors import ConditionError, ConfigurationError, WorkflowError
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.gathering import PartEvidence, gather
 from phase_gate.gate.measured import LOOKED_AT, Finding, Measured, Remembered
-from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.parts import WORK
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import NoGitError, head_of, run_git
 from phase_gate.tasks.artifacts import SeenArtifact, digest_file, digest_of, fault_of, fingerprint, look_at
 from phase_gate.tasks.asking import missing_commands
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
-from phase_gate.tasks.pipeline import Pipeline, PipelineFiles, count_votes, find_pipeline
-from phase_gate.tasks.routing import CHANGE_REQUESTED, problem_of_rewind, rules_of
+from phase_gate.tasks.model import Pipeline, count_votes, find_pipeline
+from phase_gate.tasks.routing import CHANGE_REQUESTED, PipelineFiles, problem_of_rewind, rules_of
 from phase_gate.values import Value, field, replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
@@ -41,7 +41,7 @@ _ALWAYS = frozenset({"attempt", "recoveries", "recovery_target", "lines_changed"
 class PipelineEvidence(PartEvidence):
     def providers(self, task: Task, workflow: Workflow, phase: Phase) -> Mapping[str, Provider]:
         pipeline = find_pipeline(task.state)
-        return {} if pipeline is None else {PIPELINE: PipelineProvider(task, pipeline, workflow, phase)}
+        return {} if pipeline is None else {"pipeline": PipelineProvider(task, pipeline, workflow, phase)}
 
     def as_judged(self, task: Task, workflow: Workflow, phase: Phase) -> Phase:
         """Return a recovery with the checks of the phase that it leads back to: what failed there has to pass here."""
@@ -81,7 +81,7 @@ class PipelineEvidence(PartEvidence):
                 constitution={path: digest_file(root / path) for path in rules.constitution},
                 rules=task.store.keep("rules", document),
             )
-        return replace(found, parts={**found.parts, PIPELINE: files})
+        return replace(found, parts={**found.parts, WORK: files})
 
 
 def look_again(task: Task, workflow: Workflow, phase: Phase) -> Measured:
@@ -290,7 +290,7 @@ class PipelineProvider(Provider):
         if consensus is None:
             return found
         on = {name: self.look.artifact(name).digest for name in consensus.on}
-        tally = count_votes(self.pipeline.votes, on)
+        tally = count_votes(self.pipeline.words, on)
         threshold, voters = settle(consensus.threshold, self.workflow), int(settle(consensus.voters, self.workflow))
         said = []
         if tally.score is None:

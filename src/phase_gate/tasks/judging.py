@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from phase_gate.gate.judging import Case, evaluate
+from phase_gate.gate.judging import Case, evaluate_without_run
 from phase_gate.gate.measured import Finding, Measured, cap_findings, covered_by
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation, Verdict, with_advice
@@ -72,23 +72,21 @@ def verification_values(verification: Verification, changes: TaskChanges) -> dic
 
 def judge(case: Case, changes: TaskChanges) -> Evaluation:
     """Return the verdict on the task as it stands: each step of executor, command or reviewer is an iteration."""
-    state, verification = case.state, find_verification(case.state)
-    assert verification is not None
-    iteration = state.iteration + 1
+    verification = find_verification(case.state)
+    assert verification is not None, "only a verify task has steps"
     seen = Measured(
-        metrics={
-            "iteration": iteration,
-            "signals_premature": state.signals_premature,
-            **verification_values(verification, changes),
-        },
-        findings=cap_findings(_findings(verification, changes)),
+        metrics=verification_values(verification, changes),
+        findings=tuple(_findings(verification, changes)),
         notes=_notes(verification, changes),
     )
-    evaluation = evaluate(case, seen, iteration=iteration, kind="no run")
+    return evaluate_without_run(case, seen, tree=changes.tree)
+
+
+def with_task(evaluation: Evaluation, verification: Verification) -> Evaluation:
+    """Return the verdict with the task's own words."""
     # What the phase's exit, which follows at once, makes of it.
     decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
-    advice = advise_task(decided, evaluation)
-    return with_advice(evaluation, advice)
+    return with_advice(evaluation, advise_task(decided, evaluation))
 
 
 def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]:
@@ -230,11 +228,8 @@ def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ())
         shown = f" ({', '.join(named[:3])})" if named else ""
         hint = guard.remedy
         if guard.name == FILES_LISTED:
-            person = '--reason "..." --by NAME'
-            hint = (
-                f"take the change back; or a person lets it pass: phase-gate waive {FILES_LISTED} --task {task}"
-                f" {person}, or lists the file: phase-gate verify start --task-file FILE {person}"
-            )
+            waive = f'phase-gate waive {FILES_LISTED} --task {task} --reason "..." --by NAME'
+            hint = f"take the change back; or a person lets it pass: {waive}"
         return Verdict("closed", f"{guard.name}: {guard.detail}{shown}", "", hint)
     return None
 

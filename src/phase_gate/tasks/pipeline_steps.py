@@ -12,7 +12,7 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events, shorten
 from phase_gate.gate.overrides import Kind, Person, override_record, refuse_excuse
-from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.parts import WORK
 from phase_gate.gate.state import Event, State
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.root import place_below
@@ -25,14 +25,14 @@ from phase_gate.tasks.artifacts import fingerprint
 from phase_gate.tasks.asking import vote_file
 from phase_gate.tasks.evidence import Look, tree_of
 from phase_gate.tasks.handins import Ballot
-from phase_gate.tasks.model import Failure, Word
-from phase_gate.tasks.pipeline import Pipeline, Request, Tally, count_votes, files_in, pipeline_of
+from phase_gate.tasks.model import Failure, Pipeline, Request, Tally, Word, count_votes, pipeline_of
 from phase_gate.tasks.routing import (
     Plan,
     budget,
     decided,
     entry_data,
     failure_events,
+    files_in,
     made,
     main_line,
     rules_of,
@@ -93,7 +93,7 @@ def resume_with_guidance(task: Task, person: Person) -> Task:
             remembered=remember(stuck, workflow, failed),
         )
         words = f"{person.by}: {' '.join(person.reason.split())}"
-        data = {**entered.data, PIPELINE: {**entered.data[PIPELINE], "guidance": words}}
+        data = {**entered.data, WORK: {**entered.data[WORK], "guidance": words}}
         change.record(said, replace(entered, data=data))
         return task.after(change)
 
@@ -364,7 +364,7 @@ def cast_votes(task: Task, *ballots: Ballot, reports: tuple[str, ...] = ()) -> V
         for ballot in ballots:
             _refuse_other(ballot, phase, on)
             word = Word(by=ballot.by, answer=ballot.vote, confidence=ballot.confidence, about=on, reason=ballot.reason)
-            change.record(Event(kind="voted", data={"word": to_json(word), "reports": list(reports)}))
+            change.record(Event(kind="reviewed", data={"word": to_json(word), "reports": list(reports)}))
     return _standing(change.state, workflow, phase, consensus, on)
 
 
@@ -416,7 +416,7 @@ def _standing(state: State, workflow: Workflow, phase: Phase, consensus: Consens
         phase=phase.name,
         on=on,
         file=vote_file(workflow, consensus),
-        tally=count_votes(pipeline.votes, on),
+        tally=count_votes(pipeline.words, on),
         threshold=settle(consensus.threshold, workflow),
         required_voters=int(settle(consensus.voters, workflow)),
     )

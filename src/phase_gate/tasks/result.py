@@ -14,8 +14,8 @@ from phase_gate.tasks.rules import Escalation, asks_person, needs_manual_review,
 from phase_gate.values import as_dict
 
 if TYPE_CHECKING:
+    from phase_gate.tasks.model import Pipeline
     from phase_gate.tasks.overview import Overview
-    from phase_gate.tasks.pipeline import Pipeline
     from phase_gate.tasks.pipeline_steps import VoteStanding
 
 

@@ -11,14 +11,35 @@ from typing import Any
 from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.advice import what_gate_1_misses
 from phase_gate.gate.measured import Remembered
-from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.parts import WORK
 from phase_gate.gate.state import Event
 from phase_gate.gate.verdict import Evaluation, Verdict, way_to, way_to_begin, with_advice
-from phase_gate.tasks.model import Failure
-from phase_gate.tasks.pipeline import Pipeline, PipelineFiles, Request, files_in
-from phase_gate.values import Value, replace
+from phase_gate.tasks.model import Failure, Pipeline, Request
+from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import MAX_RECOVERIES, Artifact, Phase, PipelineRules, Workflow, requires_of
 from phase_gate.workflow.names import DONE, STUCK, look_command
+
+
+class PipelineFiles(Value):
+    """How the files of a pipeline are when a phase is entered."""
+
+    #: Digests of artifacts, and of the constitution's files; empty for what is not there.
+    artifacts: Mapping[str, str] = field(default_factory=dict)
+    constitution: Mapping[str, str] = field(default_factory=dict)
+    #: What git has checked out; empty if that is not known.
+    commit: str = ""
+    #: Object with the rules, where a cycle begins.
+    rules: str = ""
+    #: The commands of checks, by the names of their rules.
+    commands: Mapping[str, str] = field(default_factory=dict)
+    #: What the root-cause record says.
+    root_cause: Mapping[str, str] = field(default_factory=dict)
+
+
+def files_in(remembered: Remembered) -> PipelineFiles:
+    """Return what was remembered of the pipeline's files."""
+    files: PipelineFiles = remembered.parts.get(WORK) or PipelineFiles()
+    return files
 
 
 class Way(Value):
@@ -120,7 +141,7 @@ def entry_data(
     data["old"] = {
         name: [each for each in dict.fromkeys(digests) if each] for name, digests in old.items() if any(digests)
     }
-    said = {PIPELINE: {name: value for name, value in data.items() if value or name == "base"}}
+    said = {WORK: {name: value for name, value in data.items() if value or name == "base"}}
     return {**said, "unfreezes": True} if unfreezes else said
 
 
@@ -338,7 +359,7 @@ def pipeline_events(
         said["rewind"] = rewind_key(pipeline, plan.way.phase)
     if wanted.consensus is not None:
         on = {name: now.artifacts.get(name, "") for name in wanted.consensus.on}
-        if any(dict(vote.about) == on for vote in pipeline.votes):
+        if any(dict(vote.about) == on for vote in pipeline.words):
             said["approved"] = on
     return events, said
 
@@ -368,14 +389,12 @@ def failure_events(
     files = files_in(now)
     failure, cause = plan.failure, _root_cause(pipeline, files)
     data = {
-        "phase": phase.name,
-        "reason": failure.error,
         "failure": to_json(failure),
         **({"cause": cause} if cause else {}),
         "failed_phase": pipeline.failed_phase if phase.recovers else phase.name,
         "uses_recovery": not plan.stuck,
     }
-    events = [Event(kind="gate-failed", data=data, at=at)]
+    events = [Event(kind="attempt-failed", data=data, at=at)]
     if plan.stuck:
         if not phase.recovers:
             # What a person guides may be written before they say so.

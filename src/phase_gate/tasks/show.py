@@ -14,9 +14,8 @@ from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.tasks.asking import vote_command
 from phase_gate.tasks.judging import advise_task, weak_notes
-from phase_gate.tasks.model import NOT_PASSED, Failure, Status, Verification
+from phase_gate.tasks.model import NOT_PASSED, WEIGHTS, Failure, Pipeline, Status, Verification, find_pipeline
 from phase_gate.tasks.overview import RECENT, Overview
-from phase_gate.tasks.pipeline import WEIGHTS, Pipeline, find_pipeline
 from phase_gate.tasks.pipeline_steps import VoteStanding
 from phase_gate.tasks.result import (
     architect_status,

@@ -13,7 +13,6 @@ from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.order import Entry, How, entry_events
-from phase_gate.gate.overrides import Person, override_record
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore, Transaction
@@ -28,7 +27,6 @@ from phase_gate.tasks.model import (
     FINISHED,
     PHASE,
     WORKFLOW,
-    FailureType,
     Status,
     TaskSpec,
     Verification,
@@ -45,7 +43,6 @@ from phase_gate.workflow.settings import Overlay
 class StartOptions(Value):
     """How tasks are taken."""
 
-    person: Person
     #: Says what is going on.
     show: Callable[[str], None]
     #: Seconds by step, as the call gives them.
@@ -190,8 +187,6 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
     workflow = verification_workflow(session.project)
     phase = workflow.first
     with session.transaction() as change:
-        if looked is not None:
-            session.close_lost(change)
         before = find_verification(change.state)
         _refuse_change(session, before, spec)
         data = {
@@ -203,7 +198,6 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
             "attachments": [options.file] if options.file else [],
             **({"place": session.board.place} if session.board.place else {}),
             "rules": session.store.objects.keep(workflow_to_json(workflow)),
-            "amends": before is not None and before.status is not Status.PENDING,
         }
         if change.state.phase is None:
             change.record(
@@ -215,12 +209,7 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
                     allow_non_interactive=session.project.configuration.allow_non_interactive,
                 )
             )
-        if data["amends"]:
-            _amend(options.person, change)
         change.record(Event(kind="task-taken", data=data))
-        if before is not None and before.status is Status.REVIEWING:
-            error = "stale: the task's list of files was changed after the verify run"
-            session.fail(change, FailureType.VERIFY_FAILURE, step=3, error=error, tree=tree, counts=False)
         if known is not None:
             change.record(Event(kind="known-taken", data={"known": known}))
     return before is None
@@ -236,19 +225,11 @@ def _refuse_change(session: TaskSession, looked: Verification | None, spec: Task
         return
     if looked.status in FINISHED:
         raise NotAllowedError(f"{session.task} is {looked.word} already", remedy="give the task another name")
-    is_reported = looked.status in (Status.VERIFYING, Status.REVIEWING)
-    if is_reported and replace(spec, files=looked.spec.files) != looked.spec:
+    if looked.status is not Status.PENDING:
         raise NotAllowedError(
-            f"{session.task} is {looked.status}: what was reported was another task",
-            remedy=f'end the attempt first: phase-gate verify abandon --task {session.task} --reason "..."',
+            f"{session.task} has begun: what it says does not change any more",
+            remedy="give the task another name; files that it does not list are for a person to waive",
         )
-
-
-def _amend(person: Person, change: Transaction) -> None:
-    """A person gives a task that has begun another text: on the record, like everything against the evidence."""
-    person.require(change.opened.state, "another text for a task that has begun")
-    record = override_record("amend", change.state, reason=person.reason, by=person.by, at=change.at)
-    change.record(Event(kind="overridden", data=record))
 
 
 @again_if_moved
