@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from enum import StrEnum
 
 from phase_gate.values import Value, annotation_of, fields, has_default
 
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     T = TypeVar("T", bound=Value)
-    Read = Callable[[Any], Any]
+    #: Takes what stands there, and the file that it stands in; None: JSON, which is read strictly.
+    Read = Callable[[Any, Any], Any]
 
 
 def to_json(value: Value) -> dict[str, Any]:
@@ -56,24 +56,19 @@ def _plain(value: Any, of_value: Callable[[Value], Any]) -> Any:
         return list(value) if is_simple else [_plain(each, of_value) for each in value]
     if isinstance(value, frozenset):
         return sorted(value)
-    return value.value if isinstance(value, StrEnum) else value
+    # A member of an enumeration, or a text that knows where it stood in its file.
+    return str(value) if isinstance(value, str) else value
 
 
 def from_json(kind: type[T], document: object) -> T:
     """Return the value that `to_json` wrote."""
     if not isinstance(document, dict):
         raise TypeError(f"{kind.__name__}: {_name(document)} instead of an object")
-    readers = _READERS.get(kind)
-    if readers is None:
-        readers = _READERS[kind] = {}
     given = {}
     for name, row in document.items():
-        read = readers.get(name)
-        if read is None:
-            if name not in fields(kind):
-                raise ValueError(f"unknown field {name!r}")
-            read = readers[name] = reader(kind, name)
-        given[name] = read(row)
+        if name not in fields(kind):
+            raise ValueError(f"unknown field {name!r}")
+        given[name] = reader(kind, name)(row, None)
     return kind(**given)
 
 
@@ -81,7 +76,9 @@ def stand_as_text(kind: type[T], write: Callable[[T], str], read: Callable[[str]
     """Let a kind of value be a text in documents. Fields may name it for the type checker only."""
     read_text = _read_plain((str,), kind.__name__)
     _WRITERS[kind] = write
-    _TEXTS[kind.__name__] = lambda row: read(read_text(row))
+    _TEXTS[kind.__name__] = lambda row, within: (
+        read(read_text(row, None)) if within is None else within.parse(kind, row)
+    )
 
 
 #: What writes the kinds that are texts in documents; and what reads them, by their names.
@@ -89,7 +86,7 @@ _WRITERS: dict[type[Value], Callable[[Any], Any]] = {}
 _TEXTS: dict[str, Read] = {}
 
 #: By kind and field, as far as documents have named them.
-_READERS: dict[type[Value], dict[str, Read]] = {}
+_READERS: dict[tuple[type[Value], str], Read] = {}
 
 
 # --- what an annotation means
@@ -97,15 +94,18 @@ _READERS: dict[type[Value], dict[str, Read]] = {}
 
 def reader(kind: type[Value], name: str) -> Read:
     """Return what reads a field."""
-    text, module = annotation_of(kind, name)
-    return _reader(text, f"{kind.__name__}.{name}", vars(sys.modules[module]))
+    found = _READERS.get((kind, name))
+    if found is None:
+        text, module = annotation_of(kind, name)
+        found = _READERS[kind, name] = _reader(text, f"{kind.__name__}.{name}", vars(sys.modules[module]))
+    return found
 
 
 def _reader(text: str, where: str, names: Mapping[str, Any]) -> Read:
     options = _split(text, "|")
     if "None" in options:
         inner = _reader(" | ".join(each for each in options if each != "None"), where, names)
-        return lambda row: None if row is None else inner(row)
+        return lambda row, within: None if row is None else inner(row, within)
     if all(each in _PLAIN for each in options):
         return _read_plain(tuple(kind for each in options for kind in _PLAIN[each]), where)
     base, _, inside = text.removesuffix("]").partition("[")
@@ -116,7 +116,7 @@ def _reader(text: str, where: str, names: Mapping[str, Any]) -> Read:
         return _read_tuple([_reader(each, where, names) for each in arguments], where)
     if base == "frozenset":
         read_list = _read_list(arguments[0], where, names)
-        return lambda row: frozenset(read_list(row))
+        return lambda row, within: frozenset(read_list(row, within))
     if base == "Mapping":
         return _read_mapping(arguments[1], where, names)
     return _TEXTS[text] if text in _TEXTS else _read_named(names[text], where)
@@ -124,11 +124,15 @@ def _reader(text: str, where: str, names: Mapping[str, Any]) -> Read:
 
 def _read_named(found: Any, where: str) -> Read:
     """Return what reads a type by its name: a value, an enumeration or a literal."""
+    if isinstance(found, type) and issubclass(found, Value):
+        return lambda row, within: from_json(found, row) if within is None else within.read(found, row)
     if isinstance(found, type):
-        return (lambda row: from_json(found, row)) if issubclass(found, Value) else found
+        return lambda row, _within: found(row)
     choices: tuple[str, ...] = found.__args__
 
-    def read(row: Any) -> Any:
+    def read(row: Any, within: Any) -> Any:
+        if within is not None:
+            return within.choose(row, choices)
         if type(row) is not str or row not in choices:
             raise ValueError(f"{where}: {row!r} is none of {', '.join(choices)}")
         return row
@@ -143,7 +147,6 @@ _PLAIN: Mapping[str, tuple[type, ...]] = {
     "bool": (bool,),
     "float": (float, int),
     "None": (type(None),),
-    "MetricType": (str,),
     "MetricValue": (str, int, bool, float, type(None)),
     "Json": (dict,),
     "Any": (),
@@ -151,29 +154,26 @@ _PLAIN: Mapping[str, tuple[type, ...]] = {
 
 
 def _read_plain(types: tuple[type, ...], where: str) -> Read:
-    if not types:
-        return _read_anything
-
-    def read(row: Any) -> Any:
-        if type(row) not in types:
-            raise TypeError(f"{where}: {_name(row)} instead of {types[0].__name__}")
-        return row
+    def read(row: Any, within: Any) -> Any:
+        if type(row) in types or not types:
+            return row
+        if within is not None:
+            return within.convert(row, types)
+        raise TypeError(f"{where}: {_name(row)} instead of {types[0].__name__}")
 
     return read
-
-
-def _read_anything(row: Any) -> Any:
-    return row
 
 
 def _read_list(text: str, where: str, names: Mapping[str, Any]) -> Read:
     read_item = _reader(text, where, names)
     types = _plain_types(text)
 
-    def read(row: Any) -> Any:
+    def read(row: Any, within: Any) -> Any:
         if not isinstance(row, list | tuple):
+            if within is not None:
+                within.refuse_list(row)
             raise TypeError(f"{where}: {_name(row)} instead of a list")
-        return tuple(row) if types.issuperset(map(type, row)) else tuple([read_item(each) for each in row])
+        return tuple(row) if types.issuperset(map(type, row)) else tuple([read_item(each, within) for each in row])
 
     return read
 
@@ -187,10 +187,10 @@ def _plain_types(text: str) -> frozenset[type]:
 
 
 def _read_tuple(items: list[Read], where: str) -> Read:
-    def read(row: Any) -> Any:
+    def read(row: Any, within: Any) -> Any:
         if not isinstance(row, list | tuple) or len(row) != len(items):
             raise TypeError(f"{where}: {_name(row)} instead of a list of {len(items)}")
-        return tuple([each(part) for each, part in zip(items, row, strict=True)])
+        return tuple([each(part, within) for each, part in zip(items, row, strict=True)])
 
     return read
 
@@ -199,12 +199,14 @@ def _read_mapping(text: str, where: str, names: Mapping[str, Any]) -> Read:
     read_item = _reader(text, where, names)
     types = _plain_types(text)
 
-    def read(row: Any) -> Any:
+    def read(row: Any, within: Any) -> Any:
+        if within is not None:
+            return within.read_each(row, read_item)
         if not isinstance(row, dict):
             raise TypeError(f"{where}: {_name(row)} instead of an object")
         if types.issuperset(map(type, row.values())):
             return row
-        return {name: read_item(each) for name, each in row.items()}
+        return {name: read_item(each, None) for name, each in row.items()}
 
     return read
 

@@ -13,13 +13,9 @@ from phase_gate.storage.root import Climb, find_root, has_own_table, own_folders
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 from phase_gate.values import Value, replace
+from phase_gate.workflow.model import Overlay
 from phase_gate.workflow.names import run_command, step_command
-from phase_gate.workflow.settings import (
-    DEFAULT_WORKFLOW,
-    FILE_NAME,
-    Configuration,
-    Overlay,
-)
+from phase_gate.workflow.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

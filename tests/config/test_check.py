@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import phase_gate
 from phase_gate.config.check import check_workflow
-from phase_gate.config.faults import MAX_FAULTS
 from phase_gate.config.files import load_shipped_guards, shipped_workflow_names
+from phase_gate.config.reading import MAX_FAULTS
 from phase_gate.config.workflow import parse_workflow
 from phase_gate.errors import PhaseGateError
 

@@ -13,14 +13,13 @@ import pytest
 
 import phase_gate
 from phase_gate.config.configuration import load_configuration, parse_configuration
-from phase_gate.config.fields import scalar_value
 from phase_gate.config.files import apply_overlay, load_shipped_workflow
-from phase_gate.config.vocabulary import MAX_BYTES
-from phase_gate.config.yaml import YamlMapping, YamlNode, YamlSequence, read_document
+from phase_gate.config.reading import MAX_BYTES, Items, Node, Table
+from phase_gate.config.yaml import read_document
 from phase_gate.errors import ConfigurationError, DocumentError
 from phase_gate.values import Value, annotation_of, fields, told_about
 from phase_gate.workflow.conditions import parse_condition
-from phase_gate.workflow.model import Guard, Limits
+from phase_gate.workflow.model import Guard, Limits, PhaseOverlay
 from phase_gate.workflow.settings import (
     DEFAULT_DECISIONS,
     DEFAULT_DOCS,
@@ -31,7 +30,6 @@ from phase_gate.workflow.settings import (
     DriveBudget,
     DriveSettings,
     EvidenceCommand,
-    PhaseOverlay,
     QualitySettings,
     RunDefaults,
 )
@@ -319,7 +317,7 @@ def test_what_is_no_yaml_is_refused_by_the_reader(text: str | bytes, place: str)
         pytest.param("parameters:\n  required_green_runs: '2'", "2:3", "type int, not text", id="text-for-number"),
         pytest.param("phases:\n  grene: {}", "2:3", "has no phase 'GRENE'", id="unknown-phase"),
         pytest.param("phases:\n  red: {condition: nope > 0}", "2:20", "unknown name 'nope'", id="unknown-metric"),
-        pytest.param("phases:\n  red:\n    guards: [nope]", "3:13", "unknown guard 'nope'", id="unknown-guard"),
+        pytest.param("phases:\n  red:\n    guards: [nope]", "3:14", "unknown guard 'nope'", id="unknown-guard"),
         pytest.param(
             "guards:\n  tests-kept: {condition: iteration > 0, remedy: x}", "2:3", "exists already", id="shipped-guard"
         ),
@@ -383,12 +381,10 @@ def test_without_a_file_no_yaml_is_imported(tmp_path: Path) -> None:
 # Schema
 
 
-def as_json(node: YamlNode) -> object:
-    if isinstance(node, YamlMapping):
-        return {key.text: as_json(value) for key, value in node.entries}
-    if isinstance(node, YamlSequence):
-        return [as_json(item) for item in node.items]
-    return scalar_value(node)
+def as_json(node: Node) -> object:
+    if isinstance(node, Table):
+        return {str(key): as_json(value) for key, value in node.items()}
+    return [as_json(item) for item in node] if isinstance(node, Items) else node.value
 
 
 RIGHT = {

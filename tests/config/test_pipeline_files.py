@@ -9,13 +9,12 @@ import pytest
 
 from phase_gate.config.configuration import parse_configuration
 from phase_gate.config.files import apply_overlay, load_shipped_guards, load_shipped_workflow
-from phase_gate.config.vocabulary import MAX_BYTES
+from phase_gate.config.reading import MAX_BYTES
 from phase_gate.config.workflow import parse_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import ConfigurationError, WorkflowError
-from phase_gate.workflow.model import Consensus, Workflow
+from phase_gate.workflow.model import Consensus, Overlay, Workflow
 from phase_gate.workflow.model_json import name_rules, workflow_from_json, workflow_to_json
-from phase_gate.workflow.settings import Overlay
 from tests.config.test_workflow import as_json
 from tests.conftest import ROOT
 
@@ -222,7 +221,7 @@ def test_a_project_moves_artifacts_and_names_its_constitution() -> None:
         ("artifacts: {plan: {path: a.md}}", "tdd", "workflow tdd has no artifact 'plan'"),
         ("artifacts: {master-plan: {path: ../a.md}}", "pipeline", "is no path below the root"),
         ("artifacts: {master-plan: {schema: audit}}", "pipeline", "unknown key 'schema'"),
-        ("constitution: [a.md]", "tdd", "phase-gate.yaml:1:1: workflow tdd is no pipeline"),
+        ("constitution: [a.md]", "tdd", "phase-gate.yaml:1:16: workflow tdd is no pipeline"),
         ("constitution: [/etc/passwd]", "pipeline", "is no path below the root"),
     ],
 )

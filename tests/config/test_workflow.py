@@ -10,7 +10,6 @@ import pytest
 from _pytest.mark import ParameterSet
 
 import phase_gate
-from phase_gate.config.fields import scalar_value
 from phase_gate.config.files import (
     apply_overlay,
     load_shipped_guards,
@@ -18,16 +17,15 @@ from phase_gate.config.files import (
     load_workflow,
     shipped_workflow_names,
 )
-from phase_gate.config.vocabulary import MAX_BYTES
+from phase_gate.config.reading import MAX_BYTES, Items, Node, Table
 from phase_gate.config.workflow import parse_guards, parse_workflow
-from phase_gate.config.yaml import YamlMapping, YamlNode, YamlSequence, read_documents
+from phase_gate.config.yaml import read_documents
 from phase_gate.errors import PhaseGateError, WorkflowError
 from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
-from phase_gate.workflow.model import Guard, Phase, Workflow
+from phase_gate.workflow.model import Guard, Overlay, Phase, PhaseOverlay, Workflow
 from phase_gate.workflow.model_json import name_rules
-from phase_gate.workflow.settings import Overlay, PhaseOverlay
 
 PACKAGE = Path(phase_gate.__file__).parent
 SEED_GATES = Path(__file__).parent.parent / "data" / "dual-gate.yaml"
@@ -446,7 +444,7 @@ def test_files_that_can_not_be_used(tmp_path: Path, name: str, problem: str, rem
 @pytest.mark.parametrize(
     ("text", "place", "problem"),
     [
-        pytest.param("a: 1", "1:1", "the key 'guards' is missing", id="no-guards"),
+        pytest.param("{}", "1:1", "the key 'guards' is missing", id="no-guards"),
         pytest.param("guards: {}\nmore: 1", "2:1", "unknown key 'more'", id="unknown-key"),
         pytest.param("guards:\n  a: {remedy: x}", "2:6", "the key 'condition' is missing", id="no-condition"),
     ],
@@ -505,12 +503,10 @@ def test_parameters_metrics_and_guards_are_laid_over() -> None:
 # Schema
 
 
-def as_json(node: YamlNode) -> object:
-    if isinstance(node, YamlMapping):
-        return {key.text: as_json(value) for key, value in node.entries}
-    if isinstance(node, YamlSequence):
-        return [as_json(item) for item in node.items]
-    return scalar_value(node)
+def as_json(node: Node) -> object:
+    if isinstance(node, Table):
+        return {str(key): as_json(value) for key, value in node.items()}
+    return [as_json(item) for item in node] if isinstance(node, Items) else node.value
 
 
 RIGHT = {"small": SMALL, "full": FULL, "gate": GATE, "four-gates": SEED_GATES.read_text()}

@@ -6,34 +6,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from phase_gate.config import yaml as yaml_text
-from phase_gate.config.fields import Fields, scalar_value
-from phase_gate.config.yaml import (
-    MAX_DEPTH,
-    YamlMapping,
-    YamlNode,
-    YamlScalar,
-    YamlSequence,
-    read_bytes,
-    read_document,
-    read_documents,
-)
-from phase_gate.errors import (
-    ConfigurationError,
-    CriteriaError,
-    DocumentError,
-    PhaseGateError,
-    SignalError,
-    WorkflowError,
-)
+from phase_gate.config.reading import Items, Node, Table, Text
+from phase_gate.config.yaml import MAX_DEPTH, read_bytes, read_document, read_documents
+from phase_gate.errors import CriteriaError, DocumentError
 
 LIMIT = 1024 * 1024
 
@@ -48,17 +29,8 @@ def any_loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(yaml_text, "choose_loader", lambda: LOADERS[request.param])
 
 
-def read(text: str | bytes) -> YamlNode:
+def read(text: str | bytes) -> Node:
     return read_document(text, name="file.yaml", limit=LIMIT)
-
-
-def as_data(node: YamlNode) -> object:
-    """Return the tree as lists, dicts and texts."""
-    if isinstance(node, YamlMapping):
-        return {key.text: as_data(value) for key, value in node.entries}
-    if isinstance(node, YamlSequence):
-        return [as_data(item) for item in node.items]
-    return node.text
 
 
 @pytest.mark.usefixtures("any_loader")
@@ -80,29 +52,29 @@ def as_data(node: YamlNode) -> object:
     ],
 )
 def test_reads_texts(text: str, expected: object) -> None:
-    assert as_data(read(text)) == expected
-    assert as_data(read(text.encode())) == expected
+    assert read(text) == expected
+    assert read(text.encode()) == expected
 
 
 @pytest.mark.usefixtures("any_loader")
 def test_every_node_has_its_place() -> None:
     root = read("a: b\nlist:\n  - 'x'\n  - {k: v}\nempty:\n")
-    assert isinstance(root, YamlMapping)
-    (a, b), (_, items), (empty, nothing) = root.entries
-    assert isinstance(items, YamlSequence)
-    places = [(node.line, node.column) for node in (root, a, b, *items.items, empty, nothing)]
-    assert places == [(1, 1), (1, 1), (1, 4), (3, 5), (4, 5), (5, 1), (5, 1)]
-    assert isinstance(b, YamlScalar)
-    assert b.is_plain
-    assert isinstance(items.items[0], YamlScalar)
-    assert not items.items[0].is_plain
+    assert isinstance(root, Table)
+    items = root["list"]
+    assert isinstance(items, Items)
+    a, _, empty = root
+    nodes = [root, a, root["a"], *items, empty, root["empty"]]
+    places = ["1:1", "1:1", "1:4", "3:5", "4:5", "5:1", "5:1"]
+    assert [getattr(node, "at", "") for node in nodes] == [f"file.yaml:{place}" for place in places]
+    assert [node.path for node in (root, root["a"], *items)] == ["", "a", "an item of list", "an item of list"]
+    assert [node.is_plain for node in (root["a"], items[0]) if isinstance(node, Text)] == [True, False]
 
 
 @pytest.mark.usefixtures("any_loader")
 def test_several_documents_come_in_order() -> None:
     documents = read_documents("a: 1\n---\nb: 2\n---\nc: 3\n", name="file.yaml", limit=LIMIT)
-    assert [as_data(document) for document in documents] == [{"a": "1"}, {"b": "2"}, {"c": "3"}]
-    assert [document.line for document in documents] == [1, 3, 5]
+    assert documents == [{"a": "1"}, {"b": "2"}, {"c": "3"}]
+    assert [document.at.line for document in documents] == [1, 3, 5]
 
 
 BOMB = "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\n"
@@ -253,134 +225,3 @@ def test_refuses_what_is_no_file(tmp_path: Path, make: Callable[[Path], None], p
         read_bytes(tmp_path / "f", name="f", limit=10, error=CriteriaError)
     assert caught.value.problem.startswith(problem)
     assert caught.value.slug == "bad-criteria"
-
-
-# Fields
-
-
-def fields_of(text: str, error: type[PhaseGateError] = WorkflowError) -> Fields:
-    return Fields(read(text), file="file.yaml", error=error)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("1", 1, id="integer"),
-        pytest.param("-3", -3, id="negative"),
-        pytest.param("1.10", 1.1, id="float"),
-        pytest.param("1e3", 1000.0, id="exponent"),
-        pytest.param(".5", 0.5, id="no-leading-digit"),
-        pytest.param("true", True, id="true"),
-        pytest.param("False", False, id="yaml-1.2-allows-a-capital"),
-        pytest.param("on", "on", id="on-is-a-text"),
-        pytest.param("null", None, id="null"),
-        pytest.param("2026-01-13", "2026-01-13", id="date-is-a-text"),
-        pytest.param("1_000", "1_000", id="underscores-make-a-text"),
-        pytest.param("0x10", "0x10", id="hexadecimal-is-a-text"),
-        pytest.param(".nan", ".nan", id="not-a-number-is-a-text"),
-        pytest.param(".", ".", id="a-dot-is-a-text"),
-        pytest.param("١", "١", id="foreign-digits-are-a-text"),
-        pytest.param("'1'", "1", id="quotes-make-a-text"),
-        pytest.param('"true"', "true", id="quoted-boolean-is-a-text"),
-    ],
-)
-def test_value_by_its_look(text: str, expected: object) -> None:
-    value = fields_of(f"k: {text}").value("k")
-    assert (type(value), value) == (type(expected), expected)
-
-
-READERS: dict[str, Callable[[Fields], object]] = {
-    "text": lambda fields: fields.text("k"),
-    "boolean": lambda fields: fields.boolean("k"),
-    "integer": lambda fields: fields.integer("k", minimum=1),
-    "number": lambda fields: fields.number("k", minimum=0),
-    "value": lambda fields: fields.value("k"),
-    "choice": lambda fields: fields.choice("k", ("any", "first")),
-    "list": lambda fields: fields.text_list("k"),
-    "list_or_one": lambda fields: fields.text_list("k", or_one=True),
-    "mapping": lambda fields: fields.mapping("k").text("inner"),
-}
-
-
-@pytest.mark.parametrize(
-    ("reader", "text", "expected"),
-    [
-        pytest.param("text", "k: 1.10", "1.10", id="a-text-may-look-like-a-number"),
-        pytest.param("text", "k: on", "on", id="a-text-may-look-like-a-switch"),
-        pytest.param("boolean", "k: true", True, id="boolean"),
-        pytest.param("integer", "k: 7", 7, id="integer"),
-        pytest.param("number", "k: 7", 7, id="a-whole-number-is-a-number"),
-        pytest.param("number", "k: 0.5", 0.5, id="number"),
-        pytest.param("choice", "k: 'first'", "first", id="choice-in-quotes"),
-        pytest.param("list", "k: [a, 1, no]", ("a", "1", "no"), id="list-of-texts"),
-        pytest.param("list", "k: []", (), id="empty-list"),
-        pytest.param("list_or_one", "k: a", ("a",), id="one-text-for-a-list"),
-        pytest.param("mapping", "k: {inner: x}", "x", id="mapping"),
-    ],
-)
-def test_typed_reading(reader: str, text: str, expected: object) -> None:
-    assert READERS[reader](fields_of(text)) == expected
-
-
-@pytest.mark.parametrize(
-    ("reader", "text", "place", "problem", "remedy"),
-    [
-        pytest.param("text", "a: b", "1:1", "the key 'k' is missing", "add it", id="missing"),
-        pytest.param("text", "a: b\nk:", "2:1", "k has no value", "quotes", id="text-of-nothing"),
-        pytest.param("text", "k: '  '", "1:4", "k is blank", "give it a text", id="blank-text"),
-        pytest.param("text", "k: [a]", "1:4", "k has to be a text, not a list", "one text", id="list-for-text"),
-        pytest.param("boolean", "k: yes", "1:4", "has to be a boolean, not 'yes'", "true or false", id="yes"),
-        pytest.param("boolean", "k: 'true'", "1:4", "has to be a boolean", "without quotes", id="quoted-true"),
-        pytest.param("boolean", "k:", "1:1", "not nothing", "true or false", id="boolean-of-nothing"),
-        pytest.param("boolean", "k: [true]", "1:4", "one value, not a list", "one number", id="list-for-boolean"),
-        pytest.param("integer", "k: 1.5", "1:4", "whole number", "digits", id="fraction-for-integer"),
-        pytest.param("integer", "k: '5'", "1:4", "whole number", "without quotes", id="quoted-integer"),
-        pytest.param("integer", "k: 0", "1:4", "k can't be 0", "1 or more", id="below-the-minimum"),
-        pytest.param("integer", "k: 010", "1:4", "leading zero", "quotes", id="octal-or-decimal"),
-        pytest.param("integer", f"k: {'9' * 5000}", "1:4", "too big", "shorter", id="5000-digits"),
-        pytest.param("number", "k: 1e999", "1:4", "too big", "shorter", id="infinity"),
-        pytest.param("number", "k: -1", "1:4", "k can't be -1", "0 or more", id="negative-number"),
-        pytest.param("value", "k: {}", "1:4", "one value, not a mapping", "one number", id="mapping-for-value"),
-        pytest.param("choice", "k: frist", "1:4", "k can't be 'frist'", "first, any", id="closest-choice-first"),
-        pytest.param("choice", "k: Any", "1:4", "k can't be 'Any'", "any", id="choices-have-one-spelling"),
-        pytest.param("list", "k: a", "1:4", "k has to be a list, not 'a'", "[one, two]", id="text-for-list"),
-        pytest.param("list", "k:\n- a\n- [b]", "3:3", "an item of k", "one text", id="list-in-list"),
-        pytest.param("list_or_one", "k: {}", "1:4", "has to be a list, not a mapping", "[one", id="mapping-for-list"),
-        pytest.param("mapping", "k: a", "1:4", "k has to be a mapping, not 'a'", "key: value", id="text-for-mapping"),
-        pytest.param("mapping", "k: {a: b}", "1:4", "the key 'inner' is missing in k", "add it", id="path-in-words"),
-    ],
-)
-def test_typed_reading_refuses(reader: str, text: str, place: str, problem: str, remedy: str) -> None:
-    with pytest.raises(WorkflowError) as caught:
-        READERS[reader](fields_of(text))
-    assert caught.value.problem.startswith(f"file.yaml:{place}: ")
-    assert problem in caught.value.problem
-    assert remedy in caught.value.remedy
-    assert caught.value.slug == "bad-workflow"
-
-
-@pytest.mark.parametrize(
-    ("error", "slug"),
-    [
-        pytest.param(WorkflowError, "bad-workflow", id="workflow"),
-        pytest.param(ConfigurationError, "bad-configuration", id="configuration"),
-        pytest.param(SignalError, "bad-signal", id="signal"),
-        pytest.param(CriteriaError, "bad-criteria", id="criteria"),
-    ],
-)
-def test_unknown_key_names_the_known_ones(error: type[PhaseGateError], slug: str) -> None:
-    fields = fields_of("reason: a\nphsae: b", error)
-    for key in ("reason", "task", "phase"):
-        fields.text(key, None)
-    with pytest.raises(error) as caught:
-        fields.finish()
-    assert caught.value.problem == "file.yaml:2:1: unknown key 'phsae'"
-    assert caught.value.remedy == "use one of: phase, reason, task"
-    assert caught.value.slug == slug
-
-
-@given(st.text(st.sampled_from("0123456789.eE+-_xo"), max_size=30))
-def test_whatever_looks_like_a_number_is_finite_or_refused(text: str) -> None:
-    with suppress(ValueError):
-        value = scalar_value(YamlScalar(text=text, is_plain=True, line=1, column=1))
-        assert value is None or isinstance(value, str) or abs(value) < float("inf")

@@ -39,8 +39,8 @@ from phase_gate.tasks.task_files import parse_tasks
 from phase_gate.tasks.weighing import count_tests_said, first_failures
 from phase_gate.visible import find_unseen, show_text
 from phase_gate.workflow.conditions import parse_condition
+from phase_gate.workflow.model import Overlay
 from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json
-from phase_gate.workflow.settings import Overlay
 
 #: Seconds of the processor: what is linear needs one, what grows with the square needs minutes.
 MAX_SECONDS = 20.0

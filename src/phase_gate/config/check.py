@@ -12,8 +12,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phase_gate.config.faults import Fault, Faults, FaultyError
-from phase_gate.config.vocabulary import MAX_BYTES, STAND_IN
+from phase_gate.config.reading import MAX_BYTES, STAND_IN, Fault, FaultyError, Reader
 from phase_gate.config.workflow import build_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import DocumentError, WorkflowError
@@ -52,11 +51,11 @@ def check_workflow(
     :param commands: what the project runs by itself; None if it is not known which project this is for.
     """
     try:
-        syntax = Faults(DocumentError, collects=True)
+        syntax = Reader(DocumentError, collects=True)
         documents = read_documents(text, name=name, limit=MAX_BYTES, faults=syntax)
     except FaultyError as error:
         return Checked(problems=(error.fault,))
-    faults = Faults(WorkflowError, collects=True)
+    faults = Reader(WorkflowError, collects=True)
     workflow = None
     try:
         workflow = build_workflow(
@@ -92,8 +91,8 @@ def _with_offered(workflow: Workflow) -> Workflow:
 # --- whether there is anything to judge by
 
 
-def _review_names(phase: Phase, workflow: Workflow, unprovided: Collection[str], faults: Faults) -> None:
-    place = faults.places[f"{phase.name}.condition"]
+def _review_names(phase: Phase, workflow: Workflow, unprovided: Collection[str], faults: Reader) -> None:
+    place = phase.gate_1.condition.source
     for name in sorted(wanted_names(workflow, phase)):
         if name in unprovided:
             problem = f"nothing measures {name}, which the gate of {phase.name} asks for"
@@ -103,12 +102,12 @@ def _review_names(phase: Phase, workflow: Workflow, unprovided: Collection[str],
             faults.report(place, problem, "leave the name out, or say what the phases require")
 
 
-def _review_checks(phase: Phase, commands: Collection[str], faults: Faults) -> None:
+def _review_checks(phase: Phase, commands: Collection[str], faults: Reader) -> None:
     for name in requires_of(phase).checks:
         if name not in commands:
             problem = f"nothing runs the check {name}, which {phase.name} requires"
             remedy = f"describe the command {name} under `evidence: commands:` in the settings"
-            faults.report(faults.places[f"{phase.name}.checks"], problem, remedy)
+            faults.report(name, problem, remedy)
 
 
 def _provide(name: str) -> str:

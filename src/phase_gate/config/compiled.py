@@ -25,7 +25,7 @@ def load_compiled(name: str) -> Workflow | None:
 def compile_shipped(name: str) -> str:
     """Return what has to stand in the file of a workflow."""
     from phase_gate.config.files import apply_overlay, load_shipped_workflow
-    from phase_gate.workflow.settings import Overlay
+    from phase_gate.workflow.model import Overlay
 
     document = workflow_to_json(apply_overlay(load_shipped_workflow(name), Overlay()))
     rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items())

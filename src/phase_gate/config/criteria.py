@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from phase_gate.config.vocabulary import MAX_BYTES
-from phase_gate.config.yaml import (
-    YamlMapping,
-    YamlNode,
-    YamlScalar,
-    YamlSequence,
-    decode_text,
-    read_bytes,
-    read_document,
-)
+from phase_gate.config.reading import MAX_BYTES, Items, Node, Table, Text
+from phase_gate.config.yaml import decode_text, read_bytes, read_document
 from phase_gate.errors import CriteriaError, DocumentError
 from phase_gate.gate.criteria import Criteria, Criterion, LeftOut
 from phase_gate.gate.order import shorten
@@ -84,51 +77,55 @@ def _refuse_repetition(listed: tuple[Criterion, ...], name: str) -> None:
             )
 
 
-def _from_yaml(node: YamlNode, name: str) -> tuple[Criterion, ...]:
+def _from_yaml(node: Node, name: str) -> tuple[Criterion, ...]:
     """Return the criteria of a mapping `id: text`, or of a list of `id: text`; both may stand under `criteria:`."""
-    if isinstance(node, YamlMapping):
-        node = next((value for key, value in node.entries if key.text == "criteria"), node)
-    if isinstance(node, YamlMapping):
-        return tuple(_criterion(key, key.text, _text(value), name) for key, value in node.entries)
-    if isinstance(node, YamlSequence):
-        return tuple(_from_item(item, name) for item in node.items)
-    raise CriteriaError(f"{name}:{node.line}: a list of criteria has to stand here", _IN_YAML)
+    if isinstance(node, Table):
+        node = node.get("criteria", node)
+    if isinstance(node, Table):
+        return tuple(_criterion(key, key, _text(value), name) for key, value in node.items())
+    if isinstance(node, Items):
+        return tuple(_from_item(item, name) for item in node)
+    raise CriteriaError(f"{name}:{node.at.line}: a list of criteria has to stand here", _IN_YAML)
 
 
-def _from_item(item: YamlNode, name: str) -> Criterion:
-    if isinstance(item, YamlScalar):
-        found = re.fullmatch(rf"({ID}|{_ANY_ID.pattern}(?=:))(?::\s*|\s+|$)(.*)", item.text, re.S)
+def _from_item(item: Node, name: str) -> Criterion:
+    if isinstance(item, Text):
+        found = re.fullmatch(rf"({ID}|{_ANY_ID.pattern}(?=:))(?::\s*|\s+|$)(.*)", item, re.S)
         if found is not None:
             return _criterion(item, found[1], found[2], name)
-        raise _refusal(item, name, f"{shorten(item.text)} has no id")
-    if isinstance(item, YamlMapping):
-        entries = {key.text: value for key, value in item.entries}
-        if isinstance(named := entries.get("id"), YamlScalar):
-            return _criterion(named, named.text, _text(item), name)
-        if len(item.entries) == 1:
-            ((key, value),) = item.entries
-            if key.text not in ("id", *_TEXT_KEYS):
-                return _criterion(key, key.text, _text(value), name)
+        raise _refusal(item, name, f"{shorten(item)} has no id")
+    if isinstance(item, Table):
+        if isinstance(named := item.get("id"), Text):
+            return _criterion(named, named, _text(item), name)
+        if len(item) == 1:
+            ((key, value),) = item.items()
+            if key not in ("id", *_TEXT_KEYS):
+                return _criterion(key, key, _text(value), name)
     raise _refusal(item, name, "this item has no id")
 
 
-def _criterion(node: YamlNode, given: str, text: str, name: str) -> Criterion:
+def _criterion(where: object, given: str, text: str, name: str) -> Criterion:
+    """Return a criterion that is called so; `where` is the node that calls it so."""
     if not _ANY_ID.fullmatch(given):
-        raise _refusal(node, name, f"a criterion can't be called {shorten(given)}")
-    return Criterion(id=given, text=" ".join(text.split()), file=name, line=node.line)
+        raise _refusal(where, name, f"a criterion can't be called {shorten(given)}")
+    return Criterion(id=str(given), text=" ".join(text.split()), file=name, line=_line(where))
 
 
-def _text(node: YamlNode) -> str:
-    if isinstance(node, YamlScalar):
-        return "" if node.is_plain and node.text in ("~", "null") else node.text
-    if isinstance(node, YamlMapping):
-        entries = {key.text: value for key, value in node.entries}
-        return next((_text(entries[key]) for key in _TEXT_KEYS if key in entries), "")
+def _text(node: Node) -> str:
+    if isinstance(node, Text):
+        return "" if node.is_null else node
+    if isinstance(node, Table):
+        return next((_text(node[key]) for key in _TEXT_KEYS if key in node), "")
     return ""
 
 
-def _refusal(node: YamlNode, name: str, problem: str) -> CriteriaError:
-    return CriteriaError(f"{name}:{node.line}: {problem}", "write `AC-1: What it does`, or `id:` and `text:`")
+def _line(where: Any) -> int:
+    line: int = where.at.line
+    return line
+
+
+def _refusal(where: object, name: str, problem: str) -> CriteriaError:
+    return CriteriaError(f"{name}:{_line(where)}: {problem}", "write `AC-1: What it does`, or `id:` and `text:`")
 
 
 # --- Markdown: items of lists and headings that begin with an id

@@ -9,25 +9,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
-from phase_gate.config.faults import Faults
-from phase_gate.config.fields import closest_first, shorten
-from phase_gate.config.vocabulary import (
-    MAX_BYTES,
-    Vocabulary,
-    check_condition,
-    check_guard,
-    conjoin,
-    digest_rules,
-    name_types,
-    type_of,
-)
+from phase_gate.config.reading import MAX_BYTES, Reader, closest_first, plain, shorten
+from phase_gate.config.vocabulary import Vocabulary, name_types, type_of
 from phase_gate.config.workflow import parse_guards, parse_workflow
 from phase_gate.config.yaml import read_bytes
 from phase_gate.errors import ConfigurationError, WorkflowError
 from phase_gate.values import replace
-from phase_gate.workflow.metrics import MetricType
-from phase_gate.workflow.model import Gate1, Guard, PipelineRules, Workflow, move_artifacts
-from phase_gate.workflow.settings import Overlay, PhaseOverlay
+from phase_gate.workflow.model import Gate1, Guard, MetricType, Overlay, PhaseOverlay, PipelineRules, Workflow
+from phase_gate.workflow.model_json import digest_rules
 
 _SHIPPED = Path(__file__).parents[1] / "workflows"
 #: What every workflow may name, and what only a pipeline can measure.
@@ -85,11 +74,12 @@ def load_workflow(
     text = read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError)
     shipped = load_shipped_guards()
     workflow = parse_workflow(text, name=name, guards={**extra_guards, **shipped}, extra_metrics=extra_metrics)
+    vocabulary = Vocabulary(types=name_types(workflow), constants=(), guards={}, faults=Reader(WorkflowError))
     for guard in extra_guards.values():
         place = f"guard {guard.name!r} of a plugin"
         if guard.name in shipped:
             raise WorkflowError(f"{place}: a guard of that name is shipped", "give it another name")
-        check_guard(guard, name_types(workflow), place=place, faults=Faults(WorkflowError))
+        vocabulary.check_guard(guard, place)
     return workflow
 
 
@@ -98,80 +88,67 @@ def load_workflow(
 
 def apply_overlay(workflow: Workflow, overlay: Overlay) -> Workflow:
     """Return the workflow with a project's rules laid over it. Guards are only ever added, and Gate 2 stays."""
-    _check_metrics(workflow, overlay)
-    _check_parameters(workflow, overlay)
+    faults = Reader(ConfigurationError)
+    _check_names(workflow, overlay, faults)
     laid = replace(
         workflow,
         parameters={**workflow.parameters, **overlay.parameters},
         metrics={**workflow.metrics, **overlay.metrics},
-        guards={**workflow.guards, **overlay.guards},
     )
-    vocabulary = Vocabulary(
-        types=name_types(laid), constants=laid.parameters, guards=workflow.guards, faults=Faults(ConfigurationError)
-    )
-    for name, guard in overlay.guards.items():
-        vocabulary.check_new_guard(guard, overlay.place(f"guards.{name}"))
-    vocabulary = replace(vocabulary, guards=laid.guards)
+    vocabulary = Vocabulary(types=name_types(laid), constants=laid.parameters, guards=workflow.guards, faults=faults)
+    guards = {**workflow.guards, **vocabulary.check_new_guards(overlay.guards)}
+    vocabulary = replace(vocabulary, guards=guards)
     phases = {phase.name: phase for phase in workflow.phases}
     for key, change in overlay.phases.items():
         phase = workflow.phase(key)
         if phase is None:
-            problem = f"{overlay.place(f'phases.{key}')}: workflow {workflow.name} has no phase {shorten(key)}"
-            raise ConfigurationError(problem, f"use one of: {closest_first(key.upper(), phases)}")
-        phases[phase.name] = replace(
-            phase,
-            gate_1=_change_gate(phase.gate_1, change, key, vocabulary, overlay),
-            breaker=change.breaker or phase.breaker,
-        )
-    laid = replace(laid, phases=tuple(phases.values()), pipeline=_change_pipeline(workflow, overlay))
+            problem = f"workflow {workflow.name} has no phase {shorten(key)}"
+            faults.stop(key, problem, f"use one of: {closest_first(key.upper(), phases)}")
+        gate = _change_gate(phase.gate_1, change, vocabulary)
+        phases[phase.name] = replace(phase, gate_1=gate, breaker=change.breaker or phase.breaker)
+    pipeline = _change_pipeline(workflow, overlay, faults)
+    laid = plain(replace(laid, guards=guards, phases=tuple(phases.values()), pipeline=pipeline))
     return replace(laid, digest=digest_rules(laid))
 
 
-def _change_pipeline(workflow: Workflow, overlay: Overlay) -> PipelineRules | None:
+def _change_pipeline(workflow: Workflow, overlay: Overlay, faults: Reader) -> PipelineRules | None:
     rules = workflow.pipeline
+    known = {} if rules is None else rules.artifacts
     for name in overlay.artifacts:
-        if rules is None or name not in rules.artifacts:
-            place, names = overlay.place(f"artifacts.{name}"), closest_first(name, rules.artifacts if rules else ())
-            problem = f"{place}: workflow {workflow.name} has no artifact {shorten(name)}"
-            raise ConfigurationError(problem, f"use one of: {names}" if names else "take it out")
+        if name not in known:
+            problem = f"workflow {workflow.name} has no artifact {shorten(name)}"
+            faults.stop(name, problem, f"use one of: {closest_first(name, known)}" if known else "take it out")
     if overlay.constitution is not None and rules is None:
-        problem = f"{overlay.place('constitution')}: workflow {workflow.name} is no pipeline, and has no constitution"
-        raise ConfigurationError(problem, "take it out")
+        where = next(iter(overlay.constitution), "constitution")
+        faults.stop(where, f"workflow {workflow.name} is no pipeline, and has no constitution", "take it out")
     if rules is None:
         return None
-    rules = move_artifacts(rules, overlay.artifacts)
-    return rules if overlay.constitution is None else replace(rules, constitution=overlay.constitution)
+    moved = {name: change.apply(known[name]) for name, change in overlay.artifacts.items()}
+    constitution = rules.constitution if overlay.constitution is None else overlay.constitution
+    return replace(rules, artifacts={**known, **moved}, constitution=constitution)
 
 
-def _change_gate(gate: Gate1, change: PhaseOverlay, key: str, vocabulary: Vocabulary, overlay: Overlay) -> Gate1:
-    place = overlay.place(f"phases.{key}.condition")
+def _change_gate(gate: Gate1, change: PhaseOverlay, vocabulary: Vocabulary) -> Gate1:
     if change.condition is not None and change.replace:
-        vocabulary.check_gate(change.condition, place)
-        gate = replace(gate, condition=change.condition, replaced=True)
+        gate = replace(gate, condition=vocabulary.check_gate(change.condition), replaced=True)
     elif change.condition is not None:
-        check_condition(change.condition, vocabulary.types, place=place, faults=vocabulary.faults)
-        gate = replace(gate, condition=conjoin(gate.condition, change.condition, place=place, faults=vocabulary.faults))
-    for name in change.guards:
-        vocabulary.knows_guard(name, overlay.place(f"phases.{key}.guards"))
-    return replace(gate, guards=tuple(dict.fromkeys((*gate.guards, *change.guards))))
+        vocabulary.check_condition(change.condition, change.condition.source)
+        gate = replace(gate, condition=vocabulary.conjoin(gate.condition, change.condition))
+    more = vocabulary.known_guards(change.guards)
+    return replace(gate, guards=tuple(dict.fromkeys((*gate.guards, *more))))
 
 
-def _check_metrics(workflow: Workflow, overlay: Overlay) -> None:
+def _check_names(workflow: Workflow, overlay: Overlay, faults: Reader) -> None:
     known = name_types(workflow)
     for name, kind in overlay.metrics.items():
         if name in known and workflow.metrics.get(name) != kind:
-            place = overlay.place(f"metrics.{name}")
-            raise ConfigurationError(f"{place}: {name} exists already", "give the metric a name of its own")
-
-
-def _check_parameters(workflow: Workflow, overlay: Overlay) -> None:
+            faults.stop(name, f"{name} exists already", "give the metric a name of its own")
     for name, value in overlay.parameters.items():
-        place = overlay.place(f"parameters.{name}")
         if name not in workflow.parameters:
             names = closest_first(name, workflow.parameters)
-            problem = f"{place}: workflow {workflow.name} has no parameter {shorten(name)}"
-            raise ConfigurationError(problem, f"use one of: {names}" if names else "take it out")
+            problem = f"workflow {workflow.name} has no parameter {shorten(name)}"
+            faults.stop(name, problem, f"use one of: {names}" if names else "take it out")
         old, new = type_of(workflow.parameters[name]), type_of(value)
         if old != new and (old, new) != ("number", "int"):
-            problem = f"{place}: parameter {name} has to be of type {old}, not {new}"
-            raise ConfigurationError(problem, f"write a value like {workflow.parameters[name]}")
+            problem = f"parameter {name} has to be of type {old}, not {new}"
+            faults.stop(name, problem, f"write a value like {workflow.parameters[name]}")

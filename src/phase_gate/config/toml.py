@@ -10,8 +10,8 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 
-from phase_gate.config.faults import Faults, Place
-from phase_gate.config.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence, decode_text
+from phase_gate.config.reading import Items, Node, Place, Reader, Table, Text
+from phase_gate.config.yaml import decode_text
 from phase_gate.errors import ConfigurationError
 
 TABLE = ("tool", "phase-gate")
@@ -23,18 +23,13 @@ _ENTRY = re.compile(rf"[ \t]*({_KEYS})[ \t]*=[ \t]*")
 _QUOTES = re.compile("'''|\"\"\"")
 
 _Path = tuple[str, ...]
+#: Where a key stands, and its value.
+_Spot = tuple[Place, Place]
 
 
-class _Spot:
-    """Where a key stands, and its value: line and column."""
-
-    def __init__(self, line: int, key: int, value: int) -> None:
-        self.key, self.value = (line, key), (line, value)
-
-
-def read_table(text: str | bytes, *, name: str, limit: int) -> YamlNode | None:
+def read_table(text: str | bytes, *, name: str, limit: int) -> Node | None:
     """Return our table; None if the file has none. Raises ConfigurationError for what is no TOML."""
-    faults = Faults(ConfigurationError)
+    faults = Reader(ConfigurationError)
     source = decode_text(text, name=name, limit=limit, faults=faults)
     try:
         found: object = tomllib.loads(source)
@@ -51,31 +46,32 @@ def read_table(text: str | bytes, *, name: str, limit: int) -> YamlNode | None:
     if found is None:
         return None
     spots: dict[_Path, _Spot] = {}
-    for path, spot in _find_spots(source):
+    for path, spot in _find_spots(source, name):
         spots.setdefault(path, spot)
-    return _make_node(found, TABLE, spots, _Spot(1, 1, 1))
+    return _make_node(found, TABLE, spots, Place.of(name, 1, 1))
 
 
-def _make_node(value: object, path: _Path, spots: Mapping[_Path, _Spot], around: _Spot) -> YamlNode:
+def _make_node(value: object, path: _Path, spots: Mapping[_Path, _Spot], around: Place) -> Node:
     """Return the node of a value.
 
     :param around: where it stands if its own place is not known.
     """
-    spot = spots.get(path, around)
-    line, column = spot.value
+    at, dotted = spots.get(path, (around, around))[1], ".".join(path[len(TABLE) :])
     if isinstance(value, dict):
-        entries = []
+        entries: dict[str, Node] = {}
         for key, inner in value.items():
-            at_key = spots.get((*path, key), _Spot(line, column, column)).key
-            scalar = YamlScalar(text=key, is_plain=False, line=at_key[0], column=at_key[1])
-            entries.append((scalar, _make_node(inner, (*path, key), spots, spot)))
-        return YamlMapping(entries=tuple(entries), line=line, column=column)
+            below = (*path, key)
+            name = Text.of(key, spots.get(below, (at, at))[0], f"{dotted}.{key}" if dotted else key)
+            entries[name] = _make_node(inner, below, spots, at)
+        return Table.of(entries, at, dotted)
     if isinstance(value, list):
-        items = tuple(_make_node(each, (*path, ""), spots, spot) for each in value)
-        return YamlSequence(items=items, line=line, column=column)
+        items = [_make_node(each, (*path, ""), spots, at) for each in value]
+        for item in items:
+            item.path = f"an item of {dotted}"
+        return Items.of(items, at, dotted)
     # A number or a boolean reads as one; a text, or a date, as nothing else.
     text = str(value).lower() if isinstance(value, bool) else _spell(value)
-    return YamlScalar(text=text, is_plain=isinstance(value, int | float), line=line, column=column)
+    return Text.of(text, at, dotted, is_plain=isinstance(value, int | float))
 
 
 def _spell(value: object) -> str:
@@ -85,7 +81,7 @@ def _spell(value: object) -> str:
         return "9" * 1000
 
 
-def _find_spots(source: str) -> Iterator[tuple[_Path, _Spot]]:
+def _find_spots(source: str, name: str) -> Iterator[tuple[_Path, _Spot]]:
     """Yield the tables and keys of the file with their places; of a text of several lines, the key alone."""
     table: _Path = ()
     closing = ""
@@ -95,12 +91,12 @@ def _find_spots(source: str) -> Iterator[tuple[_Path, _Spot]]:
             continue
         if (header := _HEADER.match(line)) is not None:
             table = _split(header[1])
-            column = len(line) - len(line.lstrip()) + 1
-            yield from ((table[:end], _Spot(number, column, column)) for end in range(len(table), 0, -1))
+            at = Place.of(name, number, len(line) - len(line.lstrip()) + 1)
+            yield from ((table[:end], (at, at)) for end in range(len(table), 0, -1))
         elif (entry := _ENTRY.match(line)) is not None:
             path = (*table, *_split(entry[1]))
-            for end in range(len(path), len(table), -1):
-                yield path[:end], _Spot(number, entry.start(1) + 1, entry.end() + 1)
+            spot = Place.of(name, number, entry.start(1) + 1), Place.of(name, number, entry.end() + 1)
+            yield from ((path[:end], spot) for end in range(len(path), len(table), -1))
         opened = _QUOTES.search(line)
         if opened is not None and line.count(opened[0]) % 2:
             closing = opened[0]

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from phase_gate.config.faults import Faults, Place
+from phase_gate.config.reading import Items, Node, Place, Reader, Table, Text
 from phase_gate.errors import DocumentError, PhaseGateError
-from phase_gate.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -34,49 +33,22 @@ _ODD_CHARACTER = re.compile(
 )
 
 
-class YamlScalar(Value):
-    """One text; `is_plain` if it stood there without quotes, so that it may be read as a number or a boolean."""
-
-    text: str
-    is_plain: bool
-    line: int
-    column: int
-
-
-class YamlSequence(Value):
-    items: tuple[YamlNode, ...]
-    line: int
-    column: int
-
-
-class YamlMapping(Value):
-    """Keys in the order of the file; no key comes twice."""
-
-    entries: tuple[tuple[YamlScalar, YamlNode], ...]
-    line: int
-    column: int
-
-
-YamlNode = YamlScalar | YamlSequence | YamlMapping
-
-
-def read_document(text: str | bytes, *, name: str, limit: int) -> YamlNode:
+def read_document(text: str | bytes, *, name: str, limit: int) -> Node:
     """Return the one document in the text."""
     documents = read_documents(text, name=name, limit=limit)
     if len(documents) > 1:
-        place = Place.of(name, documents[1].line, documents[1].column)
-        Faults(DocumentError).stop(place, "a second document begins here", "keep one document in this file")
+        Reader(DocumentError).stop(documents[1], "a second document begins here", "keep one document in this file")
     return documents[0]
 
 
-def read_documents(text: str | bytes, *, name: str, limit: int, faults: Faults | None = None) -> list[YamlNode]:
+def read_documents(text: str | bytes, *, name: str, limit: int, faults: Reader | None = None) -> list[Node]:
     """Return the documents in the text, at least one.
 
     :param name: what stands in front of the line in messages.
     :param limit: how many bytes the text may have.
     :param faults: how the fault is raised at which reading stops.
     """
-    faults = faults or Faults(DocumentError)
+    faults = faults or Reader(DocumentError)
     source = decode_text(text, name=name, limit=limit, faults=faults)
     import yaml  # here, not above: it costs 12 ms, and most starts read no YAML at all
 
@@ -106,76 +78,75 @@ def choose_loader() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
 class _Builder:
     """Folds the parser's events into nodes."""
 
-    def __init__(self, file: str, faults: Faults) -> None:
+    def __init__(self, file: str, faults: Reader) -> None:
         self._file, self._faults = file, faults
 
     def refuse(self, place: tuple[int, int], problem: str, remedy: str) -> NoReturn:
         self._faults.stop(Place.of(self._file, *place), problem, remedy)
 
-    def read(self, events: Iterator[yaml.Event]) -> list[YamlNode]:
+    def read(self, events: Iterator[yaml.Event]) -> list[Node]:
         import yaml
 
         self._yaml, self._events = yaml, events
-        documents: list[YamlNode] = []
+        documents: list[Node] = []
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if event.version or event.tags:
                     self.refuse(_place_of(event), "directives are not read", "take the line with % out")
-                node = self._node(next(events))
-                if isinstance(node, YamlScalar) and node.is_plain and not node.text:
-                    self.refuse((node.line, node.column), "the document is empty", "fill it, or take its --- line out")
+                node = self._node(next(events), "")
+                if isinstance(node, Text) and node.is_plain and not node:
+                    self._faults.stop(node, "the document is empty", "fill it, or take its --- line out")
                 documents.append(node)
         return documents
 
-    def _node(self, event: yaml.Event, depth: int = 0, key: YamlScalar | None = None) -> YamlNode:
+    def _node(self, event: yaml.Event, path: str, depth: int = 0, key: Text | None = None) -> Node:
         """Return the node that begins with an event.
 
         :param key: of the mapping whose value it is.
         """
-        line, column = place = self._check(event)
+        at = self._check(event)
         if isinstance(event, self._yaml.ScalarEvent):
-            return self._scalar(event, place, key)
+            # Where a value is left out the two loaders disagree on its place; the key's is the one to look at.
+            is_left_out = not event.style and not event.value and key is not None
+            return self._text(event, key.at if key is not None and is_left_out else at, path)
         if depth == MAX_DEPTH:
-            self.refuse(place, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
+            self._faults.stop(at, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
         if isinstance(event, self._yaml.SequenceStartEvent):
-            items = [self._node(each, depth + 1) for each in self._until(self._yaml.SequenceEndEvent)]
-            return YamlSequence(items=tuple(items), line=line, column=column)
-        entries: dict[str, tuple[YamlScalar, YamlNode]] = {}
-        for each in self._until(self._yaml.MappingEndEvent):
+            inner = f"an item of {path}"
+            return Items.of([self._node(each, inner, depth + 1) for each in self._until("SequenceEndEvent")], at, path)
+        entries: dict[str, Node] = {}
+        for each in self._until("MappingEndEvent"):
             place = self._check(each)
             if not isinstance(each, self._yaml.ScalarEvent):
-                self.refuse(place, "a key has to be a text", "write a plain word before the colon")
-            name = self._scalar(each, place, None)
-            if name.text == "<<" and name.is_plain:
-                self.refuse(place, "merge key <<", "write the merged keys out")
-            if name.text in entries:
-                first = entries[name.text][0].line
-                self.refuse(place, f"key {name.text[:60]!r} again, first in line {first}", "keep one of the two")
-            entries[name.text] = name, self._node(next(self._events), depth + 1, name)
-        return YamlMapping(entries=tuple(entries.values()), line=line, column=column)
+                self._faults.stop(place, "a key has to be a text", "write a plain word before the colon")
+            name = self._text(each, place, f"{path}.{each.value}" if path else each.value)
+            if name == "<<" and name.is_plain:
+                self._faults.stop(place, "merge key <<", "write the merged keys out")
+            if name in entries:
+                first = next(each.at.line for each in entries if isinstance(each, Text) and each == name)
+                self._faults.stop(place, f"key {name[:60]!r} again, first in line {first}", "keep one of the two")
+            entries[name] = self._node(next(self._events), name.path, depth + 1, name)
+        return Table.of(entries, at, path)
 
-    def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:
-        while not isinstance(event := next(self._events), end):
+    def _until(self, end: str) -> Iterator[yaml.Event]:
+        while not isinstance(event := next(self._events), getattr(self._yaml, end)):
             yield event
 
-    def _scalar(self, event: yaml.ScalarEvent, place: tuple[int, int], key: YamlScalar | None) -> YamlScalar:
-        if not event.style and not event.value and key is not None:
-            # Where a value is left out the two loaders disagree on its place; the key's is the one to look at.
-            place = key.line, key.column
+    def _text(self, event: yaml.ScalarEvent, at: Place, path: str) -> Text:
         if odd := find_odd_character(event.value):
-            self.refuse(place, f"the escape makes the character {odd}", "write printable text only")
-        return YamlScalar(text=event.value, is_plain=not event.style, line=place[0], column=place[1])
+            self._faults.stop(at, f"the escape makes the character {odd}", "write printable text only")
+        return Text.of(event.value, at, path, is_plain=not event.style)
 
-    def _check(self, event: yaml.Event) -> tuple[int, int]:
+    def _check(self, event: yaml.Event) -> Place:
         """Return where an event stands; refuse what lets a value mean something else than it seems to."""
-        place = _place_of(event)
+        place = Place.of(self._file, *_place_of(event))
         anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
         if isinstance(event, self._yaml.AliasEvent):
-            self.refuse(place, f"alias *{anchor}", "write the value out in full")
+            self._faults.stop(place, f"alias *{anchor}", "write the value out in full")
         if anchor is not None:
-            self.refuse(place, f"anchor &{anchor}", "write the value out wherever it is needed")
+            self._faults.stop(place, f"anchor &{anchor}", "write the value out wherever it is needed")
         if tag is not None:
-            self.refuse(place, f"tag {tag}", "take the tag out; quotes make a text of anything")
+            self._faults.stop(place, f"tag {tag}", "take the tag out; quotes make a text of anything")
         return place
 
 
@@ -234,9 +205,9 @@ def read_bytes(
         raise error(f"{name}: can't be read: {reason}", "make it a file that you may read") from None
 
 
-def decode_text(text: str | bytes, *, name: str, limit: int, faults: Faults | None = None) -> str:
+def decode_text(text: str | bytes, *, name: str, limit: int, faults: Reader | None = None) -> str:
     """Return the text without its byte order mark; raise DocumentError if it is too long, or not plain UTF-8."""
-    faults = faults or Faults(DocumentError)
+    faults = faults or Reader(DocumentError)
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
     if size > limit:
         faults.stop(Place.of(name, 1, 1), f"bigger than {limit} bytes", "keep only what we read in this file")

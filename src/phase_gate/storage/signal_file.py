@@ -6,17 +6,13 @@ Strict: exact values, known keys, a size limit. What is not plainly an answer is
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from phase_gate.errors import ContradictionError, PhaseGateError, SignalError
 from phase_gate.gate.order import shorten
 from phase_gate.gate.signals import Given, Signal
 from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, write_atomically
-from phase_gate.values import Value
-
-if TYPE_CHECKING:
-    from phase_gate.config.fields import Fields
+from phase_gate.values import Value, as_dict, field
 
 #: No honest answer is longer; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
@@ -29,6 +25,17 @@ _ANSWERS: dict[str, Given] = {
 }
 #: What `remaining_work` may say beside `exit_signal: true`.
 _NOTHING_LEFT = ("none", "")
+
+
+class _Form(Value):
+    """What may stand in the file beside the answer."""
+
+    phase: str = ""
+    task: str | None = None
+    iteration: int | None = field(default=None, minimum=1)
+    reason: str = ""
+    by: str = field(default="", name=True)
+    remaining_work: str = "none"
 
 
 class SignalFile(Value):
@@ -85,36 +92,21 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | No
 
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:
     """Return the signal in this text. Raises SignalError (or DocumentError) if it is none."""
-    from phase_gate.config.fields import Fields
+    from phase_gate.config.reading import Reader, Text, find
     from phase_gate.config.yaml import read_document
 
-    return _read_signal(Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=SignalError))
-
-
-def _read_signal(fields: Fields) -> Signal:
-    from phase_gate.config.yaml import YamlScalar
-
-    node = fields.node_of("exit_signal")
+    node, reader = read_document(text, name=name, limit=MAX_SIZE), Reader(SignalError)
+    form = as_dict(reader.read(_Form, node, beside=("exit_signal",)))
+    given = find(node, "exit_signal")
     # Truthy is not true: `yes`, `True`, `1` and `"true"` are what people write who were not asked exactly.
-    answer = _ANSWERS.get(node.text) if isinstance(node, YamlScalar) and node.is_plain else None
+    answer = _ANSWERS.get(given) if isinstance(given, Text) and given.is_plain else None
     if answer is None:
-        said = repr(node.text[:40]) if isinstance(node, YamlScalar) else "nothing that is one value"
-        raise SignalError(
-            f"{fields.place('exit_signal')}: exit_signal is {said if node is not None else 'missing'}",
-            remedy="write exit_signal: true, false, blocked or test-wrong, exactly",
-        )
-    phase = fields.text("phase", None)
-    signal = Signal(
-        answer=answer,
-        phase=None if phase is None else phase.upper(),
-        task=fields.text("task", None),
-        iteration=fields.integer("iteration", None, minimum=1),
-        reason=fields.text("reason", ""),
-        by=fields.name("by", ""),
-    )
-    remaining = fields.text("remaining_work", "none")
-    fields.finish()
-    check_signal(signal, remaining_work=remaining, place=fields.file)
+        said = repr(given[:40]) if isinstance(given, Text) else "nothing that is one value"
+        problem = f"exit_signal is {'missing' if given is node else said}"
+        reader.stop(given, problem, "write exit_signal: true, false, blocked or test-wrong, exactly")
+    remaining = form.pop("remaining_work")
+    signal = Signal(**{**form, "answer": answer, "phase": form["phase"].upper() or None})
+    check_signal(signal, remaining_work=remaining, place=name)
     return signal
 
 

@@ -7,12 +7,12 @@ report is true is not decided here.
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, TypeVar, get_args
+from collections.abc import Iterator
+from typing import Any, Literal, TypeVar
 
 from phase_gate.codec import from_json, spell_out
-from phase_gate.config.fields import Fields, shorten
-from phase_gate.config.vocabulary import read_value
-from phase_gate.config.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_document
+from phase_gate.config.reading import Items, Node, Reader, Table, Text, find, shorten
+from phase_gate.config.yaml import read_document
 from phase_gate.errors import DocumentError, MalformedResultError, VoteError
 from phase_gate.tasks.model import Choice
 from phase_gate.values import Value, field, replace
@@ -94,8 +94,6 @@ def _said(value: Value, *always: str) -> dict[str, Any]:
 #: No honest report is longer; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
 
-_STATUSES: tuple[ExecutorStatus, ...] = get_args(ExecutorStatus)
-
 #: What stands in the form where an answer belongs: `...`, `{summary}`, `Criterion X met: {evidence}`, `Task N: Name`.
 UNFILLED = r"^\s*(\.\.\.|…|Task N: Name|([^{}\n]*: )?\{(verify_command|code|summary|description|error|evidence)\})\s*$"
 _UNFILLED = re.compile(UNFILLED)
@@ -105,72 +103,75 @@ _LONGEST_UNFILLED = 1000
 
 def read_executor_result(text: str | bytes, name: str) -> ExecutorResult:
     """Return the executor's report. Raises MalformedResultError for what is none."""
-    fields = _open(text, name)
-    if fields.choice("status", _STATUSES) == "success":
-        fields.mapping("verification")
-        fields.boolean("done_criteria_met")
-    result = read_value(fields, ExecutorResult)
+    node, reader = _open(text, name), Reader(MalformedResultError)
+    result = reader.read(ExecutorResult, node)
+    if result.status == "success" and isinstance(node, Table):
+        for key in ("verification", "done_criteria_met"):
+            if key not in node:
+                reader.stop(node, f"the key {key!r} is missing", f"add it: `{key}: …`")
     if result.verification is not None and not result.evidence:
         # As in the source document's own examples: what the command printed is what shows it.
         result = replace(result, evidence=result.verification.output_summary)
-    _check_result(result, fields)
+    for key, problem, remedy in _contradictions(result):
+        reader.stop(find(node, key), problem, remedy)
     return result
 
 
-def _check_result(result: ExecutorResult, fields: Fields) -> None:
+def _contradictions(result: ExecutorResult) -> Iterator[tuple[str, str, str]]:
+    """Yield where a report contradicts itself: the key, the problem, the remedy."""
     if result.status != "success":
         if not result.error:
-            fields.refuse("error", f"{result.status} without an error", "say in `error:` what went wrong")
+            yield "error", f"{result.status} without an error", "say in `error:` what went wrong"
         if result.done_criteria_met:
             problem = f"it says {result.status}, and that the done-criteria are met"
-            fields.refuse("done_criteria_met", problem, "one of the two is wrong: say done_criteria_met: false")
+            yield "done_criteria_met", problem, "one of the two is wrong: say done_criteria_met: false"
         return
     if result.error:
-        fields.refuse("error", "it says success, and names an error", "say error: null, or status: failure")
+        yield "error", "it says success, and names an error", "say error: null, or status: failure"
     if result.blocked_by:
-        fields.refuse("blocked_by", "it says success, and that it is blocked", "take it out, or say status: blocked")
+        yield "blocked_by", "it says success, and that it is blocked", "take it out, or say status: blocked"
     if result.done_criteria_met and not result.evidence:
-        fields.refuse("evidence", "the done-criteria are met, without evidence", "say in `evidence:` what shows it")
+        yield "evidence", "the done-criteria are met, without evidence", "say in `evidence:` what shows it"
 
 
 def read_verdict(text: str | bytes, name: str) -> Verdict:
     """Return the reviewer's verdict. Raises MalformedResultError for what is none."""
-    fields = _open(text, name)
-    verdict = read_value(fields, Verdict)
+    node, reader = _open(text, name), Reader(MalformedResultError)
+    verdict = reader.read(Verdict, node)
     if not verdict.findings:
-        fields.refuse("findings", "a verdict without findings", "name what was looked at, and what was found")
+        remedy = "name what was looked at, and what was found"
+        reader.stop(find(node, "findings"), "a verdict without findings", remedy)
     if not verdict.is_approved:
         if verdict.recommendation == "commit":
             problem = "it says REJECTED, and recommends the commit"
-            fields.refuse("recommendation", problem, "say retry or manual_review, or verdict: APPROVED")
+            reader.stop(find(node, "recommendation"), problem, "say retry or manual_review, or verdict: APPROVED")
         if not (verdict.feedback or verdict.concerns or verdict.blockers):
-            fields.refuse("feedback", "REJECTED without a reason", "say in `feedback:` or `concerns:` what to change")
+            remedy = "say in `feedback:` or `concerns:` what to change"
+            reader.stop(find(node, "feedback"), "REJECTED without a reason", remedy)
     return verdict
 
 
-def _open(text: str | bytes, name: str) -> Fields:
+def _open(text: str | bytes, name: str) -> Node:
     if re.match("\\s*```", text[:200].decode("utf-8", "replace") if isinstance(text, bytes) else text[:200]):
         raise MalformedResultError(f"{name}:1:1: the text begins with ```", "hand in the YAML alone, without a fence")
     try:
         node = read_document(text, name=name, limit=MAX_SIZE)
     except DocumentError as error:
         raise MalformedResultError(error.problem, error.remedy) from None
-    for scalar in _scalars(node):
-        if len(scalar.text) <= _LONGEST_UNFILLED and _UNFILLED.match(scalar.text):
-            raise MalformedResultError(
-                f"{name}:{scalar.line}:{scalar.column}: {shorten(scalar.text.strip())} stands in the form, not for it",
-                "put the answer in its place",
-            )
-    return Fields(node, file=name, error=MalformedResultError)
+    for each in _texts(node):
+        if len(each) <= _LONGEST_UNFILLED and _UNFILLED.match(each):
+            problem = f"{each.at}: {shorten(each.strip())} stands in the form, not for it"
+            raise MalformedResultError(problem, "put the answer in its place")
+    return node
 
 
-def _scalars(node: YamlNode) -> list[YamlScalar]:
-    """Return the values in the order of the file; the caller checks the keys."""
-    if isinstance(node, YamlScalar):
-        return [node]
-    inner = node.items if isinstance(node, YamlSequence) else tuple(value for _, value in node.entries)
-    assert isinstance(node, YamlSequence | YamlMapping)
-    return [scalar for each in inner for scalar in _scalars(each)]
+def _texts(node: Node) -> Iterator[Text]:
+    """Yield the values in the order of the file; the caller checks the keys."""
+    if isinstance(node, Text):
+        yield node
+        return
+    for each in node if isinstance(node, Items) else node.values():
+        yield from _texts(each)
 
 
 # --- a vote in a consensus phase
@@ -189,13 +190,14 @@ class Ballot(Value):
 
 def parse_vote(text: str | bytes, name: str) -> Ballot:
     """Return the vote that the text gives. Raises VoteError, or DocumentError where it is no YAML."""
-    fields = Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=VoteError)
-    ballot = read_value(fields, Ballot)
+    node, reader = read_document(text, name=name, limit=MAX_SIZE), Reader(VoteError)
+    ballot = reader.read(Ballot, node)
     ballot = replace(ballot, confidence=float(ballot.confidence), phase=ballot.phase.upper())
     if ballot.confidence > 1:
-        fields.refuse("confidence", f"confidence can't be {ballot.confidence:g}", "write 0 to 1: 0.9 is rather sure")
+        problem = f"confidence can't be {ballot.confidence:g}"
+        reader.stop(find(node, "confidence"), problem, "write 0 to 1: 0.9 is rather sure")
     if ballot.vote != "approve" and not ballot.reason:
-        raise VoteError(f"{fields.place()}: a vote to {ballot.vote} needs a reason", "say what has to change")
+        reader.stop(node, f"a vote to {ballot.vote} needs a reason", "say what has to change")
     return ballot
 
 

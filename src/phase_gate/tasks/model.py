@@ -151,22 +151,22 @@ _RESERVED = ("default",)
 class TaskSpec(Value):
     """One task, as it stands in its file."""
 
-    name: str
+    name: str = field(prose=True)
     #: Paths from the project's root, with `/`; a glob is allowed. The task may change these and no others.
-    files: tuple[str, ...]
-    action: str
+    files: tuple[str, ...] = field(or_one=True)
+    action: str = field(strip=True)
     #: The command that proves it, as one would type it.
-    verify: str
+    verify: str = field(strip=True)
     #: What is the case when it is done.
-    done: str
+    done: str = field(strip=True)
     #: Whether a shell runs the command.
     shell: bool = False
     #: Names of tasks that have to be approved before.
-    depends_on: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = field(default=(), or_one=True)
     #: Why a verify command that fails may be run once more; empty where the task does not declare it.
     flaky: str = ""
     #: Seconds by step, where the task asks for others than the default ones.
-    timeouts: Mapping[str, float] = field(default_factory=dict)
+    timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1)
     #: The group of tasks that it runs with.
     wave: str = ""
     #: Where it stands in the plan that it comes from.

@@ -35,9 +35,8 @@ from phase_gate.tasks.model import (
 from phase_gate.tasks.rules import resume_command, set_limits
 from phase_gate.tasks.steps import begin_attempt
 from phase_gate.values import Value, replace
-from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.model import Overlay, Workflow
 from phase_gate.workflow.model_json import workflow_to_json
-from phase_gate.workflow.settings import Overlay
 
 
 class StartOptions(Value):

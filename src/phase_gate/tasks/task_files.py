@@ -8,23 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from phase_gate.config.fields import Fields, is_null, shorten
-from phase_gate.config.vocabulary import MAX_BYTES
-from phase_gate.config.yaml import (
-    YamlMapping,
-    YamlNode,
-    YamlScalar,
-    YamlSequence,
-    decode_text,
-    read_bytes,
-    read_document,
-)
+from phase_gate.config.configuration import check_timeouts
+from phase_gate.config.reading import MAX_BYTES, Items, Node, Reader, Table, Text, closest_first, plain, shorten
+from phase_gate.config.yaml import decode_text, read_bytes, read_document
 from phase_gate.errors import DocumentError, TaskFileError
 from phase_gate.tasks.lint import MAX_LENGTH
 from phase_gate.tasks.model import TaskSpec
 from phase_gate.tasks.task_xml import XmlElement, read_xml
-from phase_gate.values import Value
-from phase_gate.workflow.settings import MAX_TIMEOUTS
+from phase_gate.values import Value, field, replace
 
 #: How the name of a plan ends.
 _MARKDOWN = (".md", ".markdown")
@@ -61,219 +52,182 @@ def parse_tasks(text: str | bytes, name: str) -> tuple[TaskSpec, ...]:
         elif source.lstrip().startswith("<"):
             nodes = _from_xml(source, name)
         else:
-            nodes = _from_yaml(read_document(source, name=name, limit=MAX_BYTES), name)
+            nodes = _from_yaml(read_document(source, name=name, limit=MAX_BYTES))
     except DocumentError as error:
         raise TaskFileError(error.problem, error.remedy) from None
     tasks: dict[str, tuple[TaskSpec, int]] = {}
     for node in nodes:
-        task = _read_task(Fields(node, file=name, error=TaskFileError))
+        task = _read_task(node)
         if task.slug in tasks:
             other, line = tasks[task.slug]
             problem = f"{shorten(task.name)} is kept in {task.slug}/, and so is {shorten(other.name)} of line {line}"
-            raise TaskFileError(f"{name}:{node.line}:{node.column}: {problem}", "give each task a name of its own")
-        tasks[task.slug] = (task, node.line)
+            _refuse(node, problem, "give each task a name of its own")
+        tasks[task.slug] = (task, node.at.line)
     return tuple(task for task, _ in tasks.values())
 
 
-def _read_task(fields: Fields) -> TaskSpec:
-    task = TaskSpec(
-        name=" ".join(fields.text("name").split()),
-        files=tuple(dict.fromkeys(_path(fields, each) for each in fields.text_list("files", or_one=True))),
-        action=fields.text("action").strip(),
-        verify=fields.text("verify").strip(),
-        done=fields.text("done").strip(),
-        shell=fields.boolean("shell", False),
-        depends_on=fields.text_list("depends_on", (), or_one=True),
-        flaky=_read_flaky(fields),
-        timeouts=_read_timeouts(fields.mapping("timeouts", None)),
-        **{key: fields.text(key, "") for key in SHARED},
-    )
-    # As plans mark what a machine may do alone; anything else asks for a person, and is no task of this gate.
-    fields.choice("type", ("auto",), "auto")
-    fields.finish()
+def _read_task(node: Table) -> TaskSpec:
+    reader = Reader(TaskFileError)
+    if "type" in node:
+        # As plans mark what a machine may do alone; anything else asks for a person, and is no task of this gate.
+        reader.choose(node["type"], ("auto",))
+    task = reader.read(TaskSpec, node, beside=("type", "flaky_reason"), flaky=_read_flaky(reader, node))
+    check_timeouts(reader, task.timeouts, node)
     if len(task.name) > MAX_NAME:
-        fields.refuse("name", f"the name has more than {MAX_NAME} characters", "say the rest in action")
-    _check_command(task, fields)
-    return task
+        reader.stop(node["name"], f"the name has more than {MAX_NAME} characters", "say the rest in action")
+    _check_command(reader, task, node["verify"])
+    files = tuple(dict.fromkeys(_path(reader, each, node["files"]) for each in task.files))
+    return plain(replace(task, files=files))
 
 
-def _check_command(task: TaskSpec, fields: Fields) -> None:
+def _check_command(reader: Reader, task: TaskSpec, where: Node) -> None:
     if "\0" in task.verify:
-        fields.refuse("verify", "a command can't have a NUL in it", "write the command as you would type it")
+        reader.stop(where, "a command can't have a NUL in it", "write the command as you would type it")
     if len(task.verify) > MAX_LENGTH:
-        fields.refuse(
-            "verify", f"the command has more than {MAX_LENGTH} characters", "put it into a script, and run that"
-        )
+        problem = f"the command has more than {MAX_LENGTH} characters"
+        reader.stop(where, problem, "put it into a script, and run that")
     if task.shell:
         return
     try:
         words = shlex.split(task.verify)
     except ValueError as error:
-        fields.refuse("verify", f"can't be split into words: {error}", "close the quote, or have a shell run it")
+        reader.stop(where, f"can't be split into words: {error}", "close the quote, or have a shell run it")
     if not words or not words[0]:
-        fields.refuse("verify", "there is no command", "write the command as you would type it")
+        reader.stop(where, "there is no command", "write the command as you would type it")
 
 
-def _path(fields: Fields, given: str) -> str:
+def _path(reader: Reader, given: str, where: Node) -> str:
     """Return a path from the root, with `/`; a folder stands for all that is in it."""
     path = re.sub("/{2,}", "/", given.strip())
     path = path.removeprefix("./")
     parts = path.split("/")
     if path.startswith(("/", "~")) or ".." in parts or "\\" in path or path in ("", "."):
         problem = f"{shorten(given)} is no path from the project's root"
-        fields.refuse("files", problem, "write it as git shows it, as in src/planner.py")
+        reader.stop(where, problem, "write it as git shows it, as in src/planner.py")
     return f"{path}**" if path.endswith("/") else path
 
 
-def _read_flaky(fields: Fields) -> str:
-    declared = fields.choice("flaky", ("accepted",), None)
-    reason = fields.text("flaky_reason", "")
-    if declared is None and reason:
-        fields.refuse("flaky_reason", "a reason for what is not declared", "add flaky: accepted, or take it out")
-    if declared is not None and not reason:
-        fields.refuse("flaky", "flaky: accepted needs a reason", "add flaky_reason, and what is done about it")
-    return reason.strip()
-
-
-def _read_timeouts(fields: Fields | None) -> Mapping[str, float]:
-    if fields is None:
-        return {}
-    found: dict[str, float] = {}
-    for step, most in MAX_TIMEOUTS.items():
-        seconds = fields.number(step, None, minimum=1)
-        if seconds is None:
-            continue
-        if seconds > most:
-            fields.refuse(step, f"{fields.dotted(step)} can't be {seconds:g} s", f"write {most:g} or less")
-        found[step] = float(seconds)
-    fields.finish()
-    return found
+def _read_flaky(reader: Reader, node: Table) -> str:
+    """Return why a task is flaky; empty where it does not say that it is."""
+    if "flaky" not in node and "flaky_reason" not in node:
+        return ""
+    if "flaky" not in node:
+        problem = "a reason for what is not declared"
+        reader.stop(node["flaky_reason"], problem, "add flaky: accepted, or take it out")
+    reader.choose(node["flaky"], ("accepted",))
+    if "flaky_reason" not in node:
+        problem = "flaky: accepted needs a reason"
+        reader.stop(node["flaky"], problem, "add flaky_reason, and what is done about it")
+    return reader.text(node["flaky_reason"]).strip()
 
 
 # YAML
 
 
-def _from_yaml(node: YamlNode, name: str) -> list[YamlMapping]:
+def _from_yaml(node: Node) -> list[Table]:
     """Return the tasks of a mapping, of a list, or of a list under `tasks:` with what they share above it."""
-    shared: tuple[tuple[YamlScalar, YamlNode], ...] = ()
-    if isinstance(node, YamlMapping) and any(key.text == "tasks" for key, _ in node.entries):
-        fields = Fields(node, file=name, error=TaskFileError)
-        listed = fields.node_of("tasks")
-        shared = tuple(entry for entry in node.entries if entry[0].text in SHARED)
-        for key in SHARED:
-            fields.node_of(key)
-        fields.finish()
-        assert listed is not None
-        node = listed
-        if not isinstance(node, YamlSequence):
-            _refuse(name, node, "tasks has to be a list", "write each task behind a dash")
-    items = node.items if isinstance(node, YamlSequence) else (node,)
-    if not items:
-        _refuse(name, node, "no task in it", _YAML_FORM)
+    shared: Mapping[str, Node] = {}
+    if isinstance(node, Table) and "tasks" in node:
+        shared = node.only(SHARED)
+        for key in node:
+            if key not in ("tasks", *SHARED):
+                remedy = f"use one of: {closest_first(key, ('tasks', *SHARED))}"
+                _refuse(key, f"unknown key {shorten(key)}", remedy)
+        node = node["tasks"]
+        if not isinstance(node, Items):
+            _refuse(node, "tasks has to be a list", "write each task behind a dash")
     tasks = []
-    for item in items:
-        if not isinstance(item, YamlMapping):
-            _refuse(name, item, "a task has to stand here", _YAML_FORM)
+    for item in node if isinstance(node, Items) else [node]:
+        if not isinstance(item, Table):
+            _refuse(item, "a task has to stand here", _YAML_FORM)
         tasks.append(_share(item, shared))
+    if not tasks:
+        _refuse(node, "no task in it", _YAML_FORM)
     return tasks
 
 
-def _share(task: YamlMapping, shared: tuple[tuple[YamlScalar, YamlNode], ...]) -> YamlMapping:
-    own = {key.text for key, _ in task.entries}
-    more = tuple(entry for entry in shared if entry[0].text not in own)
-    return YamlMapping(entries=(*task.entries, *more), line=task.line, column=task.column)
+def _share(task: Table, shared: Mapping[str, Node]) -> Table:
+    """Return a task with what it shares with others; its keys are its own, not those of the list around it."""
+    more = {key: row for key, row in shared.items() if key not in task}
+    return Table.of({**task, **more}, task.at, "")
 
 
-def _refuse(name: str, node: YamlNode | XmlElement, problem: str, remedy: str) -> NoReturn:
-    raise TaskFileError(f"{name}:{node.line}:{node.column}: {problem}", remedy)
+def _refuse(where: object, problem: str, remedy: str) -> NoReturn:
+    Reader(TaskFileError).stop(where, problem, remedy)
 
 
 # XML
 
 
-def _from_xml(text: str, name: str) -> list[YamlMapping]:
-    """Return the `<task>` elements of any root, as mappings; attributes of what is around them are shared."""
-    found = [_share(_as_mapping(task, name), shared) for task, shared in _find_tasks(read_xml(text, name=name), ())]
+def _from_xml(text: str, name: str) -> list[Table]:
+    """Return the `<task>` elements of any root, as tables; attributes of what is around them are shared."""
+    found = [_share(_as_table(task), shared) for task, shared in _find_tasks(read_xml(text, name=name), {})]
     if not found:
         raise TaskFileError(f"{name}:1:1: no <task> in it", _XML_FORM)
     return found
 
 
 def _find_tasks(
-    elements: tuple[XmlElement, ...], shared: tuple[tuple[YamlScalar, YamlNode], ...]
-) -> Iterator[tuple[XmlElement, tuple[tuple[YamlScalar, YamlNode], ...]]]:
+    elements: tuple[XmlElement, ...], shared: Mapping[str, Node]
+) -> Iterator[tuple[XmlElement, Mapping[str, Node]]]:
     for element in elements:
         if element.tag == "task":
             yield element, shared
-            continue
-        own = tuple(entry for entry in _attributes(element) if entry[0].text in SHARED)
-        names = {key.text for key, _ in own}
-        yield from _find_tasks(element.children, (*own, *(each for each in shared if each[0].text not in names)))
+        else:
+            yield from _find_tasks(element.children, {**shared, **element.attributes.only(SHARED)})
 
 
-def _attributes(element: XmlElement) -> Iterator[tuple[YamlScalar, YamlNode]]:
-    for key, value in zip(element.names, element.attributes, strict=True):
-        yield _key(key, element), value
-
-
-def _key(text: str, element: XmlElement) -> YamlScalar:
-    return YamlScalar(text=text, is_plain=True, line=element.line, column=element.column)
-
-
-def _as_mapping(task: XmlElement, name: str) -> YamlMapping:
+def _as_table(task: XmlElement) -> Table:
     """Return the task as it would stand in YAML. What does not belong there is left for the reader to refuse."""
-    entries: list[tuple[YamlScalar, YamlNode]] = list(_attributes(task))
     if task.text.strip():
-        _refuse(name, task, "text beside the elements of <task>", f"put it into <action>: {_XML_FORM}")
+        _refuse(task, "text beside the elements of <task>", f"put it into <action>: {_XML_FORM}")
+    entries: list[tuple[str, Node]] = list(task.attributes.items())
     for child in task.children:
         if child.tag == "timeouts":
-            mapping = YamlMapping(entries=tuple(_attributes(child)), line=child.line, column=child.column)
-            entries.append((_key(child.tag, child), mapping))
-            _refuse_inside(child, name, text=True)
+            entries.append((child.key, child.attributes))
+            _refuse_inside(child, text=True)
             continue
         # <verify shell="true"> and <flaky reason="…">: what belongs to the one text stands beside it in YAML.
         prefix = "flaky_" if child.tag == "flaky" else ""
-        entries += [(_key(f"{prefix}{key.text}", child), value) for key, value in _attributes(child)]
-        if child.tag in _ITEMS:
-            entries.append((_key(child.tag, child), _items(child, name)))
-        else:
-            _refuse_inside(child, name)
-            entries.append((_key(child.tag, child), child.scalar()))
-    seen: set[str] = set()
-    for key, _ in entries:
-        if key.text in seen:
-            _refuse(name, key, f"{key.text} stands there twice", "keep one of the two")
-        seen.add(key.text)
+        entries += [(Text.of(f"{prefix}{key}", child.at, key), value) for key, value in child.attributes.items()]
+        if child.tag not in _ITEMS:
+            _refuse_inside(child)
+        entries.append((child.key, _items(child) if child.tag in _ITEMS else child.inner_text))
+    table = Table.of({}, task.at, "")
+    for key, value in entries:
+        if key in table:
+            _refuse(key, f"{key} stands there twice", "keep one of the two")
+        table[key] = value
     for needed in ("name", "files", "action", "verify", "done"):
-        if needed not in seen:
-            _refuse(name, task, f"<{needed}> is missing in <task>", _XML_FORM)
-    return YamlMapping(entries=tuple(entries), line=task.line, column=task.column)
+        if needed not in table:
+            _refuse(task, f"<{needed}> is missing in <task>", _XML_FORM)
+    return table
 
 
-def _items(element: XmlElement, name: str) -> YamlSequence:
+def _items(element: XmlElement) -> Items:
     """Return the items of a list: each in an element, or apart by lines, and for files by commas."""
     inner = _ITEMS[element.tag]
     if element.children:
         if element.text.strip():
-            _refuse(name, element, f"text beside the elements of <{element.tag}>", f"put each into <{inner}>")
+            _refuse(element, f"text beside the elements of <{element.tag}>", f"put each into <{inner}>")
         for child in element.children:
             if child.tag != inner:
-                _refuse(name, child, f"<{child.tag}> in <{element.tag}>", f"put each into <{inner}>")
-            _refuse_inside(child, name)
-        items: list[YamlNode] = [child.scalar() for child in element.children]
+                _refuse(child, f"<{child.tag}> in <{element.tag}>", f"put each into <{inner}>")
+            _refuse_inside(child)
+        items: list[Node] = [child.inner_text for child in element.children]
     else:
         texts = re.split("[,\n]" if element.tag == "files" else "\n", element.text)
-        place = {"line": element.line, "column": element.column}
-        items = [YamlScalar(text=each.strip(), is_plain=False, **place) for each in texts if each.strip()]
-    return YamlSequence(items=tuple(items), line=element.line, column=element.column)
+        item = f"an item of {element.tag}"
+        items = [Text.of(each.strip(), element.at, item) for each in texts if each.strip()]
+    return Items.of(items, element.at, element.tag)
 
 
-def _refuse_inside(element: XmlElement, name: str, *, text: bool = False) -> None:
+def _refuse_inside(element: XmlElement, *, text: bool = False) -> None:
     if element.children:
         inner = element.children[0]
-        _refuse(name, inner, f"<{inner.tag}> in <{element.tag}>", "write text there; &lt; stands for <")
+        _refuse(inner, f"<{inner.tag}> in <{element.tag}>", "write text there; &lt; stands for <")
     if text and element.text.strip():
-        _refuse(name, element, f"text in <{element.tag}>", 'write it as <timeouts verify="60"/>')
+        _refuse(element, f"text in <{element.tag}>", 'write it as <timeouts verify="60"/>')
 
 
 # A plan: Markdown for people, with `<task>` blocks between its paragraphs or in its code blocks
@@ -290,7 +244,7 @@ class Plan(Value):
     #: The blocks, each where it stood; everything else is blank.
     xml: str
     #: What stands above all of them.
-    shared: tuple[tuple[YamlScalar, YamlNode], ...] = ()
+    shared: Mapping[str, Node] = field(default_factory=dict)
 
 
 def read_plan(text: str, name: str) -> Plan:
@@ -306,19 +260,15 @@ def read_plan(text: str, name: str) -> Plan:
     return Plan(xml="\n".join(kept), shared=_read_head(text, name))
 
 
-def _read_head(text: str, name: str) -> tuple[tuple[YamlScalar, YamlNode], ...]:
+def _read_head(text: str, name: str) -> Mapping[str, Node]:
     """Return what the lines between two rules at the very beginning say of wave, phase and plan."""
     head, *rest = text.splitlines() or [""]
     if head.rstrip() != _RULE or _RULE not in (line.rstrip() for line in rest):
-        return ()
+        return {}
     end = next(at for at, line in enumerate(rest) if line.rstrip() == _RULE)
     try:
         node = read_document("\n".join(("", *rest[:end])), name=name, limit=MAX_BYTES)
     except DocumentError:
-        return ()  # no concern of ours: it is for those who wrote the plan
-    entries = node.entries if isinstance(node, YamlMapping) else ()
-    return tuple(
-        (key, value)
-        for key, value in entries
-        if key.text in SHARED and isinstance(value, YamlScalar) and not is_null(value) and value.text.strip()
-    )
+        return {}  # no concern of ours: it is for those who wrote the plan
+    rows = node.only(SHARED) if isinstance(node, Table) else {}
+    return {key: row for key, row in rows.items() if isinstance(row, Text) and not row.is_null and row.strip()}

@@ -10,7 +10,8 @@ import textwrap
 from collections.abc import Callable
 from typing import NoReturn
 
-from phase_gate.config.yaml import MAX_DEPTH, YamlScalar, find_odd_character
+from phase_gate.config.reading import Node, Place, Table, Text
+from phase_gate.config.yaml import MAX_DEPTH, find_odd_character
 from phase_gate.errors import TaskFileError
 from phase_gate.values import Value
 
@@ -29,42 +30,47 @@ class XmlElement(Value):
     """One element: attributes, the elements in it, and the text that stands between them."""
 
     tag: str
-    attributes: tuple[YamlScalar, ...]
-    names: tuple[str, ...]
+    attributes: Table
     children: tuple[XmlElement, ...]
     text: str
-    line: int
-    column: int
+    at: Place
 
-    def scalar(self) -> YamlScalar:
-        """Return the text without its indentation; never a number or a boolean."""
-        text = textwrap.dedent(self.text.expandtabs(4)).strip()
-        return YamlScalar(text=text, is_plain=False, line=self.line, column=self.column)
+    @property
+    def key(self) -> Text:
+        """The tag, as the key of a table."""
+        return Text.of(self.tag, self.at, self.tag)
+
+    @property
+    def inner_text(self) -> Text:
+        """The text without its indentation; never a number or a boolean."""
+        return Text.of(textwrap.dedent(self.text.expandtabs(4)).strip(), self.at, self.tag)
 
 
 class _Open:
     """An element whose end has not come yet."""
 
-    def __init__(self, tag: str, attributes: list[str], *, line: int, column: int) -> None:
-        self.tag, self.line, self.column = tag, line, column
-        self.names, self.values = tuple(attributes[::2]), attributes[1::2]
+    def __init__(self, tag: str, attributes: list[str], at: Place) -> None:
+        self.tag, self.at = tag, at
+        self.attributes = dict(zip(attributes[::2], attributes[1::2], strict=True))
         self.children: list[XmlElement] = []
         self.pieces: list[str] = []
 
-    def close(self, refuse: Callable[[int, int, str, str], NoReturn]) -> XmlElement:
+    def close(self, refuse: Callable[[Place, str, str], NoReturn]) -> XmlElement:
         text = "".join(self.pieces)
-        for each in (text, *self.values):
+        for each in (text, *self.attributes.values()):
             if odd := find_odd_character(each):
                 problem = f"the character {odd} can't stand in <{self.tag}>"
-                refuse(self.line, self.column, problem, "write printable text only")
-        place = {"line": self.line, "column": self.column}
+                refuse(self.at, problem, "write printable text only")
+        rows: dict[str, Node] = {
+            Text.of(key, self.at, key): Text.of(value, self.at, key, is_plain=True)
+            for key, value in self.attributes.items()
+        }
         return XmlElement(
             tag=self.tag,
-            attributes=tuple(YamlScalar(text=value, is_plain=True, **place) for value in self.values),
-            names=self.names,
+            attributes=Table.of(rows, self.at, self.tag),
             children=tuple(self.children),
             text=text,
-            **place,
+            at=self.at,
         )
 
 
@@ -79,27 +85,28 @@ def read_xml(text: str, *, name: str) -> tuple[XmlElement, ...]:
     parser = expat.ParserCreate("utf-8")
     parser.ordered_attributes = True
     parser.buffer_text = True
-    stack = [_Open("", [], line=1, column=1)]
+    stack = [_Open("", [], Place.of(name, 1, 1))]
 
-    def refuse(line: int, column: int, problem: str, remedy: str) -> NoReturn:
-        raise TaskFileError(f"{name}:{line}:{max(column, 1)}: {problem}", remedy)
+    def refuse(at: Place, problem: str, remedy: str) -> NoReturn:
+        raise TaskFileError(f"{at}: {problem}", remedy)
 
-    def place() -> tuple[int, int]:
-        line = parser.CurrentLineNumber
-        return line, parser.CurrentColumnNumber + 1 - (len(before) if line == 1 else 0)
+    def place(line: int, offset: int) -> Place:
+        return Place.of(name, line, max(1, offset + 1 - (len(before) if line == 1 else 0)))
+
+    def here() -> Place:
+        return place(parser.CurrentLineNumber, parser.CurrentColumnNumber)
 
     def start(tag: str, attributes: list[str]) -> None:
-        line, column = place()
         if len(stack) > MAX_DEPTH:
-            refuse(line, column, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
-        stack.append(_Open(tag, attributes, line=line, column=column))
+            refuse(here(), f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
+        stack.append(_Open(tag, attributes, here()))
 
     def end(_tag: str) -> None:
         closed = stack.pop().close(refuse)
         stack[-1].children.append(closed)
 
     def doctype(*_declared: object) -> None:
-        refuse(*place(), "a document type is not read", "take the <!DOCTYPE …> out")
+        refuse(here(), "a document type is not read", "take the <!DOCTYPE …> out")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
@@ -111,9 +118,8 @@ def read_xml(text: str, *, name: str) -> tuple[XmlElement, ...]:
         parser.Parse(escape_loose_signs(text).encode(), False)
         parser.Parse(before.replace("<", "</").encode(), True)
     except expat.ExpatError as error:
-        line = error.lineno
-        column = error.offset + 1 - (len(before) if line == 1 else 0)
-        refuse(line, column, f"not XML: {expat.ErrorString(error.code)}", f"close every element, and {_ESCAPES}")
+        problem = f"not XML: {expat.ErrorString(error.code)}"
+        refuse(place(error.lineno, error.offset), problem, f"close every element, and {_ESCAPES}")
     (root,) = stack[0].children
     return (root,) if has_head else root.children
 

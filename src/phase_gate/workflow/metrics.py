@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from phase_gate.values import Literal, Value
+from phase_gate.values import Value
+from phase_gate.workflow.model import MetricType as MetricType
 
-MetricType = Literal["int", "number", "bool", "text"]
 MetricValue = int | float | str | bool | None
 Metrics = Mapping[str, MetricValue]
 

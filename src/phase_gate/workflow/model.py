@@ -11,12 +11,11 @@ from phase_gate.values import Literal, Value, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from phase_gate.workflow.conditions import Condition
-    from phase_gate.workflow.metrics import MetricType, MetricValue
+    from phase_gate.workflow.metrics import MetricValue
 
 
+MetricType = Literal["int", "number", "bool", "text"]
 Tests = Literal["failing", "passing", "none"]
 Scope = Literal["suite", "targets"]
 Start = Literal["any", "first"]
@@ -25,7 +24,7 @@ Start = Literal["any", "first"]
 class Guard(Value):
     """A named rule about the evidence itself: a condition over metrics, with a remedy."""
 
-    name: str
+    name: str = field(key="")
     condition: Condition
     remedy: str = field(prose=True)
     #: What is wrong, in words, when it is unmet; `{metric}` stands for a value.
@@ -38,7 +37,7 @@ class Gate1(Value):
     guards: tuple[str, ...] = ()
     rationale: str = field(default="", prose=True)
     #: True where a project's file took the workflow's condition out and put its own in: shown in every verdict.
-    replaced: bool = False
+    replaced: bool = field(default=False, key="")
 
 
 class Limits(Value):
@@ -53,10 +52,10 @@ class Limits(Value):
 
 
 class Phase(Value):
-    name: str
+    name: str = field(key="")
     gate_1: Gate1
     next: str
-    purpose: str = ""
+    purpose: str = field(default="", prose=True)
     tests: Tests = "passing"
     scope: Scope = "suite"
     may_end_cycle: bool = False
@@ -123,16 +122,16 @@ SNAPSHOT, AUDIT, ROOT_CAUSE = "snapshot", "audit", "root-cause"
 class Artifact(Value):
     """A file, or several, that a phase has to leave."""
 
-    name: str
+    name: str = field(key="")
     #: A glob, from the root.
-    path: str
+    path: str = field(below_root="")
     #: A schema that we publish, or the path of a JSON Schema: the file is JSON then.
     schema: str = ""
     #: A regular expression that has to be found in it.
-    pattern: str = ""
+    pattern: str = field(default="", phrases=True)
     #: A line that has to stand in it, whatever its case and markup.
-    line: str = ""
-    min_words: int = 1
+    line: str = field(default="", prose=True)
+    min_words: int = field(default=1, minimum=1)
     made: Made = "attempt"
 
 
@@ -140,8 +139,8 @@ class Consensus(Value):
     """How much agreement there has to be, and on what; numbers, or names of parameters."""
 
     on: tuple[str, ...]
-    threshold: float | str
-    voters: int | str
+    threshold: float | str = field(minimum=0)
+    voters: int | str = field(minimum=0)
 
 
 class Requires(Value):
@@ -161,17 +160,17 @@ class Drift(Value):
     """What counts as an unplanned change."""
 
     #: Globs of configuration files.
-    files: tuple[str, ...]
+    files: tuple[str, ...] = ()
     #: Lines added and removed, or the name of a parameter.
-    lines: int | str
+    lines: int | str = field(minimum=0)
 
 
 class PipelineRules(Value):
     """What a workflow says about all of its phases, where it is a pipeline."""
 
-    artifacts: Mapping[str, Artifact] = field(default_factory=dict)
+    artifacts: Mapping[str, Artifact] = field(default_factory=dict, named=("an artifact", "-"))
     #: Files that may not change while a cycle lasts.
-    constitution: tuple[str, ...] = ()
+    constitution: tuple[str, ...] = field(default=(), below_root="")
     #: Where a change request leads, by its type.
     routes: Mapping[str, str] = field(default_factory=dict)
     drift: Drift | None = None
@@ -184,7 +183,41 @@ def settle(value: float | str, workflow: Workflow) -> float:
     return found
 
 
-def move_artifacts(rules: PipelineRules, moved: Mapping[str, Mapping[str, Any]]) -> PipelineRules:
-    """Return the rules with some artifacts described otherwise, as far as that is given."""
-    artifacts = {name: replace(each, **moved.get(name, {})) for name, each in rules.artifacts.items()}
-    return replace(rules, artifacts=artifacts)
+class ArtifactChange(Value):
+    """What a project says otherwise about an artifact."""
+
+    path: str | None = field(default=None, below_root="")
+    #: One takes the place of the other.
+    pattern: str = field(default="", phrases=True)
+    line: str = field(default="", prose=True)
+    min_words: int | None = field(default=None, minimum=1)
+
+    def apply(self, artifact: Artifact) -> Artifact:
+        looks = {"pattern": self.pattern, "line": self.line} if self.pattern or self.line else {}
+        words = artifact.min_words if self.min_words is None else self.min_words
+        return replace(artifact, path=self.path or artifact.path, min_words=words, **looks)
+
+
+# --- what a project lays over its workflow
+
+
+class PhaseOverlay(Value):
+    """What a project does to one phase: one more condition (or another one), more guards."""
+
+    condition: Condition | None = None
+    guards: tuple[str, ...] = ()
+    replace: bool = False
+    breaker: Limits | None = None
+
+
+class Overlay(Value):
+    """What a project lays over a workflow. Keys and texts that come from its file know where they stand."""
+
+    parameters: Mapping[str, MetricValue] = field(default_factory=dict)
+    metrics: Mapping[str, MetricType] = field(default_factory=dict, named=("a metric", "_"))
+    guards: Mapping[str, Guard] = field(default_factory=dict, named=("a guard", "-"))
+    phases: Mapping[str, PhaseOverlay] = field(default_factory=dict)
+    #: What is said otherwise about artifacts of a pipeline, by their names.
+    artifacts: Mapping[str, ArtifactChange] = field(default_factory=dict)
+    #: Other files that may not change while a pipeline runs; None: the workflow's.
+    constitution: tuple[str, ...] | None = field(default=None, below_root="")

@@ -7,8 +7,10 @@ has to read YAML for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from json import dumps
 
 from phase_gate.codec import from_json, stand_as_text, to_json
+from phase_gate.hashing import sha256
 from phase_gate.values import replace
 from phase_gate.workflow.conditions import Condition, stored_condition
 from phase_gate.workflow.model import Phase, Workflow, requires_of
@@ -53,6 +55,12 @@ def decisive_rules(workflow: Workflow) -> dict[str, Any]:
     # Only those in use: a guard that a newer version ships besides changes no rule.
     guards = {name: guard.condition.text for name, guard in workflow.guards.items() if name in named}
     return {**document, "guards": guards}
+
+
+def digest_rules(workflow: Workflow) -> str:
+    """Return a hash of what decides; prose may change in the middle of a cycle, rules may not."""
+    canonical = dumps(decisive_rules(workflow), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return sha256(canonical.encode()).hexdigest()
 
 
 def _without_prose(phase: Phase) -> Phase:

@@ -1,8 +1,7 @@
 """What a project may set, as values; without a file, the defaults.
 
 Light on purpose: commands that only look need the defaults and never the parser. What a field is told beside its
-default is for the reader of the file: `minimum`; `span`, a span of time; `or_one`, a text may stand for a list of one;
-`below_root`, a path in the project, and how to name another one; `phrases`, patterns; `key`, its name in the file.
+default is for the reader of the file, `config.reading`.
 """
 
 from __future__ import annotations
@@ -10,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from phase_gate.values import Literal, Value, as_dict, field
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from phase_gate.workflow.conditions import Condition
-    from phase_gate.workflow.metrics import MetricType, MetricValue
-    from phase_gate.workflow.model import Guard, Limits
+from phase_gate.workflow.model import Overlay
 
 #: What the exit status of a run means: pytest's own, Gate 1, or both gates.
 ExitMeaning = Literal["tests", "gate1", "dual"]
@@ -80,32 +72,6 @@ GATE_TIMEOUT = 1800.0
 WITHHELD = ("PHASE_GATE_KEY", "PHASE_GATE_STORE*")
 
 
-class PhaseOverlay(Value):
-    """What a project does to one phase: one more condition (or another one), more guards."""
-
-    condition: Condition | None = None
-    guards: tuple[str, ...] = ()
-    replace: bool = False
-    breaker: Limits | None = None
-
-
-class Overlay(Value):
-    """What a project lays over a workflow; `places` maps dotted keys to `file:line:column`, for messages."""
-
-    parameters: Mapping[str, MetricValue] = field(default_factory=dict)
-    metrics: Mapping[str, MetricType] = field(default_factory=dict)
-    guards: Mapping[str, Guard] = field(default_factory=dict)
-    phases: Mapping[str, PhaseOverlay] = field(default_factory=dict)
-    places: Mapping[str, str] = field(default_factory=dict)
-    #: What is said otherwise about artifacts of a pipeline, by their names.
-    artifacts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    #: Other files that may not change while a pipeline runs; None: the workflow's.
-    constitution: tuple[str, ...] | None = None
-
-    def place(self, key: str) -> str:
-        return self.places.get(key, key)
-
-
 class RunDefaults(Value):
     """What options of `pytest --phase` are when the call leaves them out."""
 
@@ -114,7 +80,7 @@ class RunDefaults(Value):
     #: Whether further runs follow by themselves while the streak is short.
     confirm: bool = False
     #: A number, or the path of a file with ids.
-    criteria: int | str | None = None
+    criteria: int | str | None = field(default=None, minimum=1)
     report: tuple[str, ...] = field(default=(), or_one=True, below_root="give --phase-report with the call")
     dir: str | None = field(default=None, below_root="name it with --phase-dir, --dir or PHASE_GATE_DIR")
     #: Whether to tell the CI system that we run in: summary, outputs, annotations.
@@ -124,7 +90,7 @@ class RunDefaults(Value):
 class EvidenceCommand(Value):
     """A command of the project whose exit code is evidence."""
 
-    name: str
+    name: str = field(key="")
     #: As written; split into words unless it is for a shell.
     run: str
     timeout: float = field(default=120.0, minimum=0)
@@ -256,7 +222,7 @@ class VerificationSettings(Value):
     """How verify tasks are treated, where neither the call nor the task says otherwise."""
 
     #: Seconds by step: executor, verify, review.
-    timeouts: Mapping[str, float] = field(default_factory=dict)
+    timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1)
     #: Executor and reviewer are people: no time limit for them.
     untimed: bool = False
     #: Where the state of all tasks is written for people, from the root; None: into the state folder.
@@ -300,8 +266,8 @@ class DriveSettings(Value):
     #: Commit a verify task when it is approved.
     commit: bool = False
     #: Who works in a pipeline, by role or phase, each like `agent`; and the commands that vote.
-    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    voters: tuple[str, ...] = ()
+    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict, or_one=True)
+    voters: tuple[str, ...] = field(default=(), key="")
 
 
 class Configuration(Value):

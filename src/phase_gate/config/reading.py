@@ -1,0 +1,451 @@
+"""From the nodes of a file that people write to annotated values; every fault with its place.
+
+A node is Python's own data that knows where it stands: a text, a table, a list. Numbers and booleans are what YAML 1.2
+calls so, and only without quotes; `on`, `no` and dates are texts. Loading stops at the first fault. Checking wants all
+of them: then they are collected, and the reader goes on with a stand-in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
+from typing import Any, NoReturn, TypeVar
+
+from phase_gate.codec import reader
+from phase_gate.errors import ConditionError, PhaseGateError
+from phase_gate.names import find_name_fault
+from phase_gate.values import MISSING, Value, annotation_of, default_of, fields, replace, told_about
+from phase_gate.visible import cut
+from phase_gate.workflow.conditions import Condition, parse_condition
+from phase_gate.workflow.metrics import SPELLINGS
+from phase_gate.workflow.names import SPAN_FORM, parse_duration
+from phase_gate.workflow.phrases import PatternError, check_pattern
+
+T = TypeVar("T", bound=Value)
+Scalar = int | float | str | bool | None
+
+#: More faults than a user mends in one go; the rest comes with the next look.
+MAX_FAULTS = 100
+#: Far more than any set of rules that a person can still read.
+MAX_BYTES = 1024 * 1024
+#: As many digits as a 64-bit integer may need; Python itself refuses to convert thousands of them.
+_MAX_DIGITS = 18
+#: In a remedy: more than there are metrics and guards, few enough for a screen.
+_MAX_NAMES = 100
+
+_WORDS: Mapping[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+#: How values of a type are called, and written.
+_TYPES: Mapping[type, tuple[str, str]] = {
+    bool: ("a boolean", "write true or false, without quotes"),
+    int: ("a whole number", "write digits, without quotes"),
+    float: ("a number", "write a number, without quotes"),
+}
+#: Stands for a condition that can't be read, where faults are collected.
+STAND_IN = parse_condition("run_complete == true")
+#: Stand for what is missing or can't be read.
+_STAND_INS: Mapping[str, Any] = {
+    "str": "unknown",
+    "bool": False,
+    "int": 1,
+    "float": 1,
+    "Condition": STAND_IN,
+    "tuple[str, ...]": (),
+}
+
+
+class Place(str):
+    """`file:line:column`."""
+
+    line: int
+    column: int
+
+    @classmethod
+    def of(cls, file: str, line: int, column: int) -> Place:
+        place = cls(f"{file}:{line}:{column}")
+        place.line, place.column = line, column
+        return place
+
+
+class Text(str):
+    """One text; `is_plain` if it stood there without quotes, so that it may be read as a number or a boolean."""
+
+    at: Place
+    #: Where it stands in its file, as in `phases.RED.next`.
+    path: str
+    is_plain: bool
+
+    @classmethod
+    def of(cls, text: str, at: Place, path: str, *, is_plain: bool = False) -> Text:
+        made = cls(text)
+        made.at, made.path, made.is_plain = at, path, is_plain
+        return made
+
+    @property
+    def is_null(self) -> bool:
+        return self.is_plain and _WORDS.get(self, self) is None
+
+    @property
+    def value(self) -> Scalar:
+        """What it is by its look; ValueError if it is a number that other readers take for another one."""
+        if not self.is_plain or not self.isascii():
+            return str(self)
+        if self in _WORDS:
+            return _WORDS[self]
+        digits = self[1:] if self[:1] in ("-", "+") else str(self)
+        if digits.isdigit():
+            if len(digits) > _MAX_DIGITS:
+                raise ValueError("the number is too big")
+            if len(digits) > 1 and digits.startswith("0"):
+                raise ValueError("a number with a leading zero is octal to some readers and decimal to others")
+            return int(self)
+        try:
+            number = math.nan if set(self) - set("0123456789.eE+-") else float(self)
+        except ValueError:
+            return str(self)
+        if math.isinf(number):
+            raise ValueError("the number is too big")
+        return str(self) if math.isnan(number) else number
+
+
+class Items(list["Node"]):
+    at: Place
+    path: str
+
+    @classmethod
+    def of(cls, items: Iterable[Node], at: Place, path: str) -> Items:
+        made = cls(items)
+        made.at, made.path = at, path
+        return made
+
+
+class Table(dict[str, "Node"]):
+    """Keys in the order of the file, each a `Text`; no key comes twice."""
+
+    at: Place
+    path: str
+
+    @classmethod
+    def of(cls, entries: Mapping[str, Node], at: Place, path: str) -> Table:
+        made = cls(entries)
+        made.at, made.path = at, path
+        return made
+
+    def only(self, keys: Collection[str]) -> Table:
+        return Table.of({key: row for key, row in self.items() if key in keys}, self.at, self.path)
+
+
+Node = Text | Table | Items
+
+
+def find(node: Node, *keys: str) -> Node:
+    """Return what stands below these keys, as far as it is there."""
+    for key in keys:
+        node = node[key] if isinstance(node, Table) and key in node else node
+    return node
+
+
+class Fault(Value):
+    line: int
+    column: int
+    slug: str
+    problem: str
+    remedy: str
+
+
+class FaultyError(Exception):
+    """Raised while faults are collected, where the reader can't go on; up to where there is a stand-in."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+class Reader:
+    """Reads values from one file, and has its faults.
+
+    :param error: what to raise for the first one.
+    :param collects: whether the reader goes on.
+    """
+
+    def __init__(self, error: type[PhaseGateError], *, collects: bool = False) -> None:
+        self.error, self.collects = error, collects
+        #: Names of phases, facts, metrics and parameters whose description is faulty: what only follows from such a
+        #: fault is not reported as another one.
+        self.broken: set[str] = set()
+        self._found: dict[Fault, None] = {}
+
+    @property
+    def number(self) -> int:
+        return len(self._found)
+
+    @property
+    def found(self) -> tuple[Fault, ...]:
+        return tuple(self._found)
+
+    def report(self, where: object, problem: str, remedy: str) -> None:
+        """Raise the fault, or keep it: the caller goes on with a stand-in.
+
+        :param where: a node, or a place.
+        """
+        try:
+            self.stop(where, problem, remedy)
+        except FaultyError as error:
+            self.keep(error.fault)
+
+    def stop(self, where: object, problem: str, remedy: str) -> NoReturn:
+        """Raise the fault: there is nothing to go on with here."""
+        place = getattr(where, "at", where)
+        if not self.collects:
+            raise self.error(f"{place}: {problem}", remedy)
+        line, column = (place.line, place.column) if isinstance(place, Place) else (1, 1)
+        raise FaultyError(Fault(line=line, column=column, slug=self.error.slug, problem=problem, remedy=remedy))
+
+    def keep(self, fault: Fault) -> None:
+        # Some nodes are read twice: a fault that two readings show is one.
+        if len(self._found) < MAX_FAULTS:
+            self._found[fault] = None
+
+    def aside(self) -> Reader:
+        """Return a reader of its own: for what stands in for something missing, and is wrong only by that."""
+        made = Reader(self.error, collects=True)
+        made.broken = self.broken
+        return made
+
+    # --- values
+
+    def read(
+        self, kind: type[T], node: Node, *, usual: T | None = None, beside: Collection[str] = (), **given: Any
+    ) -> T:
+        """Return a value as a table gives it, each field as its annotation says; the others hold their defaults.
+
+        What a field is told says more: `key`, its name in the file, empty for none; `minimum`; `span`, a span of time;
+        `or_one`, a text may stand for a list of one; `below_root`, a path in the project, and how to name another one;
+        `phrases`, patterns; `name`, of a person or an agent; `prose`, shown in one line; `blank`, null or nothing may
+        stand there for its default; `strip`, without blanks around it; `named`, what the keys of a mapping are called.
+
+        :param usual: has the defaults.
+        :param beside: keys that are read elsewhere.
+        :param given: what the caller has read of it, by its name in the value.
+        """
+        if not isinstance(node, Table):
+            problem = f"{node.path or 'the file'} has to be a mapping, not {show(node)}"
+            self.report(node, problem, "write `key: value` lines")
+            return self.aside().read(kind, Table.of({}, node.at, node.path), usual=usual, beside=beside, **given)
+        keys = {told_about(kind, name).get("key", name): name for name in fields(kind)}
+        if (name := keys.pop("", "")) and default_of(kind, name) is MISSING:
+            given.setdefault(name, node.path.rpartition(".")[2])  # it is the key that all of this stands under
+        where = f" in {node.path}" if node.path else ""
+        for key, row in node.items():
+            if key not in keys and key not in beside:
+                remedy = f"use one of: {closest_first(key, (*keys, *beside))}"
+                self.report(key, f"unknown key {shorten(key)}{where}", remedy)
+            elif key in keys and keys[key] not in given:
+                given[keys[key]] = self._field(kind, keys[key], row)
+        for key, name in keys.items():
+            if name not in given and usual is not None:
+                given[name] = getattr(usual, name)
+            elif name not in given and default_of(kind, name) is MISSING:
+                self.report(node, f"the key {key!r} is missing{where}", f"add it: `{key}: …`")
+                given[name] = self._stand_in(kind, name, node)
+        return kind(**given)
+
+    def _field(self, kind: type[Value], name: str, row: Node) -> Any:
+        told, default = told_about(kind, name), default_of(kind, name)
+        if "blank" in told and isinstance(row, Text) and (row.is_null or not row.strip()):
+            return default
+        try:
+            return self._heed(told, row, reader(kind, name))
+        except FaultyError as error:
+            self.keep(error.fault)
+            return self._stand_in(kind, name, row) if default is MISSING else default
+
+    def _stand_in(self, kind: type[Value], name: str, node: Node) -> Any:
+        annotation, _ = annotation_of(kind, name)
+        if annotation in _STAND_INS:
+            return _STAND_INS[annotation]
+        return reader(kind, name)(Table.of({}, node.at, node.path), self.aside())
+
+    def _heed(self, told: Mapping[str, Any], row: Node, read: Callable[[Any, Any], Any]) -> Any:
+        """Return what stands there, if it is as the field is told."""
+        if "named" in told and isinstance(row, Table):
+            for key in row:
+                self.check_name(key, *told["named"])
+        if "span" in told:
+            value: Any = parse_duration(self.text(row))
+            if value is None:
+                self.stop(row, f"{row.path} has to be a span of time, not {show(row)}", SPAN_FORM)
+        else:
+            if "or_one" in told:
+                row = _as_list(row)
+            value = read(row, self)
+        rows: list[tuple[Node, Any]] = [(row, value)]
+        if isinstance(row, Items):
+            rows = list(zip(row, value, strict=True))
+        elif isinstance(row, Table) and isinstance(value, dict):
+            rows = [(row[key], each) for key, each in value.items()]
+        for node, each in rows:
+            self._check(told, node, each)
+        if "name" in told:
+            value = " ".join(value.split())
+            if fault := find_name_fault(value):
+                self.stop(row, f"{row.path} is no name: {fault}", "type the name anew, in letters that are seen")
+        if "blank" in told or "strip" in told:
+            return value.strip()
+        return " ".join(value.split()) if "prose" in told else value
+
+    def _check(self, told: Mapping[str, Any], row: Node, value: Any) -> None:
+        if "minimum" in told and isinstance(value, int | float) and value < told["minimum"]:
+            self.stop(row, f"{row.path} can't be {value}", f"write {told['minimum']} or more")
+        if "below_root" in told:
+            self.check_path(value, row, otherwise=told["below_root"])
+        if "phrases" in told:
+            try:
+                check_pattern(value)
+            except PatternError as error:
+                problem = f"{row.path.removeprefix('an item of ')}: {error}"
+                self.stop(row, problem, "write a simple phrase, with `.*` at most")
+
+    def check_name(self, key: str, what: str, joint: str = "_") -> None:
+        if not re.fullmatch(f"[a-z][a-z0-9{joint}]*", key):
+            self.report(key, f"{what} can't be named {shorten(key)}", f"use lower case, digits and `{joint}`")
+
+    def check_path(self, path: str, where: Node, *, otherwise: str = "") -> None:
+        """Refuse what lies outside of the project.
+
+        :param otherwise: the way to name such a place all the same.
+        """
+        is_absolute = path.startswith(("/", "~")) or path[1:2] == ":"
+        if is_absolute or ".." in path.split("/") or "\\" in path or "\0" in path:
+            remedy = f"write it from the root, with `/`{otherwise and f'; or {otherwise}'}"
+            self.report(where, f"{shorten(path)} is no path below the root", remedy)
+
+    # --- what the codec asks while it reads
+
+    def text(self, row: Node) -> str:
+        """Return the text, whatever it looks like; blank and null are no texts."""
+        if not isinstance(row, Text):
+            remedy = "write one text; quotes keep it together"
+            self.stop(row, f"{row.path} has to be a text, not {show(row)}", remedy)
+        if row.is_null:
+            self.stop(row, f"{row.path} has no value", "give it a text, in quotes if need be, or take the key out")
+        if not row.strip():
+            self.stop(row, f"{row.path} is blank", "give it a text, or take the key out")
+        return row
+
+    def convert(self, row: Node, types: tuple[type, ...]) -> Scalar:
+        """Return a scalar of one of these types."""
+        if types == (str,):
+            return self.text(row)
+        if not isinstance(row, Text):
+            self.stop(row, f"{row.path} has to be one value, not {show(row)}", "write one number, boolean or text")
+        try:
+            value = row.value
+        except ValueError as error:
+            self.stop(row, f"{row.path}: {error}", "write it shorter, or in quotes if it is a text")
+        if value is None and type(None) in types:
+            self.stop(row, f"{row.path} has no value", "give it a number, a boolean or a text")
+        # Its own type: Python takes a boolean for a number.
+        if type(value) not in types:
+            what, remedy = _TYPES[types[0]]
+            self.stop(row, f"{row.path} has to be {what}, not {show(row)}", remedy)
+        return str(self.text(row)) if isinstance(value, str) else value
+
+    def choose(self, row: Node, choices: tuple[str, ...]) -> str:
+        """Return one of these texts, spelled exactly so."""
+        text = self.text(row)
+        if text in choices:
+            return str(text)
+        self.report(row, f"{row.path} can't be {shorten(text)}", f"use one of: {closest_first(text, choices)}")
+        return find_meant(text, choices) or choices[0]
+
+    def refuse_list(self, row: Node) -> NoReturn:
+        self.stop(row, f"{row.path} has to be a list, not {show(row)}", "write it as [one, two]")
+
+    def read_each(self, row: Node, read: Callable[[Any, Any], Any]) -> dict[str, Any]:
+        """Return what stands in a table under any keys."""
+        if not isinstance(row, Table):
+            self.stop(row, f"{row.path} has to be a mapping, not {show(row)}", "write `key: value` lines")
+        found = {}
+        for key, each in row.items():
+            before = self.number
+            try:
+                found[key] = read(each, self)
+            except FaultyError as error:
+                self.keep(error.fault)
+            if self.number > before:
+                self.broken.add(key)
+        return found
+
+    def parse(self, kind: type[Value], row: Node) -> Condition:
+        """Return a condition, other spellings resolved; whether its names exist is not looked at."""
+        assert kind is Condition, "nothing else is a text in a file"
+        try:
+            condition = parse_condition(self.text(row)).replace_names(_aliases())
+            return replace(condition, source=Text.of(condition.source, row.at, row.path))
+        except ConditionError as error:
+            self.stop(row, f"{row.path}: {error.problem}", error.remedy)
+
+
+def plain(value: T) -> T:
+    """Return a value without the places of its texts: for all that only uses it."""
+    return replace(value, **{name: _plain(getattr(value, name)) for name in fields(type(value))})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Text):
+        return str(value)
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    if isinstance(value, dict):
+        return {_plain(name): _plain(each) for name, each in value.items()}
+    return plain(value) if isinstance(value, Value) else value
+
+
+def _as_list(row: Node) -> Node:
+    """Return a list of one for a text; of a table, for each text in it."""
+    if isinstance(row, Table):
+        return Table.of({key: _as_list(each) for key, each in row.items()}, row.at, row.path)
+    return Items.of([row], row.at, row.path) if isinstance(row, Text) else row
+
+
+@cache
+def _aliases() -> Mapping[str, Condition]:
+    return {name: parse_condition(text) for name, text in SPELLINGS.items()}
+
+
+# --- words for messages
+
+
+def closest_first(word: str, known: Iterable[str]) -> str:
+    """Return the known words for a remedy, the one that was probably meant first."""
+    names = list(dict.fromkeys(known))
+    near = find_meant(word, names)
+    ordered = [*filter(None, [near]), *(name for name in names if name != near)]
+    return ", ".join(ordered[:_MAX_NAMES] + ["…"] * (len(ordered) > _MAX_NAMES))
+
+
+def find_meant(word: str, known: Iterable[str]) -> str:
+    """Return the known word that was probably meant; empty if none looks like it."""
+    import difflib  # here, not above: only a message needs it
+
+    # Cut: the comparison is quadratic, and a word of a megabyte is no slip of a finger.
+    return next(iter(difflib.get_close_matches(word[:60], list(known), n=1)), "")
+
+
+def shorten(text: str) -> str:
+    """Return the text in quotes, cut where it would flood a message."""
+    return repr(cut(text))
+
+
+def show(node: Node) -> str:
+    if isinstance(node, Table):
+        return "a mapping"
+    if isinstance(node, Items):
+        return "a list"
+    return "nothing" if node.is_null else shorten(node)
