@@ -83,7 +83,7 @@ def test_a_state_that_the_ledger_does_not_give(begin: Begin) -> None:
     desk = begin("green")
     desk.tamper()
     ran = desk.gate("audit", "--json")
-    assert (ran.code, ran.document["problem"]["problem"]) == (11, "state.json is not what the ledger gives")
+    assert (ran.code, ran.document["problem"]["problem"]) == (11, "state.json does not match the ledger")
 
 
 @pytest.mark.parametrize("damage", ["gone", "another"])

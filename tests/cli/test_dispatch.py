@@ -293,7 +293,7 @@ def test_nothing_changes_while_a_run_is_going_on(begin: Begin, words: tuple[str,
     with desk.open_run():
         code, slug, problem = desk.error(*words)
     assert (code, slug) == (13, "not-allowed")
-    assert problem.startswith("run feedface is going on since ")
+    assert problem.startswith("run feedface is in progress since ")
 
 
 @pytest.mark.sampled(4)

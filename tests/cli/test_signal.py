@@ -183,7 +183,7 @@ def test_a_complete_run_after_it_is_what_it_speaks_of(begin: Begin) -> None:
         pytest.param(
             ("--remaining-work", "the parser"),
             "contradictory-signal",
-            "signal: it says done, and that work remains: 'the parser'",
+            "signal: exit_signal is true, but remaining_work is: 'the parser'",
             id="done-with-work-left",
         ),
         pytest.param(("--blocked",), "bad-signal", "signal: blocked needs a reason", id="blocked-without-a-reason"),

@@ -299,7 +299,7 @@ def test_the_number_of_documents_can_be_changed(project: Project) -> None:
             "exit_signal: true\nremaining_work: the docs\n",
             "refused",
             10,
-            "it says done, and that work remains: 'the docs'",
+            "exit_signal is true, but remaining_work is: 'the docs'",
             id="work-remains",
         ),
     ],

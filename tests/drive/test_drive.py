@@ -252,7 +252,7 @@ def test_the_agent_answers_by_the_command(track: Begin) -> None:
     [
         pytest.param(answer(), "ask", "a person gives the signal in this drive", id="not-asked"),
         pytest.param(
-            answer(remaining_work="a lot"), "agent", "it says done, and that work remains", id="contradiction"
+            answer(remaining_work="a lot"), "agent", "exit_signal is true, but remaining_work", id="contradiction"
         ),
         pytest.param(answer(exit_signal="yes"), "agent", "exit_signal is 'yes'", id="malformed"),
         pytest.param(

@@ -209,15 +209,19 @@ def edit(**changes: object) -> Callable[[Path], object]:
 
 TROUBLE: dict[str, tuple[str, str, Callable[[Path], object]]] = {
     "state-malformed": ("state.json is damaged: ", "state-tampered", put("state.json", "{")),
-    "state-edited": ("state.json is not what the ledger gives", "state-tampered", edit(lineage="0" * 32)),
+    "state-edited": ("state.json does not match the ledger", "state-tampered", edit(lineage="0" * 32)),
     "state-of-a-newer-version": (
-        f"state.json has schema {SCHEMA + 1}, this version knows {SCHEMA}",
+        f"state.json has schema {SCHEMA + 1}, but this version supports {SCHEMA}",
         "state-schema",
         edit(schema=SCHEMA + 1, of_tomorrow=True),
     ),
     "state-a-link": ("state.json is a symbolic link", "state-storage", link_away("state.json")),
     "ledger-line-changed": ("ledger.jsonl:5: its hash is wrong", "state-tampered", damage_line),
-    "ledger-10-mb": ("ledger.jsonl ends at 0, state.json", "state-tampered", put("ledger.jsonl", b"x" * 10_000_000)),
+    "ledger-10-mb": (
+        "ledger.jsonl ends at line 0, but state.json",
+        "state-tampered",
+        put("ledger.jsonl", b"x" * 10_000_000),
+    ),
     "ledger-gone": ("ledger.jsonl is gone", "state-tampered", lambda folder: (folder / "ledger.jsonl").unlink()),
     "lock-a-folder": ("state.json.lock is a folder, not a file", "state-storage", put("state.json.lock", None)),
 }
@@ -337,7 +341,7 @@ def test_a_ledger_without_the_key_that_is_set(red: Project, words: tuple[str, ..
     before = contents(red.root / ".phase-gate")
     ran = red.run("--phase=red", *words)
     assert_not_recorded(red, ran, "PHASE_GATE_KEY is set, but the ledger was made without a key", "state-keyless")
-    assert "begin anew with it" in flat(ran)
+    assert "start again with the key" in flat(ran)
     assert contents(red.root / ".phase-gate") == before
     red.environment.delenv("PHASE_GATE_KEY")
     assert red.run("--phase=red").code == 0

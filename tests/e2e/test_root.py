@@ -196,7 +196,7 @@ def test_the_real_top_folder_is_refused() -> None:
 def test_a_run_in_a_folder_with_too_many_files(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     assert project.run("--phase=green").code == 10
     with project.environment.context() as patch:
-        patch.setattr(walked_files, "MAX_LOOKED_AT", 3)
+        patch.setattr(walked_files, "MAX_VISITED", 3)
         ran = project.run("--phase=green")
         assert ran.code == 11
         assert ran.has("1 passed", f"{project.root} has more than 3 files and folders", "[too-many-files]", "git init")

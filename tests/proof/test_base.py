@@ -371,7 +371,7 @@ def test_a_base_that_is_not_there_names_the_way(tmp_path: Path) -> None:
     assert cut_off.value.remedy == "git fetch --unshallow"
     git(shallow, *cut_off.value.remedy.split()[1:], "-q")
     assert find_commit(shallow, "origin/main") == git(full, "rev-parse", "main~1").strip()
-    with pytest.raises(NotAllowedError, match="no revision 'nowhere'"):
+    with pytest.raises(NotAllowedError, match="not know the revision 'nowhere'"):
         find_commit(full, "nowhere")
 
 

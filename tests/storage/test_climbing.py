@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import ForeignRootError
-from phase_gate.storage.root import Climb, Visitor, find_root
+from phase_gate.storage.root import Climb, User, find_root
 from phase_gate.values import Value
 
 ME, OTHER, ROOT = 1000, 1001, 0
@@ -39,12 +39,12 @@ def climb(folder: Path, scene: Scene) -> Climb:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.mkdir(exist_ok=True) if mark.endswith("/") else place.touch()
     resolved = folder.resolve()
-    visitor = Visitor(
+    user = User(
         uid=scene.uid,
         home=str(resolved / scene.home) if scene.home else "",
         trusted=str(resolved / scene.trusted) if scene.trusted else "",
     )
-    return Climb(folder / scene.start, visitor, look=looker(resolved, scene))
+    return Climb(folder / scene.start, user, lstat=looker(resolved, scene))
 
 
 def looker(folder: Path, scene: Scene) -> Callable[[Path], os.stat_result]:
@@ -182,18 +182,18 @@ def test_a_root_of_another_owner_is_refused(tmp_path: Path, scene: Scene, refuse
     place = tmp_path.resolve() / refused
     assert f"the root {place} belongs to " in caught.value.problem
     assert caught.value.remedy.endswith(f"PHASE_GATE_TRUST_ROOT={place}")
-    trusting = Climb(way.start, Visitor(uid=scene.uid, trusted=str(place)), look=looker(tmp_path.resolve(), scene))
+    trusting = Climb(way.start, User(uid=scene.uid, trusted=str(place)), lstat=looker(tmp_path.resolve(), scene))
     assert find_root(trusting) == place
     trusting.refuse_foreign(place)
 
 
 def test_an_owner_who_cant_be_looked_up_is_another_one(tmp_path: Path) -> None:
-    with pytest.raises(ForeignRootError, match="can't be looked up"):
+    with pytest.raises(ForeignRootError, match="an unknown owner"):
         climb(tmp_path, Scene(marks=(), start="top")).refuse_foreign(tmp_path / "gone")
 
 
-def visitor(start: Path, **environment: str) -> Visitor:
-    return Visitor.in_environment(start, environment)
+def user(start: Path, **environment: str) -> User:
+    return User.in_environment(start, environment)
 
 
 def test_home_and_trust_are_compared_with_links_resolved(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_home_and_trust_are_compared_with_links_resolved(tmp_path: Path) -> None
     (tmp_path / "link").symlink_to(tmp_path / "home")
     real = str((tmp_path / "home").resolve())
     name = "USERPROFILE" if os.name == "nt" else "HOME"
-    found = visitor(tmp_path, **{name: str(tmp_path / "link"), "PHASE_GATE_TRUST_ROOT": str(tmp_path / "link")})
+    found = user(tmp_path, **{name: str(tmp_path / "link"), "PHASE_GATE_TRUST_ROOT": str(tmp_path / "link")})
     assert (found.home, found.trusted) == (real, real)
 
 
@@ -215,5 +215,5 @@ def test_home_and_trust_are_compared_with_links_resolved(tmp_path: Path) -> None
 )
 def test_what_is_trusted(tmp_path: Path, given: str, trusted: str) -> None:
     (tmp_path / "here").mkdir()
-    found = visitor(tmp_path / "here", PHASE_GATE_TRUST_ROOT=given).trusted
+    found = user(tmp_path / "here", PHASE_GATE_TRUST_ROOT=given).trusted
     assert found == ("" if not given else str((tmp_path / trusted).resolve()))

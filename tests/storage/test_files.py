@@ -222,7 +222,7 @@ def test_a_file_where_the_folder_should_be_is_named(tmp_path: Path, operation: O
         pytest.param(errno.EDQUOT, "could not be written: Disk quota", "free some disk space", id="quota-used-up"),
         pytest.param(errno.EROFS, "can't be used: Read-only file system", "PHASE_GATE_DIR", id="read-only"),
         pytest.param(errno.EACCES, "can't be used: Permission denied", "make {folder} writable", id="not-ours"),
-        pytest.param(errno.EIO, "could not be read or written: Input/output", "look at {folder}", id="disk-broken"),
+        pytest.param(errno.EIO, "could not be read or written: Input/output", "check {folder}", id="disk-broken"),
     ],
 )
 def test_an_error_names_file_cause_and_remedy(tmp_path: Path, code: int, problem: str, remedy: str) -> None:

@@ -65,8 +65,8 @@ def assert_refused(store: TaskStore, problem: str, error: type[PhaseGateError]) 
     [
         pytest.param(None, None, None, "", id="no-key-at-all"),
         pytest.param(KEY, KEY, None, "", id="the-key-from-the-beginning"),
-        pytest.param(KEY, None, KeyMismatchError, "PHASE_GATE_KEY, and that is not set", id="the-key-is-left-out"),
-        pytest.param(KEY, b"another", KeyMismatchError, "PHASE_GATE_KEY is not the key that", id="another-key"),
+        pytest.param(KEY, None, KeyMismatchError, "PHASE_GATE_KEY, which is not set", id="the-key-is-left-out"),
+        pytest.param(KEY, b"another", KeyMismatchError, "PHASE_GATE_KEY is not the key", id="another-key"),
         pytest.param(None, KEY, KeylessError, "the ledger was made without a key", id="a-ledger-without-the-key"),
     ],
 )
@@ -106,5 +106,5 @@ def test_a_ledger_without_the_key_that_is_set_is_not_repaired(keyless: Path) -> 
     before = contents(keyless)
     with pytest.raises(KeylessError, match="made without a key") as caught:
         repair(open_store(keyless, key=KEY))
-    assert "begin anew" in caught.value.remedy
+    assert "start again" in caught.value.remedy
     assert contents(keyless) == before

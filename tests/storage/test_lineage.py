@@ -100,7 +100,7 @@ def test_a_ledger_from_elsewhere_is_refused_in_mid_cycle(
         repair(store)
     assert problem in looked.value.problem
     assert (looked.value.slug, looked.value.exit_code) == ("state-foreign", 11)
-    assert "begin anew" in looked.value.remedy
+    assert "start again" in looked.value.remedy
     assert contents(folder) == before
 
 

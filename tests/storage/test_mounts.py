@@ -61,7 +61,7 @@ def test_the_type_of_the_file_system(table: Path, folder: str, expected: str) ->
 def test_a_network_is_warned_of_with_a_way_out(table: Path, folder: str, kind: str) -> None:
     warning = network_warning(Path(folder), table)
     if kind:
-        assert warning.startswith(f"{folder} is on {kind}: locks may not hold")
+        assert warning.startswith(f"{folder} is on {kind}: locks may not work")
         assert "PHASE_GATE_DIR" in warning
     else:
         assert warning == ""

@@ -110,7 +110,7 @@ def fork(folder: Path, home: Path, *names: str) -> None:
 
 
 NOTICED: dict[str, tuple[str, Callable[[Path, Path], None]]] = {
-    "an-old-copy": ("it is at 4, it was seen at 5", restore_old_copy),
+    "an-old-copy": ("it ends at line 4, but line 5 was seen", restore_old_copy),
     "a-fork-of-the-same-length": (
         "line 5 is not the one that was seen before",
         lambda folder, home: fork(folder, home, "other"),
@@ -133,7 +133,7 @@ def test_a_history_that_is_not_the_one_seen_is_refused(
         store.look()
     with pytest.raises(RollbackError):
         declare(store, "lost")
-    assert caught.value.problem == f"the state folder is older than what was seen of it: {problem}"
+    assert caught.value.problem == f"the state folder is older than it was before: {problem}"
     assert "audit --accept-rollback" in caught.value.remedy
     assert (caught.value.slug, caught.value.exit_code) == ("state-rolled-back", 11)
     assert contents(folder) == before

@@ -80,7 +80,7 @@ MALFORMED: dict[str, tuple[str | bytes, str]] = {
     "1": ("exit_signal: 1\n", "exit-signal.yaml:1:14: exit_signal is '1'"),
     "quoted": ('exit_signal: "true"\n', "exit-signal.yaml:1:14: exit_signal is 'true'"),
     "a-template": ("exit_signal: true | false\n", "exit-signal.yaml:1:14: exit_signal is 'true | false'"),
-    "a-list": ("exit_signal: [true]\n", "exit-signal.yaml:1:14: exit_signal is nothing that is one value"),
+    "a-list": ("exit_signal: [true]\n", "exit-signal.yaml:1:14: exit_signal is not a single value"),
     "no-value": ("exit_signal:\n", "exit-signal.yaml:1:1: exit_signal is ''"),
     "key-missing": ("reason: done\n", "exit-signal.yaml:1:1: exit_signal is missing"),
     "unknown-key": ("exit_signal: true\nreasons: x\n", "exit-signal.yaml:2:1: unknown key 'reasons'"),
@@ -123,7 +123,7 @@ def test_a_file_of_any_size_is_read_up_to_the_limit_only(path: Path) -> None:
 def test_done_with_work_left_contradicts_itself(path: Path, left: str) -> None:
     found = read(path, f"exit_signal: true\nremaining_work: '{left}'\n")
     assert (found.signal, found.contradicts) == (None, True)
-    assert found.problem == f"exit-signal.yaml: it says done, and that work remains: '{left}'"
+    assert found.problem == f"exit-signal.yaml: exit_signal is true, but remaining_work is: '{left}'"
     with pytest.raises(ContradictionError) as caught:
         check_signal(Signal(answer="done"), remaining_work=left)
     assert (caught.value.slug, caught.value.exit_code) == ("contradictory-signal", 13)

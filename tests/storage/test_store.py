@@ -279,9 +279,9 @@ def test_what_is_written_while_somebody_looks_is_no_damage(store: TaskStore, loo
 
 # --- opening: tampering
 
-GIVES = "state.json is not what the ledger gives"
-NAMES = "it is not the line that state.json names"
-OURS = "state.json is damaged: its fields are not ours"
+GIVES = "state.json does not match the ledger"
+NAMES = "it is not the line that state.json refers to"
+OURS = "state.json is damaged: unexpected fields"
 DAMAGED = "state.json is damaged: "
 
 Edit = Callable[[dict[str, Any]], object]
@@ -295,7 +295,7 @@ STATE_EDITS: dict[str, tuple[str, Edit]] = {
     "the-lineage": (GIVES, lambda stored: stored.update(lineage="0" * 32)),
     "the-head": (NAMES, lambda stored: stored.update(head="f" * 64)),
     "the-serial-lowered": (NAMES, lambda stored: stored.update(serial=5)),
-    "the-serial-raised": ("ends at 6, state.json was at 7", lambda stored: stored.update(serial=7)),
+    "the-serial-raised": ("ends at line 6, but state.json is from line 7", lambda stored: stored.update(serial=7)),
     "the-serial-of-another-type": (OURS, lambda stored: stored.update(serial="6")),
     "the-schema-of-another-type": (OURS, lambda stored: stored.update(schema="1")),
     "no-head": (DAMAGED, lambda stored: stored.pop("head")),
@@ -371,13 +371,16 @@ LEDGER_EDITS: dict[str, tuple[str, Callable[[list[bytes]], list[bytes]]]] = {
         lambda lines: [*lines[:3], lines[3].replace(b'"one"', b'"own"'), *lines[4:]],
     ),
     "a-line-removed": ("ledger.jsonl:4: it is number 5", lambda lines: [*lines[:3], *lines[4:]]),
-    "the-last-line-removed": ("ledger.jsonl ends at 5, state.json was at 6", lambda lines: lines[:-1]),
+    "the-last-line-removed": ("ledger.jsonl ends at line 5, but state.json is from line 6", lambda lines: lines[:-1]),
     "a-line-appended": ("ledger.jsonl:7: it is number 6", lambda lines: [*lines, lines[-1]]),
     "an-event-appended-that-nobody-writes": (
         "ledger.jsonl:7: malformed phase-entered event",
         lambda lines: [*lines, forged_line(lines, "phase-entered")],
     ),
-    "the-end-of-the-last-line-removed": ("ends at 5, state.json was at 6", lambda lines: [*lines[:-1], lines[-1][:-1]]),
+    "the-end-of-the-last-line-removed": (
+        "ends at line 5, but state.json is from line 6",
+        lambda lines: [*lines[:-1], lines[-1][:-1]],
+    ),
     "binary": ("ledger.jsonl:1: ", lambda lines: [b"\x00\xff\n"]),
 }
 
@@ -392,7 +395,7 @@ def test_a_ledger_edited_by_hand_is_refused(
 
 def test_a_ledger_that_is_gone_is_refused(store: TaskStore) -> None:
     store.ledger_file.unlink()
-    assert_refused(store, "ledger.jsonl is gone, state.json is still there")
+    assert_refused(store, "ledger.jsonl is missing, but state.json exists")
 
 
 @pytest.mark.parametrize("name", ["state.json", "ledger.jsonl"])
@@ -410,4 +413,4 @@ def test_a_symbolic_link_in_a_file_s_place_is_refused(store: TaskStore, tmp_path
 @pytest.mark.parametrize("schema", [SCHEMA + 1, SCHEMA - 1], ids=["newer", "older"])
 def test_a_state_of_another_version_is_refused_and_untouched(store: TaskStore, schema: int) -> None:
     edit_json(store.state_file, lambda stored: stored.update(schema=schema, field="of another day"))
-    assert_refused(store, f"state.json has schema {schema}, this version knows {SCHEMA}", OtherSchemaError)
+    assert_refused(store, f"state.json has schema {schema}, but this version supports {SCHEMA}", OtherSchemaError)

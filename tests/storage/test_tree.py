@@ -443,7 +443,7 @@ def test_a_walk_does_not_follow_links(plain: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "name"),
     [
-        pytest.param("MAX_LOOKED_AT", "data/{}.csv", id="files-and-folders-that-are-looked-at"),
+        pytest.param("MAX_VISITED", "data/{}.csv", id="files-and-folders-that-are-looked-at"),
         pytest.param("MAX_SOURCES", "src/{}.py", id="sources-that-are-hashed"),
     ],
 )

@@ -59,7 +59,7 @@ def test_in_a_repository(repository: Project) -> None:
 
 def test_without_git_there_is_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, *TRACKED)
-    monkeypatch.setattr(walk, "MAX_LOOKED_AT", len(TRACKED))
+    monkeypatch.setattr(walk, "MAX_VISITED", len(TRACKED))
     assert sorted(take(tmp_path, "tests")) == sorted(TRACKED)
     write(tmp_path, *DATA)
     with pytest.raises(TooManyFilesError, match=re.escape(str(tmp_path))):

@@ -175,7 +175,7 @@ def test_a_user_who_has_lost_the_folder_still_knows_the_store(server: in_memory.
     assert machine(server, folder, guard=guard).look().serial == 4
     shutil.rmtree(folder)
     del server.rows["default"][-1]
-    with pytest.raises(RollbackError, match="it was seen at 4"):
+    with pytest.raises(RollbackError, match="line 4 was seen"):
         machine(server, folder, guard=guard).look()
     other = in_memory.Server()
     begin(machine(other, tmp_path / "b"))

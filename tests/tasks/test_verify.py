@@ -1249,7 +1249,7 @@ def test_with_a_key_that_the_tasks_do_not_have_none_of_them_goes_on(gate: Gate) 
 def test_a_step_asks_git_once_for_everything(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     known = ("cat-file", "ls-files", "rev-parse", "status")
     asked: list[str] = []
-    look = git._look
+    look = git._query
 
     def count(folder: str, words: tuple[str, ...], given: bytes = b"") -> bytes:
         asked.append(next(word for word in words if word in known))
@@ -1259,7 +1259,7 @@ def test_a_step_asks_git_once_for_everything(gate: Gate, monkeypatch: pytest.Mon
     gate.project.commit_all()
     gate.start(files=["planner.py", "other.py", "third.py"])
     gate.project.write({"planner.py": RIGHT, "other.py": "ONE = 1\n", "third.py": "TWO = 2\n"})
-    monkeypatch.setattr(git, "_look", count)
+    monkeypatch.setattr(git, "_query", count)
     assert gate.executor().code == 0
     assert asked == ["ls-files", "status"]
     asked.clear()

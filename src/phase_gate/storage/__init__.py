@@ -1,4 +1,4 @@
-"""Files: the ledger and its lock, stored objects, the signal, what this user has seen. Every write is durable.
+"""The state folder: ledger, lock, stored objects, exit signal, rollback guard. Every acknowledged write is durable.
 
-May touch files and the clock; decides nothing about gates. Begin with `store`, then `opening`.
+Uses files and the clock, and decides nothing about gates. Begin with `store`, then `opening`.
 """

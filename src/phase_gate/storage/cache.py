@@ -1,4 +1,4 @@
-"""Small JSON files that may be lost, or lie damaged, at any time: what can't be read is not there."""
+"""Small JSON files that are only caches: an unreadable file counts as missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def load(path: Path, files: FileSystem = REAL) -> Any:
-    """Return the document in a file; None if there is none."""
+    """Return the JSON document in a file; None if it is missing or damaged."""
     try:
         return loads(read_bytes(path, files) or b"null")
     except (StorageError, ValueError, RecursionError):
@@ -27,7 +27,7 @@ def load(path: Path, files: FileSystem = REAL) -> Any:
 
 
 def load_value(kind: type[T], path: Path, files: FileSystem = REAL) -> T | None:
-    """Return the value in a file; None if there is none of that kind."""
+    """Return the value in a file; None if it is missing, damaged or of another kind."""
     try:
         return from_json(kind, load(path, files))
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -35,7 +35,7 @@ def load_value(kind: type[T], path: Path, files: FileSystem = REAL) -> T | None:
 
 
 def save(path: Path, document: Value | object, files: FileSystem = REAL) -> None:
-    """Write a document, or a value, with best effort. Its folder is made."""
+    """Write a document or a value, and make the folder for it. Failures are ignored."""
     document = to_json(document) if isinstance(document, Value) else document
     with contextlib.suppress(StorageError):
         make_folder(files, path.parent)

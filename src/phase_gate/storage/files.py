@@ -1,8 +1,7 @@
-"""The few file operations that storage needs, behind one seam.
+"""File operations for the state folder. Every access to state files goes through the class `FileSystem`.
 
-Every acknowledged write was fsynced, file and folder. Tests put a `FileSystem` in that fails, dies or forgets at the
-Nth call, or patch the methods of the class itself; production pays one attribute look-up for it. Nothing in storage
-that reads, writes or locks a file of the state goes past it.
+A write is acknowledged after the file and its folder are fsynced. Tests replace `FileSystem` by one that fails, dies
+or loses data at the Nth call, or patch its methods; in production this costs one attribute access per call.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ if TYPE_CHECKING:
 
     from phase_gate.storage.lock import KernelLock
 
-#: Windows refuses a replace while a scanner or reader holds the file (access denied, sharing, lock violation).
+#: Windows refuses to replace a file that a scanner or reader has open (access denied, sharing, lock violation).
 _SHARING_ERRORS = frozenset({5, 32, 33})
-#: 50 ms doubling, about 1.5 s in all: scanners let go within that.
+#: 50 ms, doubled each time, about 1.5 s in total: scanners close a file within that time.
 _REPLACE_RETRIES = 5
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
-#: What opening a link, or a folder, in a file's place says; None where we looked ourselves. With any other error the
-#: place is as it should be, and something else is wrong with it.
+#: Errors from opening a link, or a folder, where a file is expected; None for errors of our own checks. Any other
+#: error has another cause.
 _LINK_ERRORS = frozenset({errno.ELOOP, errno.EMLINK, None})
 _FOLDER_ERRORS = frozenset({errno.EISDIR, errno.EINVAL, None})
-#: A named pipe in a file's place would let us wait for ever.
+#: Opening a named pipe would block forever.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
@@ -42,15 +41,15 @@ class FileSystem:
     """The operating system's calls, one method each."""
 
     def open(self, path: Path, flags: int) -> int:
-        if not _NO_FOLLOW and path.is_symlink():  # Windows can't be told not to follow one
+        if not _NO_FOLLOW and path.is_symlink():  # Windows has no flag against following links
             raise OSError(errno.ELOOP, "symbolic link")
         descriptor = os.open(path, flags | _NO_FOLLOW | _BINARY, 0o666)
         if flags & os.O_CREAT and os.name != "nt" and not os.fstat(descriptor).st_mode & 0o400:
-            os.fchmod(descriptor, 0o600)  # a test has left a umask that would close it to its own user
+            os.fchmod(descriptor, 0o600)  # a test set a umask that locks out even the owner
         return descriptor
 
     def stream(self, descriptor: int) -> BinaryIO:
-        """Return an open file for reading; closing it closes the descriptor."""
+        """Return a readable stream. Closing it closes the descriptor."""
         return os.fdopen(descriptor, "rb")
 
     def stat(self, path: Path, *, follow: bool = False) -> os.stat_result:
@@ -64,7 +63,7 @@ class FileSystem:
 
     def fsync(self, descriptor: int) -> None:
         if sys.platform == "darwin":
-            # Plain fsync leaves the data in the drive's cache there.
+            # On macOS, plain fsync leaves the data in the drive's cache.
             import fcntl
 
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
@@ -90,7 +89,7 @@ class FileSystem:
 
     def fsync_folder(self, folder: Path) -> None:
         if os.name == "nt":
-            return  # a folder can't be opened there; the rename is journalled
+            return  # Windows can't open a folder, and journals the rename
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -110,12 +109,12 @@ class FileSystem:
         lock.acquire()
 
 
-#: What storage uses unless it is told otherwise.
+#: The file system that storage uses by default.
 REAL = FileSystem()
 
 
 def exists(path: Path, files: FileSystem = REAL) -> bool:
-    """Tell whether something is there. Raises StorageError where that can't be told: doubt is not absence."""
+    """Return whether a path exists. Raises StorageError if that can't be determined."""
     try:
         files.stat(path)
     except FileNotFoundError:
@@ -126,7 +125,7 @@ def exists(path: Path, files: FileSystem = REAL) -> bool:
 
 
 def open_file(path: Path, files: FileSystem = REAL) -> BinaryIO | None:
-    """Open a file for reading, None if it is not there. A link, a folder or a pipe in its place is refused."""
+    """Open a file for reading; None if it is missing. Raises StorageError for a link, a folder or a pipe."""
     try:
         descriptor = files.open(path, os.O_RDONLY | _NO_WAIT)
     except FileNotFoundError:
@@ -140,7 +139,7 @@ def open_file(path: Path, files: FileSystem = REAL) -> BinaryIO | None:
 
 
 def read_bytes(path: Path, files: FileSystem = REAL, *, offset: int = 0, limit: int = -1) -> bytes | None:
-    """Return a file's content, or its first `limit` bytes; None if it is not there. Refuses what `open_file` does."""
+    """Return a file's content, or its first `limit` bytes; None if it is missing. Raises as `open_file` does."""
     stream = open_file(path, files)
     if stream is None:
         return None
@@ -153,11 +152,11 @@ def read_bytes(path: Path, files: FileSystem = REAL, *, offset: int = 0, limit: 
 
 
 def refuse(path: Path, error: OSError) -> StorageError:
-    """Return the error that names the file, the cause and what to do."""
+    """Return an error with the file, the cause and a remedy."""
     if error.errno in _LINK_ERRORS and path.is_symlink():
         return StorageError(
-            f"{path.name} is a symbolic link: state files are never followed elsewhere",
-            remedy=f"replace {path} by the file itself, or remove it",
+            f"{path.name} is a symbolic link, and state files are never read or written through links",
+            remedy=f"replace {path} with the file itself, or remove it",
         )
     if (error.errno in _FOLDER_ERRORS or os.name == "nt") and path.is_dir():
         return StorageError(f"{path.name} is a folder, not a file", remedy=f"move {path} out of the way")
@@ -170,13 +169,13 @@ def refuse(path: Path, error: OSError) -> StorageError:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StorageError(
             f"{path.name} can't be used: {cause}",
-            remedy=f"make {path.parent} writable, or choose another place with --phase-dir or PHASE_GATE_DIR",
+            remedy=f"make {path.parent} writable, or choose another folder with --phase-dir or PHASE_GATE_DIR",
         )
-    return StorageError(f"{path.name} could not be read or written: {cause}", remedy=f"look at {path}, then run again")
+    return StorageError(f"{path.name} could not be read or written: {cause}", remedy=f"check {path}, then run again")
 
 
 def write_atomically(files: FileSystem, path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Replace a file's content: a reader, or a crash, sees the old one or the new one."""
+    """Replace a file's content. Readers, and a crash, see either the old or the new content."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         descriptor = files.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -198,20 +197,20 @@ def write_atomically(files: FileSystem, path: Path, data: bytes, *, durable: boo
 
 
 def append_durably(files: FileSystem, path: Path, data: bytes) -> None:
-    """Add to a file's end, or leave it as it was."""
+    """Append to a file, or leave it unchanged if that fails."""
     try:
         descriptor = files.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             before = os.fstat(descriptor).st_size
             if not before:
-                # Before the data: once that is there, nothing may fail any more. By its size, not by whether we made
-                # it: that process may have died right here.
+                # Before the data, because nothing may fail after it is written. An existing empty file counts, too: the
+                # process that made it may have died at this point.
                 files.fsync_folder(path.parent)
             try:
                 _write_all(files, descriptor, data)
                 files.fsync(descriptor)
             except OSError:
-                # What was not acknowledged must not be found later. If this fails too, opening cuts the torn end off.
+                # Data that was not acknowledged must not show up later. If this fails, too, opening cuts it off.
                 with contextlib.suppress(OSError):
                     files.truncate(descriptor, before)
                 raise
@@ -235,7 +234,7 @@ def cut_off(files: FileSystem, path: Path, size: int) -> None:
 
 
 def make_folder(files: FileSystem, folder: Path) -> None:
-    """Make a folder and those above it, so that a power failure does not take them away again."""
+    """Make a folder and its parents, and sync them, so that they survive a power failure."""
     try:
         missing: list[Path] = []
         for level in (folder, *folder.parents):
@@ -246,7 +245,7 @@ def make_folder(files: FileSystem, folder: Path) -> None:
             try:
                 files.make_folder(level)
             except FileExistsError:
-                if not _is_folder(files, level):  # else another process was faster
+                if not _is_folder(files, level):  # otherwise another process has made it
                     raise
         sync_folders(files, [level.parent for level in missing])
     except OSError as error:
@@ -254,7 +253,7 @@ def make_folder(files: FileSystem, folder: Path) -> None:
 
 
 def sync_folder(files: FileSystem, folder: Path) -> None:
-    """Let what was made or renamed in a folder stay."""
+    """Make the entries of a folder durable."""
     try:
         files.fsync_folder(folder)
     except OSError as error:
@@ -262,7 +261,7 @@ def sync_folder(files: FileSystem, folder: Path) -> None:
 
 
 def set_aside(files: FileSystem, path: Path, name: Path) -> None:
-    """Give a file another name."""
+    """Rename a file, durably."""
     try:
         files.replace(path, name)
         files.fsync_folder(path.parent)
@@ -271,7 +270,7 @@ def set_aside(files: FileSystem, path: Path, name: Path) -> None:
 
 
 def sync_folders(files: FileSystem, folders: Iterable[Path]) -> None:
-    """Let what was made in these folders stay. A folder that we may write but not read can't be synced."""
+    """Make the entries of these folders durable. A folder that is writable but not readable can't be synced."""
     for folder in folders:
         with contextlib.suppress(PermissionError):
             files.fsync_folder(folder)
@@ -292,7 +291,7 @@ def _is_folder(files: FileSystem, path: Path) -> bool:
 
 
 def remove_file(path: Path, files: FileSystem = REAL) -> None:
-    """Take a file away if it is there and can be taken: for what is no longer needed."""
+    """Remove a file that is no longer needed. Failures are ignored."""
     with contextlib.suppress(OSError):
         files.unlink(path)
 
@@ -300,5 +299,5 @@ def remove_file(path: Path, files: FileSystem = REAL) -> None:
 def _write_all(files: FileSystem, descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
-        # A short write is no error: the kernel takes what it can.
+        # A short write is not an error: the kernel writes as much as it can.
         view = view[files.write(descriptor, bytes(view)) :]

@@ -1,8 +1,8 @@
-"""The ledger: an append-only, hash-chained record of everything that happened.
+"""The ledger: an append-only, hash-chained log of all events.
 
-One JSON object a line: `seq, at, kind, data, prev, hash`. A transaction is one or more lines; all but its last carry
-`more`, and its last carries `state`, the digest of the state after it. So a crash in the middle leaves lines that are
-seen as unfinished and cut off, and a state file edited by hand does not match what the ledger vouches for.
+Each line is a JSON object: `seq, at, kind, data, prev, hash`. A transaction is one or more lines. All but the last have
+`more`; the last has `state`, the digest of the state after it. So the lines of an interrupted transaction can be
+recognized and cut off, and a state file that was edited by hand does not match its digest in the ledger.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     pass
 
-#: What stands in `prev` of the first line.
+#: The value of `prev` in the first line.
 GENESIS = "0" * 64
 
-REPAIR = "phase-gate audit shows the place; phase-gate audit --repair keeps a copy and goes on from the last good line"
+REPAIR = "phase-gate audit shows the damage; phase-gate audit --repair keeps a copy and continues at the last good line"
 
 
 class Line(Value):
@@ -32,20 +32,20 @@ class Line(Value):
     hash: str
     #: Not the last line of its transaction.
     more: bool = False
-    #: Digest of the state after the transaction that this line ends.
+    #: Digest of the state after the transaction, in its last line.
     state: str | None = None
-    #: Where the line begins and ends in the file.
+    #: Byte offsets of the line in the file.
     start: int = 0
     end: int = 0
 
 
 def canonical(document: object) -> bytes:
-    """Return the one form of a JSON document that digests are taken of."""
+    """Return the canonical form of a JSON document, which digests are made from."""
     return dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def digest(document: object, key: bytes | None = None) -> str:
-    """Return SHA-256 of the canonical form, or HMAC-SHA-256 under the key."""
+    """Return SHA-256 of the canonical form, or HMAC-SHA-256 with a key."""
     return _digest_of(canonical(document), key)
 
 
@@ -58,9 +58,9 @@ def _digest_of(data: bytes, key: bytes | None) -> str:
 
 
 def _is_same(written: object, expected: str, key: bytes | None) -> bool:
-    """Tell whether a hash is the expected one; under a key, without telling by the time how much of it is right."""
+    """Return whether a hash is the expected one. With a key, the comparison takes constant time."""
     if not (isinstance(written, str) and written.isascii()):
-        raise TypeError("a hash is a text")
+        raise TypeError("a hash must be text")
     if key is None:
         return written == expected
     import hmac
@@ -86,7 +86,7 @@ def encode_transaction(
 
 
 def parse_line(raw: bytes, *, start: int = 0, key: bytes | None = None) -> Line:
-    """Return the line that these bytes are. Raises ValueError if they are none, or if its hash is wrong."""
+    """Parse one line. Raises ValueError if it is not a ledger line or its hash is wrong."""
     try:
         document = loads(raw)
         written = document.pop("hash")
@@ -113,9 +113,9 @@ def parse_line(raw: bytes, *, start: int = 0, key: bytes | None = None) -> Line:
 
 
 def _is_vouched_for(raw: bytes, document: object, written: str, key: bytes | None) -> bool:
-    """Tell whether the hash is that of all the rest, unknown fields included."""
-    # We write canonical lines: without the hash, the bytes are what it was taken of. To encode the document once more
-    # would take as long as all the rest, and is only done for lines that were laid out anew.
+    """Return whether the hash matches all other fields, including unknown ones."""
+    # Lines are written in canonical form, so removing the hash gives the bytes that were hashed. Encoding the document
+    # again would double the time, and is only done for lines that another program has reformatted.
     member = f'"hash":"{written}",'.encode()
     if raw.count(member) == 1 and _is_same(written, _digest_of(raw.replace(member, b""), key), key):
         return True
@@ -130,14 +130,13 @@ def read_chain(
     after: tuple[int, str] = (0, GENESIS),
     name: str = "ledger.jsonl",
 ) -> Iterator[Line]:
-    """Yield the lines of a ledger in order; raises TamperedError at the first that does not follow.
+    """Yield the lines of a ledger in order. Raises TamperedError at the first one that breaks the chain.
 
-    A write that was cut short may have left anything at the end, with line ends in it. That is not yielded, and the
-    caller sees that the file goes on after the last line it got.
+    An interrupted write may have left garbage at the end, even with line breaks. It is not yielded; the caller notices
+    that the file is longer than the last line's `end`.
 
-    :param settled: how many lines are known to have been written whole; None: all, if there is more than a first
-        transaction.
-    :param after: the number and the hash of the line that comes before.
+    :param settled: how many lines are known to be complete; None: all, if there is more than one transaction.
+    :param after: the number and the hash of the preceding line.
     """
     (seq, prev), start, ends = after, 0, 0
     rows = iter(rows)
@@ -155,9 +154,9 @@ def read_chain(
                 return
             raise _broken(name, number, str(error)) from error
         if line.seq != seq + 1:
-            raise _broken(name, number, f"it is number {line.seq}, {seq + 1} should stand here")
+            raise _broken(name, number, f"it is number {line.seq} instead of {seq + 1}")
         if line.prev != prev:
-            raise _broken(name, number, "it does not follow the line before it")
+            raise _broken(name, number, "its prev is not the hash of the line before it")
         yield line
         prev, seq, start, ends = line.hash, line.seq, line.end, ends + (not line.more)
 
@@ -170,7 +169,7 @@ def _ends_transaction(raw: bytes, key: bytes | None) -> bool:
 
 
 def _is_written(raw: bytes) -> bool:
-    """Tell whether these bytes were written as a line: whole JSON is no accident, even if it does not follow."""
+    """Return whether these bytes were written as a line: complete JSON is no accident."""
     try:
         return isinstance(loads(raw), dict)
     except (ValueError, RecursionError):

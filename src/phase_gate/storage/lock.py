@@ -1,7 +1,7 @@
-"""The lock that protects a task's state: a kernel lock on a sidecar, free as soon as its holder is dead.
+"""The lock that protects a task's state: a kernel lock, which the system releases when its holder dies.
 
-On a sidecar, for the state file is swapped on every write, and a lock on the swapped-out file would guard nothing. Who
-holds it stands in a small file, for people only.
+It is on a separate file: the state file is replaced on every write, and a lock on the replaced file would protect
+nothing. A small file next to it names the holder, for people only.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from phase_gate.storage import cache
 from phase_gate.storage.files import REAL, FileSystem, refuse, remove_file
 from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
 
-#: Until when a waiter asks how often, in seconds. In a crowd first less often, for 50 that ask every 5 ms leave no
-#: processor for the one that holds the lock; then more and more often, so that the one that waits longest is next.
+#: How often a waiting process tries: (until, interval) in seconds. First rarely, because 50 processes that try every
+#: 5 ms would leave no processor time for the holder; then more and more often, so that the longest waiter is next.
 _PATIENCE = ((0.05, 0.005), (1.0, 0.06), (3.0, 0.03), (float("inf"), 0.015))
-#: A process that had to wait gives way for so long before it asks again: one that polls is asleep when a lock becomes
-#: free, so one that asks at once would always be first.
+#: A process that had to wait pauses this long before it takes a lock again. Without the pause it would always win
+#: against processes that poll, because they are asleep when the lock becomes free.
 _GIVES_WAY = 0.03
 _CROWDED_FOR = 1.0
-#: What file systems say that have no locks.
+#: Errors of file systems without locks.
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 
 #: When this process last found a lock held by another process.
@@ -44,7 +44,7 @@ class LockedError(BlockingIOError):
 def hold_lock(
     path: Path, files: FileSystem = REAL, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str = ""
 ) -> Iterator[None]:
-    """Hold the kernel lock on `path`; raises LockTimeoutError with the holder's name after `timeout` seconds."""
+    """Hold the kernel lock on `path`. Raises LockTimeoutError with the holder's name after `timeout` seconds."""
     if path.is_symlink() or path.is_dir():
         raise refuse(path, OSError("not a plain file"))
     lock, holder, process = KernelLock(path), holder_file(path), os.getpid()
@@ -66,7 +66,7 @@ def hold_lock(
             if os.getpid() == process:
                 remove_file(holder, files)
         finally:
-            lock.release()  # even if Ctrl-C comes right here
+            lock.release()  # even after Ctrl-C in the line above
 
 
 def _wait_for(lock: KernelLock, timeout: float, files: FileSystem) -> None:
@@ -98,12 +98,12 @@ def _describe_holder(holder: Path, files: FileSystem) -> str:
 
 
 def host_name() -> str:
-    """Return this machine's name; importing `socket` for it would cost more than the rest of a lock."""
+    """Return this machine's name, without `socket`, whose import takes longer than locking."""
     return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
 
 
 def is_free(path: Path, files: FileSystem = REAL) -> bool:
-    """Tell whether the kernel lock on `path` is free. A missing file is free."""
+    """Return whether the kernel lock on `path` is free. A missing file counts as free."""
     try:
         files.stat(path)
         lock = KernelLock(path)
@@ -111,13 +111,13 @@ def is_free(path: Path, files: FileSystem = REAL) -> bool:
     except FileNotFoundError:
         return True
     except (OSError, NotImplementedError):
-        return False  # held, or in doubt: a lock that can't be asked may be held
+        return False  # held, or unknown, which counts as held
     lock.release()
     return True
 
 
 class RunLock:
-    """Held while a run lives: an open record whose lock is free belongs to a run that is lost."""
+    """Locked while a run is alive. A run whose record is open and whose lock is free was killed."""
 
     def __init__(self, path: Path, files: FileSystem = REAL) -> None:
         self._path, self._files = path, files
@@ -130,9 +130,9 @@ class RunLock:
             raise _refuse_lock(self._path, error) from error
 
     def release(self, *, has_ended: bool = True) -> None:
-        """Let it go.
+        """Release the lock.
 
-        :param has_ended: False: the record is still open, so the free lock stays, and tells that the run is lost.
+        :param has_ended: if False, the record is still open, and the unlocked file stays to show that the run is lost.
         """
         if self._lock.release() and has_ended:
             remove_file(self._path, self._files)
@@ -153,7 +153,7 @@ def _refuse_lock(path: Path, error: OSError | NotImplementedError) -> StorageErr
 if sys.platform == "win32":
 
     class KernelLock:
-        """Taken at once or not at all; waiting is the caller's business."""
+        """A lock that is acquired immediately or not at all. Callers wait if they want to."""
 
         def __init__(self, path: Path) -> None:
             from filelock import FileLock
@@ -176,21 +176,21 @@ else:
     import fcntl
 
     class KernelLock:
-        """Taken at once or not at all; waiting is the caller's business."""
+        """A lock that is acquired immediately or not at all. Callers wait if they want to."""
 
         def __init__(self, path: Path) -> None:
             self._path, self._descriptor, self._process = path, -1, os.getpid()
             self._file: os.stat_result | None = None
 
         def acquire(self) -> None:
-            """Take it. Raises LockedError if another process has it, OSError if the lock can't be tried."""
+            """Acquire the lock. Raises LockedError if another process has it, OSError if locking fails."""
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(self._path, flags, _permissions(os.stat(self._path.parent)))
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 status = os.fstat(descriptor)
                 if not status.st_nlink:
-                    raise BlockingIOError  # the last holder removed the file: this lock guards nothing
+                    raise BlockingIOError  # the last holder removed the file, so this lock protects nothing
             except BaseException as error:
                 os.close(descriptor)
                 if isinstance(error, BlockingIOError):
@@ -200,7 +200,7 @@ else:
             _held.add(self)
 
         def release(self) -> bool:
-            """Let it go; False in a forked child, which has nothing to let go."""
+            """Release the lock. Return False in a forked child, which does not have it."""
             if self._process != os.getpid():
                 return False
             _held.discard(self)
@@ -208,51 +208,51 @@ else:
             return True
 
         def close(self) -> None:
-            """Close the file, which is what the end of a process does, too."""
-            # A test may have closed what it did not open (`os.closerange`), and another file may have the number now.
+            """Close the file, which releases the lock."""
+            # A test may have closed our descriptor (`os.closerange`), and another file may have its number now.
             with contextlib.suppress(OSError):
                 if self._file is not None and os.path.samestat(os.fstat(self._descriptor), self._file):
                     os.close(self._descriptor)
             self._file = None
 
-    #: The locks that this process has.
+    #: The locks that this process holds.
     _held: set[KernelLock] = set()
 
-    def _let_go_in_child() -> None:
-        """Close what a child has inherited: else it would keep its parent's locks beyond the parent's death."""
+    def _release_in_child() -> None:
+        """Close inherited locks: otherwise a child would keep them after its parent's death."""
         for lock in _held:
             lock.close()
         _held.clear()
 
-    os.register_at_fork(after_in_child=_let_go_in_child)
+    os.register_at_fork(after_in_child=_release_in_child)
 
     def _permissions(folder: os.stat_result) -> int:
-        """Return who may open the lock: those who may write to its folder, for opening it is enough to hold it."""
+        """Return the mode of a lock file: users who may write to its folder may open it, and so lock it."""
         mode = folder.st_mode
         if mode & stat.S_ISVTX:
-            mode &= ~stat.S_IWOTH  # as /tmp: others may put files there, and not touch ours
-        # To write is one bit, to read the one above it: three times the bit is both.
+            mode &= ~stat.S_IWOTH  # like /tmp: others may add files, but not touch ours
+        # The read bit is twice the write bit, so three times the write bit is both.
         return 0o600 | (mode & (stat.S_IWGRP | stat.S_IWOTH)) * 3
 
-# --- which kind of file system a folder is on: locks on a network file system promise less than they seem to
+# --- whether a folder is on a network file system, where locks are unreliable
 
 
-#: Types for which `flock` may be local, ignored, or block for ever.
+#: File systems on which `flock` may be local, ignored, or block forever.
 NETWORK_TYPES = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "glusterfs"})
 
 _MOUNT_TABLE = Path("/proc/self/mountinfo")
 
 
 def network_warning(folder: Path, table: Path = _MOUNT_TABLE) -> str:
-    """Return a warning if the folder is on a network file system; empty elsewhere, or where it is unknown."""
+    """Return a warning if the folder is on a network file system, otherwise an empty text."""
     kind = filesystem_type(folder, table)
     if kind not in NETWORK_TYPES:
         return ""
-    return f"{folder} is on {kind}: locks may not hold between machines; PHASE_GATE_DIR can name a local folder"
+    return f"{folder} is on {kind}: locks may not work between machines; PHASE_GATE_DIR can name a local folder"
 
 
 def filesystem_type(folder: Path, table: Path = _MOUNT_TABLE) -> str:
-    """Return the type of the file system that the folder is on, from the mount table; empty if there is none."""
+    """Return the type of the folder's file system from the mount table; empty if that is unknown."""
     try:
         rows = table.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
@@ -265,7 +265,7 @@ def filesystem_type(folder: Path, table: Path = _MOUNT_TABLE) -> str:
         if len(words) < 5 or not rest:
             continue
         mount = words[4].replace("\\040", " ")
-        # The last of equally long ones wins: it was mounted over the others.
+        # The last of equally long ones wins, because it is mounted over the others.
         if (path == mount or path.startswith(mount.rstrip("/") + "/")) and len(mount) >= len(best):
             best, kind = mount, rest.split()[0]
     return kind

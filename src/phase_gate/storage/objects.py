@@ -1,7 +1,7 @@
 """Stored objects: inventories and outcomes of runs, named by the digest of their content.
 
-They are too big for the ledger's lines and mostly the same from run to run: the ledger names them by digest, and one
-that is there already is not written again.
+They are too large for lines of the ledger, and mostly the same from run to run. The ledger contains their digests, and
+an object that exists is not written again.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ if TYPE_CHECKING:
 
     from phase_gate.gate.freeze import Frozen
 
-#: Speed over size: level 1 already makes a hundredth of an inventory of 100,000 ids.
+#: Speed over size: level 1 already compresses an inventory of 100,000 ids to a hundredth.
 _LEVEL = 1
-#: Three times an inventory of a million ids; a few kilobytes that unpack to more are made to fill the memory.
+#: Three times an inventory of a million ids. A small file that unpacks to more is an attack on the memory.
 MAX_SIZE = 64 * 1024 * 1024
-#: A digest, and nothing that leads to another file.
+#: A digest, so that a name can't point to another file.
 _LENGTH, _LETTERS = 64, "0123456789abcdef"
 
 
 class ObjectStore:
     def __init__(self, folder: Path, files: FileSystem, *, kept_for: float = 0) -> None:
-        """Take the objects in that folder.
+        """Use the objects in a folder.
 
-        :param kept_for: seconds after which one that nothing names any more is removed; 0: never.
+        :param kept_for: seconds after which an unreferenced object is removed; 0: never.
         """
         self._folder, self._files, self._kept_for = folder, files, kept_for
-        #: Documents are read once in a process and never changed.
+        #: Each document is read once per process, and never changed.
         self._loaded: dict[str, Any] = {}
         self._inventories: dict[str, Inventory] = {}
         self._is_synced = False
-        #: What was stored, or was to be: a shared store has to have it before a line names it.
+        #: Names passed to `keep`: a shared store needs these objects before a line refers to them.
         self.kept: set[str] = set()
 
     def keep(self, document: Any) -> str:
@@ -62,18 +62,18 @@ class ObjectStore:
         name = sha256(data).hexdigest()
         path = self._path(name)
         if not exists(path, self._files) or self._is_old(name, share=0.5):
-            # An old one is written anew: a process that looks for old ones must not take it for one.
+            # An old one is written again, so that no other process removes it as expired.
             make_folder(self._files, self._folder)
             write_atomically(self._files, path, zlib.compress(data, _LEVEL))
         elif not self._is_synced:
-            # Its writer may have died before the folder was synced. Once a process: no more can be seen.
+            # Its writer may have died before syncing the folder. Once per process is enough.
             sync_folder(self._files, self._folder)
         self._is_synced = True
         self.kept.add(name)
         return name
 
     def take_over(self, name: str, packed: bytes) -> None:
-        """Write an object as another machine has packed it. Raises TamperedError if it is not what its name says."""
+        """Write an object that another machine packed. Raises TamperedError if it does not match its name."""
         if self.has(name):
             return
         unpack(name, packed)
@@ -81,7 +81,7 @@ class ObjectStore:
         write_atomically(self._files, self._path(name), packed)
 
     def packed(self, name: str) -> bytes:
-        """Return an object as it is stored. Raises TamperedError if it is gone."""
+        """Return the compressed bytes of an object. Raises TamperedError if it is missing."""
         packed = read_bytes(self._path(name), self._files)
         if packed is None:
             raise TamperedError(f"objects/{name[:12]} is gone", remedy=REPAIR)
@@ -94,9 +94,9 @@ class ObjectStore:
         return sorted(name.removesuffix(".z") for name in self._files.list_folder(self._folder) if name.endswith(".z"))
 
     def remove_old(self, named: Iterable[str]) -> None:
-        """Remove the objects that are old, and that neither these names nor the objects behind them lead to.
+        """Remove the expired objects that are not reachable from these names.
 
-        Raises StateError for one that can't be read: what it names is not known then, and nothing is removed.
+        Raises StateError, and removes nothing, if a reachable object can't be read.
         """
         if not self._kept_for:
             return
@@ -116,7 +116,7 @@ class ObjectStore:
         return at is not None and time.time() - at > self._kept_for * share
 
     def set_damaged_aside(self) -> None:
-        """Rename those that are not what their names say: else the same content would never be stored again."""
+        """Rename damaged objects: otherwise the same content could never be stored again."""
         for path in sorted(self._folder.glob("*.z")):
             try:
                 self._read(path.stem)
@@ -124,20 +124,20 @@ class ObjectStore:
                 set_aside(self._files, path, path.with_suffix(".damaged"))
 
     def load(self, name: str) -> Any:
-        """Return the document of that digest. Raises TamperedError if it is gone or is another one."""
+        """Return the document with this digest. Raises TamperedError if it is missing or damaged."""
         if name not in self._loaded:
             self._loaded[name] = self._read(name)
         return self._loaded[name]
 
     def load_inventory(self, name: str) -> Inventory:
-        """Return the inventory of that digest; asked twice, the same object."""
+        """Return the inventory with this digest. Later calls return the same object."""
         if name not in self._inventories:
-            # Its document is as large, and not asked for again.
+            # The document is as large, and not needed again.
             self._inventories[name] = inventory_from_json(self._loaded.pop(name, None) or self._read(name))
         return self._inventories[name]
 
     def load_frozen(self, name: str | None) -> Frozen | None:
-        """Return the freeze of that name; None if there is none."""
+        """Return the frozen tests with this digest; None without one."""
         if name is None:
             return None
         from phase_gate.gate.freeze import frozen_from_json
@@ -146,9 +146,9 @@ class ObjectStore:
         return frozen_from_json(document, self.load_inventory(document["inventory"]))
 
     def keep_inventory(self, inventory: Inventory) -> str:
-        """Store an inventory and return its digest. One that was loaded here, or is equal, has its digest already."""
+        """Store an inventory and return its digest. An inventory equal to a loaded one is not encoded again."""
         for name, known in self._inventories.items():
-            # Mostly the very same objects inside, where comparing is a look at each file's identity.
+            # Mostly they share their parts, so that comparing only compares identities.
             if known == inventory:
                 return self.keep(inventory_to_json(inventory)) if self._is_old(name, share=0.5) else name
         name = self.keep(inventory_to_json(inventory))
@@ -167,7 +167,7 @@ class ObjectStore:
         return unpack(name, self.packed(name))
 
     def kept_at(self, name: str) -> float | None:
-        """Return when an object was stored; None if that can't be told."""
+        """Return when an object was stored; None if that is unknown."""
         try:
             return os.stat(self._path(name)).st_mtime
         except OSError:
@@ -181,16 +181,16 @@ class ObjectStore:
 
 
 def unpack(name: str, packed: bytes) -> bytes:
-    """Return an object's content. Raises TamperedError if it is not what its name says."""
+    """Return the content of an object. Raises TamperedError if it does not match its name."""
     try:
         data = zlib.decompressobj().decompress(packed, MAX_SIZE)
         if sha256(data).hexdigest() != name:
-            raise ValueError("it is another one")
+            raise ValueError("wrong digest")
         return data
     except (zlib.error, ValueError) as error:
         raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
 
 
 def find_names(data: bytes) -> list[str]:
-    """Return what may be names of objects in a text."""
+    """Return everything in a text that may be the name of an object."""
     return [name.decode() for name in re.findall(rb"[0-9a-f]{64}", data)]

@@ -1,7 +1,6 @@
-"""Open a task: by the checkpoint that vouches for the ledger as it is, or by verifying and folding every line.
+"""Open a task: from its checkpoint, or by verifying and replaying every line of the ledger.
 
-Only reads. The checkpoint saves time and nothing else: where anything about it is in doubt, each line is verified and
-replayed. What `state.json` shows has to be what the ledger gives.
+Only reads. The checkpoint just saves time: in any doubt, all lines are replayed. `state.json` must match the ledger.
 """
 
 from __future__ import annotations
@@ -31,23 +30,23 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_ANEW = "unset PHASE_GATE_KEY, or begin anew with it: move the state folder away"
+_RESTART = "unset PHASE_GATE_KEY; or move the state folder away, to start again with the key"
 
 
 class Opened(Value):
-    """A task as it stands on disk."""
+    """A task as read from disk."""
 
     state: State = NEW_STATE
-    #: Which ledger it is, and which key its lines were made with, as its first line has it.
+    #: The random id of the ledger, and a check value of its key, both from its first line.
     lineage: str = ""
     key_check: str | None = None
-    #: The last line that counts.
+    #: Number and hash of the last complete line.
     serial: int = 0
     head: str = GENESIS
-    #: Bytes of the ledger that are good; what stands behind them was never finished.
+    #: Number of complete bytes in the ledger. The rest is an unfinished transaction.
     size: int = 0
     unfinished: bytes = b""
-    #: Size, times and inode of the ledger when it was read; empty where there is none.
+    #: Size, times and inode of the ledger when it was read; empty without a ledger.
     stat: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -55,7 +54,7 @@ class Opened(Value):
         return self.serial > 0
 
     def shown(self) -> dict[str, Any]:
-        """Return what `state.json` has."""
+        """Return the content of `state.json`."""
         vouched = {"schema": SCHEMA, "lineage": self.lineage, "serial": self.serial, "head": self.head}
         return vouched | show_state(self.state)
 
@@ -68,16 +67,16 @@ class Opener:
         self._guard, self._files = guard, files
 
     def open(self, *, accept_rollback: bool = False) -> Opened:
-        """Return the task as it stands.
+        """Return the task.
 
-        :param accept_rollback: take it even if it is older than, or other than, what was seen of it.
+        :param accept_rollback: accept a ledger that is older than, or different from, the one seen before.
         """
-        # Recalled first: every later write makes the folder newer than this, never older.
+        # Read the guard first: every later write makes the folder newer than this, never older.
         seen = None if accept_rollback else self._guard.last_seen()
         try:
             return self._open(seen)
         except (RollbackError, ForeignStateError):
-            # Meanwhile another process may have begun anew or repaired it: that is remembered before it is written.
+            # Another process may have restarted or repaired the task, which updates the guard before the ledger.
             again = self._guard.last_seen()
             if seen in (None, again):
                 raise
@@ -91,12 +90,12 @@ class Opener:
         elif shown is None:
             opened = Opened()
         else:
-            raise TamperedError("ledger.jsonl is gone, state.json is still there", remedy=REPAIR)
+            raise TamperedError("ledger.jsonl is missing, but state.json exists", remedy=REPAIR)
         refuse_foreign(opened, self._task, seen)
         return opened
 
     def is_as_opened(self, opened: Opened) -> bool:
-        """Tell whether the task's files look unchanged since it was opened."""
+        """Return whether the task's files are unchanged since it was opened, judged by size, times and inode."""
         if exists(self._paths.ledger_file, self._files):
             return opened.stat == self.ledger_stat()
         return not opened.exists and not opened.stat and not exists(self._paths.state_file, self._files)
@@ -114,19 +113,19 @@ class Opener:
     def _open_checkpoint(
         self, shown: Mapping[str, Any] | None, seen: LastSeen | None, stat: Mapping[str, int]
     ) -> Opened | None:
-        """Return the task if the ledger is as our last write left it, and its last line vouches for the checkpoint."""
+        """Return the task if the ledger is unchanged since the checkpoint, and its last line confirms it."""
         kept = cache.load(self._paths.checkpoint_file, self._files)
         if shown is None or not isinstance(kept, dict) or kept.get("schema") != SCHEMA or kept.get("stat") != stat:
             return None
         if seen is not None and seen.lineage == shown["lineage"] and seen.serial < shown["serial"]:
-            return None  # a process without memory wrote since: only a replay tells whether it went on from there
+            return None  # written without the guard since: only a replay shows whether the last line seen is there
         beginning = self._beginning()
         key = self.key_for(beginning)
         try:
             start = kept["last"]
             if not 0 <= start <= stat["size"]:
                 return None
-            # As far as the checkpoint goes: without a lock, another process may have written more meanwhile.
+            # Only up to the checkpoint's size: without a lock, another process may have appended more.
             row = read_bytes(self._paths.ledger_file, self._files, offset=start, limit=stat["size"] - start) or b""
             line = parse_line(row.removesuffix(b"\n"), start=start, key=key)
             if line.state != digest(kept["state"]):
@@ -141,7 +140,7 @@ class Opener:
         return opened
 
     def _replay(self, shown: Mapping[str, Any] | None, seen: LastSeen | None, stat: Mapping[str, int]) -> Opened:
-        """Return the task after its last whole transaction: every line is verified."""
+        """Verify every line, and return the task after its last complete transaction."""
         beginning = self._beginning()
         opened = Opened()
         for line, state in fold(self._read_lines(shown, self.key_for(beginning))):
@@ -152,17 +151,17 @@ class Opener:
             if not line.more:
                 opened = now
         if shown is not None and opened.serial < shown["serial"]:
-            problem = f"ledger.jsonl ends at {opened.serial}, state.json was at {shown['serial']}"
+            problem = f"ledger.jsonl ends at line {opened.serial}, but state.json is from line {shown['serial']}"
             raise TamperedError(problem, remedy=REPAIR)
         unfinished = read_bytes(self._paths.ledger_file, self._files, offset=opened.size) or b""
         return replace(opened, unfinished=unfinished, stat=stat)
 
     def lines(self) -> Iterator[Line]:
-        """Yield every line of the ledger, verified one by one, with its whole event."""
+        """Yield every line of the ledger, verified, with its complete event."""
         return (line for line, _ in self.states())
 
     def states(self) -> Iterator[tuple[Line, State]]:
-        """Yield every line of the ledger, and the state after it."""
+        """Yield every line of the ledger with the state after it."""
         try:
             shown = self._read_shown()
         except (TamperedError, OtherSchemaError):
@@ -183,7 +182,7 @@ class Opener:
                 raise refuse(path, error) from error
 
     def _read_shown(self) -> dict[str, Any] | None:
-        """Return what `state.json` has; None if there is none."""
+        """Return the content of `state.json`; None if the file is missing."""
         raw = read_bytes(self._paths.state_file, self._files)
         if raw is None:
             return None
@@ -192,13 +191,13 @@ class Opener:
             schema = shown["schema"]
             if isinstance(schema, int) and schema != SCHEMA:
                 raise OtherSchemaError(
-                    f"state.json has schema {schema}, this version knows {SCHEMA}",
+                    f"state.json has schema {schema}, but this version supports {SCHEMA}",
                     remedy="use the pytest-phase-gate that wrote it, or remove the folder; nothing was changed",
                 )
             if [type(shown[name]) for name in ("schema", "serial", "head", "lineage")] != [int, int, str, str]:
-                raise ValueError("its fields are not ours")
+                raise ValueError("unexpected fields")
             if shown["serial"] < 1:
-                raise ValueError("its fields are not ours")
+                raise ValueError("unexpected fields")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise TamperedError(f"state.json is damaged: {error}", remedy=REPAIR) from error
         return shown
@@ -206,7 +205,7 @@ class Opener:
     # --- the first line, and the key -----------------------------------------------------------------------------
 
     def _beginning(self) -> Opened:
-        """Return which ledger it is, by its first line."""
+        """Return the lineage and the key check from the first line."""
         stream = open_file(self._paths.ledger_file, self._files)
         if stream is None:
             return Opened()
@@ -217,33 +216,34 @@ class Opener:
                 raise refuse(self._paths.ledger_file, error) from error
 
     def key_for(self, beginning: Opened) -> bytes | None:
-        """Return the key that lines were made with. Raises KeyMismatchError if it is not the one that is set."""
+        """Return the key of the ledger. Raises KeyMismatchError if PHASE_GATE_KEY is another one."""
         if beginning.key_check is None:
             return None
         if self._key is None:
             raise KeyMismatchError(
-                "the ledger was made with PHASE_GATE_KEY, and that is not set: nothing in it can be verified",
-                remedy="set PHASE_GATE_KEY to the key that it was made with",
+                "the ledger was made with PHASE_GATE_KEY, which is not set: the ledger can't be verified",
+                remedy="set PHASE_GATE_KEY to the key it was made with",
             )
         if beginning.lineage and check_of(beginning.lineage, self._key) != beginning.key_check:
             raise KeyMismatchError(
-                "PHASE_GATE_KEY is not the key that the ledger was made with", remedy="set PHASE_GATE_KEY to that key"
+                "PHASE_GATE_KEY is not the key the ledger was made with", remedy="set PHASE_GATE_KEY to that key"
             )
         return self._key
 
     def _require_key(self, used: bytes | None) -> None:
-        """Refuse lines that were verified without the key that is set: anyone may have written them."""
+        """Raise KeylessError if a key is set and the lines were verified without it."""
         if self._key is not None and used is None:
             raise KeylessError(
-                "PHASE_GATE_KEY is set, but the ledger was made without a key, so nothing vouches for it", remedy=_ANEW
+                "PHASE_GATE_KEY is set, but the ledger was made without a key, so it can't be trusted",
+                remedy=_RESTART,
             )
 
-    # --- lines that come from elsewhere --------------------------------------------------------------------------
+    # --- lines from a shared store -------------------------------------------------------------------------------
 
     def follow(self, opened: Opened, rows: list[bytes], *, name: str) -> tuple[Opened, list[Line]]:
-        """Return the task after rows that were added to it, and their lines. Raises StateError where they don't follow.
+        """Return the task after these added rows, and their lines. Raises StateError if they break the chain.
 
-        :param name: where they come from.
+        :param name: the source of the rows, for messages.
         """
         beginning = opened if opened.exists else read_beginning(rows[0])
         key = self.key_for(beginning)
@@ -251,7 +251,7 @@ class Opener:
         before, whole = (opened.serial, opened.head), opened.serial + len(rows)
         lines = list(read_chain(rows, key=key, settled=whole, after=before, name=name))
         if sum(map(len, rows)) != (lines[-1].end if lines else -1) or lines[-1].more:
-            raise TamperedError(f"{name} has half a transaction of task {self._task}", remedy=REPAIR)
+            raise TamperedError(f"{name} has an incomplete transaction of task {self._task}", remedy=REPAIR)
         state, seen = opened.state, self._guard.last_seen()
         for _, after_line in fold(lines, state):
             state = after_line
@@ -263,12 +263,12 @@ class Opener:
 
 
 def check_of(lineage: str, key: bytes) -> str:
-    """Return what tells which key a ledger was made with, and not what it is."""
+    """Return a value that identifies a ledger's key without revealing it."""
     return digest(lineage, key)[:32]
 
 
 def read_beginning(row: bytes) -> Opened:
-    """Return which ledger begins with that row; one without a lineage if it says nothing."""
+    """Return the lineage and the key check from a ledger's first row; both empty if it is damaged."""
     try:
         created = loads(row)["data"]
         lineage, check = created.get("lineage"), created.get("key_check")
@@ -280,9 +280,9 @@ def read_beginning(row: bytes) -> Opened:
 
 
 def fold(lines: Iterable[Line], state: State = NEW_STATE) -> Iterator[tuple[Line, State]]:
-    """Yield lines with their whole events, and the state after each.
+    """Yield each line with its complete event, and the state after it.
 
-    Raises TamperedError for an event that can't be one of ours.
+    Raises TamperedError for a malformed event.
     """
     from phase_gate.gate.brief import restore
     from phase_gate.gate.events import apply
@@ -297,25 +297,25 @@ def fold(lines: Iterable[Line], state: State = NEW_STATE) -> Iterator[tuple[Line
 
 
 def read_event(line: Line, read: Callable[[Event], T]) -> T:
-    """Return what is read from a line's event. Raises TamperedError for one that can't be one of ours."""
+    """Return `read(event)` for a line. Raises TamperedError for a malformed event."""
     try:
         return read(line.event)
     except _MALFORMED as error:
         raise _malformed(line) from error
 
 
-#: What reading an event raises that no version of ours has written.
+#: Raised when reading an event that no released version has written.
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
 
 
 def _malformed(line: Line) -> TamperedError:
-    # Its hash is right, so it was made on purpose.
+    # The hash is right, so this line was made on purpose.
     kind = ascii(line.event.kind[:40])[1:-1]
     return TamperedError(f"ledger.jsonl:{line.seq}: malformed {kind} event", remedy=REPAIR)
 
 
 def _compare(now: Opened, shown: Mapping[str, Any]) -> None:
     if now.head != shown["head"]:
-        raise TamperedError(f"ledger.jsonl:{now.serial}: it is not the line that state.json names", remedy=REPAIR)
+        raise TamperedError(f"ledger.jsonl:{now.serial}: it is not the line that state.json refers to", remedy=REPAIR)
     if now.shown() != shown:
-        raise TamperedError("state.json is not what the ledger gives", remedy=REPAIR)
+        raise TamperedError("state.json does not match the ledger", remedy=REPAIR)

@@ -1,6 +1,6 @@
-"""Repair a damaged ledger: keep a copy, go on from the last good transaction.
+"""Repair a damaged ledger: keep a copy, and continue after the last good transaction.
 
-Nothing is thrown away, and nothing that was damaged counts: after a repair the streak and the verdict start anew.
+Nothing is deleted, and nothing damaged counts: after a repair the streak and the verdict start from zero.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Repaired(Value):
 
 
 def repair(store: TaskStore) -> Repaired:
-    """Make the task usable again. Raises NotAllowedError if nothing is wrong with it."""
+    """Make the task usable again. Raises NotAllowedError if it is not damaged."""
     with contextlib.suppress(TamperedError):
         store.check_objects(store.look().state)
         raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
@@ -32,9 +32,9 @@ def repair(store: TaskStore) -> Repaired:
 
 
 def _rewrite(store: TaskStore) -> Repaired:
-    """Copy what is there, then put good lines and the record of the repair in its place, in one step.
+    """Copy the ledger, then replace it with its good lines and a record of the repair, in one step.
 
-    Until that step the task is refused as it was; after it, the repair is on record. There is nothing in between.
+    A crash before that step leaves the damaged task; a crash after it leaves the repaired one.
     """
     raw = read_bytes(store.ledger_file, store.files) or b""
     state = read_bytes(store.state_file, store.files)
@@ -53,10 +53,10 @@ def _rewrite(store: TaskStore) -> Repaired:
 
 
 def _last_good(store: TaskStore, raw: bytes) -> Opened:
-    """Return the task as it stood after its last good transaction."""
+    """Return the task after its last good transaction."""
     beginning = read_beginning(raw.partition(b"\n")[0])
     good = Opened()
-    # Only damage: a ledger that can't be read for another reason, its key among them, is not to be cut.
+    # Only damage is cut off. A ledger that is unreadable for another reason, such as its key, is not.
     with contextlib.suppress(TamperedError):
         for line, state in store.opener.states():
             if not line.more and _has_objects(store, state):
@@ -65,9 +65,9 @@ def _last_good(store: TaskStore, raw: bytes) -> Opened:
 
 
 def _has_objects(store: TaskStore, state: State) -> bool:
-    """Tell whether all that the state names is still there: a transaction without its evidence is not a good one.
+    """Return whether all objects of the state exist: a transaction without its evidence is not a good one.
 
-    Raises StorageError for one that can't be read now: it may well be there, and nothing is cut in doubt.
+    Raises StorageError if an object can't be read at the moment, so that nothing is cut off in doubt.
     """
     try:
         store.check_objects(state)

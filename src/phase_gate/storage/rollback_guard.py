@@ -1,7 +1,7 @@
-"""What this user has already seen of a state folder: kept outside the project, best effort.
+"""Detect a state folder that was replaced by an older copy or by another task's.
 
-A folder restored from an old copy has a consistent chain; only a memory of how far it had come can tell.
-Off under CI, where every job begins anew.
+An old copy has a valid hash chain, so the last line that this user has seen is saved outside the project. Failures are
+ignored. Off under CI, where every job starts from scratch.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 
 class LastSeen(Value):
-    """The highest serial of a lineage, the hash of that line, which cycle it was, and whether that was open then."""
+    """The last line seen of a ledger, with the cycle at that time and whether it was open."""
 
     lineage: str
     serial: int
     head: str
     cycle_is_open: bool
-    #: RED was seen in it, or it is a verify task or a pipeline: something is lost where the folder goes.
+    #: The cycle has left RED, or the task is a verify task or a pipeline: losing the folder would lose work.
     has_red: bool = False
     cycle: int = 0
-    #: For people.
+    #: Only for people who read the file.
     folder: str = ""
 
 
 class RollbackGuard:
-    """What is remembered of one task's folder."""
+    """The last line seen of one task's ledger, in a file outside the project."""
 
     def __init__(self, file: Path | None, folder: Path, files: FileSystem = REAL) -> None:
         self._file, self._folder, self._files = file, folder, files
@@ -52,10 +52,10 @@ class RollbackGuard:
         return None if self._file is None else cache.load_value(LastSeen, self._file, self._files)
 
     def expect(self, lineage: str) -> None:
-        """Expect a ledger of this lineage from now on, at any line, in place of what was seen.
+        """Accept any line of a ledger with this lineage from now on.
 
-        Before it is written: a process that dies in between must not find that the folder was rolled back or exchanged.
-        That a cycle was open is not forgotten. Raises StorageError if it can't be done: what was seen would be missed.
+        Call this before the ledger is replaced: if the process dies in between, the new ledger must not look like a
+        rollback. Whether a cycle was open stays recorded. Raises StorageError if the file can't be written.
         """
         seen = self.last_seen()
         if seen is not None and self._file is not None:
@@ -63,23 +63,23 @@ class RollbackGuard:
             write_atomically(self._files, self._file, dumps(to_json(expected)).encode())
 
     def keep(self, seen: LastSeen) -> None:
-        """Remember it with best effort: a home folder that can't be written is no reason to refuse a run."""
+        """Save the last line seen. Failures are ignored: an unwritable home folder is no reason to refuse a run."""
         if self._file is not None:
             cache.save(self._file, replace(seen, folder=str(self._folder.absolute())), self._files)
 
 
 def guard_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
-    """Return the file of the user's state directory that is about this folder; None where nothing is remembered."""
+    """Return the guard's file for this state folder, in the user's state directory; None if the guard is off."""
     root = None if environment.get("CI", "").lower() not in ("", "0", "false") else user_state_folder(environment)
     if root is None:
         return None
-    # Resolved: another spelling of the folder's name must not make us forget it.
+    # Resolved, so that every spelling of the folder's path gives the same file.
     name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
     return root / f"{name}.json"
 
 
 def user_state_folder(environment: Mapping[str, str]) -> Path | None:
-    """Return our folder in the user's state directory; None for a user without a home, as in some containers."""
+    """Return `phase-gate` in the user's state directory; None for a user without a home, as in some containers."""
     base = environment.get("XDG_STATE_HOME") or ""
     try:
         return (Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state") / "phase-gate"
@@ -87,52 +87,52 @@ def user_state_folder(environment: Mapping[str, str]) -> Path | None:
         return None
 
 
-# --- whether a ledger is the one that belongs here: of this task, and of the lineage that this user has seen. The
-# folder's path is no part of it: a project that was moved goes on.
+# --- whether a ledger belongs to this task and to the lineage that this user has seen. The folder's path does not
+# matter: a project may be moved.
 
 
 _ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME'
 
 
 def refuse_foreign(opened: Opened, task: str, seen: LastSeen | None) -> None:
-    """Raise ForeignStateError or RollbackError for a ledger that took the place of the one that belongs here.
+    """Raise ForeignStateError or RollbackError if the ledger was replaced.
 
-    :param seen: what is remembered of the folder; None where nothing is, as in CI.
+    :param seen: the last line seen; None if the guard is off, as in CI.
     """
     if opened.exists and opened.state.task != task:
         raise _of_another_task(opened.state.task, task)
     if seen is None:
         return
     if seen.lineage != opened.lineage:
-        # Between cycles a folder may go, and another one come: nothing is dodged by it.
+        # Between cycles a folder may be replaced: that skips no open gate.
         if opened.exists and seen.cycle_is_open:
             raise ForeignStateError(
                 "the state folder contains another ledger than the one seen here, whose cycle is still open",
-                remedy=f"bring that folder back, or {_ACCEPT}, or remove the folder and begin anew",
+                remedy=f"restore that folder, or {_ACCEPT}, or remove the folder and start again",
             )
     elif opened.serial < seen.serial:
-        raise _rolled_back(f"it is at {opened.serial}, it was seen at {seen.serial}")
+        raise _rolled_back(f"it ends at line {opened.serial}, but line {seen.serial} was seen")
     elif opened.serial == seen.serial and opened.head != seen.head:
         raise _rolled_back(f"line {seen.serial} is not the one that was seen before")
 
 
 def refuse_other_line(seen: LastSeen | None, lineage: str, line: Line) -> None:
-    """Raise RollbackError for a line that is not the one that was seen in its place."""
+    """Raise RollbackError if the last line seen has another hash in this ledger."""
     if seen is not None and (seen.lineage, seen.serial) == (lineage, line.seq) and seen.head != line.hash:
         raise _rolled_back(f"line {line.seq} is not the one that was seen before")
 
 
 def _rolled_back(problem: str) -> RollbackError:
     return RollbackError(
-        f"the state folder is older than what was seen of it: {problem}",
-        remedy=f"{_ACCEPT}, or bring the newer folder back",
+        f"the state folder is older than it was before: {problem}",
+        remedy=f"{_ACCEPT}, or restore the newer folder",
     )
 
 
 def _of_another_task(name: str, task: str) -> ForeignStateError:
-    # It stands in a file: shown as it is only if it could be a name.
+    # The name comes from a file, so control characters are escaped.
     shown = ascii(str(name)[:64])[1:-1]
     return ForeignStateError(
         f"the ledger here belongs to task {shown}, and this is task {task}",
-        remedy=f"give ledger.jsonl and state.json back to task {shown}; restore those of task {task}, or begin anew",
+        remedy=f"move ledger.jsonl and state.json back to task {shown}; restore those of task {task}, or start again",
     )

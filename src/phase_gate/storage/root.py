@@ -1,9 +1,10 @@
-"""Find the project's root, and name files relative to it.
+"""Find the project's root, and paths relative to it.
 
-Looks at names, owners and a few small files; never asks pytest, whose rootdir depends on its arguments.
+Uses names, owners and a few small files; not pytest's rootdir, which depends on pytest's arguments.
 
-A root's `phase-gate.yaml` names commands that run as the user. So the climb ends below the home folder and below every
-folder into which other users can put such a file; and a root of another owner is refused, as git refuses it.
+The `phase-gate.yaml` in the root contains commands that run as the user. So the search upwards stops below the home
+folder, and below any folder where other users can create such a file. A root that another user owns is refused, as git
+does.
 """
 
 from __future__ import annotations
@@ -18,28 +19,27 @@ from phase_gate.bound import os
 from phase_gate.errors import ConfigurationError, ForeignRootError, StorageError
 from phase_gate.values import Value
 
-#: pytest takes these by their mere presence, even if they are empty.
+#: pytest uses these files even if they are empty.
 PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
 
-#: pytest takes these only with a section of its own. A table of ours marks a root, too. A pattern instead of a parser:
-#: tomllib alone costs 2.6 ms, and all that we ask is whether the section is there. `[tool.pytest-enabler]` is not
-#: pytest's.
+#: pytest uses these files only if they have a section for it. A `[tool.phase-gate]` table marks a root, too. Patterns
+#: instead of a parser, because importing tomllib takes 2.6 ms. `[tool.pytest-enabler]` is not pytest's.
 PYTEST_SECTIONS = {
     "pyproject.toml": r"""^[ \t]*\[[ \t]*["']?tool["']?[ \t]*\.[ \t]*["']?(?:pytest|phase-gate)["']?[ \t]*[].]""",
     "tox.ini": r"^\[pytest\]",
     "setup.cfg": r"^\[tool:pytest\]",
 }
-#: What a pyproject.toml with settings of ours has in it, however they are written; a dependency on us is none.
+#: Matches our settings in a pyproject.toml, however they are written, but not a dependency on this package.
 _OWN_TABLE = rb"""(?<![\w-])phase-gate(?!\.ya?ml)["']?[ \t]*[].=]"""
 
-#: Marks of a package. Many of them may lie in one project, so they count only where nothing better is found; and so
-#: does our own folder, which a run that was started in the wrong place leaves behind.
+#: Marks of a package. A project may contain several packages, so these count only if nothing better is found. The same
+#: is true for a state folder, which a run that was started in the wrong folder leaves behind.
 _PACKAGE_FILES = ("pyproject.toml", "setup.py")
 _STATE_FOLDER = ".phase-gate"
 
 
 def find_root(climb: Climb) -> Path:
-    """Return the nearest folder that is a project; else the nearest that looks like a part of one; else the start."""
+    """Return the nearest project folder; otherwise the nearest package folder; otherwise the start."""
     for is_mark in (_is_root, _is_package):
         for folder in climb.folders():
             if is_mark(folder):
@@ -48,22 +48,22 @@ def find_root(climb: Climb) -> Path:
 
 
 def relative_id(path: Path, root: Path) -> str:
-    """Return `path` relative to `root`, with slashes, and with `..` where it lies outside.
+    """Return `path` relative to `root`, with slashes, and with `..` if it is outside.
 
-    A path below the root keeps the links that are part of it; one that is not is looked at again with links resolved.
+    Links in a path below the root are kept. Any other path is tried again with links resolved.
     """
     lexical, top = os.fspath(path), os.fspath(root)
-    # Most are plainly below it, and there is nothing to resolve.
+    # Fast path: most paths are below the root.
     if lexical.startswith(top + os.sep) and os.path.isabs(top) and not _has_dots(lexical):
         return lexical[len(top) + 1 :].replace(os.sep, "/")
     lexical, top = os.path.abspath(path), os.path.abspath(root)
     try:
         relative = os.path.relpath(lexical, top)
         if _leaves(relative):
-            # Resolve the folder only: a file that is itself a link keeps the name that pytest knows it by.
+            # Resolve only the folder: a file that is a link keeps the name that pytest uses.
             folder, name = os.path.split(lexical)
             relative = os.path.relpath(os.path.join(os.path.realpath(folder), name), os.path.realpath(top))
-    except ValueError:  # another drive: there is no way from here to there
+    except ValueError:  # on another drive
         relative = lexical
     return relative.replace(os.sep, "/")
 
@@ -77,7 +77,7 @@ def _leaves(relative: str) -> bool:
 
 
 def _is_root(folder: Path) -> bool:
-    # By os.path: a folder that may not be looked into has no mark, and pathlib would raise.
+    # With os.path, because pathlib would raise for an unreadable folder.
     join, is_file = os.path.join, os.path.isfile
     return (
         is_file(join(folder, "phase-gate.yaml"))
@@ -93,7 +93,7 @@ def _is_package(folder: Path) -> bool:
 
 
 def has_own_table(root: Path) -> bool:
-    """Tell whether pyproject.toml may hold settings of ours: a parser has to look."""
+    """Return whether pyproject.toml may have a `[tool.phase-gate]` table, and so has to be parsed."""
     try:
         return re.search(_OWN_TABLE, (root / "pyproject.toml").read_bytes()) is not None
     except OSError:
@@ -105,16 +105,16 @@ def _has_section(path: Path, section: str) -> bool:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return False
-    # Universal newlines by hand: `^` knows only `\n`, and only old editors end a line with a lone `\r`.
+    # `^` in a pattern knows only `\n`; `\r` alone ends a line in files of very old editors.
     return "\0" not in text and re.search(section, text.replace("\r", "\n"), re.M) is not None
 
 
-#: Where distributions are installed.
+#: Folders where distributions are installed.
 PACKAGE_FOLDERS = frozenset({"site-packages", "dist-packages"})
 
 
 def is_in_environment(path: str, root: str) -> bool:
-    """Tell whether a file below the root belongs to a virtual environment that lies there."""
+    """Return whether a file below the root belongs to a virtual environment inside the root."""
     return _is_environment(os.path.dirname(path), root)
 
 
@@ -130,20 +130,20 @@ def _is_environment(folder: str, root: str) -> bool:
     )
 
 
-# --- how far above the current folder a root is looked for, and whose root is obeyed
+# --- how far upwards a root is searched, and which owners are trusted
 
 
-#: Names a folder that the user trusts, with everything below it, no matter who owns it.
+#: Names a folder that the user trusts with everything below it, no matter who owns it.
 TRUST_VARIABLE = "PHASE_GATE_TRUST_ROOT"
 
-#: Works in containers on folders that were mounted from elsewhere; owners say nothing there.
+#: In containers, root works on mounted folders, whose owners mean nothing.
 _SUPERUSER = 0
 
 
-class Visitor(Value):
-    """Who looks for a root."""
+class User(Value):
+    """The user who searches for a root."""
 
-    #: None on Windows, where neither an owner's number nor permissions say anything: these rules are off there.
+    #: None on Windows, which has neither numeric owners nor these permissions: the rules are off there.
     uid: int | None
     #: The home folder, with links resolved; empty if there is none.
     home: str = ""
@@ -151,7 +151,7 @@ class Visitor(Value):
     trusted: str = ""
 
     @classmethod
-    def in_environment(cls, start: Path, environment: Mapping[str, str]) -> Visitor:
+    def in_environment(cls, start: Path, environment: Mapping[str, str]) -> User:
         home = environment.get("USERPROFILE" if os.name == "nt" else "HOME") or os.path.expanduser("~")
         trusted = environment.get(TRUST_VARIABLE)
         return cls(
@@ -162,40 +162,40 @@ class Visitor(Value):
 
 
 class Climb:
-    """The way from a folder upwards.
+    """The search from a folder upwards.
 
-    :param look: returns the owner and the permissions of a path.
+    :param lstat: returns the owner and the permissions of a path.
     """
 
-    def __init__(self, start: Path, visitor: Visitor, *, look: Callable[[Path], os.stat_result] = os.lstat) -> None:
-        # Resolved, for the current folder is too: one project has one root, through whichever link it was entered.
+    def __init__(self, start: Path, user: User, *, lstat: Callable[[Path], os.stat_result] = os.lstat) -> None:
+        # Resolved, as the current folder is: a project has one root, through whichever link you enter it.
         self.start = start.resolve()
-        self._visitor, self._look = visitor, look
+        self._user, self._lstat = user, lstat
 
     @classmethod
     def begin(cls, start: Path, environment: Mapping[str, str]) -> Climb:
-        return cls(start, Visitor.in_environment(start, environment))
+        return cls(start, User.in_environment(start, environment))
 
     def folders(self) -> Iterator[Path]:
-        """Yield the start, no matter who owns it, and the folders above that may hold the user's project."""
+        """Yield the start, no matter who owns it, and the folders above it that may be the user's project."""
         for folder in self._below_home():
             if folder != self.start and self._ends_at(folder):
                 return
             yield folder
 
     def refuse_foreign(self, root: Path) -> None:
-        """Raise ForeignRootError for a root that belongs to another user."""
+        """Raise ForeignRootError if the root belongs to another user."""
         status = self._status(root)
         owner = None if status is None else status.st_uid
-        if self._visitor.uid in (None, _SUPERUSER, owner) or self._is_trusted(root) or self._is_in_own_top(root):
+        if self._user.uid in (None, _SUPERUSER, owner) or self._is_trusted(root) or self._is_in_own_top(root):
             return
         raise ForeignRootError(
-            f"the root {root} belongs to {_name_of(owner)}, not to you: commands that its files name would run as you",
-            remedy=f"work in a copy of your own; or, if you trust the owner, set {TRUST_VARIABLE}={root}",
+            f"the root {root} belongs to {_name_of(owner)}, not to you, and commands in its files would run as you",
+            remedy=f"work in your own copy; or, if you trust the owner, set {TRUST_VARIABLE}={root}",
         )
 
     def _below_home(self) -> Iterator[Path]:
-        """Yield the start, even if it is the home folder, and what is above it, but neither home nor beyond."""
+        """Yield the start, even if it is the home folder, and the folders above it up to, but not including, home."""
         yield self.start
         if not self._is_home(self.start):
             for folder in self.start.parents:
@@ -204,14 +204,14 @@ class Climb:
                 yield folder
 
     def _is_home(self, folder: Path) -> bool:
-        return str(folder) == self._visitor.home and not self._is_trusted(folder)
+        return str(folder) == self._user.home and not self._is_trusted(folder)
 
     def _is_trusted(self, folder: Path) -> bool:
-        return bool(self._visitor.trusted) and folder.is_relative_to(self._visitor.trusted)
+        return bool(self._user.trusted) and folder.is_relative_to(self._user.trusted)
 
     def _ends_at(self, folder: Path) -> bool:
-        """Tell whether other users can put rules into this folder."""
-        uid = self._visitor.uid
+        """Return whether other users can create files in this folder."""
+        uid = self._user.uid
         if uid is None or self._is_trusted(folder):
             return False
         status, start = self._status(folder), self._status(self.start)
@@ -219,12 +219,11 @@ class Climb:
             return True
         is_shared = bool(status.st_mode & stat.S_IWOTH)
         if is_shared and status.st_mode & stat.S_ISVTX:
-            return True  # as /tmp: made for all users, so not even a repository there is a reason to go on
+            return True  # like /tmp: made for all users, so even a repository there is not trusted
         if self._is_in_own_top(folder):
             return False
-        # In a folder of another owner the climb goes on through that owner's: the root that it finds is refused, and
-        # the message names the right one. Where all users may write to the start, all is lost already: mounts of
-        # other systems show every folder so.
+        # In a folder of another owner, the search continues through that owner's folders, so that the refusal names the
+        # right root. If the start itself is writable for all users, as on mounts of other systems, that says nothing.
         is_foreign = uid != _SUPERUSER and status.st_uid not in (uid, start.st_uid)
         return is_foreign or (is_shared and not start.st_mode & stat.S_IWOTH)
 
@@ -233,25 +232,25 @@ class Climb:
 
     @cached_property
     def _own_top(self) -> Path | None:
-        """The top level of the repository around the start, if that is the user's own; else None."""
+        """The top level of the repository around the start if the user owns it, otherwise None."""
         for folder in self._below_home():
             git, top = self._status(folder / ".git"), self._status(folder)
             if git is not None and top is not None:
-                # A repository that another user made in the user's folder is not the user's own.
-                is_own = self._visitor.uid in (_SUPERUSER, top.st_uid) and git.st_uid == top.st_uid
+                # A repository that another user created in the user's folder does not count.
+                is_own = self._user.uid in (_SUPERUSER, top.st_uid) and git.st_uid == top.st_uid
                 return folder if is_own else None
         return None
 
     def _status(self, path: Path) -> os.stat_result | None:
         try:
-            return self._look(path)
+            return self._lstat(path)
         except OSError:
             return None
 
 
 def _name_of(owner: int | None) -> str:
     if owner is None:
-        return "an owner who can't be looked up"
+        return "an unknown owner"
     try:
         import pwd
 
@@ -260,18 +259,18 @@ def _name_of(owner: int | None) -> str:
         return f"uid {owner}"
 
 
-# --- what we write stays where the user looks for it: no folder of ours is a link, no setting leads out of the root.
-# A repository can bring both along. A person can name any folder, by an option or the environment: that is followed.
+# --- state files stay inside the project: none of our folders may be a link, and no setting may point outside the root,
+# because a cloned repository can contain both. A folder that a user names by option or environment may be anywhere.
 
 
-#: What we make in a state folder, and in the folder of a task.
+#: Folders in a state folder and in the folder of a task.
 _NAMES = ("cache", "objects", "runs", "tasks", "verify")
 
 
 def own_folders(anchor: Path, state_folder: Path, folder: Path) -> Iterator[Path]:
-    """Yield every folder of ours that leads to the files of a task.
+    """Yield every folder of ours on the path to a task's files.
 
-    :param anchor: the last folder that is not ours: the root, or the state folder that a person named.
+    :param anchor: the last folder that is not ours: the root, or the state folder that the user named.
     """
     levels = [each for each in (folder, *folder.parents) if each != anchor and each.is_relative_to(anchor)]
     yield from reversed(levels)
@@ -284,14 +283,14 @@ def refuse_links(folders: Iterable[Path]) -> None:
     for folder in folders:
         if os.path.islink(folder):
             raise StorageError(
-                f"{folder} is a symbolic link: nothing is read or written through it",
-                remedy="replace the link by a folder; to keep the state elsewhere, name that folder with --phase-dir,"
+                f"{folder} is a symbolic link, and state files are never read or written through links",
+                remedy="replace the link with a folder; to keep the state elsewhere, name that folder with --phase-dir,"
                 " --dir or PHASE_GATE_DIR",
             )
 
 
 def place_below(root: Path, name: str, *, setting: str) -> Path:
-    """Return the file that a setting names. Raises ConfigurationError if a link takes it out of the project."""
+    """Return the path in a setting. Raises ConfigurationError if a link takes it out of the project."""
     path = root / name
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         raise ConfigurationError(

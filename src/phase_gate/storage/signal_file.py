@@ -1,6 +1,6 @@
 """The exit signal on disk: `exit-signal.yaml` in the task's folder.
 
-Strict: exact values, known keys, a size limit. What is not plainly an answer is malformed, and that is said.
+Strict: exact values, known keys, a size limit. Anything else is reported as malformed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, write_atomically
 from phase_gate.values import Value, as_dict, field
 
-#: No honest answer is longer; a larger file is a mistake or an attack.
+#: Real signals are far shorter; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
 
 _ANSWERS: dict[str, Given] = {
@@ -23,12 +23,12 @@ _ANSWERS: dict[str, Given] = {
     "blocked": "blocked",
     "test-wrong": "test-wrong",
 }
-#: What `remaining_work` may say beside `exit_signal: true`.
+#: Values of `remaining_work` that agree with `exit_signal: true`.
 _NOTHING_LEFT = ("none", "")
 
 
 class _Form(Value):
-    """What may stand in the file beside the answer."""
+    """The optional keys of the file."""
 
     phase: str = ""
     task: str | None = None
@@ -39,17 +39,17 @@ class _Form(Value):
 
 
 class SignalFile(Value):
-    """What the file says: a signal, or the problem with it."""
+    """The content of the file: a signal, or the problem with it."""
 
-    #: Tells this file from any other that was or will be here, one with the same words among them.
+    #: Digest and time of this file: a later one with the same text has another identity.
     identity: str
     signal: Signal | None = None
     problem: str = ""
-    #: What to write instead.
+    #: How to fix it.
     expected: str = ""
-    #: True if it contradicts itself: it is taken away like a signal, where a malformed one waits for its author.
+    #: True if it contradicts itself. It is removed like a signal; a malformed file stays for its author to fix.
     contradicts: bool = False
-    #: True if it could not even be read: nothing is known of it, and it is left alone.
+    #: True if it could not be read. It is left alone.
     is_unreadable: bool = False
 
     @property
@@ -58,15 +58,15 @@ class SignalFile(Value):
 
     @property
     def explained(self) -> str:
-        """The problem, and what is expected instead."""
+        """The problem and how to fix it."""
         return "; ".join(filter(None, (self.problem, self.expected)))
 
 
 def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | None:
-    """Return what stands there, None if nothing does. Never raises for what is in it.
+    """Return the content of the file, None if it is missing. Never raises, whatever the file contains.
 
-    :param spent: the identity of the one that was read last. It may still lie there, if it could not be taken away or
-        the process died first; it is not read again.
+    :param spent: the identity of the last signal that was used. It is not read again if it is still there, because it
+        could not be removed or the process died first.
     """
     try:
         raw = read_bytes(path, limit=MAX_SIZE + 1)
@@ -91,18 +91,18 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | No
 
 
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:
-    """Return the signal in this text. Raises SignalError (or DocumentError) if it is none."""
+    """Parse a signal. Raises SignalError or DocumentError if the text is invalid."""
     from phase_gate.config.reading import Reader, Text, find
     from phase_gate.config.yaml import read_document
 
     node, reader = read_document(text, name=name, limit=MAX_SIZE), Reader(SignalError)
     form = as_dict(reader.read(_Form, node, beside=("exit_signal",)))
     given = find(node, "exit_signal")
-    # Truthy is not true: `yes`, `True`, `1` and `"true"` are what people write who were not asked exactly.
+    # Only the exact words count, not `yes`, `True`, `1` or `"true"`.
     answer = _ANSWERS.get(given) if isinstance(given, Text) and given.is_plain else None
     if answer is None:
-        said = repr(given[:40]) if isinstance(given, Text) else "nothing that is one value"
-        problem = f"exit_signal is {'missing' if given is node else said}"
+        shown = repr(given[:40]) if isinstance(given, Text) else "not a single value"
+        problem = f"exit_signal is {'missing' if given is node else shown}"
         reader.stop(given, problem, "write exit_signal: true, false, blocked or test-wrong, exactly")
     remaining = form.pop("remaining_work")
     signal = Signal(**{**form, "answer": answer, "phase": form["phase"].upper() or None})
@@ -111,18 +111,18 @@ def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal
 
 
 def check_signal(signal: Signal, *, remaining_work: str = "none", place: str = "signal") -> None:
-    """Refuse a signal that contradicts itself, or that asks for a person without saying why."""
+    """Raise an error for a signal that contradicts itself, or that needs a person and has no reason."""
     if signal.answer == "done" and remaining_work.strip().lower() not in _NOTHING_LEFT:
         raise ContradictionError(
-            f"{place}: it says done, and that work remains: {shorten(remaining_work)}",
-            remedy="finish the work, or say exit_signal: false",
+            f"{place}: exit_signal is true, but remaining_work is: {shorten(remaining_work)}",
+            remedy="finish the work, or write exit_signal: false",
         )
     if signal.answer in ("blocked", "test-wrong") and not signal.reason.strip():
-        raise SignalError(f"{place}: {signal.answer} needs a reason", remedy="say what a person has to decide")
+        raise SignalError(f"{place}: {signal.answer} needs a reason", remedy="state what a person has to decide")
 
 
 def write_signal_file(path: Path, signal: Signal) -> None:
-    """Write the signal for the next evaluation. Raises like `parse_signal` for one that could not be read back."""
+    """Write the signal for the next evaluation. Raises as `parse_signal` does if it could not be read back."""
     content = "\n".join(_rows_of(signal)) + "\n"
     parse_signal(content, name=path.name)
     write_atomically(REAL, path, content.encode())
@@ -136,7 +136,7 @@ def _rows_of(signal: Signal) -> list[str]:
     for name in ("phase", "task", "reason", "by"):
         text = getattr(signal, name)
         if text:
-            # A JSON string is a YAML string, whatever is in it.
+            # Every JSON string is a valid YAML string.
             rows.append(f"{name}: {json.dumps(text, ensure_ascii=False)}")
     if signal.iteration is not None:
         rows.append(f"iteration: {signal.iteration}")

@@ -1,8 +1,8 @@
 """A task's state on disk: read it, or change it in one locked transaction.
 
-Files only; what an event means is the core's business. The ledger is the truth, `state.json` shows people where it has
-come to, and a checkpoint in `cache/` lets the next process begin there. A task that many machines share has a subclass,
-in `stores`.
+Only files: `gate` knows the meaning of events. The ledger is authoritative, `state.json` shows the current state to
+people, and a checkpoint in `cache/` saves the next process from reading the whole ledger. `stores` has a subclass for
+tasks that several machines share.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ if TYPE_CHECKING:
     from phase_gate.storage.objects import ObjectStore
     from phase_gate.stores.shared import SharedStore
 
-#: With these a cycle, or a verify task, begins: what only earlier ones name may go.
+#: Events that start a cycle or a verify task. Objects that only earlier ones use may be removed then.
 _BEGINNINGS = ("cycle-began", "task-taken")
 
-#: What the run is called that a drive holds while it lives, and what the drive calls itself.
+#: The name under which a running drive holds its lock, and the command name of a drive.
 DRIVE_NAME, DRIVER = "drive", "phase-gate drive"
 
 
 class Transaction:
-    """One change of a task: record events, then leave the block to write them."""
+    """One change of a task. Recorded events are written at the end of the `with` block."""
 
     def __init__(self, opened: Opened, *, at: str) -> None:
         self.opened, self.at, self.state = opened, at, opened.state
         self.events: list[Event] = []
-        #: The same, as the ledger has them.
+        #: The same events in the ledger's short form.
         self.written: list[Event] = []
 
     def record(self, *events: Event) -> None:
@@ -68,7 +68,7 @@ class Transaction:
 
         for event in events:
             written = abridge(event if event.at else replace(event, at=self.at), self.state)
-            # As it will be read: what a reader makes of the line is what counts here, too.
+            # Restored from the short form, so that this state is the one that every later reader gets.
             event = restore(written, self.state)
             self.events.append(event)
             self.written.append(written)
@@ -78,7 +78,7 @@ class Transaction:
 class TaskStore(TaskPaths):
     """The state of one task, and its files."""
 
-    #: The store that the files are a copy of; None where they are all there is.
+    #: The shared store that the files are a copy of; None for a task in this folder only.
     shared: SharedStore | None = None
 
     def __init__(
@@ -96,12 +96,12 @@ class TaskStore(TaskPaths):
         keep_objects: float = DEFAULT_KEEP_OBJECTS,
         run_limit: float = DEFAULT_RUN_LIMIT * 3600,
     ) -> None:
-        """Take the task in that folder.
+        """Use the task in a folder.
 
-        :param own_folders: may not be links.
-        :param state_folder: the folder of all tasks, which git ignores; None: that folder itself.
-        :param keep_objects: days after which an object that nothing names any more is removed; 0: never.
-        :param run_limit: seconds after which machines that share a store take a run for lost.
+        :param own_folders: folders that must not be links.
+        :param state_folder: the folder of all tasks, which git ignores; None: the task's folder itself.
+        :param keep_objects: days after which an unreferenced object is removed; 0: never.
+        :param run_limit: seconds after which a run on another machine counts as lost.
         """
         super().__init__(folder)
         self.task, self.key, self.files, self.run_limit = task, key, files, run_limit
@@ -117,15 +117,15 @@ class TaskStore(TaskPaths):
         return ObjectStore(self.folder / "objects", self.files, kept_for=self._keep_objects * 86_400)
 
     def keep(self, kind: str, value: Any) -> str:
-        """Store an object that events will name, and return its digest."""
+        """Store an object for events to refer to, and return its digest."""
         refuse_links(self._own_folders)
         self.make_folder()
         return self.objects.keep_inventory(value) if kind == "inventory" else self.objects.keep(value)
 
-    # --- runs that go on -----------------------------------------------------------------------------------------
+    # --- runs in progress ----------------------------------------------------------------------------------------
 
     def hold(self, name: str) -> RunLock:
-        """Hold the lock of the run of this name, or of the drive, from now on."""
+        """Acquire and return the lock of a run, or of the drive."""
         from phase_gate.storage.lock import RunLock
 
         make_folder(self.files, self.folder / "runs")
@@ -134,72 +134,73 @@ class TaskStore(TaskPaths):
         return lock
 
     def is_driven(self) -> bool:
-        """Tell whether a drive of the task goes on, where one has begun and not ended."""
+        """Return whether a drive of the task that has started is still running."""
         return self._lives(self.drive_lock_file, b"", self.run_limit)
 
     def is_alive(self, name: str, limit: float) -> bool:
-        """Tell whether a run goes on: by its lock on this machine, or elsewhere for so many seconds."""
+        """Return whether a run is alive: by its lock on this machine; elsewhere, for `limit` seconds."""
         return self._lives(self.run_lock_file(name), f'"{name}"'.encode(), limit)
 
     def _lives(self, lock: Path, mark: bytes, limit: float) -> bool:
-        """Tell whether the process that holds a lock lives, or may live.
+        """Return whether the holder of a lock is alive or may be.
 
-        :param mark: what its first line in the ledger has, and no line before; the last line counts where it is empty.
+        :param mark: text in the ledger that first occurs in the holder's first line; empty: the last line counts.
         """
         from phase_gate.storage.lock import is_free
 
         return not is_free(lock, self.files)
 
     def lost_runs(self, state: State) -> tuple[str, ...]:
-        """Return the open runs whose own lock is free, or whose time is over: they will never end."""
+        """Return the open runs that will never end: their lock is free, or their time is over."""
         return tuple(run.id for run in state.open_runs if not self.is_alive(run.id, run.limit))
 
     def close_lost(self, change: Transaction) -> tuple[OpenRun, ...]:
-        """Record that the open runs which will never end are lost; return them."""
+        """Record the open runs that will never end as lost, and return them."""
         lost = self.lost_runs(change.state)
         closed = tuple(run for run in change.state.open_runs if run.id in lost)
         change.record(*(Event(kind="run-lost", data={"run": name}) for name in lost))
         return closed
 
     def refuse_while_running(self, state: State) -> None:
-        """Refuse to speak about a run that has not ended."""
+        """Raise NotAllowedError while a run is in progress."""
         lost = self.lost_runs(state)
         alive = [run for run in state.open_runs if run.id not in lost and not run.nested]
         if alive:
             raise NotAllowedError(
-                f"run {alive[0].id[:8]} is going on since {alive[0].at}", remedy="wait for it to end, then try again"
+                f"run {alive[0].id[:8]} is in progress since {alive[0].at}",
+                remedy="wait for it to end, then try again",
             )
 
     def refuse_while_driven(self, state: State) -> None:
-        """Refuse to end a phase while a drive is in an iteration of it: only the drive does, when it has judged."""
+        """Raise NotAllowedError during an iteration of a drive: only the drive itself may end the phase."""
         from phase_gate.gate.parts import parts_of
 
         why = next(filter(None, (part.holds_signal(value) for part, value in parts_of(state))), "")
         if why and self._command != DRIVER and self.is_driven():
             raise NotAllowedError(why, remedy="wait for this iteration to end, then signal")
 
-    # --- looking -------------------------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------------------------
 
     def look(self) -> Opened:
-        """Return the task as it stands, without a lock. Nothing is written."""
+        """Return the task as it is on disk. Takes no lock and writes nothing."""
         refuse_links(self._own_folders)
         return self.opener.open()
 
     def look_if_begun(self) -> State | None:
-        """Return the state; None for a task that never began. Raises StateError for one removed in mid-cycle."""
+        """Return the state; None for a task that never started. Raises StateError if it was removed in mid-cycle."""
         opened = self.look()
         if opened.exists:
             return opened.state
         if self.has_lost_cycle(opened.state):
-            raise TamperedError("its files are gone, and it was not finished", remedy="bring its folder back")
+            raise TamperedError("its files are gone, and it was not finished", remedy="restore its folder")
         return None
 
     def alone(self) -> TaskStore:
-        """Return the task as the folder has it, whatever a shared store has."""
+        """Return the task of this folder, without a shared store."""
         return self
 
     def is_as_opened(self, opened: Opened) -> bool:
-        """Tell whether the task's files look unchanged since it was opened."""
+        """Return whether the task's files are unchanged since it was opened."""
         refuse_links(self._own_folders)
         return self.opener.is_as_opened(opened)
 
@@ -209,33 +210,33 @@ class TaskStore(TaskPaths):
         return self.opener.lines()
 
     def expect(self, rows: bytes) -> None:
-        """Expect a ledger that begins with these rows from now on, at any line: a person has decided so."""
+        """Accept any line of a ledger that starts with these rows from now on, as a person has decided."""
         self._guard.expect(read_beginning(rows.partition(b"\n")[0]).lineage)
 
     def has_lost_cycle(self, state: State) -> bool:
-        """Tell whether this user has seen an open cycle in this folder that the state knows nothing of."""
+        """Return whether this user has seen an open cycle in this folder that the state does not have."""
         seen = self._guard.last_seen()
         return seen is not None and seen.has_red and (state.cycle == 0 or state.cycle < seen.cycle)
 
     def damaged_files(self) -> tuple[Path, Path]:
-        """Return names for a ledger and a state file that are kept aside."""
+        """Return unused names for a damaged ledger and state file."""
         number = 1
         while exists(self.folder / f"ledger.damaged-{number}", self.files):
             number += 1
         return self.folder / f"ledger.damaged-{number}", self.folder / f"state.damaged-{number}"
 
     def verify_whole(self) -> None:
-        """Verify that the folder is a copy of what a shared store has. The folder alone is no copy."""
+        """Verify that the folder matches the shared store. Does nothing without one."""
 
     def accept_rewritten(self) -> None:
-        """Take the folder anew from a shared store that was rewritten. The folder alone has none."""
+        """Download the task again from a shared store that was rewritten. Does nothing without one."""
 
     def may_lack(self, name: str) -> bool:
-        """Tell whether an object is not there, and need not be: those that only earlier cycles name go one day."""
+        """Return whether an object is missing and may be: only earlier cycles use it, so it may have expired."""
         return not self.objects.has(name) and name.encode() not in (read_bytes(self.checkpoint_file, self.files) or b"")
 
     def check_objects(self, state: State) -> None:
-        """Raise TamperedError if an object that the state names is gone or damaged."""
+        """Raise TamperedError if an object of the state is missing or damaged."""
         known = state.snapshots
         runs = [run for run in (known.baseline, known.first, known.latest) if run is not None]
         names = [state.rules, known.known, state.aim.targets, state.aim.criteria]
@@ -247,7 +248,7 @@ class TaskStore(TaskPaths):
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the task's lock. Raises LockTimeoutError where another process has it for too long."""
+        """Hold the task's lock. Raises LockTimeoutError if another process does not release it in time."""
         from phase_gate.storage.lock import hold_lock
 
         refuse_links(self._own_folders)
@@ -257,9 +258,9 @@ class TaskStore(TaskPaths):
 
     @contextlib.contextmanager
     def transaction(self, *, accept_rollback: bool = False, known: Opened | None = None) -> Iterator[Transaction]:
-        """Lock, open, hand out, write. Nothing is written if the block raises, or records nothing.
+        """Lock and open the task, and write the recorded events at the end of the block, unless it raises.
 
-        :param known: the task as the caller has opened it; it is not opened again if nothing was written since.
+        :param known: the task as the caller has opened it. It is not opened again if it is unchanged.
         """
         with self.lock():
             opened = self.open_locked(known, accept_rollback=accept_rollback)
@@ -271,12 +272,12 @@ class TaskStore(TaskPaths):
                 self._commit(change, is_expected=opened.exists and not accept_rollback)
 
     def open_locked(self, known: Opened | None = None, *, accept_rollback: bool = False) -> Opened:
-        """Return the task as it stands. The caller holds the lock."""
+        """Return the task. The caller holds the lock."""
         is_known = known is not None and self.opener.is_as_opened(known)
         return known if known is not None and is_known else self.opener.open(accept_rollback=accept_rollback)
 
     def rewrite(self, opened: Opened, kept: bytes, *events: Event) -> None:
-        """Replace the ledger by its good beginning and these events, in one step. The caller holds the lock."""
+        """Replace the ledger with `kept` and these events, in one step. The caller holds the lock."""
         change = Transaction(opened, at=now())
         if not opened.exists:
             self._begin(change)
@@ -295,8 +296,8 @@ class TaskStore(TaskPaths):
     def _commit(self, change: Transaction, *, instead_of: bytes | None = None, is_expected: bool = False) -> None:
         """Write the events.
 
-        :param instead_of: what the ledger begins with from now on, in one step.
-        :param is_expected: the memory knows the lineage, and no line that will be gone.
+        :param instead_of: replace the ledger with these bytes plus the events, in one step.
+        :param is_expected: the rollback guard needs no update first: the lineage and all lines stay.
         """
         from phase_gate.gate.state import state_to_json
 
@@ -318,7 +319,7 @@ class TaskStore(TaskPaths):
                 self.objects.remove_old(find_names(canonical(document) + data))
 
     def send(self, opened: Opened, data: bytes, last: Line) -> None:
-        """Add the lines to a shared store first. The folder alone has none."""
+        """Send the lines to the shared store first. Does nothing without one."""
 
     def write(
         self,
@@ -331,14 +332,14 @@ class TaskStore(TaskPaths):
         *,
         is_expected: bool = False,
     ) -> Opened:
-        """Write lines and the state after them, and return the task with the files that it has then.
+        """Write lines and the state after them, and return the task as written.
 
-        :param document: that state, as it is stored.
-        :param last: where the last of the lines begins among them.
+        :param document: the state as JSON.
+        :param last: the offset of the last line in `data`.
         """
         if not opened.exists:
             make_folder(self.files, self.folder / "runs")
-            # Once more: the process that made them may have died before. Up to where `tasks/NAME` lies.
+            # Again, up to the parent of `tasks/NAME`: the process that made them may have died before syncing.
             sync_folders(self.files, self.folder.parents[:3])
         if opened.unfinished:
             # Set aside, not deleted: it may show what happened.
@@ -358,15 +359,15 @@ class TaskStore(TaskPaths):
             checkpoint = {"schema": SCHEMA, "last": opened.size + last, "stat": written.stat, "state": document}
             cache.save(self.checkpoint_file, checkpoint, self.files)
         except StorageError:
-            # Recorded: the ledger has it. A state file that lags is made up for by the next one; one of a ledger that
-            # is not there any more would be in the way.
+            # The ledger has the events, so they are recorded. An old state file is fine, because the next write
+            # replaces it; but one of a replaced ledger would look like damage.
             if instead_of is not None and exists(self.state_file, self.files):
                 set_aside(self.files, self.state_file, self.folder / "state.old")
         self._guard.keep(_seen(written))
         return written
 
     def make_folder(self) -> None:
-        """Make the task's folder, in a state folder that git ignores."""
+        """Make the task's folder, and the state folder with its `.gitignore`."""
         make_state_folder(self._state_folder, self.files)
         make_folder(self.files, self.folder)
 
@@ -377,7 +378,7 @@ def _seen(opened: Opened) -> LastSeen:
         lineage=opened.lineage,
         serial=opened.serial,
         head=opened.head,
-        # One that vanished is open until another one has gone the whole way.
+        # A cycle that vanished counts as open until another one is done.
         cycle_is_open=(state.phase is not None or state.vanished) and not state.is_done,
         has_red=bool(state.freeze.red_exited or state.vanished or state.parts) and not state.is_done,
         cycle=state.cycle,
@@ -385,5 +386,5 @@ def _seen(opened: Opened) -> LastSeen:
 
 
 def now() -> str:
-    """Return the present time as the ledger writes it: UTC, to the millisecond."""
+    """Return the current time in the ledger's format: UTC, with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

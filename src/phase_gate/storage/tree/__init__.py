@@ -1,4 +1,4 @@
-"""The fingerprint of the sources: by git where there is one, by a walk where there is none.
+"""The fingerprint of the sources, listed by git, or by walking the folder without git.
 
-Looking runs no program of the repository's. Begin with `fingerprint`.
+Never runs a program that the repository names. Begin with `fingerprint`.
 """

@@ -1,4 +1,4 @@
-"""Ask git about commits: which files one has, what is not committed, where the present history left another."""
+"""Ask git about commits: the files of a commit, uncommitted files, the merge base."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def blobs_at_head(root: Path) -> dict[str, str]:
 
 
 def blobs_of(root: Path, commit: str) -> dict[str, str]:
-    """Return path from the root -> blob id of a commit; empty where git does not have it."""
+    """Return path from the root -> blob id in a commit; empty if git does not have it."""
     listing = try_git(root, "ls-tree", "-r", "-z", commit)
     if listing is None:
         return {}
@@ -33,9 +33,9 @@ def blobs_of(root: Path, commit: str) -> dict[str, str]:
 def files_of_commit(root: Path, commit: str, now: Mapping[str, str]) -> dict[str, str]:
     """Return path -> content id of a commit's files, comparable with the tree's.
 
-    git may keep a file in another form than it lies here: with other line ends, or encrypted.
+    git may store a file in another form than the work tree has: with other line endings, or encrypted.
 
-    :param now: path -> content id, as the tree has it.
+    :param now: path -> content id, as in the tree.
     """
     found = blobs_of(root, commit)
     in_doubt = {path for path, blob in found.items() if now.get(path, blob) != blob}
@@ -47,60 +47,60 @@ def files_of_commit(root: Path, commit: str, now: Mapping[str, str]) -> dict[str
 
 
 def find_commit(root: Path, revision: str) -> str:
-    """Return the commit to compare with: where the present history left that of the revision."""
+    """Return the merge base of HEAD and a revision."""
     is_shallow = ask_git(root, "rev-parse", "--is-shallow-repository")
     if not is_shallow:
-        raise NotAllowedError(f"{root} is in no git repository", remedy="git init, and commit what to compare with")
+        raise NotAllowedError(f"{root} is not in a git repository", remedy="git init, and commit")
     named = ask_git(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
     remote, _, branch = revision.partition("/")
     if not named:
         is_remote = bool(branch) and remote in ask_git(root, "remote").split()
-        way = f"git fetch {remote} {branch}:refs/remotes/{revision}" if is_remote else "git branch --all"
-        raise NotAllowedError(f"git knows no revision {revision!r} here", remedy=way)
+        fix = f"git fetch {remote} {branch}:refs/remotes/{revision}" if is_remote else "git branch --all"
+        raise NotAllowedError(f"git does not know the revision {revision!r}", remedy=fix)
     common = ask_git(root, "merge-base", named, "HEAD")
     if not common and is_shallow == "true":
         raise NotAllowedError(
-            f"this clone is shallow: where it left {revision} is not in it", remedy="git fetch --unshallow"
+            f"this clone is shallow: it does not contain the merge base with {revision}", remedy="git fetch --unshallow"
         )
     return common or named
 
 
 def ask_git(root: Path, *arguments: str) -> str:
-    """Return what git says, as a line; empty where it says nothing."""
-    said = try_git(root, *arguments)
-    return "" if said is None else said.decode("utf-8", "replace").strip()
+    """Return git's output as one line; empty if git fails."""
+    output = try_git(root, *arguments)
+    return "" if output is None else output.decode("utf-8", "replace").strip()
 
 
-# --- what is not committed, as `git status` says it
+# --- uncommitted files, from `git status`
 
 
-#: How many blanks stand before the path, by the kind of a row.
+#: How many blanks precede the path, by the kind of row.
 _BLANKS = {"1": 8, "2": 9, "u": 10}
 
 
 class Status(Value):
-    """The commit, None before the first, and path -> what is so with it: two letters, the second of the work tree."""
+    """The commit, None before the first one, and path -> two status letters, the second for the work tree."""
 
     head: str | None
     rows: dict[str, str]
 
 
 def read_status(folder: str, *, untracked: str = "all") -> Status:
-    """Return what is not committed below a folder, by paths from there. Raises NoGitError.
+    """Return the uncommitted files below a folder, by paths from there. Raises NoGitError.
 
-    :param untracked: as `--untracked-files` takes it.
+    :param untracked: a value of `--untracked-files`.
     """
-    said = run_git(
+    output = run_git(
         folder,
         *("status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames"),
         *("--ignore-submodules=none", f"--untracked-files={untracked}", "--", "."),
     )
-    # Paths are relative to the top of the repository, and we may stand below it.
+    # Paths are relative to the top of the repository, and the folder may be below it.
     is_top = os.path.lexists(os.path.join(folder, ".git"))
     prefix = "" if is_top else os.fsdecode(run_git(folder, "rev-parse", "--show-prefix")).rstrip("\n")
     head = None
     rows: dict[str, str] = {}
-    for row in filter(None, os.fsdecode(said).split("\0")):
+    for row in filter(None, os.fsdecode(output).split("\0")):
         kind, rest = row[0], row[2:]
         if kind in _BLANKS:
             rows[row.split(" ", _BLANKS[kind])[-1].removeprefix(prefix)] = rest[:2]

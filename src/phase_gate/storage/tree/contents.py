@@ -1,9 +1,9 @@
-"""Tell files by their contents: hashed by ourselves, and remembered by what `stat` says of them.
+"""Content ids of files: hashes, cached by size, times and inode.
 
-An id is the name that git has for the same bytes, so that what is as a commit has it can be told without reading it.
-No filter, index or setting of a repository is asked: nothing can hide an edit.
+An id is git's name for the same bytes, so that files can be compared with a commit without reading the commit's blobs.
+git's filters, index and settings are not used, so that they can't hide an edit.
 
-What is remembered may be lost, or lie damaged, at any time: then everything is read.
+The cache may be lost or damaged at any time. Then every file is read.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-#: What a file has instead of a hash if it can't be read.
+#: The id of a file that can't be read.
 UNREADABLE = "unreadable"
-#: Before the hash of a link's target: a file with the very text of the link is another thing.
+#: Precedes the hash of a link's target: a file with the link's text as its content is different.
 LINK = "link:"
 
-#: Bump it whenever the same file gets another id.
+#: Increase it whenever the same file gets another id.
 SCHEMA = 2
-#: File systems with the coarsest times (FAT) count in steps of two seconds.
+#: The coarsest file times (FAT) have a resolution of two seconds.
 RACY_NS = 2_000_000_000
-#: Larger files that git does not track are compared by size and time: hashing one takes too long.
+#: Larger untracked files are compared by size and time, because hashing takes too long.
 LARGE = 64 * 1024 * 1024
-#: Bytes that are read at once.
+#: Bytes to read at a time.
 _PART = 1 << 20
-#: Bound now: a test may leave it mocked.
+#: Bound at import, because a test may leave it mocked.
 _open = open
 
 
 class Contents:
-    """The ids of what is in the files below a folder. What is as an earlier look saw it is not read again."""
+    """The content ids of files below a folder. Files that are unchanged since an earlier process are not read again."""
 
     def __init__(self, top: str, file: Path | None = None, *, key: bytes | None = None) -> None:
-        """Take what an earlier look remembers.
+        """Load the cache.
 
-        :param file: where it is remembered.
-        :param key: signs it, where one is set.
+        :param file: the cache file.
+        :param key: signs the cache, if one is set.
         """
-        #: Before anything is looked at: what changes meanwhile may change again without its times showing it.
+        #: Taken before any file is read: a file that changes later may change again with the same times.
         self._started = _now_ns()
         self._below, self._file, self._key = os.path.join(top, ""), file, key or b""
         self._written, self._known = self._load()
@@ -56,10 +56,10 @@ class Contents:
         self._is_stale = False
 
     def find(self, path: str, *, is_new: bool = False, follow: bool = False) -> str | None:
-        """Return the id of what is in a file; None if there is none.
+        """Return the content id of a file; None if it is missing.
 
-        :param is_new: git does not track it.
-        :param follow: look at what a link leads to, instead of where that is.
+        :param is_new: git does not track the file.
+        :param follow: use the content of a link's target, not the target's name.
         """
         full = self._below + path
         try:
@@ -86,14 +86,14 @@ class Contents:
         return found
 
     def save(self, state_folder: Path | None) -> None:
-        """Remember it, with best effort; the folder for it is made if it lies in a state folder that is there."""
+        """Save the cache, and make its folder inside an existing state folder. Failures are ignored."""
         file = self._file
         if file is None or not (self._is_stale or self._seen.keys() != self._known.keys()):
             return
         document = dumps([SCHEMA, self._started, self._seen], separators=(",", ":")).encode("ascii")
-        # Only speed is lost if it fails. No fsync either: a torn file is damaged, and a damaged one is ignored.
+        # Failing costs only speed. No fsync either, because a damaged cache is ignored.
         with contextlib.suppress(StorageError):
-            # The state folder itself is never made: a run that only looks leaves no trace.
+            # Never make the state folder itself: a run that records nothing leaves no trace.
             if state_folder is not None and state_folder in file.parents and exists(state_folder):
                 make_folder(REAL, file.parent)
             write_atomically(REAL, file, self._sign(document) + document, durable=False)
@@ -110,25 +110,25 @@ class Contents:
         return (written, known) if schema == SCHEMA else (0, {})
 
     def _sign(self, document: bytes) -> bytes:
-        """Return what only our own writing has; with a key, what only who has the key can make."""
+        """Return a signature, which only a holder of the key can make if one is set."""
         key = blake2b(self._below.encode("utf-8", "surrogatepass") + b"\0" + self._key, digest_size=32).digest()
         return blake2b(document, key=key, digest_size=32).hexdigest().encode("ascii")
 
 
 def name_blob(content: bytes) -> str:
-    """Return the id of some bytes."""
+    """Return the content id of bytes."""
     return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def is_shown(path: str, files: Mapping[str, str]) -> bool:
-    """Tell whether a tree has the content of a file; of a link it has only where it leads."""
+    """Return whether a tree includes a file's content. For a link it only has the target's name."""
     return not files.get(path, LINK).startswith(LINK)
 
 
 def changed_before(top: str, path: str, at: float) -> bool:
-    """Tell whether a file is there and was last written before that time: what a run makes for itself was not."""
+    """Return whether a file exists and last changed before that time, so that the run did not create it."""
     try:
-        # A file's change time can't be set by hand, unlike its modification time.
+        # The change time can't be set by hand, unlike the modification time.
         return os.stat(os.path.join(top, path)).st_ctime < at
     except OSError:
         return False

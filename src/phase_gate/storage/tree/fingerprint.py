@@ -1,11 +1,11 @@
-"""Take the fingerprint of the sources: which files there are, and what is in them.
+"""Take the fingerprint of the sources: the names and contents of all files that count.
 
-With git, every file counts that it does not ignore, tracked or not. Documents and outputs of common tools do not count,
-by their names. Without git we walk, and take sources and configuration: nothing tells which other files belong to the
-project. What is in them we always read ourselves.
+With git, these are all files that git does not ignore, tracked or not, except documents and outputs of common tools,
+which are recognized by name. Without git, only sources and configuration files count, because it is unknown which other
+files belong to the project. Contents are always read from disk.
 
-Staging, committing and touching change nothing here; editing, renaming, adding and deleting do. A file's mode is not
-part of it: pytest imports files and runs none, and checkouts on other systems have other modes.
+Staging, committing and touching a file do not change the fingerprint; editing, renaming, adding and deleting do. File
+modes do not count: pytest does not execute files, and checkouts on other systems have other modes.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 
 class Tree(Value, kw_only=False):
-    """A fingerprint. The digest says how it was taken, too: `git:…` and `walk:…` can't be compared."""
+    """A fingerprint. The digest starts with `git:` or `walk:`, which can't be compared with each other."""
 
     digest: str
     #: Path -> content id.
     files: Mapping[str, str]
-    #: The same of files that neither git nor a walk shows, and that runs have imported.
+    #: The same for files that are not listed, but that runs have imported.
     beside: Mapping[str, str] = field(default_factory=dict)
 
 
 class Difference(Value):
-    """Names of files, sorted."""
+    """Sorted names of files."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
@@ -59,12 +59,12 @@ def take_tree(
 ) -> Tree:
     """Return the fingerprint of the sources below `root`.
 
-    :param always: paths relative to `root` that are part of it even if they are docs, outputs or ignored.
-    :param beside: paths relative to `root` of files that runs have imported: they count even if nothing shows them.
-    :param reports: paths relative to `root` of files that runs write by their options, or of folders with a slash.
-    :param new_data: whether files count that git does not track and that are no sources.
-    :param cache_file: where contents are remembered; its folder is made if it lies in a state folder that is there.
-    :param key: signs what is remembered, where one is set.
+    :param always: paths relative to `root` that count even if they are documents, outputs or ignored.
+    :param beside: paths relative to `root` of files that runs have imported: they count even if they are not listed.
+    :param reports: paths relative to `root` of files that pytest's options write; folders end with a slash.
+    :param new_data: whether untracked files count that are not sources.
+    :param cache_file: the cache of contents; its folder is made inside an existing state folder.
+    :param key: signs the cache, if one is set.
     """
     from phase_gate.storage.tree.outputs import is_output, is_source
 
@@ -92,7 +92,7 @@ def take_tree(
 
 
 def _list_names(top: str) -> tuple[str, Mapping[str, bool]]:
-    """Return how files are listed, and path -> whether git does not track it."""
+    """Return `git` or `walk`, and path -> whether the file is untracked."""
     try:
         return "git", list_with_git(top)
     except NoGitError:
@@ -102,7 +102,7 @@ def _list_names(top: str) -> tuple[str, Mapping[str, bool]]:
 
 
 def add_beside(tree: Tree, root: Path, paths: Iterable[str]) -> Tree:
-    """Return the fingerprint with the contents of these files, as far as it does not show them already.
+    """Return the fingerprint with these files added, unless it includes them already.
 
     :param paths: relative to `root`.
     """
@@ -124,7 +124,7 @@ def _digest(files: Mapping[str, str]) -> str:
 
 
 def changed_sources(before: Tree, after: Tree) -> tuple[str, ...]:
-    """Return the Python files and pytest configurations of `before` that are gone or have another content."""
+    """Return the Python files and pytest configurations of `before` that are missing or changed."""
     from phase_gate.storage.tree.outputs import is_source
 
     return tuple(
@@ -133,7 +133,7 @@ def changed_sources(before: Tree, after: Tree) -> tuple[str, ...]:
 
 
 def describe_difference(before: Mapping[str, str], after: Mapping[str, str]) -> Difference:
-    """Return which files came, went and changed."""
+    """Return the added, removed and changed files."""
     return Difference(
         added=tuple(sorted(after.keys() - before.keys())),
         removed=tuple(sorted(before.keys() - after.keys())),
@@ -146,12 +146,12 @@ def describe_difference(before: Mapping[str, str], after: Mapping[str, str]) -> 
 
 def _state_matcher(top: str, state_folder: Path | None) -> Callable[[str], bool]:
     given = "" if state_folder is None else os.path.realpath(state_folder)
-    # Relative if it lies below the root. Else it stays absolute and matches nothing: a state folder that is the root
-    # itself, or above it, must not make the sources vanish.
+    # Relative for a folder below the root. Any other stays absolute and matches nothing: a state folder that contains
+    # the root must not hide the sources.
     inside = given.removeprefix(os.path.join(top, "")).replace(os.sep, "/") + "/"
 
     def is_state(path: str) -> bool:
-        if ".phase-gate" in path and ".phase-gate" in path.split("/"):  # the first is cheap, and mostly false
+        if ".phase-gate" in path and ".phase-gate" in path.split("/"):  # the first test is cheap and mostly false
             return True
         return path.startswith(inside)
 
@@ -161,12 +161,12 @@ def _state_matcher(top: str, state_folder: Path | None) -> Callable[[str], bool]
 def _report_matcher(reports: Iterable[str], is_source: Callable[[str], bool]) -> Callable[[str], bool]:
     names = frozenset(reports)
     folders = tuple(name for name in names if name.endswith("/"))
-    # An option that names a source would hide it.
+    # A source stays visible, even if an option names it as a report.
     return lambda path: (path in names or path.startswith(folders)) and not is_source(path)
 
 
 def compile_globs(globs: Sequence[str]) -> Callable[[str], bool]:
-    """Return a matcher; like in a .gitignore, a pattern without a slash speaks of names in any folder."""
+    """Return a matcher. As in a .gitignore, a pattern without a slash matches in any folder."""
     if not globs:
         return lambda path: False
     matches = re.compile("|".join(f"(?:{_glob_to_regex(glob)})" for glob in globs), re.S).fullmatch
@@ -182,7 +182,7 @@ def _glob_to_regex(glob: str) -> str:
 
 
 def list_matcher(files: Iterable[str]) -> Callable[[str], bool]:
-    """Return whether a path is one of those that a task lists: a path, a folder, or a glob from the root."""
+    """Return a matcher for the files that a task lists: paths, folders, or globs from the root."""
     plain = {each.rstrip("/") for each in files if not set(each) & set("*?")}
     globs = compile_globs([f"/{each.removeprefix('/')}" for each in files if set(each) & set("*?")])
     folders = tuple(f"{each}/" for each in plain)

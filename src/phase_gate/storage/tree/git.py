@@ -1,9 +1,9 @@
-"""Run git. Every call of git goes through here.
+"""Run git. Every call of git goes through this module.
 
-A look runs no hook and no file monitor that a repository names, and asks no server: `run_git`. What the user told us to
-do, as committing, is done with all of the repository's settings: `act_with_git`.
+`run_git` is for queries: it runs no hook or file monitor of the repository, and uses no network. `act_with_git` is for
+actions that the user asked for, such as committing, with all settings of the repository.
 
-Where git can't answer there is one error for it, and the caller has another way. Nothing is decided here.
+If git can't answer, the error is always NoGitError.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
-#: Longer than git takes on a cold disk with 100,000 files; a hanging network mount must not hang the run.
+#: Longer than git needs for 100,000 files on a cold disk, so that a hanging network mount can't block the run.
 GIT_TIMEOUT = 10.0
 NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
-#: Settings that would make git look less closely, or run something: they are set no matter what the repository says.
-_LOOKS = (
+#: Overrides of settings that would make git miss changes or run a program.
+_QUERY = (
     *("-c", "core.checkStat=default"),
     *("-c", "core.trustctime=true"),
     *("-c", "core.fsmonitor=false"),
     *("-c", "safe.bareRepository=explicit"),
     *("-c", "submodule.recurse=false"),
     *("-c", "log.showSignature=false"),
-    # `git diff` writes the index otherwise, which is work for a hook, and none of a look's business.
+    # Otherwise `git diff` writes the index, which can trigger a hook.
     *("-c", "diff.autoRefreshIndex=false"),
 )
-#: Settings that a person made. The rest of GIT_* comes from a hook that runs us, and speaks of its repository.
+#: Settings that a user makes. Other GIT_* variables come from a git hook that runs us, and are about its repository.
 GIT_SETTINGS = ("GIT_CONFIG", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
-#: As the names say; and no object is fetched, by whichever way a repository names: a look uses no network.
+#: As the names say. Without a protocol, no object is fetched, so that a query uses no network.
 _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -43,24 +43,24 @@ _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_LITERAL_PATHSPECS": "1",
 }
-#: By number: the module `signal` makes enumerations of them first.
+#: Numbers, because importing `signal` builds enumerations.
 _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 
 
 class NoGitError(Exception):
-    """git is missing, refuses, hangs, or knows nothing of this folder."""
+    """git is missing, fails or hangs, or the folder is not in a repository."""
 
 
 def run_git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
-    """Return what git writes when it looks at something in that folder.
+    """Return the output of a query. Raises NoGitError.
 
-    :param given: what git reads from its standard input.
+    :param given: the standard input.
     """
-    return _look(folder, (*NO_HOOKS, *arguments), given)
+    return _query(folder, (*NO_HOOKS, *arguments), given)
 
 
 def try_git(root: Path, *arguments: str) -> bytes | None:
-    """Return what git writes; None if it can't answer."""
+    """Return the output of a query; None if git can't answer."""
     try:
         return run_git(str(root), *arguments)
     except NoGitError:
@@ -68,36 +68,36 @@ def try_git(root: Path, *arguments: str) -> bytes | None:
 
 
 def head_of(root: Path) -> str:
-    """Return the commit that HEAD is; empty where there is none."""
+    """Return the commit id of HEAD; empty without one."""
     found = try_git(root, "rev-parse", "--verify", "-q", "HEAD")
     return "" if found is None else found.decode("ascii", "replace").strip()
 
 
 def read_blobs(folder: Path, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-    """Return the contents that a commit has at these paths from the folder; none of what it does not have."""
+    """Return path -> content in a commit, for paths from the folder. Missing files are left out."""
     found: dict[str, bytes] = {}
     ordinary = []
     for path in paths:
         if not set(path) & {"\n", "\r"}:
-            ordinary.append(path)  # git reads a name a line
+            ordinary.append(path)  # git reads one name per line
         elif (alone := try_git(folder, "cat-file", "blob", f"{commit}:./{path}")) is not None:
             found[path] = alone
     if not ordinary:
         return found
     given = os.fsencode("".join(f"{commit}:./{path}\n" for path in ordinary))
     try:
-        said = run_git(str(folder), "cat-file", "--batch", given=given)
+        output = run_git(str(folder), "cat-file", "--batch", given=given)
     except NoGitError:
         return found
     begin = 0
     for path in ordinary:
-        end = said.index(b"\n", begin)
-        kind, _, size = said[begin:end].partition(b" ")[2].rpartition(b" ")
+        end = output.index(b"\n", begin)
+        kind, _, size = output[begin:end].partition(b" ")[2].rpartition(b" ")
         begin = end + 1
         if not size.isdigit():
-            continue  # it says what keeps it from showing it
+            continue  # an error message
         if kind == b"blob":
-            found[path] = said[begin : begin + int(size)]
+            found[path] = output[begin : begin + int(size)]
         begin += int(size) + 1
     return found
 
@@ -105,9 +105,9 @@ def read_blobs(folder: Path, commit: str, paths: Iterable[str]) -> dict[str, byt
 def act_with_git(
     folder: Path, *arguments: str, keep: tuple[str, ...] = (), limit: float | None = None
 ) -> CompletedProcess[bytes]:
-    """Let git do something that the user asked for, with the hooks and filters of the repository.
+    """Run an action that the user asked for, with the repository's hooks and filters. Raises NoGitError.
 
-    :param keep: beginnings of variables that git gets beside the settings that a person made.
+    :param keep: prefixes of GIT_* variables that are passed on in addition to GIT_SETTINGS.
     :param limit: seconds.
     """
     import subprocess
@@ -126,7 +126,7 @@ def act_with_git(
 
 
 def is_linked_worktree(folder: str) -> bool:
-    """Say whether the folder is one more checkout of a repository whose `.git` lies elsewhere."""
+    """Return whether the folder is a linked worktree, whose repository is elsewhere."""
     try:
         with open(os.path.join(folder, ".git"), encoding="utf-8", errors="replace") as file:
             parts = file.read(4096).strip().replace("\\", "/").split("/")
@@ -136,18 +136,18 @@ def is_linked_worktree(folder: str) -> bool:
 
 
 def is_repository(folder: str) -> bool:
-    """Tell whether a checkout is there. A link in its place is none: it may lead back to where we come from."""
+    """Return whether the folder is a checkout. A link is not, because it may form a cycle."""
     return os.path.lexists(os.path.join(folder, ".git")) and not os.path.islink(folder)
 
 
-# --- looking
+# --- queries
 
 
-def _look(folder: str, words: tuple[str, ...], given: bytes = b"") -> bytes:
+def _query(folder: str, words: tuple[str, ...], given: bytes = b"") -> bytes:
     if not _may_be_in_repository(os.path.realpath(folder)):
-        raise NoGitError  # mostly: no process is started to hear it
+        raise NoGitError  # without starting a process
     environment = {**_own_variables(GIT_SETTINGS), **_ENVIRONMENT}
-    command = [find_git(), *_LOOKS, "-C", folder, *words]
+    command = [find_git(), *_QUERY, "-C", folder, *words]
     if not given and hasattr(os, "posix_spawnp"):
         return _read_output(command, environment)
     import subprocess
@@ -173,7 +173,7 @@ def _may_be_in_repository(folder: str) -> bool:
 
 
 def _read_output(command: list[str], environment: dict[str, str]) -> bytes:
-    """Return what a command writes, without `subprocess`, whose import takes more than all that `check` does."""
+    """Return the output of a command, without `subprocess`, whose import takes longer than the rest of `check`."""
     try:
         reading, writing = os.pipe()
     except OSError as error:
@@ -189,30 +189,30 @@ def _read_output(command: list[str], environment: dict[str, str]) -> bytes:
                     (os.POSIX_SPAWN_DUP2, writing, 1),
                     (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
                 ],
-                # Python ignores them, and what is ignored is inherited.
+                # Python ignores these signals, and a child would inherit that.
                 setsigdef=[_SIGPIPE, _SIGXFSZ],
             )
         except (OSError, ValueError) as error:
             raise NoGitError from error
         finally:
             os.close(writing)
-        said = _read_until(reading, time.monotonic() + GIT_TIMEOUT)
-        if said is None:
+        output = _read_until(reading, time.monotonic() + GIT_TIMEOUT)
+        if output is None:
             with contextlib.suppress(OSError):
                 os.kill(process, _SIGKILL)
         try:
             status = os.waitpid(process, 0)[1]
         except ChildProcessError:
-            status = 0  # SIGCHLD is ignored here, and what git wrote is all that is known
+            status = 0  # SIGCHLD is ignored, so the exit status is unknown
     finally:
         os.close(reading)
-    if said is None or status:
+    if output is None or status:
         raise NoGitError
-    return said
+    return output
 
 
 def _read_until(descriptor: int, end: float) -> bytes | None:
-    """Return what comes until the writer is done; None if that takes too long."""
+    """Read until the writer closes the pipe; None after a timeout."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     parts: list[bytes] = []
@@ -229,13 +229,13 @@ def _own_variables(kept: tuple[str, ...]) -> dict[str, str]:
 
 
 def find_git() -> str:
-    """Return what to call: on Windows by its path, for a `git.exe` in the current folder comes first there."""
+    """Return the program to start. On Windows a full path, so that no `git.exe` in the current folder is run."""
     if os.name != "nt":
         return "git"
     return find_program("git.exe", os.environ.get("PATH", ""))
 
 
 def find_program(name: str, path: str) -> str:
-    """Return the first program of that name in the folders of a search path; the bare name if there is none."""
+    """Return the first program of that name in a search path; otherwise the bare name."""
     places = (os.path.join(folder, name) for folder in path.split(os.pathsep) if os.path.isabs(folder))
     return next(filter(os.path.isfile, places), name)

@@ -1,4 +1,4 @@
-"""Which files there are: those that git tracks or does not ignore; what a walk finds where git knows nothing."""
+"""List files: those that git tracks or does not ignore; without git, those that a walk finds."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LIST = ("ls-files", "-z", "-c", "-o", "--exclude-standard")
-#: What git says of a submodule instead of a file's mode.
+#: git's mode for a submodule.
 _SUBMODULE = "160000 "
 
 
 def list_with_git(folder: str) -> dict[str, bool]:
-    """Return path -> whether git does not track it, of a folder and of the checkouts inside it.
+    """Return path -> whether the file is untracked, for a folder and the checkouts inside it.
 
-    Raises NoGitError if git knows nothing of the folder.
+    Raises NoGitError if git has no files in the folder.
     """
     found = dict(_list_all(folder))
     if not found:
-        raise NoGitError  # wholly ignored, e.g. a scratch folder: git would never see an edit there
+        raise NoGitError  # an ignored folder: git would never see an edit
     return found
 
 
@@ -39,7 +39,7 @@ def _list_all(folder: str) -> Iterator[tuple[str, bool]]:
 
 
 def _list_one(folder: str) -> tuple[dict[str, bool], set[str]]:
-    """Return path -> whether git does not track it, and the folders that are submodules, or clones."""
+    """Return path -> whether the file is untracked, and the folders that are submodules or clones."""
     from phase_gate.storage.tree.outputs import find_untracked_outputs
 
     found: dict[str, bool] = {}
@@ -49,13 +49,13 @@ def _list_one(folder: str) -> tuple[dict[str, bool], set[str]]:
             name = record[2:]
             if not name.endswith("/"):
                 found[name] = True
-            # A clone; but a worktree is this very project once more, with other work in it.
+            # A clone counts. A linked worktree does not: it is another checkout of this project.
             elif not is_linked_worktree(os.path.join(folder, name)):
                 inside.add(name.rstrip("/"))
         elif record:
             meta, _, name = record[2:].partition("\t")
             if meta.startswith(_SUBMODULE):
-                inside.add(name)  # its files instead of its commit: git does not look into a submodule for edits
+                inside.add(name)  # list its files: git does not see edits in a submodule
             else:
                 found[name] = False
     untracked = [name for name, is_new in found.items() if is_new]
@@ -64,15 +64,15 @@ def _list_one(folder: str) -> tuple[dict[str, bool], set[str]]:
     return found, inside
 
 
-# --- files that a tree may not have: data beside tests whatever it is called, and texts that count as docs
+# --- files that a tree may leave out: data of tests, and documents
 
 
 def take_data(
     root: Path, folders: Sequence[str], *, state_folder: Path, keep: Callable[[str], bool] = lambda path: True
 ) -> dict[str, str]:
-    """Return path -> content id of the files below these folders that git does not ignore; of all without git.
+    """Return path -> content id of the files below these folders that git does not ignore; without git, of all.
 
-    :param keep: tells which paths are wanted; the others are not read.
+    :param keep: selects paths; the others are not read.
     """
     existing = [folder for folder in folders if (root / folder).is_dir()]
     if not existing:
@@ -87,13 +87,13 @@ def take_data(
 
 
 def take_contents(root: Path, paths: Iterable[str]) -> dict[str, str]:
-    """Return path -> content id; what is not there is left out."""
+    """Return path -> content id. Missing files are left out."""
     contents = Contents(str(root))
     return {path: found for path in paths if (found := contents.find(path)) is not None}
 
 
 def list_files(root: Path, *, state_folder: Path, keep: Callable[[str], bool]) -> list[str]:
-    """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
+    """Return the selected files of the project, including untracked files, but not those that git ignores."""
     is_wanted = _matcher(root, state_folder, keep)
     listed = try_git(root, *_LIST)
     if listed is None:
@@ -109,18 +109,18 @@ def _matcher(root: Path, state_folder: Path, keep: Callable[[str], bool]) -> Cal
 
 
 def _walk_data(root: Path, folders: Iterable[str]) -> Iterator[Path]:
-    """Yield all that is below these folders. Raises TooManyFilesError as a walk for sources does."""
+    """Yield every path below these folders. Raises TooManyFilesError."""
     found = (path for folder in folders for path in (root / folder).rglob("*"))
     for number, path in enumerate(found):
-        if number >= MAX_LOOKED_AT:
-            raise refuse_to_walk(str(root), f"{MAX_LOOKED_AT:,} files and folders beside its tests")
+        if number >= MAX_VISITED:
+            raise refuse_to_walk(str(root), f"{MAX_VISITED:,} files and folders in the folders of its tests")
         yield path
 
 
-# --- walking a folder that git knows nothing of
+# --- walking a folder without git
 
 
-#: Never walked into: histories, caches, environments, outputs, and our own state.
+#: Skipped: version control, caches, environments, outputs, and the state folder.
 SKIPPED_FOLDERS = frozenset(
     (
         *(".git", ".hg", ".svn", ".phase-gate"),
@@ -129,19 +129,19 @@ SKIPPED_FOLDERS = frozenset(
         *(".eggs", "build", "dist"),
     )
 )
-#: A folder with one of these is an environment or a cache, whatever its name.
+#: A folder that contains one of these is an environment or a cache.
 SKIP_MARKS = frozenset(("pyvenv.cfg", "conda-meta", "CACHEDIR.TAG"))
-#: What a walk takes.
+#: Files that a walk finds.
 WALKED_SUFFIXES = (".py", ".cfg", ".ini", ".toml")
 
-#: Files and folders that a walk looks at: a second or two, and more than any project has that is not a whole disk.
-MAX_LOOKED_AT = 500_000
-#: Files that are hashed the first time: as many sources as a very large project has.
+#: Limit on visited files and folders: one or two seconds, and more than any project has.
+MAX_VISITED = 500_000
+#: Limit on sources to hash: as many as a very large project has.
 MAX_SOURCES = 50_000
 
 
 def walk_sources(top: str) -> list[str]:
-    """Return the sources and configurations below a folder, by their paths from there."""
+    """Return the sources and configuration files below a folder, by paths from there."""
     found = [path for path, _ in walk(top, _is_source)]
     if len(found) > MAX_SOURCES:
         raise refuse_to_walk(top, f"{MAX_SOURCES:,} sources")
@@ -153,12 +153,12 @@ def _is_source(path: str) -> bool:
 
 
 def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """Yield the wanted files as relative and full path; links to folders are not followed.
+    """Yield the selected files as relative and full path. Links to folders are not followed.
 
-    Raises TooManyFilesError where there are more than any project has: the root is wrong, or git should look.
+    Raises TooManyFilesError if there are more than any project has: probably the root is wrong.
     """
     folders = [("", top)]
-    looked_at = 0
+    visited = 0
     while folders:
         prefix, folder = folders.pop()
         try:
@@ -166,10 +166,10 @@ def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
                 entries = list(listing)
         except OSError:
             continue
-        looked_at += len(entries)
-        if looked_at > MAX_LOOKED_AT:
-            raise refuse_to_walk(top, f"{MAX_LOOKED_AT:,} files and folders")
-        # The root was asked for: it is looked at even if it is an environment or a worktree.
+        visited += len(entries)
+        if visited > MAX_VISITED:
+            raise refuse_to_walk(top, f"{MAX_VISITED:,} files and folders")
+        # The root itself is walked even if it is an environment or a worktree.
         if prefix and (not SKIP_MARKS.isdisjoint(entry.name for entry in entries) or is_linked_worktree(folder)):
             continue
         for entry in entries:
@@ -182,8 +182,8 @@ def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
 
 
 def refuse_to_walk(top: str, what: str) -> TooManyFilesError:
-    """Return the error that names the folder, and what to do about it."""
+    """Return the error for a folder with too many files."""
     return TooManyFilesError(
-        f"{top} has more than {what}, and git knows nothing of them",
+        f"{top} has more than {what}, and is not in a git repository",
         remedy="if this is not your project, put a phase-gate.yaml into the folder that is; if it is, `git init` there",
     )

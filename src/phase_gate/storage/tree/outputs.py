@@ -1,7 +1,7 @@
-"""Which files no verdict is about, although git does not ignore them: outputs of common tools, known by their names.
+"""Recognize outputs of common tools by name. They do not count as sources, even if git does not ignore them.
 
-A name says the same whether git tracks the file or not, so `git add` changes nothing. Python files and pytest's
-configuration are never outputs, whatever they are called; only an environment, which others installed, has them, too.
+Whether git tracks the file does not matter, so `git add` changes nothing. Python files and pytest's configuration are
+never outputs, except in virtual environments.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
 
 _PYTEST_CONFIGURATION = frozenset((*PYTEST_FILES, *PYTEST_SECTIONS))
 
-#: Folders of Python, pytest and their like: no test has its data there, wherever they lie.
+#: Folders of Python, pytest and similar tools, at any level. No test keeps its data there.
 _CACHES = frozenset(
     (
         *("__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".cache", ".benchmarks"),
@@ -23,15 +23,15 @@ _CACHES = frozenset(
 )
 #: Folders of coverage, editors and agents.
 _TOOLS = frozenset(("htmlcov", ".idea", ".vscode", ".vs", ".fleet", ".claude", ".codex", ".cursor", ".gemini"))
-#: Environments, and what is built: while git tracks nothing in them.
+#: Environments and build outputs, as long as git tracks nothing in them.
 _ENVIRONMENTS = frozenset((".tox", ".nox", ".venv", "venv", "node_modules", "site-packages", ".eggs"))
 _BUILT = frozenset(("build", "dist", "_build"))
-#: Here a log or a report may be what a test compares with.
+#: In these folders, a log or a report may be test data.
 _TEST_FOLDERS = frozenset(("test", "tests"))
 
-#: What interpreters, editors and desktops leave beside a file.
+#: Files that editors and desktops leave behind.
 _LEFTOVERS = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))
-#: What coverage and pytest's plugins keep for themselves.
+#: Data files of coverage and pytest plugins.
 _RECORDS = frozenset((".coverage", ".report.json", ".dmypy.json"))
 _REPORTS = frozenset(
     (
@@ -46,7 +46,7 @@ def _is_leftover(name: str) -> bool:
 
 
 def _is_record(name: str) -> bool:
-    # Our own shards, too, wherever a job was handed them.
+    # Including our own shards, wherever a CI job puts them.
     ends = (".py,cover", ".shard.gz")
     return name in _RECORDS or name.startswith((".coverage.", ".testmondata")) or name.endswith(ends)
 
@@ -58,39 +58,39 @@ def _is_report(name: str) -> bool:
 
 
 def is_source(path: str) -> bool:
-    """Tell whether it is a Python file, or one that may configure pytest."""
+    """Return whether a path is a Python file or may configure pytest."""
     return path.endswith(".py") or posixpath.basename(path) in _PYTEST_CONFIGURATION
 
 
 def is_output(path: str) -> bool:
-    """Tell whether a file is a tool's output by its name, tracked or not."""
+    """Return whether a file is a tool's output, by its name."""
     folder, _, name = path.rpartition("/")
-    is_in_tools, is_in_tests = _look_at_folder(folder)
+    is_in_tools, is_in_tests = _classify_folder(folder)
     if not (is_in_tools or _is_leftover(name) or _is_record(name) or (not is_in_tests and _is_report(name))):
         return False
     return not is_source(path)
 
 
 def is_no_data(path: str) -> bool:
-    """Tell whether a file beside tests is nothing that they could use: what is left when pytest or an editor was there.
+    """Return whether a file next to tests can't be test data, because pytest or an editor left it.
 
-    A log may well be what a test compares with.
+    A log may be test data.
     """
     folder, _, name = path.rpartition("/")
     return not _CACHES.isdisjoint(folder.split("/")) or _is_leftover(name) or _is_record(name)
 
 
 @lru_cache(maxsize=4096)
-def _look_at_folder(folder: str) -> tuple[bool, bool]:
+def _classify_folder(folder: str) -> tuple[bool, bool]:
     parts = folder.split("/")
     is_in_tools = any(part in _CACHES or part in _TOOLS or part.endswith(".egg-info") for part in parts)
     return is_in_tools, not _TEST_FOLDERS.isdisjoint(parts)
 
 
 def find_untracked_outputs(untracked: Iterable[str], tracked: Iterable[str]) -> set[str]:
-    """Return the files in environments, and in folders of what is built, as long as git tracks nothing in those.
+    """Return the files in environments and build folders in which git tracks nothing.
 
-    Of what is built, Python files count: a package may be called `build`.
+    Python files in build folders are not returned, because a package may be called `build`.
     """
     by_folder: dict[str, list[str]] = {}
     for path in untracked:
@@ -110,7 +110,7 @@ def find_untracked_outputs(untracked: Iterable[str], tracked: Iterable[str]) -> 
 
 
 def _find_places(folder: str, environments: Collection[str]) -> dict[str, bool]:
-    """Return the folders on the way that are environments, or hold what is built, and whether they are the first."""
+    """Return the environments and build folders on a path -> whether it is an environment."""
     found = {}
     for place in _folders_to(folder):
         name = place.rpartition("/")[2]
@@ -122,6 +122,6 @@ def _find_places(folder: str, environments: Collection[str]) -> dict[str, bool]:
 
 
 def _folders_to(folder: str) -> list[str]:
-    """Return the folder and all above it, the top itself left out."""
+    """Return the folder and its parents, without the top."""
     parts = folder.split("/") if folder else []
     return ["/".join(parts[: index + 1]) for index in range(len(parts))]
