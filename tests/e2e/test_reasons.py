@@ -152,8 +152,8 @@ def test_a_doctest_does_not_make_the_code_a_test(project: Project) -> None:
     )
     project.run("--phase=red", "--doctest-modules", "tests", "price.py")
     assert classes_of(project) == {
-        "price.py::price.vat": "project-error",
-        "tests/test_price.py::test_vat": "project-error",
+        "price.py::price.vat": "assertion",
+        "tests/test_price.py::test_vat": "assertion",
     }
 
 
@@ -168,7 +168,7 @@ def test_code_in_an_environment_below_the_root_is_somebody_else_s(project: Proje
         }
     )
     project.run("--phase=red", "tests")
-    assert classes_of(project) == {"tests/test_theirs.py::test_it": "misuse"}
+    assert classes_of(project) == {"tests/test_theirs.py::test_it": "assertion"}
 
 
 def test_a_test_that_is_mended_is_read_anew(project: Project) -> None:
@@ -202,4 +202,4 @@ def test_it():
     ran = project.run("--phase=red")
     assert ran.code == 0
     assert "INTERNALERROR" not in ran.out
-    assert classes_of(project) == {"tests/test_it.py::test_it": "misuse"}
+    assert classes_of(project) == {"tests/test_it.py::test_it": "assertion"}

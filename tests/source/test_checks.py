@@ -7,11 +7,10 @@ import textwrap
 import pytest
 
 from phase_gate.source.checks import (
+    asserts_constant,
     fails_anyway,
     find_function,
     has_check,
-    is_conditional_at,
-    statement_at,
 )
 from phase_gate.source.tests import parse_source
 
@@ -160,25 +159,18 @@ class TestC:
 
 
 @pytest.mark.parametrize(
-    ("line", "does"),
+    ("line", "expected"),
     [
-        pytest.param(3, "assert", id="an-assertion"),
-        pytest.param(4, "assert", id="its-second-line"),
-        pytest.param(2, "other", id="the-condition-around-it"),
-        pytest.param(6, "other", id="an-assignment"),
-        pytest.param(7, "constant assert", id="a-constant-assertion"),
-        pytest.param(8, "raise", id="a-raise"),
-        pytest.param(9, "raise", id="its-argument"),
-        pytest.param(13, "constant assert", id="outside-of-functions"),
-        pytest.param(14, "raise", id="a-raise-outside-of-functions"),
-        pytest.param(20, "raise", id="in-a-function-inside"),
-        pytest.param(22, "other", id="a-call"),
-        pytest.param(11, "other", id="an-empty-line"),
-        pytest.param(99, "other", id="after-the-end"),
+        pytest.param(3, False, id="an-assertion"),
+        pytest.param(7, True, id="a-constant-assertion"),
+        pytest.param(8, False, id="a-raise"),
+        pytest.param(13, True, id="outside-of-functions"),
+        pytest.param(22, False, id="a-call"),
+        pytest.param(99, False, id="after-the-end"),
     ],
 )
-def test_statement_at(line: int, does: str) -> None:
-    assert statement_at(parse_source(LINES), line) == does
+def test_asserts_constant(line: int, expected: bool) -> None:
+    assert asserts_constant(parse_source(LINES), line) is expected
 
 
 # --- who decides that it runs?
@@ -205,17 +197,12 @@ def test_statement_at(line: int, does: str) -> None:
         pytest.param("try:\n    total()\nexcept ValueError:\n    return\nHERE", True, id="after-a-return"),
         pytest.param("if total():\n    return\nHERE", True, id="after-a-return-under-a-condition"),
         pytest.param("def inner():\n    if total():\n        return\nHERE", False, id="after-a-return-of-another"),
-        pytest.param("if total():\n    def inner():\n        HERE", False, id="a-function-inside-counts-for-itself"),
     ],
 )
-def test_is_conditional_at(body: str, expected: bool) -> None:
-    source = one_test(body.replace("HERE", "raise KeyError"))
-    line = next(number for number, text in enumerate(source.splitlines(), 1) if "raise KeyError" in text)
-    assert is_conditional_at(parse_source(source), line) is expected
-
-
-def test_outside_of_functions_nothing_is_a_check() -> None:
-    assert not is_conditional_at(parse_source("if total():\n    raise KeyError\n"), 2)
+def test_a_failure_under_a_condition_is_a_check(body: str, expected: bool) -> None:
+    function = find_function(parse_source(one_test(body.replace("HERE", "raise KeyError"))), "test_it")
+    assert function is not None
+    assert fails_anyway(function) is not expected
 
 
 # --- which function

@@ -11,10 +11,12 @@ import site
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from phase_gate.bound import os
-from phase_gate.gate.failures import Owner
 from phase_gate.storage.root import PACKAGE_FOLDERS, is_in_environment
+
+Owner = Literal["project", "standard library", "declared", "installed"]
 
 #: Folders below the root that sources are commonly kept in.
 _SOURCE_FOLDERS = ("", "src", "lib")

@@ -1,7 +1,7 @@
 """Describe a failure: the exception, whose code it came out of, and what the test's source says.
 
 Runs where the test runs, on a worker too, and only in a phase that wants failing tests. What it finds is a few words
-that travel with the report; what they mean is decided by the core.
+that travel with the report.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType, TracebackType
+from typing import Literal
 
 import pluggy
 import pytest
@@ -21,17 +22,16 @@ from _pytest import outcomes
 
 from phase_gate.bound import os
 from phase_gate.codec import spell_out
-from phase_gate.gate.failures import Failure, FailureFacts, Owner, Place, classify_failure
+from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.outcomes import FAILURE
 from phase_gate.recording.ownership import find_owner
 from phase_gate.source.checks import (
+    asserts_constant,
     called_for_nothing,
     fails_anyway,
     find_function,
-    is_conditional_at,
     says_that_it_checks,
-    statement_at,
 )
 from phase_gate.storage.root import is_in_environment, relative_id
 
@@ -41,7 +41,11 @@ _CHECKS = frozenset({"raises.py", "python_api.py", "recwarn.py"})
 _PYTEST_AND_PLUGGY = tuple(
     os.path.join(os.path.dirname(file), "") for file in (_FAIL, pluggy.PluginManager.register.__code__.co_filename)
 )
+#: What a doctest raises, by name: to import it brings a debugger along.
+_DOCTEST = ("DocTestFailure", "MultipleDoctestFailures")
 
+#: Whose code it is that a frame runs.
+Place = Literal["test", "project", "foreign"]
 
 #: Bound now, as what is imported above: a test's fixtures may patch it while its report is made.
 _open = open
@@ -61,30 +65,49 @@ class FailureReader:
         self._places.clear()
 
     def read(self, error: BaseException, *, stage: str, test_file: Path, test_name: str) -> Failure:
-        """Return the class of one failure."""
+        """Return how a test failed."""
         error, frames = _unwrap(error)
         place, frame, line = self._place(frames)
         file, line = _where(error, frame, line) or (str(test_file), 0)
-        tree = parse_file(file) if line else None
-        missing, owner = self._missing(error)
-        facts = FailureFacts(
-            stage=stage,
-            exception=tuple(each.__name__ for each in type(error).__mro__),
-            message=_message(error),
-            place=place,
-            statement=statement_at(tree, line) if tree is not None else "other",
-            is_explicit_fail=self._is_explicit_fail(error, frames),
-            is_refused_by_pytest=self._is_refused_by_pytest(error, frames),
-            is_conditional=tree is not None and is_conditional_at(tree, line),
-            missing=missing,
-            missing_owner=owner,
-            lacks_attribute=isinstance(error, AttributeError) and self._is_projects(error, frames),
-            fails_anyway=is_stub(test_file, test_name),
+        # `cannot import name x from y` names y, which was found; `No module named x` names x, which was not.
+        module = (error.name or "") if isinstance(error, ImportError) else ""
+        owner = find_owner(module, Path(self._root)) if module else "project"
+        kind, message = type(error).__name__, _message(error).strip()
+        by_check = isinstance(error, AssertionError | pytest.fail.Exception)
+        if stage == "teardown":
+            reason = Reason.TEARDOWN_ONLY
+        elif is_stub(test_file, test_name) or (line and is_constant_at(file, line)):
+            reason = Reason.STUB
+        elif owner != "project":
+            reason = Reason.FOREIGN_MODULE
+        else:
+            reason = self._reason(error, message, place, frames)
+        return Failure(
+            reason=reason,
+            detail=_shorten(f"{kind}: {message}" if message else kind),
             file=relative_id(Path(file), Path(self._root)),
             line=line or None,
-            helpers=tuple(self._helpers(frames)) if isinstance(error, AssertionError | pytest.fail.Exception) else (),
+            missing=module if owner == "project" else "",
+            by_check=by_check,
+            helpers=tuple(self._helpers(frames)) if by_check else (),
         )
-        return classify_failure(facts)
+
+    def _reason(self, error: BaseException, message: str, place: Place, frames: list[tuple[FrameType, int]]) -> Reason:
+        """Return the class of a failure. In doubt code can mend it: what can't turn green is harmless."""
+        if isinstance(error, SyntaxError):
+            return Reason.SYNTAX_ERROR
+        if isinstance(error, pytest.FixtureLookupError):
+            return Reason.MISSING_FIXTURE
+        if isinstance(error, pytest.fail.Exception):
+            if message.startswith("Timeout "):
+                return Reason.TIMEOUT
+            return Reason.BROKEN_TEST if self._is_refused_by_pytest(frames) else Reason.ASSERTION
+        is_projects = place != "project" and isinstance(error, AttributeError) and self._lacks(error, frames)
+        if is_projects or isinstance(error, ImportError):
+            return Reason.STRUCTURAL
+        if place == "foreign" and type(error).__name__ not in _DOCTEST and not isinstance(error, AssertionError):
+            return Reason.TEST_ERROR
+        return Reason.TEST_ERROR if place == "test" and isinstance(error, NameError) else Reason.ASSERTION
 
     def _helpers(self, frames: list[tuple[FrameType, int]]) -> Iterator[str]:
         """Yield the functions of the sources that checked on the test's behalf: mostly none.
@@ -93,7 +116,10 @@ class FailureReader:
         helper is called for nothing but its check, says so, and looks at what another source gives.
         """
         own = [each for each in frames if self._place_of(each[0].f_code.co_filename) != "foreign"]
-        last = max((at for at, (frame, _) in enumerate(own) if self._is_test(frame)), default=len(own))
+        last = max(
+            (at for at, (frame, _) in enumerate(own) if self._place_of(frame.f_code.co_filename) == "test"),
+            default=len(own),
+        )
         way = own[last:]
         calls = [_call_between(caller, frame) for caller, (frame, _) in pairwise(way)]
         if not calls or calls[0] is None or None in calls:
@@ -102,9 +128,6 @@ class FailureReader:
         used = {self._source_of(value) for frame, _ in way[:2] for value in _used(frame)}
         if used - {"", first.co_filename} and says_that_it_checks(first.co_name, self._shown(first), calls[0]):
             yield from (f"{self._shown(frame.f_code)}::{frame.f_code.co_qualname}" for frame, _ in way[1:])
-
-    def _is_test(self, frame: FrameType) -> bool:
-        return self._place_of(frame.f_code.co_filename) == "test"
 
     def _shown(self, code: CodeType) -> str:
         return relative_id(Path(code.co_filename), Path(self._root))
@@ -132,51 +155,28 @@ class FailureReader:
         path = os.path.realpath(filename)
         if path in self._test_files or os.path.basename(path) == "conftest.py":
             return "test"
-        if not path.startswith(self._root + os.sep) or is_in_environment(path, self._root):
-            return "foreign"
-        return "project"
+        return (
+            "project" if path.startswith(self._root + os.sep) and not is_in_environment(path, self._root) else "foreign"
+        )
 
-    def _missing(self, error: BaseException) -> tuple[str, Owner | None]:
-        if not isinstance(error, ImportError) or not error.name:
-            return "", None
-        # `cannot import name x from y` names y, which was found; `No module named x` names x, which was not.
-        return error.name, find_owner(error.name, Path(self._root))
-
-    def _is_explicit_fail(self, error: BaseException, frames: list[tuple[FrameType, int]]) -> bool:
-        """Tell `pytest.fail()` and `self.fail()` in the test from the `fail` of a `pytest.raises` that was not met."""
-        called = self._called_by_own_code(frames)
-        if called is None:
-            return False
-        if isinstance(error, pytest.fail.Exception):
-            # Not by its message, which any code can write: by whom the test's own code called, if it did not raise it.
-            return not called or called[0].f_code.co_filename == _FAIL
-        return [frame.f_code.co_name for frame in called[:1]] == ["fail"]
-
-    def _is_refused_by_pytest(self, error: BaseException, frames: list[tuple[FrameType, int]]) -> bool:
-        """Tell what pytest says of a test that it can't run from what it says of a check that did not hold."""
-        called = self._called_by_own_code(frames)
-        if not called or not isinstance(error, pytest.fail.Exception):
-            return False
-        file = called[0].f_code.co_filename
-        # A hook of the project's around pytest's own work calls pluggy first.
-        return file.startswith(_PYTEST_AND_PLUGGY) and file != _FAIL and os.path.basename(file) not in _CHECKS
-
-    def _called_by_own_code(self, frames: list[tuple[FrameType, int]]) -> list[FrameType] | None:
-        """Return the frames behind the innermost one that is the project's or the test's; None if there is none."""
+    def _is_refused_by_pytest(self, frames: list[tuple[FrameType, int]]) -> bool:
+        """Tell what pytest says of a test that it can't run from a `fail`, or a check of its own that did not hold."""
         places = [self._place_of(frame.f_code.co_filename) for frame, _ in frames]
         last_own = max((index for index, place in enumerate(places) if place != "foreign"), default=None)
-        return None if last_own is None else [frame for frame, _ in frames[last_own + 1 :]]
-
-    def _is_projects(self, error: AttributeError, frames: list[tuple[FrameType, int]]) -> bool:
-        """Tell whether it is an object of the project's that lacks the attribute."""
-        if self._is_project_object(error.obj):
+        if last_own is None:
             return True
+        called = [frame.f_code.co_filename for frame, _ in frames[last_own + 1 :][:1]]
+        # A hook of the project's around pytest's own work calls pluggy first.
+        return any(
+            file.startswith(_PYTEST_AND_PLUGGY) and file != _FAIL and os.path.basename(file) not in _CHECKS
+            for file in called
+        )
+
+    def _lacks(self, error: AttributeError, frames: list[tuple[FrameType, int]]) -> bool:
+        """Tell whether it is an object of the project's that lacks the attribute."""
         # mock and monkeypatch look for what they are to patch, and raise an error of their own.
         patched = [frames[-1][0].f_locals.get(name) for name in ("target", "obj")] if frames else []
-        return any(self._is_project_object(value) for value in patched)
-
-    def _is_project_object(self, value: object) -> bool:
-        return bool(self._source_of(value))
+        return any(self._source_of(value) for value in (error.obj, *patched))
 
     def _source_of(self, value: object) -> str:
         """Return the source of the project's that a value comes from; empty if it comes from none."""
@@ -268,6 +268,17 @@ def parse_file(path: str) -> ast.Module | None:
 def _parse(path: str, modified: int, size: int) -> ast.Module:
     with _open(path, "rb") as file:
         return ast.parse(file.read())
+
+
+def is_constant_at(file: str, line: int) -> bool:
+    """Tell whether the failing line looks at nothing: an assertion about literals."""
+    tree = parse_file(file)
+    return tree is not None and asserts_constant(tree, line)
+
+
+def _shorten(text: str) -> str:
+    line = text.splitlines()[0]
+    return line if len(line) <= 120 else f"{line[:117]}..."
 
 
 def is_stub(test_file: Path, test_name: str) -> bool:

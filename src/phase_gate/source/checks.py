@@ -8,12 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator
-from typing import Literal
 
 from phase_gate.source.names import FunctionNode, last_name, named_functions
-
-#: What a statement does, as far as a failing test is concerned.
-Statement = Literal["assert", "constant assert", "raise", "other"]
 
 #: Calls with one of these words in their name say that they check, however they do it.
 _CHECKING_WORDS = frozenset(
@@ -113,24 +109,14 @@ def says_that_it_checks(name: str, file: str, call: ast.Call) -> bool:
     return compares or bool(_ASSERTING & words) or bool(_TESTING & set(re.split(r"[_/.]+", file.lower())))
 
 
-def statement_at(tree: ast.Module, line: int) -> Statement:
-    """Return what the innermost statement on that line does."""
-    best = innermost(tree, line)
-    if isinstance(best, ast.Raise):
-        return "raise"
-    if isinstance(best, ast.Assert):
-        return "constant assert" if is_constant(best.test) else "assert"
-    if isinstance(best, ast.Expr) and isinstance(best.value, ast.Call) and is_constant_check(best.value):
-        return "constant assert"
-    return "other"
-
-
-def is_conditional_at(tree: ast.Module, line: int) -> bool:
-    """Tell whether the statement on that line runs only if something turns out so."""
-    function, wanted = _function_around(tree, line), innermost(tree, line)
-    if function is None:
-        return False
-    return any(is_conditional for statement, is_conditional in _walk_conditions(function.body) if statement is wanted)
+def asserts_constant(tree: ast.Module, line: int) -> bool:
+    """Tell whether the innermost statement on that line checks literals alone."""
+    match innermost(tree, line):
+        case ast.Assert(test=test):
+            return is_constant(test)
+        case ast.Expr(value=ast.Call() as call):
+            return is_constant_check(call)
+    return False
 
 
 def _walk_conditions(body: list[ast.stmt], *, is_conditional: bool = False) -> Iterator[tuple[ast.stmt, bool]]:
@@ -167,15 +153,6 @@ def innermost(tree: ast.Module, line: int) -> ast.stmt | None:
             if best is None or (node.lineno, -(node.end_lineno or 0)) >= (best.lineno, -(best.end_lineno or 0)):
                 best = node
     return best
-
-
-def _function_around(tree: ast.Module, line: int) -> FunctionNode | None:
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, FunctionNode) and node.lineno <= line <= (node.end_lineno or node.lineno)
-    ]
-    return max(around, key=lambda node: node.lineno, default=None)
 
 
 # --- code whose value does not depend on the code under test
