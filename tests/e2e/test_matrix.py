@@ -393,15 +393,14 @@ def test_the_summary_of_a_whole_green_run(project: Project) -> None:
     assert buckets_of(project) == {"test_two.py::test_one": "passed", "test_two.py::test_two": "passed"}
 
 
-def test_a_status_hook_changes_neither_tally(project: Project) -> None:
+def test_a_status_hook_changes_no_bucket(project: Project) -> None:
     project.write(
         conftest="def pytest_report_teststatus(report):\n"
         "    if report.when == 'call':\n        return 'passed', '.', 'FINE'\n",
         test_one="def test_fails():\n    assert 0\n",
     )
     ran = project.run("--phase=green")
-    assert summary_of(ran.out) == {"passed": 1}
-    assert last_run(project)["counts"] == {"failed": 1}
+    assert last_run(project)["counts"] == summary_of(ran.out) == {"passed": 1}
     assert buckets_of(project) == {"test_one.py::test_fails": "failed"}
     assert ran.code == 1
 

@@ -63,7 +63,7 @@ def make_document(
     return Document(
         outcomes=outcomes,
         exit_status=exit_status,
-        tally=ended.buckets.tally(),
+        tally=_take_tally(config),
         duration_s=duration,
         durations=_take_durations(config, ids.test_id),
         deselected=deselected,
@@ -136,6 +136,14 @@ def _rewritten_on_the_way(ended: OutcomeHooks, seen: Seen) -> Iterator[Finding]:
     for node, bucket in ended.buckets.close(sorted(seen.failed)).items():
         if bucket not in FAILING:
             yield Finding(slug="outcome-rewritten", guard="outcomes-genuine", tier="hard", id=node, detail=detail)
+
+
+def _take_tally(config: pytest.Config) -> dict[str, int]:
+    """Return what pytest's own summary counts, by its categories."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    stats = {name: rows for name, rows in getattr(terminal, "stats", {}).items() if name not in ("", "warnings")}
+    counted = {name: sum(getattr(row, "count_towards_summary", True) for row in rows) for name, rows in stats.items()}
+    return {"errors" if name == "error" else name: number for name, number in counted.items() if number}
 
 
 def _take_durations(config: pytest.Config, test_id: Callable[[str], str]) -> dict[str, float]:

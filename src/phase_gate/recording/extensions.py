@@ -29,36 +29,44 @@ _TYPES: Mapping[MetricType, tuple[type, ...]] = {
 
 def gather_guards(config: pytest.Config) -> dict[str, Guard]:
     """Return the guards that plugins offer. Raises WorkflowError for one that can't be used."""
-    guards: dict[str, Guard] = {}
-    for plugin, offered in _strictly(config, "pytest_phase_gate_guards"):
-        for name, row in _offers(plugin, offered):
-            if name in guards:
-                raise WorkflowError(f"{plugin}: guard {name!r} is offered twice", remedy="give one another name")
-            try:
-                guards[name] = Guard(
-                    name=name,
-                    condition=parse_condition(row["condition"]),
-                    remedy=row["remedy"],
-                    detail=row.get("detail", ""),
-                )
-            except ConditionError as error:
-                raise WorkflowError(f"{plugin}: guard {name!r}: {error.problem}", remedy=error.remedy) from error
-            except (KeyError, TypeError, AttributeError) as error:
-                raise WorkflowError(
-                    f"{plugin}: guard {name!r} has no {error}", remedy="give it a condition and a remedy"
-                ) from error
-    return guards
+    return {name: _guard(plugin, name, row) for name, (plugin, row) in _offered(config, "guard").items()}
 
 
 def gather_workflows(config: pytest.Config) -> dict[str, Path]:
     """Return the workflows that plugins offer."""
-    workflows: dict[str, Path] = {}
-    for plugin, offered in _strictly(config, "pytest_phase_gate_workflows"):
-        for name, path in _offers(plugin, offered):
-            if name in workflows:
-                raise WorkflowError(f"{plugin}: workflow {name!r} is offered twice", remedy="give one another name")
-            workflows[name] = Path(path)
-    return workflows
+    return {name: Path(path) for name, (_, path) in _offered(config, "workflow").items()}
+
+
+def _guard(plugin: str, name: str, row: Any) -> Guard:
+    try:
+        return Guard(
+            name=name,
+            condition=parse_condition(row["condition"]),
+            remedy=row["remedy"],
+            detail=row.get("detail", ""),
+        )
+    except ConditionError as error:
+        raise WorkflowError(f"{plugin}: guard {name!r}: {error.problem}", remedy=error.remedy) from error
+    except (KeyError, TypeError, AttributeError) as error:
+        problem = f"{plugin}: guard {name!r} has no {error}"
+        raise WorkflowError(problem, remedy="give it a condition and a remedy") from error
+
+
+def _offered(config: pytest.Config, kind: str) -> dict[str, tuple[str, Any]]:
+    """Return what plugins offer of one kind, by its names. Raises WorkflowError where one of them does it wrongly."""
+    hook, found = f"pytest_phase_gate_{kind}s", dict[str, tuple[str, Any]]()
+    for plugin, offered, error in _each(config, hook):
+        if isinstance(error, PhaseGateError):
+            raise error
+        if error is not None:
+            raise WorkflowError(f"{plugin}: {hook} raised {type(error).__name__}: {error}", remedy="mend that plugin")
+        if offered is not None and not isinstance(offered, Mapping):
+            raise WorkflowError(f"{plugin}: {type(offered).__name__} is no mapping of names", remedy="return a dict")
+        for name, row in dict(offered or {}).items():
+            if name in found:
+                raise WorkflowError(f"{plugin}: {kind} {name!r} is offered twice", remedy="give one another name")
+            found[name] = (plugin, row)
+    return found
 
 
 def gather_metrics(
@@ -105,14 +113,6 @@ def announce_evaluation(config: pytest.Config, evaluation: Evaluation) -> list[s
     ]
 
 
-def _offers(plugin: str, offered: object) -> list[tuple[str, Any]]:
-    if offered is None:
-        return []
-    if not isinstance(offered, Mapping):
-        raise WorkflowError(f"{plugin}: {type(offered).__name__} is no mapping of names", remedy="return a dict")
-    return list(offered.items())
-
-
 def _has_type(value: object, expected: MetricType) -> bool:
     if value is None:
         return True
@@ -120,15 +120,6 @@ def _has_type(value: object, expected: MetricType) -> bool:
         return False
     # bool is an int to Python, not to a condition.
     return isinstance(value, _TYPES[expected]) and (expected == "bool" or not isinstance(value, bool))
-
-
-def _strictly(config: pytest.Config, hook: str) -> Iterator[tuple[str, Any]]:
-    for plugin, result, error in _each(config, hook):
-        if isinstance(error, PhaseGateError):
-            raise error
-        if error is not None:
-            raise WorkflowError(f"{plugin}: {hook} raised {type(error).__name__}: {error}", remedy="mend that plugin")
-        yield plugin, result
 
 
 def _each(config: pytest.Config, hook: str, **arguments: object) -> Iterator[tuple[str, Any, Exception | None]]:

@@ -37,7 +37,7 @@ class SessionHooks:
         self.process = beginning(config).process
         self._void = "" if session.takes_collection else void_option(config)
         self._witness = Witness(config, session.wanted)
-        self._ended = OutcomeHooks(config)
+        self._ended = OutcomeHooks()
         self._root = root_to_name(config, session.project.root)
         self._began, self._started = time.time(), time.perf_counter()
         self._problem = session.problem

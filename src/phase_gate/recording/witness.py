@@ -48,18 +48,14 @@ class Witness:
         for each in wanted.criteria:
             # A tag of a Gherkin scenario arrives as a mark of that name.
             config.addinivalue_line("markers", f"{each}: shows acceptance criterion {each}")
-        self._groups_are_in_ids = bool(getattr(config.option, "loadgroup", False))
         self._guarded: dict[str, tuple[object, list[str]]] = {}
         self._deselected: dict[str, None] = {}
         self._paths: dict[str, str] = {}
-        self._groups: set[str] = set()
-        self._criteria: dict[str, tuple[str, ...]] = {}
-        self._guarding: dict[str, str] = {}
-        self._parts = Parts()
+        self._left_out: dict[str, dict[str, None]] = {}
         self._rewritten: list[Finding] = []
         self._dropped: list[str] = []
-        self._collected: dict[str, None] = {}
-        self._left_out: dict[str, dict[str, None]] = {}
+        #: What is known once the tests are collected, by the fields of `Seen`.
+        self._collected: dict[str, Any] = {}
 
     def register(self, **plugins: object) -> None:
         """Register parts of this plugin, and notice if other code takes one away."""
@@ -74,15 +70,11 @@ class Witness:
         return Seen(
             deselected=tuple(self._deselected),
             paths=self._paths,
-            groups=tuple(sorted(self._groups - {""})),
-            criteria=self._criteria,
-            guarding=self._guarding,
             modules=found_modules(loaded_names() if wanted.slices else wanted.modules, wanted.root),
             imported=tuple(imported_files(self._ownership)),
-            parts=self._parts,
             doubts=self._doubts(),
-            collected=tuple(self._collected),
             left_out={who: tuple(nodes) for who, nodes in self._left_out.items()},
+            **self._collected,
         )
 
     def _doubts(self) -> tuple[Finding, ...]:
@@ -114,9 +106,8 @@ class Witness:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
         if self.wanted.slices:
             # A plugin drops what other shards run; whether each test ran in one is looked at when all are there.
-            for item in items:
-                self._collected[item.nodeid] = None
-                self._see_path(item)
+            self._collected["collected"] = tuple(item.nodeid for item in items)
+            self._see_paths(items)
             return (yield)
         # What an installed distribution leaves out is its own business.
         matters = self._is_implemented_by_project(_MODIFY)
@@ -130,46 +121,45 @@ class Witness:
         return result
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        for item in items:
-            self._deselected[item.nodeid] = None
-            self._see_path(item)
+        nodes = dict.fromkeys(item.nodeid for item in items)
+        self._deselected |= nodes
+        self._see_paths(items)
         if self.wanted.slices:
-            who = _caller(sys._getframe(1))
-            self._left_out.setdefault(who, {}).update((item.nodeid, None) for item in items)
+            self._left_out.setdefault(_caller(sys._getframe(1)), {}).update(nodes)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        path: Path | None = None
-        for item in session.items:
-            if item.path is not path:  # the tests of a file share its path, and come one after the other
-                path = item.path
-                self._see_path(item)
-        if self._groups_are_in_ids:
-            self._groups.update(map(_group_of, session.items))
+        self._see_paths(session.items)
+        if getattr(self._config.option, "loadgroup", False):
+            self._collected["groups"] = tuple(sorted({*map(_group_of, session.items)} - {""}))
         if self._criteria_ids or self.wanted.reasons:
-            for item in session.items:
-                self._see_marks(item)
+            self._see_marks(session.items)
         if self.wanted.parts:
             from phase_gate.recording.items import look_at_parts
 
             # Before a test can change anything of it.
-            self._parts = look_at_parts(session, self._ownership)
+            self._collected["parts"] = look_at_parts(session, self._ownership)
 
-    def _see_path(self, item: pytest.Item) -> None:
-        part = item.nodeid.partition("::")[0]
-        if part not in self._paths:
-            self._paths[part] = relative_id(item.path, self._root)
+    def _see_paths(self, items: Iterable[pytest.Item]) -> None:
+        path: Path | None = None
+        for item in items:
+            if item.path is not path:  # the tests of a file share its path, and come one after the other
+                path = item.path
+                self._paths.setdefault(item.nodeid.partition("::")[0], relative_id(path, self._root))
 
-    def _see_marks(self, item: pytest.Item) -> None:
-        passes = item.get_closest_marker(PASSES_ALREADY)
-        if passes is not None:
-            # It guards what works already, and shows no criterion; without a reason it does not count.
-            why = passes.args[0] if passes.args else passes.kwargs.get("reason")
-            self._guarding[item.nodeid] = why.strip() if isinstance(why, str) else ""
-            return
-        named = dict.fromkeys(each for mark in item.iter_markers() for each in self._named_by(mark))
-        if named and self._criteria_ids:
-            self._criteria[item.nodeid] = tuple(named)
+    def _see_marks(self, items: Iterable[pytest.Item]) -> None:
+        criteria, guarding = dict[str, tuple[str, ...]](), dict[str, str]()
+        for item in items:
+            passes = item.get_closest_marker(PASSES_ALREADY)
+            if passes is not None:
+                # It guards what works already, and shows no criterion; without a reason it does not count.
+                why = passes.args[0] if passes.args else passes.kwargs.get("reason")
+                guarding[item.nodeid] = why.strip() if isinstance(why, str) else ""
+                continue
+            named = tuple(dict.fromkeys(each for mark in item.iter_markers() for each in self._named_by(mark)))
+            if named and self._criteria_ids:
+                criteria[item.nodeid] = named
+        self._collected |= {"criteria": criteria, "guarding": guarding}
 
     def _named_by(self, mark: pytest.Mark) -> Iterable[str]:
         if mark.name == _CRITERION:
