@@ -10,8 +10,7 @@ import pytest
 
 from phase_gate.proof import sandbox as sandboxes
 from phase_gate.proof.running import run_in_sandbox
-from phase_gate.proof.sandbox import Kind, NoSandboxError, Sandbox
-from phase_gate.proof.talk import Limits
+from phase_gate.proof.sandbox import Kind, Limits, NoSandboxError, Sandbox
 
 
 @pytest.fixture(params=["mounted", "copied"])

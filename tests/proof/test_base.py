@@ -102,22 +102,8 @@ HONEST = {
     "all-need-it": row(
         {"price.py": TAXED, "test_price.py": OLD + NEEDS}, "never", "1 of 1 test needs the change (", starts=4
     ),
-    "an-old-test-follows-the-change": row(
-        {"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(price.with_tax(2))")},
-        "never",
-        "1 of 1 test needs the change (",
-    ),
     "a-guard": row(
         {"price.py": TAXED, "test_price.py": OLD + NEEDS + GUARDS},
-        "strict",
-        "1 of 2 tests needs the change; 1 passes without it (",
-    ),
-    "a-negative-twin": row(
-        {
-            "price.py": TAXED,
-            "test_price.py": f"import pytest\n{OLD}{NEEDS}\n\ndef test_no_text():\n"
-            "    with pytest.raises(TypeError):\n        price.rebate('4')\n",
-        },
         "strict",
         "1 of 2 tests needs the change; 1 passes without it (",
     ),
@@ -206,17 +192,6 @@ NAMED = {
         "? test_price.py::test_rebate",
         "its base version fails with the change",
         base={**BASE, "test_price.py": OLD.replace("rebate(4) == 2", "with_tax(4) == 4")},
-    ),
-    "two-outcomes": row(
-        {
-            "price.py": TAXED,
-            "test_price.py": f"import pathlib\n{OLD}\n\ndef test_fails_once():\n"
-            "    path = pathlib.Path(price.__file__).parent.parent / 'seen'\n"
-            "    is_seen = path.exists()\n    path.touch()\n    assert is_seen\n",
-        },
-        "strict",
-        "? test_price.py::test_fails_once",
-        "two outcomes",
     ),
 }
 
@@ -402,7 +377,8 @@ def test_the_command(project: Project) -> None:
     )
     strict = project.gate("prove", "--base", "main", "--seconds", "240", "--strict")
     assert strict.code == 10
-    strict.has("- test_more.py::test_more", "next: let it fail without the change, or mark", "register the mark")
+    strict.has("- test_more.py::test_more", "next: let it fail without the change, or mark")
+    assert "register the mark" not in strict.out, "the plugin that registers it is there"
     left = project.gate("prove", "--base", "main", "--seconds", "240", "--exclude", "test_more.py", "--json")
     assert (left.code, [each["verdict"] for each in left.document["targets"]]) == (0, ["proven"])
     nothing = project.gate("prove", "--base", "main", "--exclude", "*.py")

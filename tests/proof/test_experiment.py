@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from phase_gate.proof import experiment, negative
-from phase_gate.proof.experiment import judge_target, make_proof
+from phase_gate.proof import negative, running
+from phase_gate.proof.experiment import judge_target
 from phase_gate.proof.model import TargetProof, Verdict
-from phase_gate.proof.running import Report, Reports, SandboxRun, read_heard
-from phase_gate.proof.talk import Heard
-from phase_gate.proof.task import keep_words
+from phase_gate.proof.running import Report, SandboxRun, SandboxTest
 from phase_gate.values import replace
-from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
-from tests.proof.twins import BUILD, EXTENSION
+from tests.proof.stories import ADD, TEST_ADD, WRONG, prove, verdicts
 
 TARGET = "test_a.py::test_a"
 PASSED, FAILED = Report(has_passed=True), Report(has_passed=False, message="assert 1 == 2")
@@ -28,12 +21,8 @@ SKIPPED = Report(has_passed=False, is_skipped=True)
 
 def ran(**reports: Report) -> SandboxRun:
     """Return a run with these rows: `plain` for the test itself, `file` for its module, others as parameters."""
-    names = {"plain": TARGET, "file": "test_a.py"}
-    return SandboxRun(
-        kind="mounted",
-        seconds=0.1,
-        reports=Reports({names.get(name, f"{TARGET}[{name}]"): report for name, report in reports.items()}),
-    )
+    rows = tuple(SandboxTest(id=f"{TARGET}[{name}]", report=report) for name, report in reports.items())
+    return SandboxRun(kind="mounted", seconds=0.1, functions={"test_a.py" if "file" in reports else TARGET: rows})
 
 
 def late(**reports: Report) -> SandboxRun:
@@ -56,6 +45,7 @@ BROKEN = SandboxRun(kind="mounted", seconds=0.1, problem="it took longer than 30
         pytest.param([ran(a=FAILED)], [ran(a=PASSED, b=FAILED)], "fails-with", id="one-failing-row-with-it-is-not"),
         pytest.param([ran(plain=PASSED), ran(plain=FAILED)], [ran(plain=PASSED)], "flaky", id="two-controls-differ"),
         pytest.param([ran(plain=FAILED)], [ran(plain=FAILED), ran(plain=PASSED)], "flaky", id="so-do-treatments"),
+        pytest.param([], [ran(plain=PASSED)], "proven", id="without-a-control-only-the-treatment-speaks"),
         pytest.param([BROKEN], [ran(plain=PASSED)], "unknown", id="no-word-from-the-control"),
         pytest.param([ran(plain=FAILED)], [BROKEN], "unknown", id="no-word-from-the-treatment"),
         pytest.param([ran()], [ran(plain=PASSED)], "unknown", id="it-did-not-run-without"),
@@ -76,33 +66,10 @@ BROKEN = SandboxRun(kind="mounted", seconds=0.1, problem="it took longer than 30
     ],
 )
 def test_verdicts(controls: list[SandboxRun], treatments: list[SandboxRun], expected: Verdict) -> None:
-    proof = judge_target(TARGET, tuple(controls), tuple(treatments))
+    proof = judge_target(TARGET, tuple(controls), tuple(treatments), has_control=bool(controls))
     assert proof.verdict == expected
-
-
-def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
-    rows = [f"test_a.py::test_{name}" for name in ("a[1]", "a[2]", "b[1]", "b[2]", "c", "d")]
-    collected = {"kind": "collected", "items": [{"id": row} for row in rows], "dropped": []}
-    answers: list[dict[str, Any]] = [collected]
-    for test_id in ("test_a.py::test_a[1]", "test_a.py::test_a[2]", "test_a.py::test_b[1]", "test_a.py::test_c"):
-        answers.append({"kind": "started", "id": test_id})
-        said = {"outcome": "passed", "expected": False, "lie": "", "doubt": "", "files": []}
-        answers.append({"kind": "report", "id": test_id, **said})
-    heard = Heard(answers=tuple(answers), seconds=30.0, late="30 s")
-    run = read_heard(heard, "mounted", "", "")
-    assert run.problem == "it took longer than 30 s in test_a.py::test_c"
-    # A row of one has not run, and the last one was at work still.
-    assert sorted(run.reports) == ["test_a.py::test_a[1]", "test_a.py::test_a[2]"]
-
-
-def test_without_a_control_only_the_treatment_speaks() -> None:
-    proof = judge_target(TARGET, (), (ran(plain=PASSED),), has_control=False)
-    assert proof.verdict == "proven"
-
-
-def test_the_reason_of_an_unknown_one_is_named() -> None:
-    proof = judge_target(TARGET, (BROKEN,), (ran(plain=PASSED),))
-    assert proof.why == "without the change: it took longer than 30 s"
+    if BROKEN in controls:
+        assert proof.why == "without the change: it took longer than 30 s"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +110,6 @@ def test_a_function_that_no_target_notices(tmp_path: Path) -> None:
 
 #: Steps that look odd and are honest.
 TWINS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None]]] = {
-    "a-wrong-function-is-mended": ({"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}),
     "only-a-constant-changes": (
         {"test_calc.py": "import calc\n\n\ndef test_add():\n    assert calc.LIMIT == 3\n", "calc.py": "LIMIT = 2\n"},
         {"calc.py": "LIMIT = 3\n"},
@@ -179,21 +145,6 @@ def test_twins(name: str, tmp_path: Path) -> None:
     assert verdicts(proof) == {"test_add": "proven"}
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="builds a module in C")
-@pytest.mark.parametrize(("source", "verdict"), [("fast.c", "unknown"), ("notes.txt", "passes-without")])
-def test_a_module_that_was_built_again_says_nothing(tmp_path: Path, source: str, verdict: str) -> None:
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    test = "def test_add():\n    import fast\n\n    assert fast.two() == 2\n"
-    red = {".gitignore": "*.so\n", "test_calc.py": test, source: "before"}
-    built = tmp_path.parent / f"{tmp_path.name}-built"
-    write(built, {"fast.c": EXTENSION})
-    subprocess.run([sys.executable, "-c", BUILD], cwd=built, check=True)
-    shutil.copytree(built, tmp_path, ignore=shutil.ignore_patterns("*.c"), dirs_exist_ok=True)
-    proof = prove(tmp_path, red, {source: "after"})
-    assert verdicts(proof) == {"test_add": verdict}
-    assert ("fast.c has changed: nothing is built in a sandbox" in proof.targets[0].why) == (verdict == "unknown")
-
-
 def test_a_flaky_target_is_unknown(tmp_path: Path) -> None:
     counter = tmp_path.parent / f"{tmp_path.name}-counter"
     test = (
@@ -207,38 +158,8 @@ def test_a_flaky_target_is_unknown(tmp_path: Path) -> None:
     assert verdicts(proof) == {"test_add": "flaky"}
 
 
-@pytest.mark.parametrize(
-    ("typed", "kept"),
-    [
-        pytest.param("--phase=red tests", "", id="ours-and-files"),
-        pytest.param("--phase red --exit-signal done -q", "-q", id="ours-with-values"),
-        pytest.param("-p phase_gate.plugin -pphase_gate.plugin -p xdist -pcov", "-p xdist -pcov", id="plugins"),
-        pytest.param("tests/test_a.py::test_x --two 2 tests", "--two 2", id="a-value-and-files"),
-        pytest.param("--two=2 -- tests", "--two=2", id="a-value-in-the-word"),
-        pytest.param("-v tests --doctest-modules", "-v tests --doctest-modules", id="what-may-be-a-value-stays"),
-    ],
-)
-def test_what_was_typed_in_red_is_kept(typed: str, kept: str) -> None:
-    assert keep_words(typed.split()) == tuple(kept.split())
-
-
-@pytest.mark.sweep
-def test_a_plugin_that_is_gone_is_done_without_and_said(tmp_path: Path) -> None:
-    trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"])
-    proof = make_proof(replace(trial, words=("-p", "no_such_plugin")))
-    assert verdicts(proof) == {"test_add": "proven"}
-    assert proof.notes == ("pytest does not start with what was typed in RED: -p no_such_plugin",)
-
-
-def test_nothing_is_said_of_functions_that_were_not_tried(tmp_path: Path) -> None:
-    trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"], seconds=0)
-    proof = make_proof(trial)
-    assert verdicts(proof) == {"test_add": "unknown"}
-    assert (proof.unnoticed, proof.functions[0].left_out) == ((), "it could not be tried")
-
-
 def test_a_proof_has_a_number_of_runs_and_no_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "MOST_STARTS", 2)
+    monkeypatch.setattr(running, "MOST_STARTS", 2)
     proof = prove(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD})
     assert (verdicts(proof), proof.starts) == ({"test_add": "proven"}, 2)
     assert proof.functions[0].left_out == "it could not be tried"

@@ -9,7 +9,7 @@ import pytest
 
 from phase_gate.proof.sandbox import Kind
 from phase_gate.proof.show import tell_suite
-from phase_gate.proof.suite import prove_suite
+from phase_gate.proof.unfailing import prove_suite
 from tests.proof.stories import write
 from tests.support import Project
 
@@ -93,7 +93,11 @@ def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
     before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*"))}
     proof = prove_suite(tmp_path)
     assert not proof.problem
-    text, _, spent = tell_suite(proof).text.rpartition(" (")
+    told = tell_suite(proof)
+    assert [(each.line, each.is_error) for each in told.places if each.is_error] == [
+        (line, True) for line in (23, 28, 50, 34)
+    ]
+    text, _, spent = told.text.rpartition(" (")
     assert text == FOUND
     # As it is, altered, behind the one that ends pytest, and five that still pass.
     assert spent == f"8 runs of pytest in {proof.seconds:g} s)"
@@ -129,22 +133,6 @@ def test_chosen_paths_and_the_projects_own_choice_count(project: Project) -> Non
     assert [each["ids"] for each in document["findings"]] == [["other/test_other.py::test_swallowed"]]
     assert document["findings"][0]["file"] == "other/test_other.py"
     assert document["findings"][0]["shown"] == "still-passes"
-
-
-def test_ci_is_told(project: Project) -> None:
-    project.write({"calc.py": CALC, "test_calc.py": TESTS.partition("\n\ndef test_dead")[0]})
-    summary = project.root / "summary.md"
-    ran = project.gate("prove", "--suite", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
-    assert ran.code == 10
-    lines = [line for line in ran.out.splitlines() if line.startswith("::")]
-    assert [line.partition("::test_calc.py")[0] for line in lines] == [
-        "::error file=test_calc.py,line=23,title=a check that can't fail",
-        "::error file=test_calc.py,line=28,title=a check that can't fail",
-    ]
-    assert summary.read_text(encoding="utf-8").startswith("## Checks that can't fail\n\n- test_calc.py:23 can't fail")
-    plain = project.gate("prove", "--suite", "--markdown", GITHUB_ACTIONS="true").out
-    assert plain.startswith("## Checks that can't fail\n\n- test_calc.py:23 can't fail")
-    assert "::error" not in plain
 
 
 @pytest.mark.parametrize(

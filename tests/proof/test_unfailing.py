@@ -4,67 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.proof.running import Item, Report, Reports, SandboxRun
-from phase_gate.proof.sandbox import Sandbox
+from phase_gate.proof.running import Laboratory, Report, SandboxRun, SandboxTest
+from phase_gate.proof.sandbox import Limits, Sandbox
 from phase_gate.proof.unfailing import AlteredProof, try_altered
+from phase_gate.values import replace
 from tests.proof.stories import ADD, WRONG, prove, verdicts
 from tests.support import Project
 
-PASSED, FAILED = Report(has_passed=True), Report(has_passed=False)
 
-
-class FakeSandbox:
+class Played(Laboratory):
     """Plays the runs of a suite: which tests pass although they expect something else, and which lines they run.
 
-    :param killing: tests that end pytest.
+    :param alone: those that pass alone, where they are others; `killing` end pytest.
     """
 
     def __init__(
         self,
-        items: Iterable[Item],
+        tests: Iterable[SandboxTest],
         passing: Collection[str] = (),
         *,
-        passing_alone: Collection[str] | None = None,
+        alone: Collection[str] | None = None,
         lines: Collection[int] = (),
-        killing: Collection[str] = (),
         killing_alone: Collection[str] = (),
-        gone: Collection[str] = (),
     ) -> None:
-        self._items, self._passing, self._gone = tuple(items), passing, gone
-        self._killing, self._killing_alone = killing, killing_alone
-        self._passing_alone = passing if passing_alone is None else passing_alone
-        self._lines = frozenset(lines)
+        super().__init__((), Limits(processor=1, clock=1))
+        self._tests, self._lines, self._killing_alone = tuple(tests), frozenset(lines), killing_alone
+        self._passing = {False: passing, True: passing if alone is None else alone}
         self.asked: list[tuple[str, ...]] = []
         self.contents: Mapping[str, bytes] = {}
 
-    def __call__(self, sandbox: Sandbox, wanted: Collection[str], *, is_alone: bool) -> SandboxRun:
+    def run(self, sandbox: Sandbox, wanted: Collection[str] = (), *, is_traced: bool = False, **_: Any) -> SandboxRun:
         self.asked.append(tuple(wanted))
         self.contents = sandbox.contents
-        passing = self._passing_alone if is_alone else self._passing
-        items = tuple(item for item in self._items if bare_id(item.id) in wanted and item.id not in self._gone)
-        reports = Reports()
+        functions: dict[str, tuple[SandboxTest, ...]] = {}
         at_work = ""
-        for item in items:
-            if item.id in (self._killing_alone if is_alone else self._killing):
-                at_work = item.id
-                break
-            reports[item.id] = PASSED if item.id in passing else FAILED
-        lines = {item.id: self._lines for item in items} if is_alone else {}
-        return SandboxRun(kind="mounted", seconds=0.1, items=items, reports=reports, at_work=at_work, lines=lines)
+        for test in (each for each in self._tests if bare_id(each.id) in wanted):
+            at_work = test.id if is_traced and test.id in self._killing_alone else at_work
+            report = Report(has_passed=test.id in self._passing[is_traced])
+            ran = replace(test, report=report, lines=self._lines if is_traced else frozenset())
+            functions[bare_id(test.id)] = (*functions.get(bare_id(test.id), ()), ran)
+        return SandboxRun(kind="mounted", seconds=0.1, functions=functions, at_work=at_work)
 
 
-def an_item(name: str = "test_it", line: int = 1, **rows: int) -> Item:
+def an_item(name: str = "test_it", line: int = 1, **rows: int) -> SandboxTest:
     row = f"[{'-'.join(map(str, rows.values()))}]" if rows else ""
-    return Item(id=f"test_calc.py::{name}{row}", file="test_calc.py", line=line, rows=rows)
+    return SandboxTest(id=f"test_calc.py::{name}{row}", file="test_calc.py", line=line, rows=rows)
 
 
-def show(source: str, sandbox: FakeSandbox, items: Iterable[Item]) -> list[AlteredProof]:
+def show(source: str, laboratory: Laboratory, tests: Iterable[SandboxTest]) -> list[AlteredProof]:
     there = Sandbox(root=Path(__file__).parent, contents={"test_calc.py": source.encode()})
-    return list(try_altered(items, there, sandbox))
+    return list(try_altered(tests, there, laboratory))
 
 
 HONEST = "def test_it():\n    assert sub(5, 3) == 2\n"
@@ -125,13 +119,13 @@ ID = "test_calc.py::test_it"
     ],
 )
 def test_still_passes(source: str, lines: set[int], text: str) -> None:
-    (proof,) = show(source, FakeSandbox(ONE, {ID}, lines=lines), ONE)
+    (proof,) = show(source, Played(ONE, {ID}, lines=lines), ONE)
     assert (proof.shown, proof.text, proof.ids) == ("still-passes", text, (ID,))
     assert text.startswith(f"{proof.file}:{proof.line} ")
 
 
 def test_honest_test_fails_in_one_run() -> None:
-    sandbox = FakeSandbox(ONE)
+    sandbox = Played(ONE)
     (proof,) = show(HONEST, sandbox, ONE)
     assert (proof.shown, proof.text) == ("fails", "")
     assert sandbox.asked == [(ID,)]
@@ -139,14 +133,14 @@ def test_honest_test_fails_in_one_run() -> None:
 
 
 def test_what_fails_alone_fails() -> None:
-    sandbox = FakeSandbox(ONE, {ID}, passing_alone=())
+    sandbox = Played(ONE, {ID}, alone=())
     (proof,) = show(HONEST, sandbox, ONE)
     assert proof.shown == "fails"
     assert sandbox.asked == [(ID,), (ID,)]
 
 
 def test_assert_that_raises_what_is_waited_for_says_nothing() -> None:
-    (proof,) = show(BEHIND, FakeSandbox(ONE, {ID}, lines={2, 3, 4}), ONE)
+    (proof,) = show(BEHIND, Played(ONE, {ID}, lines={2, 3, 4}), ONE)
     assert proof.shown == "fails"
 
 
@@ -161,7 +155,7 @@ def test_assert_that_raises_what_is_waited_for_says_nothing() -> None:
 )
 def test_rows_count_that_are_altered(passing: list[int], shown: str) -> None:
     items = [an_item(n=row, expected=row) for row in range(3)]
-    sandbox = FakeSandbox(items, [items[row].id for row in passing], lines={3})
+    sandbox = Played(items, [items[row].id for row in passing], lines={3})
     (proof,) = show(TABLE, sandbox, items)
     assert proof.shown == shown
     if shown == "some-rows":
@@ -170,28 +164,32 @@ def test_rows_count_that_are_altered(passing: list[int], shown: str) -> None:
 
 def test_rows_are_found_under_other_ids() -> None:
     items = [an_item(n=row, expected=row) for row in range(3)]
-    altered = [Item(id=f"{ID}[altered{row}]", file="test_calc.py", line=1, rows=items[row].rows) for row in range(3)]
-    (proof,) = show(TABLE, FakeSandbox(altered, [each.id for each in altered], lines={3}), items)
+    altered = [
+        SandboxTest(id=f"{ID}[altered{row}]", file="test_calc.py", line=1, rows=items[row].rows) for row in range(3)
+    ]
+    (proof,) = show(TABLE, Played(altered, [each.id for each in altered], lines={3}), items)
     assert proof.shown == "still-passes"
 
 
 def test_function_that_two_classes_inherit_is_one() -> None:
     source = "class Base:\n    def test_it(self):\n        assert self.answer == 2\n"
-    items = [Item(id=f"test_calc.py::{name}::test_it", file="test_calc.py", line=2) for name in ("TestA", "TestB")]
+    items = [
+        SandboxTest(id=f"test_calc.py::{name}::test_it", file="test_calc.py", line=2) for name in ("TestA", "TestB")
+    ]
     ids = tuple(item.id for item in items)
-    (proof,) = show(source, FakeSandbox(items, ids, lines={3}), items)
+    (proof,) = show(source, Played(items, ids, lines={3}), items)
     assert (proof.shown, proof.ids) == ("still-passes", ids)
-    (proof,) = show(source, FakeSandbox(items, ids[:1], lines={3}), items)
+    (proof,) = show(source, Played(items, ids[:1], lines={3}), items)
     assert proof.shown == "some-rows"
 
 
 def test_what_is_not_collected_is_not_tried() -> None:
-    (proof,) = show(HONEST, FakeSandbox(ONE, gone={ID}), ONE)
+    (proof,) = show(HONEST, Played(()), ONE)
     assert proof.shown == "not-tried"
 
 
 def test_what_kills_pytest_alone_is_not_tried() -> None:
-    (proof,) = show(HONEST, FakeSandbox(ONE, {ID}, killing_alone={ID}), ONE)
+    (proof,) = show(HONEST, Played(ONE, {ID}, killing_alone={ID}), ONE)
     assert proof.shown == "not-tried"
 
 
@@ -203,7 +201,7 @@ def test_what_kills_pytest_alone_is_not_tried() -> None:
     ],
 )
 def test_nothing_is_run_for_nothing(source: str) -> None:
-    sandbox = FakeSandbox(ONE)
+    sandbox = Played(ONE)
     assert show(source, sandbox, ONE) == []
     assert sandbox.asked == []
 

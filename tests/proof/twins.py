@@ -213,15 +213,6 @@ _FINDER = (
 )
 
 TWINS: Mapping[str, Twin] = {
-    "testpaths names the package, whose tests lie in it": Twin(
-        red={
-            "pytest.ini": "[pytest]\npythonpath = .\ntestpaths = shop\n",
-            "shop/__init__.py": "",
-            "shop/calc.py": WRONG,
-            "shop/tests/test_calc.py": TEST.replace("from calc", "from shop.calc"),
-        },
-        green={"shop/calc.py": "from shop.adding import add\n", "shop/adding.py": ADD},
-    ),
     "a source that git ignores is mended": Twin(
         red={"pytest.ini": INI, _FILE: TEST, "calc.py": WRONG, ".gitignore": "calc.py\n"},
         green={"calc.py": ADD},
@@ -247,27 +238,6 @@ TWINS: Mapping[str, Twin] = {
         is_in_git=True,
         targets=5,
     ),
-    "a src layout": Twin(
-        red={
-            "pytest.ini": "[pytest]\npythonpath = src\n",
-            _FILE: TEST.replace("calc", "shop.calc"),
-            "src/shop/__init__.py": "",
-            "src/shop/calc.py": WRONG,
-        },
-        green={"src/shop/calc.py": ADD},
-    ),
-    "a package of a monorepo": Twin(
-        red={
-            "pytest.ini": "[pytest]\ntestpaths = packages/sums/tests packages/shop/tests\n",
-            "packages/sums/calc.py": WRONG,
-            "packages/sums/conftest.py": "import pathlib\nimport sys\n\n"
-            "sys.path.insert(0, str(pathlib.Path(__file__).parent))\n",
-            "packages/sums/tests/test_calc.py": TEST,
-            "packages/shop/tests/test_shop.py": "def test_shop():\n    import calc\n\n    assert calc.add(2, 2) == 4\n",
-        },
-        green={"packages/sums/calc.py": ADD},
-        targets=2,
-    ),
     "an editable install by a path file": Twin(
         red={_FILE: TEST, "lib/calc.py": WRONG, "pytest.ini": "[pytest]\ntestpaths = tests\n"},
         green={"lib/calc.py": ADD},
@@ -282,12 +252,6 @@ TWINS: Mapping[str, Twin] = {
     "xdist, by the command line": step(TEST, plugins=("xdist",), words=("-n", "2")),
     "cov, with a threshold": step(
         TEST, files={"pytest.ini": f"{INI}addopts = -p pytest_cov.plugin --cov=. --cov-fail-under=100\n"}
-    ),
-    "stop at the first failure, a report and a base folder": step(
-        f"{TEST}\n\ndef test_more(tmp_path):\n    assert add(2, 2) == 4\n",
-        files={"pytest.ini": f"{INI}addopts = -x --junitxml=junit.xml --basetemp=made\n"},
-        words=("--maxfail=5",),
-        targets=2,
     ),
     "an option of the project's own": step(
         "from calc import add\n\n\ndef test_add(pytestconfig):\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.source.functions import find_new
+from phase_gate.source.functions import find_changed, find_functions, find_new
 
 BEFORE = '''\
 """A module."""
@@ -81,3 +81,38 @@ def test_what_was_moved_to_another_file_is_not_new() -> None:
 def test_a_copy_is_new_the_second_time() -> None:
     _, moved = BEFORE.split("\n\n\ndef cut")
     assert new_lines({"a.py": BEFORE}, {"a.py": BEFORE, "b.py": "def cut" + moved}) == {"b.py": [1, 2, 3, 4]}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        pytest.param(None, "def f(): return 1", ["f"], id="a-new-file"),
+        pytest.param("def f(): return 1", "def f(): return 2", ["f"], id="another-body"),
+        pytest.param("def f(): return 1", "def f():\n    # why\n    return 1", [], id="reformatted"),
+        pytest.param("def f(): return 1", "def f(): return 1\ndef g(): return 2", ["g"], id="one-more"),
+        pytest.param("def g(): return 2\ndef f(): return 1", "def f(): return 1\ndef g(): return 2", [], id="moved"),
+        pytest.param("class A:\n  def f(self): return 1", "class A:\n  def f(self): return 2", ["A.f"], id="a-method"),
+        pytest.param("if X:\n  def f(): return 1", "if X:\n  def f(): return 2", ["f"], id="under-a-condition"),
+        pytest.param("def f(): return 1", "def f(: return 2", [], id="no-python"),
+        pytest.param("def f(:", "def f(): return 2", ["f"], id="was-no-python"),
+    ],
+)
+def test_changed_functions(before: str | None, now: str, expected: list[str]) -> None:
+    assert [each.name for each in find_changed(before, now)] == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("import abc\nclass A:\n  @abc.abstractmethod\n  def f(self): return 1", id="abstract"),
+        pytest.param("import typing\nclass A(typing.Protocol):\n  def f(self): return 1", id="a-protocol"),
+        pytest.param("from typing import overload\n@overload\ndef f(x: int) -> int: ...", id="an-overload"),
+        pytest.param("import pytest\n@pytest.fixture\ndef f(): return 1", id="a-fixture"),
+        pytest.param("def f():\n  '''Nothing yet.'''", id="only-a-docstring"),
+        pytest.param("def f(): raise NotImplementedError", id="not-implemented"),
+        pytest.param("class A:\n  def __repr__(self): return 'A'", id="repr"),
+    ],
+)
+def test_some_are_left_out_and_say_why(source: str) -> None:
+    (function,) = find_functions(source).values()
+    assert function.left_out

@@ -14,8 +14,8 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.proof.base import find_change, prove_change
 from phase_gate.proof.model import Proof
 from phase_gate.proof.show import Told, tell_proof, tell_suite
-from phase_gate.proof.suite import CLOSING, prove_suite
 from phase_gate.proof.task import prove_now
+from phase_gate.proof.unfailing import CLOSING, prove_suite
 from phase_gate.report.ci import CiOutput, tell_places
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now

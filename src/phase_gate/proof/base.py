@@ -13,10 +13,11 @@ from pathlib import Path, PurePosixPath
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import join_id, split_id
-from phase_gate.proof.experiment import COMPILED, Experiment, Show, Targets, excuse, make_proof
-from phase_gate.proof.model import Proof, TargetProof, Verdict
+from phase_gate.proof.experiment import COMPILED, Show, Targets, make_proof
+from phase_gate.proof.model import MEANINGS, Proof, TargetProof
+from phase_gate.proof.running import Laboratory
 from phase_gate.proof.sandbox import NoSandboxError
-from phase_gate.proof.trial import Trial
+from phase_gate.proof.trial import Sandboxes, Trial
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.criteria import guards_in_source
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
@@ -72,27 +73,22 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
     # Documents are never among the present files.
     there = {*now, *(path for path in then.keys() - now.keys() if not os.path.lexists(root / path))}
     differing = sorted(path for path in there if now.get(path) != then.get(path))
-    is_left_out = compile_globs(tuple(left_out))
     changed = [path for path in differing if path in tests and path.endswith(".py")]
     texts = read_blobs(root, commit, changed)
-    before = {path: {test.name: test.body for test in _tests(text)} for path, text in texts.items()}
-    present = {path: (root / path).read_bytes() for path in changed if path in now}
+    before = {path: {test.name: test.body for test in _tests(texts.get(path, b""))} for path in changed}
+    present = {path: _read(root / path) for path in changed if path in now}
     after = {path: _tests(text) for path, text in present.items()}
     # What stood elsewhere and is not there any more has moved: one new test is one old one at most.
-    free = [
-        body
-        for path, bodies in before.items()
-        for name, body in bodies.items()
-        if (name, body) not in {(test.name, test.body) for test in after.get(path, ())}
-    ]
+    stays = {(path, test.name, test.body) for path, tests_there in after.items() for test in tests_there}
+    free = [body for path in before for name, body in before[path].items() if (path, name, body) not in stays]
     lines: dict[str, int] = {}
     marked, moved, old = [], [], set()
+    is_left_out = compile_globs(tuple(left_out))
     for path in (each for each in present if not is_left_out(each)):
         marks = guards_in_source(parse_source(present[path])) if after[path] else {}
-        known = before.get(path, {})
         for test in after[path]:
-            test_id = join_id(path, test.name)
-            if known.get(test.name) == test.body:
+            test_id, known = join_id(path, test.name), before[path].get(test.name)
+            if known == test.body:
                 continue
             if test.body in free:
                 free.remove(test.body)
@@ -101,8 +97,7 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
                 marked.append(test_id)
             else:
                 lines[test_id] = test.line
-                old |= {test_id} if test.name in known else set()
-    sources = [path for path in differing if path not in tests]
+                old |= {test_id} if known else set()
     return Change(
         root=root,
         base=revision,
@@ -114,20 +109,19 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
         marked=tuple(marked),
         moved=tuple(moved),
         tests=tests,
-        has_only_tests=not _changes_sources(root, commit, sources, {*now, *then} - tests),
+        has_only_tests=not _changes_sources(root, commit, {*differing} - tests, {*now, *then} - tests),
     )
 
 
 def _has_tests(root: Path, path: str, patterns: tuple[str, ...]) -> bool:
     """Tell files of the tests from sources, also where the project names its tests otherwise."""
-    if is_test_side(path):
-        return True
     # A pattern such as *.py takes in every source: those with tests in them count.
-    return path.endswith(".py") and matches(path, patterns) and any(_tests(_read(root / path)))
+    is_named = path.endswith(".py") and matches(path, patterns)
+    return is_test_side(path) or (is_named and any(_tests(_read(root / path))))
 
 
 def _patterns(root: Path) -> tuple[str, ...]:
-    texts = ((name, _read_text(root / name)) for name in FILES)
+    texts = ((name, _read(root / name).decode("utf-8", "replace")) for name in FILES)
     return next((found for name, text in texts if text and (found := file_patterns(name, text))), ())
 
 
@@ -138,10 +132,6 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-def _read_text(path: Path) -> str:
-    return _read(path).decode("utf-8", "surrogateescape")
-
-
 def _tests(source: bytes) -> tuple[SourceTest, ...]:
     try:
         return find_tests(source, functions=("test",), classes=("*",))
@@ -149,7 +139,7 @@ def _tests(source: bytes) -> tuple[SourceTest, ...]:
         return ()
 
 
-def _changes_sources(root: Path, commit: str, changed: list[str], sources: Collection[str]) -> bool:
+def _changes_sources(root: Path, commit: str, changed: Collection[str], sources: Collection[str]) -> bool:
     """Tell whether something changed that a test could ask for: code that means something else now, or its data."""
 
     def is_code(path: str) -> bool:
@@ -181,7 +171,8 @@ def settings_of_root(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
         return ()
     for folder in (top, *top.parents):
         for name in FILES:
-            if (text := _read_text(folder / name)) and pytest_section(name, text) is not None:
+            text = _read(folder / name).decode("utf-8", "replace")
+            if text and pytest_section(name, text) is not None:
                 return (f"--rootdir={folder}", "-c", str(folder / name))
     return (f"--rootdir={top}", "-c", os.devnull)
 
@@ -198,7 +189,7 @@ def prove_against(
     except NotAllowedError as error:
         return Proof(problem=f"{error.problem}; try: {error.remedy}")
     proof = prove_change(change, seconds=seconds, show=show)
-    if proof.targets and proof.count(*_NEEDING) == len(proof.targets):
+    if proof.targets and all(each.has("needs") for each in proof.targets):
         return proof
     return replace(proof, notes=(*proof.notes, sum_up(proof, change)))
 
@@ -214,7 +205,8 @@ def prove_change(change: Change, *, seconds: float, show: Show = lambda text: No
         now=change.now,
         frozen=change.tests,
         seconds=seconds,
-        has_present_tests=True,
+        as_now=change.tests,
+        is_change=True,
         options=settings_of_root(change.root, change.targets),
         # Where no source changed, with and without the change are the same.
         has_control=not change.has_only_tests,
@@ -226,21 +218,21 @@ def prove_change(change: Change, *, seconds: float, show: Show = lambda text: No
     missing = {each.missing if each.treatment in ("fails", "unknown") else "" for each in proof.targets}
     if missing and missing <= own:
         return Proof(problem=f"no module named {min(missing)!r}: {_how_to_install(change.root)}")
-    if change.has_only_tests:
-        return replace(proof, targets=tuple(map(_compare_with_nothing, proof.targets)))
-
-    def why(target: TargetProof) -> str:
-        """Return why a comparison with the earlier revision says nothing about a target; empty if it does."""
-        top = target.missing.partition(".")[0]
-        is_broken = target.verdict == "proven" and top and top not in own
-        return f"the earlier revision does not import: no module {top!r}" if is_broken else ""
-
-    targets = excuse(proof.targets, why)
+    targets = tuple(
+        _compare_with_nothing(each) if change.has_only_tests else _excuse(each, own) for each in proof.targets
+    )
     reworded = [each.id for each in targets if each.verdict == "passes-without" and each.id in change.old]
     if reworded:
-        targets = _try_old_versions(targets, reworded, trial, show)
-    starts = proof.starts + bool(reworded)
-    return replace(proof, targets=_tolerate(targets, change.old), starts=starts)
+        targets = _try_old_versions(targets, reworded, trial)
+    return replace(proof, targets=_tolerate(targets, change.old), starts=proof.starts + bool(reworded))
+
+
+def _excuse(target: TargetProof, own: Collection[str]) -> TargetProof:
+    """Return the target; nothing is known of it where the earlier revision lacks a module that is not the project's."""
+    top = target.missing.partition(".")[0]
+    if target.verdict != "proven" or not top or top in own:
+        return target
+    return replace(target, verdict="unknown", why=f"the earlier revision does not import: no module {top!r}")
 
 
 def _how_to_install(root: Path) -> str:
@@ -269,11 +261,11 @@ def _tolerate(targets: Targets, old: Collection[str]) -> Targets:
     return tuple(replace(each, is_tolerated=each.verdict == "passes-without") for each in targets)
 
 
-def _try_old_versions(targets: Targets, ids: Collection[str], trial: Trial, show: Show) -> Targets:
+def _try_old_versions(targets: Targets, ids: Collection[str], trial: Trial) -> Targets:
     """Return the targets with what the base versions of these say: they pass with the change and without it."""
     try:
-        experiment = Experiment(replace(trial, has_present_tests=False), show)
-        run = experiment.enter(experiment.sandboxes.treatment(), ids)
+        sandbox = Sandboxes(replace(trial, as_now=frozenset())).treatment()
+        run = Laboratory(trial.options, trial.limits).run(sandbox, ids)
     except (SnapshotError, NoSandboxError, OSError):
         return targets
     return tuple(
@@ -295,29 +287,19 @@ def sum_up(proof: Proof, change: Change) -> str:
     """Return in a line what the change's tests say about it."""
     if not change.targets:
         return f"no test is new or changed since {change.base}: nothing to prove"
-    total, passing, needing = len(proof.targets), proof.count("no-change"), proof.count(*_NEEDING)
+    total, passing, needing = (
+        len(proof.targets),
+        proof.count("no-change"),
+        sum(each.has("needs") for each in proof.targets),
+    )
     if change.has_only_tests and passing == total:
         compared = "it" if passing == 1 else "them"
         them = f"{passing} pass{'es' if passing == 1 else ''}, and there is nothing to compare {compared} with"
         return f"only tests changed since {change.base}: {them}"
     said = [f"{needing} of {count(total, 'test')} {'needs' if 1 in (needing, total) else 'need'} the change"]
     said += [
-        f"{many} {one if many == 1 else several}"
-        for verdict, (one, several) in _OTHERS.items()
-        if (many := proof.count(verdict))
+        f"{many} {meaning.one if many == 1 else meaning.several}"
+        for verdict, meaning in MEANINGS.items()
+        if meaning.one and (many := proof.count(verdict))
     ]
     return "; ".join(said)
-
-
-#: It fails without the change and passes with it, whatever that shows.
-_NEEDING: tuple[Verdict, ...] = ("proven", "checks-nothing", "nothing-raised")
-#: What is said of one test that does not need the change, and of several.
-_OTHERS: Mapping[Verdict, tuple[str, str]] = {
-    "fails-with": ("fails with it", "fail with it"),
-    "cannot-fail": ("can't fail", "can't fail"),
-    "no-change": ("passes", "pass"),
-    "passes-without": ("passes without it", "pass without it"),
-    "flaky": ("is flaky", "are flaky"),
-    "unknown": ("is unknown", "are unknown"),
-    "skipped": ("is skipped", "are skipped"),
-}

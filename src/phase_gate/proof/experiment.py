@@ -8,17 +8,15 @@ control, in `negative`. A run that says nothing about a target proves nothing, a
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.proof.model import DISPROVEN, FunctionProof, Outcome, Proof, TargetProof, Verdict
+from phase_gate.gate.inventory import bare_id
+from phase_gate.proof.model import MEANINGS, FunctionProof, Outcome, Proof, TargetProof, Verdict
 from phase_gate.proof.negative import ChangedSource, NegativeControl
-from phase_gate.proof.reading import name_references, read_target
-from phase_gate.proof.rows import find_changed_rows, judge_rows
-from phase_gate.proof.running import SandboxRun, run_in_sandbox
+from phase_gate.proof.reading import find_changed_rows, judge_rows, name_references, read_target
+from phase_gate.proof.running import Laboratory, SandboxRun
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox
 from phase_gate.proof.trial import Sandboxes, Trial
 from phase_gate.proof.unfailing import find_unfailing
@@ -31,10 +29,6 @@ Show = Callable[[str], None]
 Runs = tuple[SandboxRun, ...]
 Targets = tuple[TargetProof, ...]
 
-#: Runs that a proof may take: what is left then is unknown. A number, not seconds, so that it is the same when busy.
-MOST_STARTS = 100
-#: Said of a target that is flaky.
-_TWO_OUTCOMES = "the same files gave two outcomes"
 #: Sources of compiled modules.
 COMPILED = (
     *(".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp", ".m", ".mm"),
@@ -48,136 +42,100 @@ def make_proof(trial: Trial, *, show: Show = lambda text: None) -> Proof:
     if not trial.targets:
         return Proof(problem="there are no targets")
     try:
-        proof = Experiment(trial, show).run()
+        proof = _Experiment(trial, show).run()
     except (SnapshotError, NoSandboxError, OSError) as error:
         proof = Proof(problem=str(error))
     return replace(proof, seconds=round(time.monotonic() - began, 2))
 
 
-class Experiment:
+class _Experiment:
     """The sandboxes of one trial, and the runs in them."""
 
     def __init__(self, trial: Trial, show: Show) -> None:
         self._trial, self._show = trial, show
-        self._starts, self._kind, self._words = 0, "", trial.words
+        self._laboratory = Laboratory((*trial.options, *trial.words), trial.limits)
         #: Files in whose lines a target fails by its own check.
         self._checked = trial.frozen | trial.sources_with_tests
-        self.sandboxes = Sandboxes(trial)
+        self._sandboxes = Sandboxes(trial)
         self._notes = [
-            f"{path} was too large to be kept: the sandboxes have it as it is now" for path in self.sandboxes.too_large
+            f"{path} was too large to be kept: the sandboxes have it as it is now" for path in self._sandboxes.too_large
         ]
         #: Built modules that the targets can't do without.
         self._built: list[str] = []
         self._sources: dict[str, ChangedSource] = {}
         self._look_at(
             path
-            for path in sorted(self.sandboxes.changed - trial.frozen)
-            if path.endswith(".py") and not self.sandboxes.is_late(path)
+            for path in sorted(self._sandboxes.changed - trial.frozen)
+            if path.endswith(".py") and not self._sandboxes.is_late(path)
         )
 
     def _look_at(self, paths: Iterable[str]) -> None:
         """Take in changed sources, and the functions in them that are new or changed."""
         for path in paths:
             text = (self._trial.root / path).read_bytes()
-            functions = find_changed(self.sandboxes.before.get(path), text)
+            functions = find_changed(self._sandboxes.before.get(path), text)
             self._sources[path] = ChangedSource(text=text, functions=tuple(functions))
-
-    def enter(
-        self,
-        sandbox: Sandbox,
-        targets: Iterable[str],
-        *,
-        is_watched: bool = False,
-        is_traced: bool = False,
-        limit: float = math.inf,
-    ) -> SandboxRun:
-        """Run the targets in a sandbox.
-
-        :param is_watched: it is told which of the changed functions they call.
-        :param limit: processor seconds that this run may take, where that is less than what any run may take.
-        """
-        if self._starts >= MOST_STARTS:
-            return SandboxRun(kind="mounted", seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
-        wanted, limits = tuple(targets), self._trial.limits
-        if limit < limits.processor:
-            limits = replace(limits, processor=limit, clock=limits.clock * limit / limits.processor)
-        files = dict.fromkeys(split_id(target)[0] for target in wanted)
-        # By file and first line.
-        watched = {
-            path: {str(each.first_line): f"{path}::{each.name}" for each in source.functions if each.is_watched}
-            for path, source in self._sources.items()
-            if source.functions and is_watched
-        }
-        while True:
-            run = run_in_sandbox(
-                sandbox,
-                (*self._trial.options, *self._words, *files),
-                limits=limits,
-                wanted=wanted,
-                watched=watched,
-                is_traced=is_traced,
-            )
-            self._starts += 1
-            self._kind = run.kind
-            if not run.is_silent or not self._words:
-                return run
-            # A plugin that RED had is not there any more, say.
-            self._notes.append(f"pytest does not start with what was typed in RED: {' '.join(self._words)}")
-            self._words = ()
 
     def run(self) -> Proof:
         """Return what all runs show."""
         trial = self._trial
-        controls: Runs = (self._control(trial.targets),) if trial.has_control else ()
+        controls: Runs = (self._control(),) if trial.has_control else ()
         self._show("proof: the targets with the change")
         sandbox, treatments = self._treat()
         targets, controls = self._compare(controls, treatments, sandbox)
-        if trial.has_control and not trial.has_present_tests:
+        if trial.has_control and not trial.is_change:
             targets, notes = judge_rows(targets, controls, treatments[0], sandbox.read)
             self._notes += notes
         functions: tuple[FunctionProof, ...] = ()
         # A gate that is closed already needs no further runs; a pull request is told everything at once.
-        if trial.has_present_tests or not any(each.is_disproven for each in targets):
+        if trial.is_change or not any(each.is_disproven for each in targets):
             targets, functions = self._look_closer(targets, controls, treatments[0], sandbox)
-            if len(controls) == 1 and not controls[0].is_cut and trial.has_present_tests:
-                targets = self._find_flaky(targets)
             targets = self._find_broken(targets)
         return Proof(
             targets=targets,
             functions=functions,
             notes=tuple(self._notes),
-            sandbox=self._kind,
+            sandbox=self._laboratory.kind,
             has_control=trial.has_control,
-            starts=self._starts,
+            starts=self._laboratory.starts,
         )
 
     # --- with the change, and without it
 
-    def _control(self, targets: Iterable[str]) -> SandboxRun:
+    def _control(self) -> SandboxRun:
         self._show("proof: the targets without the change")
-        return self.enter(self.sandboxes.control(), targets)
+        return self._laboratory.run(self._sandboxes.control(), self._trial.targets)
+
+    def _run_watched(self, sandbox: Sandbox) -> SandboxRun:
+        """Run the targets with the change; it is told which of the changed functions they call."""
+        watched = {
+            path: {str(each.first_line): f"{path}::{each.name}" for each in source.functions if each.is_watched}
+            for path, source in self._sources.items()
+            if source.functions
+        }
+        return self._laboratory.run(sandbox, self._trial.targets, watched=watched)
 
     def _treat(self) -> tuple[Sandbox, Runs]:
         """Run the targets with the change; once more with files that turn out to be needed, and say which."""
-        targets, sandbox = self._trial.targets, self.sandboxes.treatment()
-        run = self.enter(sandbox, targets, is_watched=True)
+        targets, sandbox = self._trial.targets, self._sandboxes.treatment()
+        run = self._run_watched(sandbox)
         failing = [target for target in targets if run.outcome(target) == "fails"]
         failures = [failure for target in failing if (failure := run.failure(target)) is not None]
         missing = [run.missing, *(failure.missing for failure in failures)]
-        if needed := self.sandboxes.needed(missing) if failing or run.missing else []:
-            wider = self.sandboxes.treatment(needed)
+        if needed := self._sandboxes.needed(missing) if failing or run.missing else []:
+            wider = self._sandboxes.treatment(needed)
             # What they need to be imported is code of the step, wherever it lies.
             self._look_at(path for path in needed if path.endswith(".py"))
-            again = self.enter(wider, targets, is_watched=True)
+            again = self._run_watched(wider)
             if not again.is_cut and not any(again.outcome(target) == "fails" for target in failing):
-                self._built = [path for path in needed if path in self.sandboxes.built]
+                self._built = [path for path in needed if path in self._sandboxes.built]
                 if not self._built:
                     self._notes.append(f"the targets need files that came after RED: {name_first(needed)}")
                 return wider, (again,)
-        if not run.is_cut or run.is_lack:
+        if not run.is_cut:
             return sandbox, (run,)
         # It died, or never ended. Once more: that may have been an accident.
-        again = self.enter(sandbox, targets, is_watched=True)
+        again = self._run_watched(sandbox)
         return sandbox, ((run, again) if again.is_cut else (again,))
 
     def _compare(self, controls: Runs, treatments: Runs, sandbox: Sandbox) -> tuple[Targets, Runs]:
@@ -188,27 +146,23 @@ class Experiment:
         targets = self._judge(controls, treatments)
         failing = [each.id for each in targets if each.verdict == "fails-with"]
         if failing:
-            treatments = (*treatments, self.enter(sandbox, failing))
+            treatments = (*treatments, self._laboratory.run(sandbox, failing))
         is_doubted = any(each.is_disproven for each in targets) or any(find_changed_rows(controls, treatments[0]))
         if is_doubted and controls and not controls[0].is_cut:
-            controls = (*controls, self._control(self._trial.targets))
-        judged = self._judge(controls, treatments)
-        return excuse(judged, lambda target: self._why_built(target, controls)), controls
+            controls = (*controls, self._control())
+        judged = [(each, self._why_built(each, controls)) for each in self._judge(controls, treatments)]
+        return tuple(replace(each, verdict="unknown", why=why) if why else each for each, why in judged), controls
 
     def _judge(self, controls: Runs, treatments: Runs) -> Targets:
         trial = self._trial
         # A refactoring has no control, and a pull request is told about its tests, and no more.
-        may_close = trial.has_control and not trial.has_present_tests
+        may_close = trial.has_control and not trial.is_change
         judged = (
             judge_target(each, controls, treatments, has_control=trial.has_control, has_passed=trial.took is not None)
             for each in trial.targets
         )
         return tuple(
-            replace(
-                each,
-                is_structural=may_close and each.id not in trial.old and not self._failed_by_check(each.id, controls),
-            )
-            for each in judged
+            replace(each, is_structural=may_close and not self._failed_by_check(each.id, controls)) for each in judged
         )
 
     def _failed_by_check(self, target: str, runs: Runs) -> bool:
@@ -219,7 +173,7 @@ class Experiment:
         imported = sorted({path for run in controls for path in run.built})
         # A module of Python may be compiled, too: it has the same name.
         stems = {path.partition(".")[0] for path in imported}
-        changed = sorted(self.sandboxes.changed)
+        changed = sorted(self._sandboxes.changed)
         sources = [path for path in changed if path.endswith(COMPILED) or (path[-3:] == ".py" and path[:-3] in stems)]
         if self._built and target.verdict == "proven":
             built, source = min(self._built), f"{min(self._built).partition('.')[0]}.py"
@@ -236,10 +190,10 @@ class Experiment:
     ) -> tuple[Targets, tuple[FunctionProof, ...]]:
         """Return the targets with what they show when they expect something else, and when functions do nothing."""
         self._show("proof: the targets expecting something else")
-        targets = find_unfailing(targets, treatment, sandbox, self.enter)
+        targets = find_unfailing(targets, treatment, sandbox, self._laboratory)
         written = {each.id: read_target(each.id, sandbox.read) for each in targets}
         self._show("proof: the targets with emptied functions")
-        control = NegativeControl(targets, written, self._sources, treatment, sandbox, self.enter, self._checked)
+        control = NegativeControl(targets, written, self._sources, treatment, sandbox, self._laboratory, self._checked)
         targets, functions = control.run()
         # What failed by its own check without the change has shown that it can, whatever else it holds for.
         targets = tuple(
@@ -248,41 +202,25 @@ class Experiment:
             else each
             for each in targets
         )
-        if not self._trial.has_present_tests:
+        if not self._trial.is_change:
             now = {path: source.text for path, source in self._sources.items()}
-            self._notes += name_references(written, self.sandboxes.before, now)
+            self._notes += name_references(written, self._sandboxes.before, now)
         return targets, functions
-
-    def _find_flaky(self, targets: Targets) -> Targets:
-        """Return the targets; what a single run has seen failing runs once more: it may fail by itself."""
-        once = [each.id for each in targets if each.control == "fails" and not each.notices and not each.is_disproven]
-        run = self._control(once) if once else None
-        return tuple(
-            replace(each, verdict="flaky", control="unknown", why=_TWO_OUTCOMES)
-            if run is not None and each.id in once and run.outcome(each.id) == "passes"
-            else each
-            for each in targets
-        )
 
     def _find_broken(self, targets: Targets) -> Targets:
         """Return the targets; those that pass with the files that the cycle began with ask for what was there."""
-        files = tuple(sorted(self.sandboxes.changed_twice))
+        files = tuple(sorted(self._sandboxes.changed_twice))
         if not files:
             return targets
         self._show("proof: the targets with the files that the cycle began with")
         try:
-            run = self.enter(self.sandboxes.beginning(), self._trial.targets)
+            run = self._laboratory.run(self._sandboxes.beginning(), self._trial.targets)
         except SnapshotError:  # it would be advice only
             return targets
         return tuple(
             replace(each, worked_with=files) if each.verdict == "proven" and run.outcome(each.id) == "passes" else each
             for each in targets
         )
-
-
-def excuse(targets: Targets, why: Callable[[TargetProof], str]) -> Targets:
-    """Return the targets; of those nothing is known for which there is a reason for that."""
-    return tuple(replace(each, verdict="unknown", why=reason) if (reason := why(each)) else each for each in targets)
 
 
 # --- what both runs say about a target
@@ -309,25 +247,23 @@ def judge_target(
     verdict: Verdict = _VERDICTS.get((control if has_control else "fails", treatment), "unknown")
     failing = controls if treatment in ("passes", "skipped") else treatments
     failure = failing[0].failure(target) if failing else None
+    is_cut = any(run.is_cut for run in (*controls, *treatments))
     why = ""
-    if "flaky" in (control, treatment):
-        verdict, why = "flaky", _TWO_OUTCOMES
-    elif treatment == "skipped" and not any(run.reports.of(target) for run in controls):
+    if has_passed and (ending := _find_ending(target, treatments)):
+        # That is just what the target does to it, and to nothing else.
+        verdict, why = "fails-with", f"it passes outside, and ends the sandbox, twice: {ending}"
+    elif "flaky" in (control, treatment):
+        verdict, why = "flaky", "the same files gave two outcomes"
+    elif treatment == "skipped" and not any(target in run.functions for run in controls):
         verdict = "skipped"  # only the file that it stands in had a word
-    elif verdict == "fails-with" and (told := treatments[0].failure(target)) is not None:
-        verdict, why = (
-            ("unknown", f"with the change: {told.lack}: {told.message}") if told.lack else (verdict, told.message)
-        )
     elif control == "skipped" and treatment == "passes":
         why = "it is skipped without the change"
-    elif verdict == "unknown":
-        why = _why_unknown(target, controls, treatments)
-    if verdict in DISPROVEN and any(run.is_cut for run in (*controls, *treatments)):
+    elif verdict == "unknown" or ("refuted" in MEANINGS[verdict].kinds and is_cut):
         # A run that did not end speaks against nothing.
         verdict, why = "unknown", _why_unknown(target, controls, treatments)
-    if has_passed and (ending := _find_ending(target, treatments)):
-        # Unless that is just what the target does to it, and to nothing else.
-        verdict, why = "fails-with", f"it passes outside, and ends the sandbox, twice: {ending}"
+    elif verdict == "fails-with":
+        told = treatments[0].failure(target)
+        why = told.message if told else ""
     return TargetProof(
         id=target,
         verdict=verdict,
@@ -354,8 +290,7 @@ def _why_unknown(target: str, controls: Runs, treatments: Runs) -> str:
 
 def _find_ending(target: str, treatments: Runs) -> str:
     """Return how a target, and no other, ended the sandbox each time that it was tried; empty if it did not."""
-    if len(treatments) < 2 or any(run.outcome(target) != "unknown" for run in treatments):
+    if len(treatments) < 2 or any(not run.is_cut or run.outcome(target) != "unknown" for run in treatments):
         return ""
     last = treatments[-1]
-    is_its_own = not last.at_work or bare_id(last.at_work) == target
-    return last.problem if is_its_own and all(run.is_cut and not run.is_lack for run in treatments) else ""
+    return last.problem if not last.at_work or bare_id(last.at_work) == target else ""

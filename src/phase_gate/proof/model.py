@@ -22,24 +22,42 @@ Verdict = Literal[
     "unknown",
 ]
 
-#: What each verdict says to people.
-MEANINGS: Mapping[Verdict, str] = {
-    "proven": "fails without the change, passes with it",
-    "passes-without": "passes without the change",
-    "fails-with": "fails with the change, when only the frozen tests and the sources are there",
-    "row-changed": "asks for something else with the change",
-    "cannot-fail": "passes whatever it expects",
-    "checks-nothing": "passes whatever the new code does",
-    "no-change": "passes",
-    "nothing-raised": "shows only that nothing is raised",
-    "flaky": "had two outcomes on the same files",
-    "skipped": "is skipped, or expected to fail, with the change and without",
-    "unknown": "could not be tried",
+
+class Meaning(Value, kw_only=False):
+    """What a verdict says to people, and what comes of it."""
+
+    said: str
+    #: What stands in front of a target: shapes, so that colour is not needed.
+    sign: str
+    #: Refuted: whatever is configured; open: it does not show what it is for; silent: there is nothing to say of it.
+    #: Needs: it fails without the change and passes with it, whatever that shows.
+    kinds: tuple[Literal["refuted", "open", "silent", "needs"], ...] = ()
+    #: How a sum says it, of one test and of several.
+    one: str = ""
+    several: str = ""
+
+
+MEANINGS: Mapping[Verdict, Meaning] = {
+    "fails-with": Meaning(
+        "fails with the change, when only the frozen tests and the sources are there",
+        "-",
+        ("refuted",),
+        "fails with it",
+        "fail with it",
+    ),
+    "cannot-fail": Meaning("passes whatever it expects", "-", ("refuted",), "can't fail", "can't fail"),
+    "row-changed": Meaning("asks for something else with the change", "-", ("refuted",)),
+    "no-change": Meaning("passes", "=", ("silent",), "passes", "pass"),
+    "passes-without": Meaning("passes without the change", "-", ("refuted",), "passes without it", "pass without it"),
+    "flaky": Meaning("had two outcomes on the same files", "?", ("open",), "is flaky", "are flaky"),
+    "unknown": Meaning("could not be tried", "?", ("open",), "is unknown", "are unknown"),
+    "skipped": Meaning(
+        "is skipped, or expected to fail, with the change and without", "?", ("silent",), "is skipped", "are skipped"
+    ),
+    "nothing-raised": Meaning("shows only that nothing is raised", "?", ("open", "needs")),
+    "checks-nothing": Meaning("passes whatever the new code does", "!", ("needs",)),
+    "proven": Meaning("fails without the change, passes with it", "+", ("silent", "needs")),
 }
-#: Those that refute a target, whatever is configured.
-DISPROVEN: frozenset[Verdict] = frozenset({"passes-without", "fails-with", "row-changed", "cannot-fail"})
-#: Those that leave open whether a target shows what it is for.
-UNPROVEN: frozenset[Verdict] = frozenset({"nothing-raised", "unknown", "flaky"})
 
 Outcome = Literal["passes", "fails", "skipped", "unknown"]
 OldOutcome = Literal["", "passes", "fails", "skipped", "unknown"]
@@ -81,7 +99,11 @@ class TargetProof(Value):
 
     @property
     def is_disproven(self) -> bool:
-        return self.verdict in DISPROVEN and not self.is_tolerated
+        return self.has("refuted") and not self.is_tolerated
+
+    def has(self, kind: str) -> bool:
+        """Tell whether its verdict is of a kind."""
+        return kind in MEANINGS[self.verdict].kinds
 
     def closes(self, *, required: bool) -> bool:
         """Tell whether it keeps the gate closed.
@@ -90,7 +112,7 @@ class TargetProof(Value):
         """
         if self.verdict == "checks-nothing":
             return self.is_structural
-        return self.is_disproven or (required and (self.is_tolerated or self.verdict in UNPROVEN))
+        return self.is_disproven or (required and (self.is_tolerated or self.has("open")))
 
 
 def say_broken(target: TargetProof) -> str:

@@ -8,13 +8,12 @@ takes it from a changed module.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
-from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.model import FunctionProof, TargetProof, Verdict
 from phase_gate.proof.reading import TargetSource, statements_of
-from phase_gate.proof.running import NOTHING, SandboxRun
+from phase_gate.proof.running import NOTHING, Laboratory, SandboxRun
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.source.functions import Function, walk_functions
 from phase_gate.source.names import FunctionNode, bound_names
@@ -25,6 +24,8 @@ Stub = Literal["false", "true", "spoiling"]
 STUBS: tuple[Stub, ...] = get_args(Stub)
 #: Those that do nothing at all.
 _IDLE: tuple[Stub, ...] = ("false", "true")
+#: What a target does without a function: it fails by its own check, passes, or fails by something else.
+Reaction = Literal["noticed", "passed", "disturbed"]
 #: What a run with emptied functions may take: so many seconds, or so many times as long as with the change. Code that
 #: does nothing may never end: a loop waits for a value that does not come.
 _LEAST_SECONDS, _TIMES = 10.0, 5.0
@@ -45,17 +46,13 @@ class _Unit:
     def __init__(self, path: str, name: str, function: Function | None = None) -> None:
         self.path, self.name, self.function = path, name, function
         self.label = f"{path}::{name}"
-        #: Targets that call it: those that noticed, that passed without it, and that failed by something else.
-        self.callers: set[str] = set()
-        self.noticed: set[str] = set()
-        self.passed: set[str] = set()
-        self.disturbed: set[str] = set()
+        #: Targets that call it -> whether they noticed, passed without it, or failed by something else.
+        self.callers: dict[str, set[Reaction]] = {}
         #: It was emptied; without it a target did not end.
         self.was_tried = self.is_endless = False
 
-    @property
-    def left_out(self) -> str:
-        return self.function.left_out if self.function else ""
+    def of(self, reaction: Reaction) -> set[str]:
+        return {target for target, seen in self.callers.items() if reaction in seen}
 
 
 class NegativeControl:
@@ -65,7 +62,6 @@ class NegativeControl:
     :param written: what the sources of the targets say.
     :param sources: the sources that the step has changed.
     :param treatment: the run with the change, in that sandbox: it shows which functions each target calls.
-    :param enter: runs targets in a sandbox.
     :param checked: the files in whose lines a target fails by its own check.
     """
 
@@ -76,22 +72,22 @@ class NegativeControl:
         sources: Mapping[str, ChangedSource],
         treatment: SandboxRun,
         sandbox: Sandbox,
-        enter: Callable[..., SandboxRun],
+        laboratory: Laboratory,
         checked: Collection[str],
     ) -> None:
-        self._all, self._sources, self._sandbox, self._enter = targets, sources, sandbox, enter
+        self._all, self._sources, self._sandbox, self._laboratory = targets, sources, sandbox, laboratory
         self._targets = {each.id: written[each.id] for each in targets if each.verdict == "proven"}
         self._checked = checked
         self._limit = max(_LEAST_SECONDS, _TIMES * treatment.seconds)
         functions = [_Unit(path, each.name, each) for path, source in sources.items() for each in source.functions]
         self._units = {each.label: each for each in functions}
-        for test_id, labels in treatment.reached.items():
-            for label in labels if bare_id(test_id) in self._targets else ():
-                self._units[label].callers.add(bare_id(test_id))
+        for target in self._targets:
+            for label in {label for test in treatment.functions.get(target, ()) for label in test.reached}:
+                self._units[label].callers[target] = set()
 
     def run(self) -> tuple[tuple[TargetProof, ...], tuple[FunctionProof, ...]]:
         """Return the targets with what they notice, and the functions with the targets that notice them."""
-        units = [each for each in self._units.values() if not each.left_out and each.callers]
+        units = [each for each in self._units.values() if each.callers and each.function and not each.function.left_out]
         units.sort(key=lambda unit: (-len(unit.callers), unit.label))
         for stub in STUBS:
             # After the first only what was not noticed yet, or is called by targets that have not noticed anything.
@@ -102,12 +98,12 @@ class NegativeControl:
         return tuple(map(self._judge, self._all)), tuple(self._functions())
 
     def _notices(self, target: str) -> list[str]:
-        return sorted(each.label for each in self._units.values() if target in each.noticed)
+        return sorted(each.label for each in self._units.values() if "noticed" in each.callers.get(target, ()))
 
     def _is_open(self, unit: _Unit) -> bool:
         # A test without a check may have one in a helper: it is tried once.
         callers = {each for each in unit.callers if self._targets[each].has_check}
-        is_done = bool(unit.noticed) and all(map(self._notices, callers))
+        is_done = unit.of("noticed") and all(map(self._notices, callers))
         return bool(callers) and not is_done and not unit.is_endless
 
     def _find_others(self) -> list[_Unit]:
@@ -123,21 +119,20 @@ class NegativeControl:
             labels = [(path, each.name) for each in written.taken for path in self._sources if each.is_from(path)]
             known = (self._units.setdefault(f"{path}::{name}", _Unit(path, name)) for path, name in labels)
             for unit in [each for each in known if not each.was_tried][:_NAMES]:
-                unit.callers.add(target.id)
+                unit.callers.setdefault(target.id, set())
                 found.append(unit)
         return list(dict.fromkeys(found))
 
     def _try_all(self, units: Iterable[_Unit], stub: Stub) -> None:
         """Try the units in groups: no target calls two of a group."""
-        groups: list[tuple[list[_Unit], set[str]]] = []
+        groups: list[list[_Unit]] = []
         for unit in units:
-            members, taken = next((each for each in groups if not unit.callers & each[1]), ([], set()))
-            if not members:
-                groups.append((members, taken))
-            members.append(unit)
-            taken |= unit.callers
-        for members, _ in groups:
-            self._try(members, stub)
+            free = (each for each in groups if all(unit.callers.keys().isdisjoint(other.callers) for other in each))
+            if (group := next(free, None)) is None:
+                groups.append(group := [])
+            group.append(unit)
+        for group in groups:
+            self._try(group, stub)
 
     def _try(self, units: list[_Unit], stub: Stub) -> None:
         contents = dict(self._sandbox.contents)
@@ -148,7 +143,7 @@ class NegativeControl:
         except (SyntaxError, ValueError, RecursionError):
             return  # not every syntax tree can be written again
         callers = sorted({target for unit in units for target in unit.callers})
-        run = self._enter(replace(self._sandbox, contents=contents), callers, limit=self._limit)
+        run = self._laboratory.run(replace(self._sandbox, contents=contents), callers, limit=self._limit)
         if run.is_late and len(units) > 1:
             for unit in units:
                 self._try([unit], stub)
@@ -166,26 +161,29 @@ class NegativeControl:
         # instead otherwise may go wrong in these lines before they come to their check.
         is_any_enough = stub in _IDLE and unit.function is not None and self._targets[target].has_check
         if any(each.is_own_check(self._checked, or_error=is_any_enough) for each in reports):
-            unit.noticed.add(target)
+            unit.callers[target].add("noticed")
         elif reports and stub in _IDLE:
-            (unit.disturbed if any(each.has_failed for each in reports) else unit.passed).add(target)
+            unit.callers[target].add("disturbed" if any(each.has_failed for each in reports) else "passed")
 
     # --- what that shows
 
     def _functions(self) -> Iterator[FunctionProof]:
         """Yield what became of each function that is new or changed, and of the names that something stood in for."""
         for unit in self._units.values():
-            if unit.function or unit.noticed or unit.passed:
+            noticed_by = tuple(sorted(unit.of("noticed")))
+            if unit.function or noticed_by or unit.of("passed"):
                 yield FunctionProof(
                     file=unit.path,
                     name=unit.name,
                     line=unit.function.line if unit.function else _find_line(self._sources[unit.path].text, unit.name),
-                    noticed_by=tuple(sorted(unit.noticed)),
-                    left_out="" if unit.noticed else unit.left_out or self._why_untried(unit),
+                    noticed_by=noticed_by,
+                    left_out="" if noticed_by else self._why_untried(unit),
                 )
 
     def _why_untried(self, unit: _Unit) -> str:
         """Return why nothing is known of a function; empty where it was emptied."""
+        if unit.function and unit.function.left_out:
+            return unit.function.left_out
         if unit.is_endless:
             return "without it a test does not end"
         if not unit.callers and self._targets:
@@ -223,8 +221,8 @@ class NegativeControl:
 
 def _passes_without_all(target: str, reached: Collection[_Unit]) -> bool:
     """Tell whether a target passes without each function that it calls, and without what was stood in for."""
-    passed = {unit.label for unit in reached if target in unit.passed}
-    if not passed or any(target in unit.disturbed for unit in reached if unit.label in passed):
+    passed = {unit.label: unit for unit in reached if "passed" in unit.callers[target]}
+    if not passed or any("disturbed" in unit.callers[target] for unit in passed.values()):
         return False
     # What Python itself calls is never tried, and may be just what the target is about; a class has its methods.
     changed = [each for each in reached if each.function and each.label.rpartition(".")[0] not in passed]

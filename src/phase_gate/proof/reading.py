@@ -1,20 +1,25 @@
-"""What the source of a target says: what it calls, whether it checks something, and what it compares answers with.
+"""What the source of a target says, and what it takes from the sources under test.
 
-Pure: texts in, names out. For the names that a test takes from modules something can stand in where they can't be
-emptied.
+Pure. What it calls, for something can stand in for a name that can't be emptied; whether it checks anything; and what
+it compares answers with: references, values of rows and settings may come out of the sources, too.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from phase_gate.gate.inventory import split_id
+from phase_gate.gate.inventory import bare_id, split_id
+from phase_gate.proof.model import TargetProof
+from phase_gate.proof.running import SandboxRun
+from phase_gate.source.body_hash import hash_body
 from phase_gate.source.checks import find_function, has_check
 from phase_gate.source.functions import find_functions
-from phase_gate.source.names import FunctionNode, last_name
+from phase_gate.source.names import FunctionNode, bound_names, last_name
 from phase_gate.source.tests import parse_source
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
+from phase_gate.visible import cut
 
 
 class Taken(Value):
@@ -112,17 +117,12 @@ def _walk_calls(test: FunctionNode, tree: ast.Module) -> Iterator[ast.Call]:
 
 def _walk_compared(test: FunctionNode, imports: _Imports) -> Iterator[tuple[int, frozenset[Taken]]]:
     """Yield lines, and what an answer is compared with there: a reference, a bound, or the function that compares."""
-
-    def answers(side: ast.expr) -> bool:
-        return any(isinstance(node, ast.Call) and imports.find(node.func) is not None for node in ast.walk(side))
-
     for node in ast.walk(test):
         match node:
-            case ast.Compare(left=left, ops=[ast.Eq() | ast.Lt() | ast.LtE()], comparators=[right]) if answers(left):
-                yield node.lineno, imports.find_all(right) - imports.find_all(left)
-            case ast.Assert(test=ast.Call(func=compares, args=[_, _, *_] as given, keywords=more)):
-                if any(map(answers, given)):
-                    yield node.lineno, imports.find_all(compares, *(each.value for each in more))
+            case ast.Assert(test=ast.Compare(left=left, comparators=others)):
+                yield node.lineno, imports.find_all(*others) - imports.find_all(left)
+            case ast.Assert(test=ast.Call(func=compares, args=[_, _, *_], keywords=more)):
+                yield node.lineno, imports.find_all(compares, *(each.value for each in more))
 
 
 # --- what a test compares with, and a source has changed
@@ -136,7 +136,7 @@ def name_references(
     :param written: what the sources of the targets say.
     :param before: path -> text, of changed sources in RED; `now` likewise.
     """
-    changed = {path: dict(_changed(before.get(path, b""), text)) for path, text in now.items()}
+    changed = {path: dict(_find_changed(before.get(path, b""), text)) for path, text in now.items()}
     for target, source in written.items():
         for line, names in source.compared:
             found = {
@@ -149,28 +149,14 @@ def name_references(
                 yield f"{split_id(target)[0]}:{line} compares with {each}, which has changed since RED"
 
 
-def _changed(before: bytes, now: bytes) -> Iterable[tuple[str, int]]:
-    """Return the functions and values of a module that are not what they were, and their lines; not what was a stub."""
-    known = {name: each for name, each in find_functions(before).items() if not each.left_out}
-    for name, function in find_functions(now).items():
-        if name in known and known[name].hash != function.hash:
-            yield name, function.line
-    values = _values(before)
-    for name, (line, value) in _values(now).items():
-        if values.get(name, (0, value))[1] != value:
-            yield name, line
-
-
-def _values(source: bytes) -> dict[str, tuple[int, str]]:
-    """Return the names that a module gives values to, with their lines, and the values as they are written."""
-    found = {}
-    for node in statements_of(source):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                found[name] = (node.lineno, ast.unparse(value))
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                found[name] = (node.lineno, ast.unparse(value))
-    return found
+def _find_changed(before: bytes, now: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the names of a module that mean something else by now, and their lines; not what was a stub."""
+    stubs = {name for name, function in find_functions(before).items() if function.left_out}
+    known = {name: hash_body(node) for node in statements_of(before) for name in bound_names(node)}
+    for node in statements_of(now):
+        for name in bound_names(node):
+            if name in known and name not in stubs and known[name] != hash_body(node):
+                yield name, node.lineno
 
 
 def statements_of(source: bytes) -> list[ast.stmt]:
@@ -179,3 +165,82 @@ def statements_of(source: bytes) -> list[ast.stmt]:
         return parse_source(source).body
     except (SyntaxError, ValueError):
         return []
+
+
+# --- values and settings that a source may give to tests: one that changes them under the same id changes the test, and
+# no file of tests shows it
+
+
+def find_changed_rows(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the plain values that follow the change, and are the same in every control.
+
+    Each with its test, its parameter, and what it was and is.
+    """
+    values = [{test.id: test.values for test in run.tests} for run in controls]
+    for test in treatment.tests if values else ():
+        for name, after in test.values.items():
+            known = {others.get(test.id, {}).get(name, after) for others in values}
+            before = min(known)
+            if len(known) == 1 and before != after:
+                yield test.id, name, before, after
+
+
+def _find_weaker(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> Iterator[tuple[str, str]]:
+    """Yield the tests that hypothesis tries less hard with the change, and which setting says so."""
+    efforts = {test.id: test.effort for run in controls for test in run.tests if test.effort}
+    for test in treatment.tests:
+        before, after = efforts.get(test.id, {}), test.effort
+        if not before or not after:
+            continue
+        weaker = {
+            "max_examples": after["max_examples"] < before["max_examples"],
+            "phases": not {*before["phases"]} <= {*after["phases"]},
+            "derandomize": after["derandomize"] and not before["derandomize"],
+            "suppress_health_check": not {*after["suppress_health_check"]} <= {*before["suppress_health_check"]},
+        }
+        for name in (name for name, is_weaker in weaker.items() if is_weaker):
+            said = f"hypothesis' {name} was {_show(before[name])} in RED, and is {_show(after[name])} now"
+            yield bare_id(test.id), f"{said}; leave its settings to the tests"
+
+
+def _show(setting: Any) -> str:
+    return (", ".join(setting) or "empty") if isinstance(setting, list) else str(setting)
+
+
+def judge_rows(
+    targets: tuple[TargetProof, ...],
+    controls: tuple[SandboxRun, ...],
+    treatment: SandboxRun,
+    read: Callable[[str], bytes],
+) -> tuple[tuple[TargetProof, ...], list[str]]:
+    """Return the targets, those refuted whose rows mean something else by now, and what is to be said of others.
+
+    Only a row whose id stands in a file of tests: others may well follow the sources, as those of a registry do.
+    """
+    refuted = dict(_find_weaker(controls, treatment))
+    notes = []
+    for test_id, name, before, after in find_changed_rows(controls, treatment):
+        target, row = bare_id(test_id), test_id.partition("[")[2].removesuffix("]")
+        said = f"[{row}] {name} was {cut(before)} in RED, and is {cut(after)} now"
+        # One control does not show that the value is the same every time; None in RED is a value that was missing.
+        is_plain = len(controls) > 1 and before != "None"
+        if is_plain and not _written_ids(read(split_id(test_id)[0])).isdisjoint({row, *row.split("-")}):
+            refuted.setdefault(target, f"{said}; write it into the test, or put it back")
+        else:
+            notes.append(f"a row has another value with the change: {target}{said}")
+    judged = (
+        replace(each, verdict="row-changed", why=refuted[each.id])
+        if each.id in refuted and each.verdict == "proven"
+        else each
+        for each in targets
+    )
+    return tuple(judged), notes
+
+
+def _written_ids(source: bytes) -> set[str]:
+    """Return the ids of rows that a file of tests writes out: such a row has one meaning."""
+    nodes = [node for statement in statements_of(source) for node in ast.walk(statement)]
+    tables = (ast.walk(each) for node in nodes for each in getattr(node, "decorator_list", ()))
+    ids = (node for table in tables for node in table if isinstance(node, ast.keyword) and node.arg in ("id", "ids"))
+    texts = (node for each in ids for node in ast.walk(each) if isinstance(node, ast.Constant))
+    return {node.value for node in texts if isinstance(node.value, str)}

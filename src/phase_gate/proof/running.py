@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-import errno
+import math
 import os
 import posixpath
 import signal
-from collections.abc import Collection, Iterable, Mapping
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.model import Outcome
-from phase_gate.proof.sandbox import Kind, Sandbox, visit_sandbox
-from phase_gate.proof.talk import Heard, Limits
+from phase_gate.proof.sandbox import Heard, Kind, Limits, Sandbox, visit_sandbox
 from phase_gate.storage.root import is_in_environment
 from phase_gate.values import Value, field, replace
 
 #: The module that emptied functions take their answer from: `inside.nothing`, by a name that no source can know.
 NOTHING = f"module_{os.urandom(8).hex()}"
-
-
-class Item(Value):
-    """A test that was collected, and the function behind it."""
-
-    id: str
-    #: Where the function begins, with its decorators; from the root. Empty where there is none.
-    file: str = ""
-    line: int = 0
-    #: Parameter -> row, as their tables count them: unlike the id, they stay what they are when values change.
-    rows: Mapping[str, int] = field(default_factory=dict)
-    #: Parameter -> its value, where that is made of Python's own types.
-    values: Mapping[str, str] = field(default_factory=dict)
-    #: How hard hypothesis tries, by the names of its settings; empty for other tests.
-    effort: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What it is called while values change, and where its function is from."""
-        return bare_id(self.id), tuple(sorted(self.rows.items())), self.file, self.line
 
 
 class Report(Value):
@@ -54,9 +34,7 @@ class Report(Value):
     missing: str = ""
     #: An assertion failed, and not code that went wrong.
     is_check: bool = False
-    #: What it had not enough of: space, memory, a free port.
-    lack: str = ""
-    #: Why nothing is known although it is reported as passed.
+    #: Why nothing is known although it is reported.
     doubt: str = ""
 
     @property
@@ -71,16 +49,33 @@ class Report(Value):
         return self.has_failed and self.place in checked and (self.is_check or or_error)
 
 
-class Reports(dict[str, Report]):
-    """How tests ended, by id; found by their functions without a walk through all of them."""
+class SandboxTest(Value):
+    """A test that was collected, the function behind it, and what it did. A file that can't be imported is one, too."""
 
-    def of(self, function: str) -> list[Report]:
-        """Return the reports of a function's rows."""
-        if not hasattr(self, "_rows"):
-            self._rows: dict[str, list[Report]] = {}
-            for test_id, report in self.items():
-                self._rows.setdefault(bare_id(test_id), []).append(report)
-        return self._rows.get(function, [])
+    id: str
+    #: Where the function begins, with its decorators; from the root. Empty where there is none.
+    file: str = ""
+    line: int = 0
+    #: Parameter -> row, as their tables count them: unlike the id, they stay what they are when values change.
+    rows: Mapping[str, int] = field(default_factory=dict)
+    #: Parameter -> its value, where that is made of Python's own types.
+    values: Mapping[str, str] = field(default_factory=dict)
+    #: How hard hypothesis tries, by the names of its settings; empty for other tests.
+    effort: Mapping[str, Any] = field(default_factory=dict)
+    #: None: it has not ended, or not been told of.
+    report: Report | None = None
+    #: The watched functions that it called, and the lines of its own file that it ran, where that was asked for.
+    reached: frozenset[str] = frozenset()
+    lines: frozenset[int] = frozenset()
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What it is called while values change, and where its function is from."""
+        return bare_id(self.id), tuple(sorted(self.rows.items())), self.file, self.line
+
+    @property
+    def has_passed(self) -> bool:
+        return self.report is not None and self.report.has_passed
 
 
 class SandboxRun(Value):
@@ -88,36 +83,30 @@ class SandboxRun(Value):
 
     kind: Kind
     seconds: float
-    #: By test id; a file that can't be imported stands for all of its tests.
-    reports: Reports = field(default_factory=Reports)
-    #: What was to be run.
-    items: tuple[Item, ...] = ()
-    #: Which lines of its own file each test ran, where that was asked for.
-    lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    #: Which watched functions each test called.
-    reached: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    #: Function -> its rows; file -> itself, where that can't be imported: it stands for all of its tests.
+    functions: Mapping[str, tuple[SandboxTest, ...]] = field(default_factory=dict)
     #: Why it says nothing, or not all; empty if it ended as it should.
     problem: str = ""
     #: Files that were imported; those of them that were compiled, and lie in the project: from its root.
     modules: tuple[str, ...] = ()
     built: tuple[str, ...] = ()
-    #: pytest ended before it collected anything: it did not start as it should.
-    is_silent: bool = False
     #: It died, or was ended because it was over its limits: only what had ended before counts.
     is_cut: bool = False
     #: It was over its limits.
     is_late: bool = False
     #: The test that was at work when it was cut; empty if none was.
     at_work: str = ""
-    #: It was cut because the system had not enough of something: that is no sign of anything.
-    is_lack: bool = False
     #: A module that a conftest could not find.
     missing: str = ""
 
+    @property
+    def tests(self) -> Iterator[SandboxTest]:
+        return (test for rows in self.functions.values() for test in rows)
+
     def of(self, target: str) -> list[Report]:
         """Return what was said about a target, or about the file that it stands in."""
-        file = self.reports.get(split_id(target)[0])
-        return self.reports.of(target) or ([] if file is None else [file])
+        rows = self.functions.get(target) or self.functions.get(split_id(target)[0], ())
+        return [row.report for row in rows if row.report is not None]
 
     def outcome(self, target: str) -> Outcome:
         """Return how a target ended. It fails if one of its rows does."""
@@ -136,10 +125,6 @@ class SandboxRun(Value):
         """Return why a target did not pass: the first row that failed, else one that was skipped."""
         reports = [report for report in self.of(target) if not report.has_passed]
         return min(reports, key=lambda report: report.is_skipped, default=None)
-
-    @property
-    def passing(self) -> list[Item]:
-        return [item for item in self.items if item.id in self.reports and self.reports[item.id].has_passed]
 
 
 def run_in_sandbox(
@@ -172,41 +157,79 @@ def run_in_sandbox(
     return run
 
 
+#: Runs that a proof may take: what is left then is unknown. A number, not seconds, so that it is the same when busy.
+MOST_STARTS = 100
+
+
+class Laboratory:
+    """How pytest is called in the sandboxes of one proof, and what each run may take; counts the runs.
+
+    :param words: what pytest is told beside the tests.
+    :param paths: where pytest looks for them; where left out, in the files of those that are wanted.
+    :param until: when all of it has to be over.
+    """
+
+    def __init__(
+        self, words: Iterable[str], limits: Limits, paths: Iterable[str] | None = None, *, until: float = math.inf
+    ) -> None:
+        self._words, self.limits, self._until = tuple(words), limits, until
+        self._paths = None if paths is None else tuple(paths)
+        self.starts, self.kind = 0, ""
+
+    def run(
+        self,
+        sandbox: Sandbox,
+        wanted: Collection[str] = (),
+        *,
+        watched: Mapping[str, Mapping[str, str]] | None = None,
+        is_traced: bool = False,
+        limit: float = math.inf,
+    ) -> SandboxRun:
+        """Run tests in a sandbox.
+
+        :param limit: processor seconds, where that is less than what any run may take.
+        """
+        if self.starts >= MOST_STARTS and self._paths is None:
+            return SandboxRun(kind="mounted", seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
+        left = max(0.0, self._until - time.monotonic())
+        limits = replace(self.limits, clock=min(self.limits.clock, left))
+        if limit < limits.processor:
+            limits = replace(limits, processor=limit, clock=limits.clock * limit / limits.processor)
+        paths = dict.fromkeys(split_id(each)[0] for each in wanted) if self._paths is None else self._paths
+        run = run_in_sandbox(
+            sandbox, (*self._words, *paths), limits=limits, wanted=wanted, watched=watched, is_traced=is_traced
+        )
+        self.starts += 1
+        self.kind = run.kind
+        return run
+
+
 # --- what the reporter has said
 
-
-#: What a test can't be blamed for: the number of the error, and what there was not enough of.
-_LACKS = {
-    errno.ENOSPC: "no space was left for what tests write",
-    errno.EDQUOT: "no space was left for what tests write",
-    errno.ENOMEM: "the system had no memory left",
-    errno.EADDRINUSE: "a port that it wants is in use",
-}
 #: What pytest ends with where it does not know an option.
 _REFUSED = 4
 
 
 def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
     """Return what was heard from a sandbox, as a run."""
-    said: dict[str, list[Mapping[str, Any]]] = {}
-    for answer in heard.answers:
-        said.setdefault(answer["kind"], []).append(answer)
-    told = {name: answers[-1] for name, answers in said.items()}
-
-    def names(of: str, key: str) -> dict[str, frozenset[Any]]:
-        return {answer["id"]: frozenset(answer[key]) for answer in said.get(of, ())}
-
-    reports = Reports()
-    for answer in said.get("report", ()):
-        known = reports.get(answer["id"])
-        # The first failure says why.
-        if known is None or not known.has_failed:
-            reports[answer["id"]] = _read_report(answer, folder, root)
+    told: dict[str, Mapping[str, Any]] = {answer["kind"]: answer for answer in heard.answers}
     collected = told.get("collected", {"items": (), "dropped": ()})
-    items = tuple(Item(**each) for each in collected["items"])
-    is_at_work = len(said.get("started", ())) > len(said.get("reached", ()))
-    at_work = told["started"]["id"] if is_at_work else ""
-    left = [*collected["dropped"], *(item.id for item in items if item.id not in reports)]
+    tests: dict[str, dict[str, Any]] = {each["id"]: dict(each) for each in collected["items"]}
+    at_work = ""
+    for answer in heard.answers:
+        match answer["kind"]:
+            case "started":
+                at_work = answer["id"]
+            case "ran":
+                at_work = ""
+                did = {name: frozenset(answer[name]) for name in ("reached", "lines")}
+                tests.setdefault(answer["id"], {"id": answer["id"]}).update(did)
+            case "report":
+                test = tests.setdefault(answer["id"], {"id": answer["id"]})
+                # The first failure says why.
+                if "report" not in test or not test["report"].has_failed:
+                    test["report"] = _read_report(answer, folder, root)
+    left = [*collected["dropped"], *(test_id for test_id, test in tests.items() if "report" not in test)]
     problem = ""
     if "broken" in told:
         problem = f"{told['broken']['file']} can't be imported: {told['broken']['message']}"
@@ -214,27 +237,25 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
         problem = _say_end(heard, bare_id(at_work), left[0] if "ended" in told else "")
     # pytest itself has refused its options: that is no sign of anything.
     is_cut = bool(problem) and not (heard.status == _REFUSED and "loaded" in told and "configured" not in told)
-    if is_cut:
-        # Functions whose rows have all ended; the one at work may have had more to say.
-        unfinished = {bare_id(test_id) for test_id in (*left, at_work)}
-        reports = Reports({each: report for each, report in reports.items() if bare_id(each) not in unfinished})
+    # Functions whose rows have all ended; the one at work may have had more to say.
+    unfinished = {bare_id(test_id) for test_id in (*left, at_work)} if is_cut else ()
+    functions: dict[str, list[SandboxTest]] = {}
+    for test_id, test in tests.items():
+        if (function := bare_id(test_id)) in unfinished:
+            test["report"] = None
+        functions.setdefault(function, []).append(SandboxTest(**test))
     modules: tuple[str, ...] = tuple(told["ended"]["modules"]) if "ended" in told else ()
     own = [file for file in modules if file.startswith(folder + os.sep) and not is_in_environment(file, folder)]
     return SandboxRun(
         kind=kind,
         seconds=heard.seconds,
-        reports=reports,
-        items=items,
-        lines=names("lines", "lines"),
-        reached=names("reached", "names"),
+        functions={name: tuple(rows) for name, rows in functions.items()},
+        problem=problem,
         modules=modules,
         built=tuple(os.path.relpath(file, folder) for file in own if file.endswith(tuple(EXTENSION_SUFFIXES))),
-        problem=problem,
-        is_silent="ended" not in told and not heard.late and not reports,
         is_cut=is_cut,
         is_late=bool(heard.late),
         at_work=at_work,
-        is_lack=any(lack in problem for lack in _LACKS.values()),
         missing=told["broken"]["missing"] if "broken" in told else "",
     )
 
@@ -252,24 +273,19 @@ def _read_report(answer: Mapping[str, Any], folder: str, root: str) -> Report:
         message=answer["lie"] or answer["message"],
         missing=answer["missing"],
         is_check=answer["check"],
-        lack=_LACKS.get(answer["errno"], ""),
+        doubt=answer["doubt"],
     )
 
 
 def _say_end(heard: Heard, at_work: str, left: str) -> str:
     """Say how a run ended before it should: at which test, by what, and its last line."""
     at = f" in {at_work}" if at_work else ""
-    if heard.is_out_of_memory:
-        return f"{_LACKS[errno.ENOMEM]}{at}"
     if heard.late:
         return f"it took longer than {heard.late}{at}"
     lines = [line.strip() for line in heard.output.splitlines() if line.strip()]
     # pytest says what was wrong with its options first, and then which settings it read.
     said = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")] or lines
     last = f": {said[-1][:200]}" if said else ""
-    for number, lack in _LACKS.items():
-        if os.strerror(number) in last:
-            return f"{lack}{at}{last}"
     if heard.status < 0:
         name = {int(each): each.name for each in signal.Signals}.get(-heard.status, "a signal")
         return f"pytest was ended by {name}{at}{last}"

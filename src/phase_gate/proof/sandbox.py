@@ -1,24 +1,30 @@
 """Run pytest in a sandbox: a copy of the project in which some files are laid out and others are left out.
 
 At the project's own path where the system allows it (`namespace`), else in a copied folder. What the tests did comes
-back through a pipe; nothing of the user's is written, and nothing stays behind.
+back through a pipe, for sandboxes of agents refuse what sockets need; its other end is in `inside`, which runs there.
+Nothing of the user's is written, and nothing stays behind.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import marshal
+import math
 import os
+import selectors
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
-from phase_gate.proof.talk import Heard, Limits, hear
 from phase_gate.storage.root import is_in_environment
 from phase_gate.storage.tree.names import SKIP_MARKS, SKIPPED_FOLDERS
 from phase_gate.values import Value, field
@@ -34,6 +40,34 @@ _OUR_VARIABLES = "PHASE_GATE_"
 _refused: set[str] = set()
 #: Folders that are copied although a walk for sources leaves them out: built extensions lie there.
 _COPIED = frozenset({"build", "dist"})
+#: How much of what pytest printed is kept, for those who ask why a sandbox told nothing.
+_OUTPUT_KEPT = 4000
+#: Seconds that pytest has to end by itself once it was interrupted: fixtures clean up.
+_GRACE = 20.0
+
+
+class Limits(Value):
+    """What a run may take."""
+
+    #: Seconds of processors, of any process in it: a busy machine does not change these.
+    processor: float
+    #: Seconds of the clock: for what waits, and never ends.
+    clock: float
+    #: The clock starts anew with every word: for a run of many tests, of which none may take longer than that.
+    is_each: bool = False
+
+
+class Heard(Value):
+    """What was said until the process ended."""
+
+    #: Those that had the word.
+    answers: tuple[Mapping[str, Any], ...]
+    seconds: float
+    #: The end of what it printed.
+    output: str = ""
+    #: The limit that it went over, in words; empty if it ended by itself.
+    late: str = ""
+    status: int = 0
 
 
 class Sandbox(Value):
@@ -71,16 +105,8 @@ def visit_sandbox(
         raise NoSandboxError("there are no sandboxes on Windows: use Linux or macOS, or WSL")
     root = os.path.realpath(sandbox.root)
     if kind != "copied" and _may_mount(root):
-        plan = {
-            "root": root,
-            "uid": os.getuid(),
-            "gid": os.getgid(),
-            "left_out": sorted(sandbox.left_out),
-            "caches": sorted(sandbox.folders),
-            "contents": dict(sandbox.contents),
-        }
         # The repository may begin above the root, and so outside of what is mounted there.
-        heard = _hear(root, arguments, order, limits, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, plan)
+        heard = _hear(root, arguments, order, limits, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, mounts=sandbox)
         if heard.status != namespace.NO_SANDBOX or heard.answers:
             return "mounted", root, heard
         _refused.add("mounted")
@@ -115,42 +141,128 @@ def _may_mount(root: str) -> bool:
     return not any(row.split()[4].startswith(f"{root}/") for row in mounts.splitlines() if row.count(" ") > 4)
 
 
+# --- a process that speaks to us
+
+
 def _hear(
     root: str,
     arguments: Iterable[str],
     order: Mapping[str, Any],
     limits: Limits,
     own: Mapping[str, str],
-    plan: Mapping[str, Any] | None = None,
+    mounts: Sandbox | None = None,
 ) -> Heard:
     """Lay the reporter out for one run, and return what it says.
 
     :param own: variables of this kind of sandbox.
-    :param plan: what is to be mounted first.
+    :param mounts: what is to be mounted first.
     """
     environment = {name: text for name, text in os.environ.items() if not name.startswith(_OUR_VARIABLES)}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", **own}
     path = {name: text for name, text in environment.items() if name == "PYTHONPATH"}
+    reading, writing = os.pipe()
     # Tests see the folder: it is named as any other is.
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
+    with (
+        open(reading, "rb", buffering=0),
+        open(writing, "wb", buffering=0) as theirs,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made,
+        tempfile.TemporaryFile() as printed,
+    ):
         temporary = Path(os.path.realpath(made))
+        if environment.get("PYTHONPYCACHEPREFIX"):
+            # The user has named a place of bytecode outside of the project: the sandbox has its own.
+            environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
+        environment["PYTHONPATH"] = os.pathsep.join([str(temporary), *path.values()])
+        package, word = f"plugin_{os.urandom(6).hex()}", os.urandom(16).hex()  # only both ends know the word
+        shutil.copytree(_INSIDE, temporary / package, ignore=shutil.ignore_patterns("__pycache__"))
+        whole = {
+            **order,
+            "number": writing,
+            "word": word,
+            "maker": os.getpid(),
+            "root": root,
+            "path": path,
+            "temporary": str(temporary / "made"),
+            "seconds": math.ceil(limits.processor) if math.isfinite(limits.processor) else 0,
+        }
+        (temporary / package / "order.json").write_text(json.dumps(whole), encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *arguments]
+        if mounts is not None:
+            plan = {
+                "command": command,
+                "root": root,
+                "uid": os.getuid(),
+                "gid": os.getgid(),
+                "left_out": sorted(mounts.left_out),
+                "caches": sorted(mounts.folders),
+                "contents": dict(mounts.contents),
+            }
+            (temporary / "plan").write_bytes(marshal.dumps(plan))
+            command = [sys.executable, "-I", "-S", namespace.__file__, str(temporary / "plan")]
+        began = time.monotonic()
+        process = subprocess.Popen(
+            command,
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+            pass_fds=(writing,),
+            start_new_session=True,
+        )
+        theirs.close()
+        said, late = _listen(process, reading, limits)
+        printed.seek(max(0, os.fstat(printed.fileno()).st_size - _OUTPUT_KEPT))
+        return Heard(
+            answers=tuple(answer for answer in map(_read_line, said.split(b"\n")) if answer.get("word") == word),
+            seconds=time.monotonic() - began,
+            output=printed.read().decode("utf-8", "replace"),
+            late=late,
+            status=process.returncode,
+        )
 
-        def prepare(line: Mapping[str, Any]) -> tuple[list[str], Mapping[str, str]]:
-            if environment.get("PYTHONPYCACHEPREFIX"):
-                # The user has named a place of bytecode outside of the project: the sandbox has its own.
-                environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
-            package = f"plugin_{os.urandom(6).hex()}"
-            shutil.copytree(_INSIDE, temporary / package, ignore=shutil.ignore_patterns("__pycache__"))
-            whole = {**order, **line, "root": root, "temporary": str(temporary / "made"), "path": path}
-            (temporary / package / "order.json").write_text(json.dumps(whole), encoding="utf-8")
-            environment["PYTHONPATH"] = os.pathsep.join([str(temporary), *path.values()])
-            command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *arguments]
-            if plan is not None:
-                (temporary / "plan").write_bytes(marshal.dumps({**plan, "command": command}))
-                command = [sys.executable, "-I", "-S", namespace.__file__, str(temporary / "plan")]
-            return command, environment
 
-        return hear(prepare, root, limits)
+def _listen(process: subprocess.Popen[bytes], reading: int, limits: Limits) -> tuple[bytes, str]:
+    """Return what the process says until it ends, and the limit that it went over; it and its group have ended then."""
+    try:
+        said, late = _read_all(process, reading, limits)
+    except KeyboardInterrupt:
+        # It has a group of its own: what the terminal sends does not reach it.
+        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired, KeyboardInterrupt):
+            os.kill(process.pid, signal.SIGINT)
+            process.wait(_GRACE)
+        raise
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if not late and process.returncode == -signal.SIGXCPU:
+        late = f"{limits.processor:.0f} s of processor time"
+    return said, late
+
+
+def _read_all(process: subprocess.Popen[bytes], reading: int, limits: Limits) -> tuple[bytes, str]:
+    said, since, late = bytearray(), time.monotonic(), f"{limits.clock:.0f} s"
+    with selectors.DefaultSelector() as selector:
+        selector.register(reading, selectors.EVENT_READ)
+        while time.monotonic() - since <= limits.clock:
+            part = os.read(reading, 1 << 16) if (ready := selector.select(0.05)) else b""
+            said += part
+            if part and limits.is_each:
+                since = time.monotonic()
+            elif ready and not part:
+                selector.unregister(reading)  # nobody holds the other end any more
+            if not ready and process.poll() is not None:
+                return bytes(said), ""  # a process that it left may hold the pipe
+    return bytes(said), late
+
+
+def _read_line(line: bytes) -> Mapping[str, Any]:
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
 
 
 # --- a copied folder

@@ -6,22 +6,15 @@ from collections.abc import Iterator
 
 from phase_gate.gate.inventory import split_id
 from phase_gate.proof.base import Change, sum_up
-from phase_gate.proof.model import MEANINGS, Proof, Shown, TargetProof, Verdict, say_broken
-from phase_gate.proof.suite import CLOSING, SuiteProof
+from phase_gate.proof.model import MEANINGS, Proof, Shown, TargetProof, say_broken
+from phase_gate.proof.unfailing import CLOSING, SuiteProof
 from phase_gate.report.ci import Place
 from phase_gate.report.text import ALTERED, say_emptied
 from phase_gate.source import PASSES_ALREADY
 from phase_gate.values import Value
 from phase_gate.visible import count, name_first, show_rows
 
-#: What stands in front of a target: shapes, so that colour is not needed. What a reader has to look at comes first.
-_SIGNS: dict[Verdict, str] = {
-    **dict.fromkeys(("passes-without", "fails-with", "row-changed", "cannot-fail"), "-"),
-    **dict.fromkeys(("nothing-raised", "flaky", "skipped", "unknown"), "?"),
-    "checks-nothing": "!",
-    "no-change": "=",
-    "proven": "+",
-}
+#: What a reader has to look at comes first.
 _ORDER = "-?!=+ "
 _OF_SUITE: dict[Shown, str] = {"still-passes": "-", "dead-assert": "!", "some-rows": "?", "not-tried": "?"}
 #: What to do about a test that checks nothing.
@@ -81,7 +74,7 @@ def tell_proof(proof: Proof, change: Change | None = None, *, strict: bool = Fal
 
 
 def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bool) -> Row:
-    sign = "!" if target.worked_with else _SIGNS[target.verdict]
+    sign = "!" if target.worked_with else MEANINGS[target.verdict].sign
     if target.is_tolerated and not strict:
         sign = "?" if target.old_version else "="
     said = _say(proof, target, change)
@@ -100,7 +93,7 @@ def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bo
 
 
 def _say(proof: Proof, target: TargetProof, change: Change | None) -> str:
-    said = MEANINGS[target.verdict]
+    said = MEANINGS[target.verdict].said
     if change is not None and target.verdict == "fails-with":
         said = "fails with the change"  # nothing is frozen: all is there as it lies in the project
     if why := target.why or (_COMPARE if target.verdict == "checks-nothing" else ""):
@@ -135,10 +128,8 @@ def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]
         yield f"next: mend the check that can't fail: {split_id(unfailing.id)[0]}:{unfailing.line}"
     elif "passes-without" in by_verdict:
         todo = "let it fail" if len(refused) == 1 else "let them fail"
-        yield (
-            f"next: {todo} without the change, or mark what guards something that works already: @pytest.mark."
-            f'{PASSES_ALREADY}("why"); register the mark for pytest without this plugin, markers = {PASSES_ALREADY}'
-        )
+        mark = f'@pytest.mark.{PASSES_ALREADY}("why")'
+        yield f"next: {todo} without the change, or mark what guards something that works already: {mark}"
     elif strict:
         yield "next: mend what keeps them from an answer, or leave out --strict"
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from phase_gate.codec import from_json, spell_out, to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence import gathering
-from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.judging import Case, evaluate_again
 from phase_gate.gate.measured import Finding, cap_findings
@@ -19,7 +18,7 @@ from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import make_proof
-from phase_gate.proof.model import MEANINGS, UNPROVEN, Proof, TargetProof, say_broken
+from phase_gate.proof.model import MEANINGS, Proof, TargetProof, say_broken
 from phase_gate.proof.trial import Trial
 from phase_gate.storage.snapshots import FileSnapshot, files_at_cycle_start, hidden_sources
 from phase_gate.storage.tree.contents import changed_before
@@ -31,8 +30,6 @@ from phase_gate.workflow.model import Phase
 
 Show = Callable[[str], None]
 
-#: Of these nothing is to be said: other guards judge skips, and a note counts them.
-_UNSAID = ("proven", "no-change", "skipped")
 #: Ours: a run in a sandbox is no run of any task.
 _OUR_OPTIONS = ("--phase", "--exit-signal")
 
@@ -152,7 +149,6 @@ def _trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) ->
         then=then,
         now={**files, **_changed_beside(task, files, then, since=objects.kept_at(remembered))},
         frozen=frozenset({*frozen.inventory.files, *frozen.support} - sources),
-        old=_old_tests(task, frozen, targets),
         options=("-c", settings) if (settings := frozen.settings.get("option -c")) else (),
         words=_words_of_red(task, {each.name for each in red}),
         sources_with_tests=frozenset({*sources, *frozen.pieces}),
@@ -161,19 +157,6 @@ def _trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) ->
         has_control=phase.name in {each.next for each in red},
         began=files_at_cycle_start(objects, state, task.project.root, files),
     )
-
-
-def _old_tests(task: Task, frozen: Frozen, targets: Collection[str]) -> frozenset[str]:
-    """Return the targets that are as they were before the cycle, and were red only by what is around them.
-
-    None of them where no target is new or changed: then nothing else would ask for the code.
-    """
-    baseline = task.state.snapshots.baseline
-    if baseline is None:
-        return frozenset()
-    before = task.store.objects.load_inventory(baseline.inventory)
-    old = frozenset(each for each in targets if (body := before.body(each)) and body == frozen.inventory.body(each))
-    return old if len(old) < len(targets) else frozenset()
 
 
 def _changed_beside(task: Task, files: Mapping[str, str], then: FileSnapshot, *, since: float | None) -> dict[str, str]:
@@ -267,7 +250,7 @@ def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
         "targets_proven": proof.count("proven"),
         "targets_disproven": sum(each.is_disproven for each in proof.targets),
         "targets_vacuous": proof.count("checks-nothing"),
-        "targets_unproven": proof.count(*UNPROVEN),
+        "targets_unproven": sum(each.has("open") for each in proof.targets),
         "functions_changed": sum(not each.left_out for each in proof.functions),
         "functions_unnoticed": len(proof.unnoticed),
         "proof_has_control": proof.has_control,
@@ -277,7 +260,7 @@ def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
 
 def findings_of(proof: Proof, *, required: bool) -> Iterator[Finding]:
     """Yield what is to be said of targets and functions: objections, and advice."""
-    yield from (_finding(each, required=required) for each in proof.targets if each.verdict not in _UNSAID)
+    yield from (_finding(each, required=required) for each in proof.targets if not each.has("silent"))
     for each in proof.targets:
         advice = Finding(
             slug="check-never-fails", tier="advisory", id=each.id, file=split_id(each.id)[0], detail=each.advice
@@ -303,5 +286,5 @@ def _finding(target: TargetProof, *, required: bool) -> Finding:
         id=target.id,
         file=split_id(target.id)[0],
         line=target.line if target.verdict == "cannot-fail" else None,
-        detail=f"{MEANINGS[target.verdict]}{said}",
+        detail=f"{MEANINGS[target.verdict].said}{said}",
     )

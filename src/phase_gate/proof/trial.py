@@ -8,8 +8,7 @@ from functools import cached_property
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES
 from pathlib import Path
 
-from phase_gate.proof.sandbox import Sandbox
-from phase_gate.proof.talk import Limits
+from phase_gate.proof.sandbox import Limits, Sandbox
 from phase_gate.source.pytest_settings import is_test_side
 from phase_gate.storage.snapshots import FileSnapshot, read_snapshot
 from phase_gate.values import Value, replace
@@ -34,8 +33,6 @@ class Trial(Value):
     now: Mapping[str, str]
     #: The files of the tests and of what gives them their meaning: they are as they were, in every sandbox.
     frozen: frozenset[str]
-    #: Targets that are as they were before the cycle: red by what is around them.
-    old: frozenset[str] = frozenset()
     #: What pytest was called with in RED, as far as it changes what tests mean.
     options: tuple[str, ...] = ()
     #: What else was typed in RED: plugins, and options of plugins and of the project.
@@ -52,8 +49,8 @@ class Trial(Value):
     as_now: frozenset[str] = frozenset()
     #: The project when the cycle began, before RED; None: that is not known.
     began: FileSnapshot | None = None
-    #: All tests are those that lie there now: there was no RED.
-    has_present_tests: bool = False
+    #: It is a change that people will look at, and no step of a task: there was no RED.
+    is_change: bool = False
 
     @property
     def limits(self) -> Limits:
@@ -99,17 +96,19 @@ class Sandboxes:
 
     def is_late(self, path: str) -> bool:
         """Tell whether a file came to the tests after RED: the frozen ones have to do without it."""
-        trial = self._trial
-        return path not in trial.then.files and not trial.has_present_tests and is_test_side(path)
+        return path not in self._trial.then.files and is_test_side(path)
+
+    @cached_property
+    def _late(self) -> frozenset[str]:
+        return frozenset(path for path in self._trial.now if self.is_late(path)) - self._trial.as_now
 
     def control(self) -> Sandbox:
         """Return the project as it was."""
         trial = self._trial
-        stays = trial.frozen if trial.has_present_tests else trial.as_now
         return Sandbox(
             root=trial.root,
-            contents={path: data for path, data in self.before.items() if path not in stays},
-            left_out=frozenset(trial.now.keys() - trial.then.files.keys() - stays) | self.built,
+            contents={path: data for path, data in self.before.items() if path not in trial.as_now},
+            left_out=frozenset(trial.now.keys() - trial.then.files.keys() - trial.as_now) | self.built,
             folders=self._folders,
         )
 
@@ -119,11 +118,13 @@ class Sandboxes:
         :param laid_in: files that came later, and are there all the same.
         """
         trial = self._trial
-        stays = frozenset() if trial.has_present_tests else trial.frozen - trial.as_now
-        contents = {path: data for path, data in self.before.items() if path in stays}
-        late = frozenset(path for path in trial.now if self.is_late(path)) - trial.as_now
-        left_out = (late | self.built) - set(laid_in) | self._left_behind
-        return Sandbox(root=trial.root, contents=contents, left_out=left_out, folders=self._folders)
+        as_then = trial.frozen - trial.as_now
+        return Sandbox(
+            root=trial.root,
+            contents={path: data for path, data in self.before.items() if path in as_then},
+            left_out=(self._late | self.built) - set(laid_in) | self._left_behind,
+            folders=self._folders,
+        )
 
     @cached_property
     def changed_twice(self) -> frozenset[str]:
@@ -155,7 +156,7 @@ class Sandboxes:
 
         :param missing: modules that could not be found.
         """
-        late = sorted(path for path in self._trial.now if self.is_late(path))
+        late = sorted(self._late)
         names = {name.replace(".", "/") for name in missing if name}
         modules = [
             path

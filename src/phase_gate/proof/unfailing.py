@@ -1,28 +1,36 @@
 """The fourth experiment: tests that expect something else, with the present sources. Do they fail?
 
 One that still passes has a check that can't fail: it is never run, is swallowed, or holds for every value. A living
-check hides a dead one beside it, because all that a test expects is altered at once.
+check hides a dead one beside it, because all that a test expects is altered at once. The targets of a proof are tried,
+or all tests of a suite (`phase-gate prove --suite`).
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.altering import Site, alter
 from phase_gate.proof.model import Shown, TargetProof
-from phase_gate.proof.running import Item, SandboxRun
-from phase_gate.proof.sandbox import Sandbox
+from phase_gate.proof.running import Laboratory, SandboxRun, SandboxTest
+from phase_gate.proof.sandbox import Limits, NoSandboxError, Sandbox
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, cut
 
 #: How often pytest is started again behind a test that kills it, or never ends.
 _STARTS = 20
-#: What a run may take: so many seconds, or so many times as long as with what the tests really expect.
-_LEAST_SECONDS, _TIMES = 30.0, 10.0
 #: Characters of a value in a message.
 _LONGEST = 40
+#: Seconds that a test may take that expects something else, unless the whole suite takes longer.
+_LEAST_SECONDS = 120.0
+#: Short tracebacks: almost every altered test has one, and none is shown.
+_QUIETLY = ("-q", "--tb=line", "-p", "no:cacheprovider")
+#: A check that holds whatever the answer is, and one that is never run.
+CLOSING: tuple[Shown, ...] = ("still-passes", "dead-assert")
 
 
 class AlteredProof(Value):
@@ -38,36 +46,31 @@ class AlteredProof(Value):
     text: str = ""
 
 
-#: Runs tests in a sandbox: `enter(sandbox, wanted, is_alone=...)`; alone they are traced, to be looked at closely.
-Enter = Callable[..., SandboxRun]
-
-
 class _Function(Value):
     file: str
     sites: tuple[Site, ...]
     #: Its altered rows, as far as they pass with what they really expect.
-    rows: tuple[Item, ...]
+    rows: tuple[SandboxTest, ...]
 
     @property
     def ids(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(bare_id(row.id) for row in self.rows))
 
+    def show(self, shown: Shown, site: Site | None = None, text: str = "") -> AlteredProof:
+        line = (site or self.sites[0]).first_line
+        return AlteredProof(ids=self.ids, shown=shown, file=self.file, line=line, text=text)
+
 
 def find_unfailing(
-    targets: tuple[TargetProof, ...], treatment: SandboxRun, sandbox: Sandbox, enter: Callable[..., SandboxRun]
+    targets: tuple[TargetProof, ...], treatment: SandboxRun, sandbox: Sandbox, laboratory: Laboratory
 ) -> tuple[TargetProof, ...]:
     """Return the targets with what they show when they expect something else.
 
     :param treatment: the run with the change, in that sandbox.
     """
     tried = {each.id for each in targets if each.treatment == "passes"}
-    passing = [item for item in treatment.passing if bare_id(item.id) in tried]
-    limit = max(_LEAST_SECONDS, _TIMES * treatment.seconds)
-
-    def run(altered: Sandbox, wanted: Collection[str], *, is_alone: bool) -> SandboxRun:
-        return enter(altered, wanted, limit=limit, is_traced=is_alone)
-
-    shown = {test_id: proof for proof in try_altered(passing, sandbox, run) for test_id in proof.ids}
+    passing = [test for test in treatment.tests if test.has_passed and bare_id(test.id) in tried]
+    shown = {test_id: proof for proof in try_altered(passing, sandbox, laboratory) for test_id in proof.ids}
     return tuple(_judge_target(each, shown[each.id]) if each.id in shown else each for each in targets)
 
 
@@ -78,7 +81,12 @@ def _judge_target(target: TargetProof, proof: AlteredProof) -> TargetProof:
     return replace(target, advice=proof.text)
 
 
-def try_altered(passing: Iterable[Item], sandbox: Sandbox, enter: Enter) -> tuple[AlteredProof, ...]:
+def try_altered(
+    passing: Iterable[SandboxTest],
+    sandbox: Sandbox,
+    laboratory: Laboratory,
+    show: Callable[[str], None] = lambda text: None,
+) -> tuple[AlteredProof, ...]:
     """Return what the functions show that have something to alter.
 
     :param passing: the tests that pass in the sandbox as they are.
@@ -92,25 +100,31 @@ def try_altered(passing: Iterable[Item], sandbox: Sandbox, enter: Enter) -> tupl
         contents={**sandbox.contents, **contents},
         folders=sandbox.folders | set(map(os.path.dirname, contents)),
     )
-    passed = _run_to_the_end(functions, altered, enter)
-    return tuple(_judge(each, passed, altered, enter) for each in functions)
+    show(f"suite: {count(len(functions), 'test')} that expect something else")
+    passed = _run_to_the_end(functions, altered, laboratory)
+
+    def run_alone(function: _Function) -> SandboxRun:
+        show(f"suite: alone: {min(function.ids)}")
+        return laboratory.run(altered, function.ids, is_traced=True)
+
+    return tuple(_judge(each, passed, run_alone) for each in functions)
 
 
-def _alter(passing: Iterable[Item], sandbox: Sandbox, contents: dict[str, bytes]) -> Iterator[_Function]:
-    files: dict[str, dict[int, list[Item]]] = {}
-    for item in passing:
-        if item.file and not item.file.startswith("../"):
-            files.setdefault(item.file, {}).setdefault(item.line, []).append(item)
-    for file, items in files.items():
+def _alter(passing: Iterable[SandboxTest], sandbox: Sandbox, contents: dict[str, bytes]) -> Iterator[_Function]:
+    files: dict[str, dict[int, list[SandboxTest]]] = {}
+    for test in passing:
+        if test.file and not test.file.startswith("../"):
+            files.setdefault(test.file, {}).setdefault(test.line, []).append(test)
+    for file, tests in files.items():
         try:
-            contents[file], tests = alter(sandbox.read(file), items)
+            contents[file], altered = alter(sandbox.read(file), tests)
         except (OSError, SyntaxError, ValueError):
             continue  # a file that is not there, or that only its own loader can read
-        for line, sites in tests.items():
+        for line, sites in altered.items():
             rows = tuple(
-                item
-                for item in items[line]
-                if any(not site.parameter or item.rows.get(site.parameter) == site.row for site in sites)
+                test
+                for test in tests[line]
+                if any(not site.parameter or test.rows.get(site.parameter) == site.row for site in sites)
             )
             if rows:
                 yield _Function(file=file, sites=tuple(sites), rows=rows)
@@ -120,12 +134,12 @@ def _alter(passing: Iterable[Item], sandbox: Sandbox, contents: dict[str, bytes]
 _Outcomes = dict[object, bool]
 
 
-def _run_to_the_end(functions: list[_Function], altered: Sandbox, enter: Enter) -> _Outcomes:
+def _run_to_the_end(functions: list[_Function], altered: Sandbox, laboratory: Laboratory) -> _Outcomes:
     """Run all of them; where one kills pytest or never ends, go on behind it."""
     passed: _Outcomes = {}
     waiting = functions
     for _ in range(_STARTS):
-        run = enter(altered, [each for function in waiting for each in function.ids], is_alone=False)
+        run = laboratory.run(altered, [each for function in waiting for each in function.ids])
         passed |= _outcomes(run)
         dead = bare_id(run.at_work)
         waiting = [
@@ -140,43 +154,38 @@ def _run_to_the_end(functions: list[_Function], altered: Sandbox, enter: Enter) 
 
 def _outcomes(run: SandboxRun) -> _Outcomes:
     return {
-        item.key: run.reports[item.id].has_passed
-        for item in run.items
-        if item.id in run.reports and bare_id(item.id) != bare_id(run.at_work)
+        test.key: test.has_passed
+        for test in run.tests
+        if test.report is not None and bare_id(test.id) != bare_id(run.at_work)
     }
 
 
-def _judge(function: _Function, passed: _Outcomes, altered: Sandbox, enter: Enter) -> AlteredProof:
+def _judge(function: _Function, passed: _Outcomes, run_alone: Callable[[_Function], SandboxRun]) -> AlteredProof:
     still = [row for row in function.rows if passed.get(row.key)]
     if not still:
-        return _proof(function, "fails" if any(row.key in passed for row in function.rows) else "not-tried")
-    run = enter(altered, function.ids, is_alone=True)
+        return function.show("fails" if any(row.key in passed for row in function.rows) else "not-tried")
+    run = run_alone(function)
     alone = _outcomes(run)
     if not any(row.key in alone for row in still):
-        return _proof(function, "not-tried")
+        return function.show("not-tried")
     still = [row for row in still if alone.get(row.key)]
     if not still:
-        return _proof(function, "fails")
+        return function.show("fails")
     keys = {row.key for row in still}
-    lines = frozenset[int]().union(*(run.lines.get(item.id, ()) for item in run.items if item.key in keys))
+    lines = frozenset[int]().union(*(test.lines for test in run.tests if test.key in keys))
     # A check in a block that waits for an exception says nothing where it is run: its operand raised what was expected.
     told = [site for site in function.sites if not (site.is_under_raises and _is_run(site, lines))]
     if not told:
-        return _proof(function, "fails")
+        return function.show("fails")
     site, is_dead = told[0], all(site.is_under_raises for site in told)
     if len(still) < len(function.rows) and not is_dead:
-        return _proof(function, "some-rows", site, _say_rows(function, site, still))
+        return function.show("some-rows", site, _say_rows(function, site, still))
     said = _say(function, site, is_run=_is_run(site, lines))
-    return _proof(function, "dead-assert" if is_dead else "still-passes", site, said)
+    return function.show("dead-assert" if is_dead else "still-passes", site, said)
 
 
 def _is_run(site: Site, lines: frozenset[int]) -> bool:
     return not lines.isdisjoint(range(site.first_line, site.last_line + 1))
-
-
-def _proof(function: _Function, shown: Shown, site: Site | None = None, text: str = "") -> AlteredProof:
-    line = (site or function.sites[0]).first_line
-    return AlteredProof(ids=function.ids, shown=shown, file=function.file, line=line, text=text)
 
 
 # --- what to say, and what to do about it
@@ -197,9 +206,67 @@ def _say(function: _Function, site: Site, *, is_run: bool) -> str:
     return f"{place} can't fail: expecting {change} passes as well; {why}"
 
 
-def _say_rows(function: _Function, site: Site, still: list[Item]) -> str:
+def _say_rows(function: _Function, site: Site, still: list[SandboxTest]) -> str:
     rows = ", ".join(row.id.partition("[")[2].rstrip("]") for row in still[:5])
     return (
         f"{function.file}:{site.first_line} can't fail in {len(still)} of {count(len(function.rows), 'row')} of "
         f"{site.test}: {rows}"
     )
+
+
+# --- a whole suite: needs neither phases nor git
+
+
+class SuiteProof(Value):
+    """What the checks of a suite are worth."""
+
+    #: Test functions that were collected, and those of them that pass as they are.
+    tests: int = 0
+    passing: int = 0
+    #: Those that had something to alter.
+    altered: tuple[AlteredProof, ...] = ()
+    #: Why nothing could be tried; empty if something was.
+    problem: str = ""
+    seconds: float = 0.0
+    starts: int = 0
+
+    def of(self, *shown: Shown) -> tuple[AlteredProof, ...]:
+        return tuple(each for each in self.altered if each.shown in shown)
+
+
+def prove_suite(
+    root: Path,
+    paths: Iterable[str] = (),
+    *,
+    seconds: float = math.inf,
+    show: Callable[[str], None] = lambda text: None,
+) -> SuiteProof:
+    """Return which checks of a suite can't fail. Writes nothing into the project.
+
+    :param paths: what pytest is called with, from the root; where left out, what its settings say.
+    :param seconds: how long all of it may take.
+    """
+    began = time.monotonic()
+    laboratory = Laboratory(_QUIETLY, Limits(processor=math.inf, clock=math.inf), paths, until=began + seconds)
+    sandbox = Sandbox(root=root)
+    show("suite: as it is")
+    try:
+        run = laboratory.run(sandbox)
+        laboratory.limits = Limits(processor=math.inf, clock=max(_LEAST_SECONDS, run.seconds), is_each=True)
+        passing = [test for test in run.tests if test.has_passed]
+        proof = SuiteProof(
+            tests=len({bare_id(test.id) for test in run.tests}),
+            passing=len({bare_id(test.id) for test in passing}),
+            altered=try_altered(passing, sandbox, laboratory, show),
+            problem="" if passing else _say_nothing_passes(run),
+        )
+    except (NoSandboxError, OSError) as error:
+        proof = SuiteProof(problem=str(error))
+    return replace(proof, seconds=round(time.monotonic() - began, 1), starts=laboratory.starts)
+
+
+def _say_nothing_passes(run: SandboxRun) -> str:
+    messages = [test.report.message for test in run.tests if test.report and test.report.message]
+    if not any("::" in test.id for test in run.tests):
+        return run.problem or (messages[0] if messages else "pytest collected no test")
+    return f"no test passes as it is: {messages[0] if messages else run.problem}"

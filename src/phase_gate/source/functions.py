@@ -30,14 +30,11 @@ class Function(Value):
     line: int
     #: Of its `def` and its decorators: what Python calls the first line of its code.
     first_line: int
-    last_line: int
     hash: str
     #: Why it is left out; empty: it can be emptied.
     left_out: str = ""
     #: It is of interest who calls it: it can be emptied, or is left out although a test may be about it.
     is_watched: bool = True
-    #: It is more than the form of others: no overload, and no part of a protocol or of an abstract class.
-    has_body: bool = True
 
 
 def find_functions(source: bytes | str | None) -> dict[str, Function]:
@@ -69,11 +66,9 @@ def _describe(name: str, node: FunctionNode, *, is_protocol: bool) -> Function:
         name=name,
         line=node.lineno,
         first_line=min([*decorators, node.lineno]),
-        last_line=node.end_lineno or node.lineno,
         hash=hash_body(node),
         left_out=left_out,
         is_watched=not left_out or _is_asked_by_python(name),
-        has_body=not (is_protocol or _marks(node) & _LEFT_OUT),
     )
 
 

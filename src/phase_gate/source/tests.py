@@ -104,10 +104,9 @@ class _Scope:
 
 
 class _Finder:
-    """One pass over one module. `own_nodes` are there after `find`."""
+    """One pass over one module."""
 
     def __init__(self, tree: ast.Module, functions: Sequence[str], classes: Sequence[str]) -> None:
-        self.own_nodes: set[int] = set()  # by id(); the tree outlives us
         self._functions, self._classes = functions, classes
         self._module = _Scope(tree.body, None)
         self._scopes: dict[int, _Scope] = {}
@@ -142,7 +141,6 @@ class _Finder:
             return {}
         if any(last_name(mark) in NOT_TESTS for mark in node.decorator_list):
             return {}
-        self.own_nodes.add(id(node))
         return {prefix + node.name: [node]}
 
     def _tests_of_class(self, node: ast.ClassDef, prefix: str, outer: _Scope) -> dict[str, list[FunctionNode]]:

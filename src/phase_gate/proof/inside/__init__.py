@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -32,6 +33,8 @@ class Line:
         self._pipe, self._pid = order["number"], getpid()
         self._lock = threading.Lock()
         _end_with(order["maker"])
+        if order["seconds"]:  # it is killed then, and whoever started it can tell by what
+            resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], order["seconds"] + 10))
 
     def send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:

@@ -9,14 +9,14 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from types import CodeType, TracebackType
 
 import pytest
 from _pytest.config import ConftestImportFailure
 
 from . import Line, nothing, take_line
-from .results import CALL, FUNCTION, InsideCall, Profile, Results, trace_lines
+from .results import LEFT_CALL, LEFT_FUNCTION, InsideCall, Profile, Results, trace_lines
 
 _line = take_line()
 
@@ -47,6 +47,13 @@ _IN_A_SANDBOX: dict[str, object] = {
     "session_timeout": None,
     # It is no run of any task.
     "phase": None,
+}
+#: What tests may find too little of in a sandbox.
+_LACKS: dict[int | None, str] = {
+    errno.ENOSPC: "no space was left for what tests write",
+    errno.EDQUOT: "no space was left for what tests write",
+    errno.ENOMEM: "the system had no memory left",
+    errno.EADDRINUSE: "a port that it wants is in use",
 }
 #: Where targets are asked for, they run whatever else was chosen.
 _FOR_TARGETS: dict[str, object] = {"keyword": "", "markexpr": "", "deselect": None}
@@ -110,6 +117,8 @@ class _Reporter:
         self.results = Results(config, self._root, self._profile)
         #: Test and stage -> what came out of it.
         self._raised: dict[tuple[str, str], dict[str, object]] = {}
+        #: What the test at work runs of its own file.
+        self._lines: set[int] = set()
 
     def tell_broken(self, failure: ConftestImportFailure) -> None:
         file = self._relative(str(failure.path))
@@ -192,33 +201,24 @@ class _Reporter:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         test_id = self._test_id(item.nodeid)
         self._send("started", id=test_id)
+        self._lines = set()
         self._profile.begin()
         self.results.begin()
         try:
             return (yield)
         finally:
-            self._send("reached", id=test_id, names=sorted(self._profile.end()))
+            self._send("ran", id=test_id, reached=sorted(self._profile.end()), lines=sorted(self._lines))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        with self.results.watched(item), self._traced(item):
-            return (yield from self.results.pass_by(CALL))
+        code = _inner_code(item) if self._is_traced else None
+        traced = trace_lines(code.co_filename, self._lines) if code else contextlib.nullcontext()
+        with self.results.watched(item), traced:
+            return (yield from self.results.pass_by(LEFT_CALL))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_pyfunc_call(self) -> Generator[None, object, object]:
-        return (yield from self.results.pass_by(FUNCTION))
-
-    @contextlib.contextmanager
-    def _traced(self, item: pytest.Item) -> Iterator[None]:
-        code = _inner_code(item)
-        if not self._is_traced or code is None:
-            yield
-            return
-        try:
-            with trace_lines(code.co_filename) as lines:
-                yield
-        finally:
-            self._send("lines", id=self._test_id(item.nodeid), lines=sorted(lines))
+        return (yield from self.results.pass_by(LEFT_FUNCTION))
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(
@@ -232,7 +232,7 @@ class _Reporter:
             self._raised[item.nodeid, call.when] = {
                 "files": [os.path.realpath(item.path)] if is_example else _files_of(call.excinfo.tb),
                 "missing": _missing_module(call.excinfo.value),
-                "errno": _errno(call.excinfo.value),
+                "doubt": _say_lack(call.excinfo.value),
                 "check": _is_check(call.excinfo.value),
             }
         return report
@@ -251,7 +251,7 @@ class _Reporter:
 
     def _tell(self, node: str, outcome: str, **more: object) -> None:
         """Say how a test ended, or that a file can't be collected."""
-        usual = {"files": [], "missing": "", "errno": 0, "check": False, "lie": "", "doubt": "", "expected": False}
+        usual = {"files": [], "missing": "", "check": False, "lie": "", "doubt": "", "expected": False}
         self._send("report", **{**usual, **more, "id": self._test_id(node), "outcome": outcome})
 
     @pytest.hookimpl(trylast=True)
@@ -307,11 +307,10 @@ def _missing_module(error: BaseException | None) -> str:
     return ""
 
 
-def _errno(error: BaseException) -> int:
-    """Return what the system has said; a lack of memory has a number, too."""
-    if isinstance(error, MemoryError):
-        return errno.ENOMEM
-    return error.errno or 0 if isinstance(error, OSError) else 0
+def _say_lack(error: BaseException) -> str:
+    """Say what there was not enough of: a test can't be blamed for that. Empty for any other error."""
+    number = errno.ENOMEM if isinstance(error, MemoryError) else error.errno if isinstance(error, OSError) else None
+    return f"{_LACKS[number]}: {_spell(error)}" if number in _LACKS else ""
 
 
 def _files_of(traceback: TracebackType | None) -> list[str]:

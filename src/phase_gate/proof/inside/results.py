@@ -18,9 +18,8 @@ import pytest
 
 
 @contextlib.contextmanager
-def trace_lines(file: str) -> Iterator[set[int]]:
-    """Note which lines of a file are run, also in threads."""
-    lines: set[int] = set()
+def trace_lines(file: str, lines: set[int]) -> Iterator[None]:
+    """Add the lines of a file that are run, also in threads."""
 
     def see_line(frame: FrameType, event: str, argument: object) -> Any:
         lines.add(frame.f_lineno)
@@ -33,7 +32,7 @@ def trace_lines(file: str) -> Iterator[set[int]]:
     threading.settrace(see_call)
     sys.settrace(see_call)
     try:
-        yield lines
+        yield
     finally:
         sys.settrace(before)
         threading.settrace(None)
@@ -111,9 +110,14 @@ class Profile:
 
 # --- is the outcome the test's own?
 
-#: How far out an exception was seen on its way from a test to its report. Hooks of plugins may take it in before the
-#: first, and between the other two; elsewhere there is nothing but pytest's own code.
-FUNCTION, CALL_INSIDE, CALL = 1, 2, 3
+#: How far an exception came on its way from a test to its report -> the hooks of plugins that may have taken it in
+#: there. Elsewhere there is nothing but pytest's own code.
+LEFT_TEST, LEFT_FUNCTION, LEFT_INNER_CALL, LEFT_CALL, FAILED = range(5)
+_TAKEN_BY: dict[int, tuple[str, ...]] = {
+    LEFT_TEST: ("pytest_pyfunc_call",),
+    LEFT_INNER_CALL: ("pytest_runtest_call",),
+    FAILED: ("pytest_runtest_makereport", "pytest_runtest_logreport"),
+}
 _RETURNS = frozenset(dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap)
 _HERE = os.path.realpath(os.path.dirname(__file__)) + os.sep
 _PYTEST = os.path.dirname(os.path.realpath(_pytest.__file__)) + os.sep
@@ -139,10 +143,10 @@ class Results:
 
     def begin(self) -> None:
         """Forget the test before: a protocol of the project's own may not come to the call of the next one."""
-        #: Of the test that is at work: whether its code was found, left by an exception, or could not be looked for.
-        self._has_begun = self._was_left = self._is_blind = self._is_failed_by_pytest = False
-        #: How far out the exception was seen, and what it was.
-        self._depth, self._error, self._children = 0, "an exception", _children()
+        #: Of the test at work: whether its code was found, and could be looked for; how far an exception came.
+        self._has_begun = self._is_blind = False
+        self._depth: int | None = None
+        self._error, self._children = "an exception", _children()
 
     @contextlib.contextmanager
     def watched(self, item: pytest.Item) -> Iterator[None]:
@@ -154,7 +158,9 @@ class Results:
             yield
         finally:
             if (frame := self._profile.take()) is not None:
-                self._has_begun, self._was_left = True, _was_left(frame)
+                self._has_begun = True
+                if self._depth is None and _was_left(frame):
+                    self._depth = LEFT_TEST
 
     def pass_by(self, depth: int) -> Generator[None, object, object]:
         """Run what a hook is wrapped around, and note an exception that passes by."""
@@ -165,8 +171,8 @@ class Results:
             raise
 
     def hear_report(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-        if call.when == "call":
-            self._is_failed_by_pytest = report.outcome != "passed"
+        if call.when == "call" and report.outcome != "passed":
+            self._depth = FAILED
 
     def judge(self, report: pytest.TestReport) -> dict[str, str]:
         """Return what speaks against a report: that it is not true, or that nothing is known of the test's code."""
@@ -174,8 +180,9 @@ class Results:
         # A subtest: the test around it is still at work.
         if not is_plain or report.outcome != "passed" or hasattr(report, "context"):
             return {}
-        if self._depth or self._was_left:
-            return {} if self._is_explained() else {"lie": f"it raised {self._error}, and is reported as passed"}
+        if self._depth is not None:
+            is_taken = any(map(self._is_taken_by, _TAKEN_BY.get(self._depth, ())))
+            return {} if is_taken else {"lie": f"it raised {self._error}, and is reported as passed"}
         if self._has_begun or report.nodeid not in self._codes:
             return {}
         if self._is_blind:
@@ -183,14 +190,6 @@ class Results:
         if _children() > self._children:
             return {"doubt": "its code ran in a child process, if at all"}
         return {"lie": "its code never ran, and it is reported as passed"}
-
-    def _is_explained(self) -> bool:
-        """Tell whether a plugin may have taken the exception in, as some do that expect one."""
-        if self._is_failed_by_pytest:
-            return self._is_taken_by("pytest_runtest_makereport") or self._is_taken_by("pytest_runtest_logreport")
-        if self._depth == 0:
-            return self._is_taken_by("pytest_pyfunc_call")
-        return self._depth == CALL_INSIDE and self._is_taken_by("pytest_runtest_call")
 
     def _is_taken_by(self, hook: str) -> bool:
         """Tell whether installed plugins, or conftests, implement a hook. A source has no business there."""
@@ -225,4 +224,4 @@ class InsideCall:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None, object, object]:
-        return (yield from self._results.pass_by(CALL_INSIDE))
+        return (yield from self._results.pass_by(LEFT_INNER_CALL))
