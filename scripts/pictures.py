@@ -44,9 +44,17 @@ def draw_drive() -> str:
             "agent-ended",
             {"role": "agent", "text": "claude ended", "seconds": 74.0, "transcript": ".phase-gate/drive/2.agent.log"},
         ),
-        ("tests-ended", {"how": "ended", "status": "closed", "reason": "1 of 2 tests fails", "seconds": 2.0}),
+        (
+            "tests-ended",
+            {
+                "how": "ended",
+                "status": "closed",
+                "reason": "test_slug.py::test_signs fails",
+                "seconds": 2.0,
+            },
+        ),
         ("claim-weighed", {"outcome": "continue", "reason": "1 test failed in the last complete run (iteration 1)"}),
-        ("iteration-ended", {"outcome": "go-on", "reason": "1 of 2 tests fails"}),
+        ("iteration-ended", {"outcome": "go-on", "reason": "test_slug.py::test_signs fails"}),
         ("iteration-started", {"number": 3, "phase": "GREEN"}),
     ]
     rows = [typed, *(render_lines(Happening(kind=kind, at="", data=data)) for kind, data in told)]

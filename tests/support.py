@@ -25,7 +25,7 @@ import pytest
 import phase_gate
 from phase_gate.evidence import gathering
 from phase_gate.values import Value
-from tests.typable import find_untypable
+from tests.typable import find_repeated, find_untypable
 from tests.warm import WarmServer
 
 #: A session in this process forgets whatever it imported first: have it all here, or each of them imports it anew,
@@ -69,6 +69,7 @@ class Ran(Value):
     def document(self) -> Any:
         document = json.loads(self.out)
         assert find_untypable(document) == []
+        assert find_repeated(document) == []
         return document
 
     def assert_gate(self, *unmet: str, code: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A next command can be typed as it stands: the real command line reads it, and nothing is left to be filled in."""
+"""A next command can be typed as it stands, and is never alone the one that was just refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,18 @@ _PHASE_OPTION = re.compile("--phase=[a-z][a-z0-9_]*|--phase-task=.+")
 
 def find_untypable(document: Any) -> list[str]:
     """Return the next commands in a JSON document that can't be typed."""
-    return [command for command in _next_commands(document) if not is_typable(command)]
+    return [row["next_command"] for row in _next_steps(document) if not is_typable(row["next_command"])]
+
+
+def find_repeated(document: Any) -> list[str]:
+    """Return the next commands of closed gates that would be refused once more: nothing says what to change first."""
+    return [
+        f"{row['reason']}: {row['next_command']}"
+        for row in _next_steps(document)
+        if row.get("status") in ("closed", "early") and not row.get("next_hint")
+        # A run on unchanged files is what a streak is made of; another phase is something else.
+        if "green run" not in row["reason"] and f"--phase={row.get('phase', '')}".lower() in row["next_command"]
+    ]
 
 
 @functools.cache
@@ -41,12 +52,12 @@ def _parser() -> argparse.ArgumentParser:
     return build_full_parser()
 
 
-def _next_commands(document: Any) -> Iterator[str]:
+def _next_steps(document: Any) -> Iterator[dict[str, Any]]:
     if isinstance(document, dict):
         # In a schema the name stands for a description of it.
         if isinstance(command := document.get("next_command"), str) and command:
-            yield command
+            yield document
         document = list(document.values())
     if isinstance(document, list):
         for each in document:
-            yield from _next_commands(each)
+            yield from _next_steps(each)

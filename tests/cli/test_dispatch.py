@@ -167,7 +167,8 @@ def test_without_a_command_it_says_where_the_task_stands(begin: Begin, options: 
         pytest.param("reset", "breaker reset", id="one-of-several"),
         pytest.param("check-workflow", "workflow check", id="the-words-in-another-order"),
         pytest.param("stauts", "status", id="misspelled"),
-        pytest.param("snapshto", "pipeline snapshot", id="misspelled-below-a-feature"),
+        pytest.param("requets", "pipeline request", id="misspelled-below-a-feature"),
+        pytest.param("hlep", "help", id="help-itself"),
     ],
 )
 def test_a_name_that_is_no_command_leads_to_the_one_that_is_like_it(begin: Begin, typed: str, meant: str) -> None:

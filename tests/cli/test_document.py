@@ -22,7 +22,7 @@ def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
     desk = begin("document")
     first = desk.gate("advance", "-v")
     assert first.code == 10
-    assert first.has("0 of 3 documents written or changed in this cycle", "next    phase-gate advance")
+    assert first.has("0 of 3 documents written or changed in this cycle", "then run: phase-gate advance")
     desk.project.write(
         {"docs/usage.md": USAGE, "docs/more.md": f"{USAGE}\nMore.\n", "docs/todo.md": "# To do\n\nTBD\n"}
     )
@@ -127,7 +127,7 @@ def test_what_can_not_be_measured_is_said_with_what_to_install(begin: Begin, mon
         ran = desk.gate("advance", "-v")
     assert ran.code == 10
     assert ran.has("? has_adr == true", "not measured", "pytest-phase-gate[documents]")
-    assert ran.has("next    phase-gate advance  # after pip install 'pytest-phase-gate[documents]'")
+    assert ran.has("next    pip install 'pytest-phase-gate[documents]', then run: phase-gate advance")
     assert "declare has_adr" not in ran.out
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "merman", None)

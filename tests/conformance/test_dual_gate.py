@@ -528,7 +528,7 @@ def test_nine_of_ten_are_not_enough(project: Project) -> None:
     for _ in range(3):
         ran, verdict = judge(project, "--phase=green", "--phase-exit=dual", "--exit-signal=close enough")
         assert ran.code == 1
-        assert sentence(verdict) == "signal came too early: 1 of 10 tests fails"
+        assert sentence(verdict) == "signal came too early: test_steps.py::test_step_10 fails"
         assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (False, False)
         assert (verdict["metrics"]["tests_passing"], verdict["metrics"]["tests_total"]) == (9, 10)
         assert ran.has("9 == 10")
@@ -676,7 +676,7 @@ def test_a_failure_after_a_pass_starts_the_streak_anew(project: Project) -> None
         ran, verdict = judge(project, "--phase=green")
         seen.append((ran.code, verdict["metrics"]["consecutive_green_runs"], verdict["gate_1"]["satisfied"]))
         if ran.code == 1:
-            assert sentence(verdict) == "go on: 1 of 1 test fails"
+            assert sentence(verdict) == "go on: test_steps.py::test_step_1 fails"
             assert verdict["next_command"] == "pytest --phase=green"
             assert ran.has("another outcome on the same tree", "0 >= 2")
     assert seen == [(10, 1, False), (1, 0, False), (10, 1, False), (0, 2, True)]
@@ -1009,7 +1009,7 @@ def say_that_a_test_is_wrong(project: Project) -> None:
 @pytest.mark.parametrize(
     ("happens", "is_open", "reason"),
     [
-        pytest.param(break_the_code, False, "go on: 1 of 2 tests fails", id="failing-test"),
+        pytest.param(break_the_code, False, "go on: test_steps.py::test_step_2 fails", id="failing-test"),
         pytest.param(
             delete_a_test,
             False,

@@ -92,7 +92,7 @@ def test_shards_on_gitlab_of_which_some_fail(machine: Callable[..., Machine]) ->
     shards, gate = by_job(machine("ci-gate", basket=WRONG).gitlab(read("ci-gate", "gitlab-shards.yml")))
     assert [step.code for step in shards] == [1] * 6, shards[0].out
     assert gate[0].code == 10
-    assert gate[0].out.count("12 of 13 tests fail") == 2
+    assert " and 9 more fail" in gate[0].out
 
 
 @pytest.mark.parametrize(

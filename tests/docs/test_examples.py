@@ -138,7 +138,7 @@ def test_drive(example: Example) -> None:
         "iteration 2: GREEN",
         "iteration 3: GREEN",
     ]
-    assert "tests    1 of 2 tests fails" in said
+    assert "tests    test_slug.py::test_signs_are_dropped fails" in said
     assert "drive ends: done: both gates are open: GREEN has exited (3 iterations," in said
     example.type("phase-gate report -o report.html")
     assert "the agent took" in (example.root / "report.html").read_text(encoding="utf-8")
@@ -161,7 +161,7 @@ def test_custom_evidence(tmp_path: Path) -> None:
 
     said = example.type(command, ends_with=10)
     assert "no-open-questions: 1 open question(s) in the sources" in said
-    assert "next    pytest --phase=green  # answer them, then run again" in said
+    assert "next    answer them, then run: pytest --phase=green" in said
     example.session.write("price.py", "def price_with_tax(price):\n    return round(price * 1.2, 2)\n")
     example.type(f"{command} --exit-signal='rounded to cents'")
     assert example.reason() == "both gates are open: GREEN has exited, the cycle is done"
@@ -183,7 +183,8 @@ def test_release_pipeline(example: Example) -> None:
     rows = _told(example.type("python release.py"))
     told = [row for row in rows if "both gates are open" not in row or ";" in row]
     assert told == [
-        "QA_VALIDATION: the gate of QA_VALIDATION failed: 1 of 2 tests fails; RECOVERY_LOOP begins: recovery 1 of 5",
+        "QA_VALIDATION: the gate of QA_VALIDATION failed: test_parcel.py::test_a_heavy_parcel_costs_a_surcharge fails; "
+        "RECOVERY_LOOP begins: recovery 1 of 5",
         "RECOVERY_LOOP: both gates are open: RECOVERY_LOOP has exited; back to ROLE_PLANNING",
         "REVIEW: both gates are open: REVIEW has exited; CR-1 (config) leads back to QA_VALIDATION",
     ]

@@ -33,7 +33,7 @@ def test_it_counts_and_its_error_is_named_first(step: Project, workers: tuple[st
     assert ran.code == 1, ran.out
     verdict = step.report()
     assert (verdict["run_kind"], verdict["iteration"], verdict["status"]) == ("complete", 1, "closed")
-    assert verdict["reason"] == f"{ERROR}; 1 of 2 tests fails"
+    assert verdict["reason"] == f"{ERROR}; test_calc.py::test_add fails"
     assert verdict["next_command"] == "pytest --phase=green"
     assert verdict["metrics"]["suite_passing"] == 1, "what can be run is run"
     assert step.runs()[-1]["kind"] == "complete"

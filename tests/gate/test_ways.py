@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.config.files import load_shipped_workflow, load_workflow
 from phase_gate.gate.judging import Case, evaluate
-from phase_gate.gate.measured import Finding, Measured
+from phase_gate.gate.measured import TEST_FAILS, Finding, Measured, name_tests
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.gate.verdict import Evaluation, way_back, way_to, way_to_begin
@@ -96,8 +96,7 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
                 VANISHED,
                 {"red_seen": False},
                 "pytest --phase=red",
-                "run these tests in RED first, and see them fail; "
-                'or waive it: phase-gate waive red-was-seen --reason "..." --by NAME',
+                'have these tests fail first; or waive it: phase-gate waive red-was-seen --reason "..." --by NAME',
             ),
             "a-run-that-does-not-count-is-never-waived": (
                 "tdd",
@@ -105,7 +104,7 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
                 NARROW,
                 {"run_complete": False},
                 "pytest --phase=green",
-                "run the whole suite to its end, without -k, -m, -x, --lf or a path",
+                "leave out -k, -m, -x, --lf and paths, and let the run end",
             ),
         }
     ),
@@ -116,6 +115,93 @@ def test_a_guard_names_every_way_out(
     evaluation = judge(workflow, phase, finding, **metrics)
     assert (evaluation.next_command, evaluation.next_hint) == (command, hint)
     assert not command or is_typable(command)
+
+
+FAILS = name_tests(TEST_FAILS, "advisory", [f"test_fare.py::test_{name}" for name in "abcd"], "fails")
+FLAKY = Finding(slug="flaky", tier="advisory", id="t.py::test_a", detail="passed only after a rerun")
+BROKEN = Finding(slug="broken-module", tier="advisory", file="test_fare.py", detail="can't be imported: NameError")
+UNREAD = {
+    "has_adr": True,
+    "docs_generated": 3,
+    "has_c4_diagrams": True,
+    "diagrams_total": 1,
+    "diagrams_valid": 1,
+    "code_as_tested": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("phase", "findings", "metrics", "reason", "first"),
+    named(
+        {
+            "one-test": (
+                "GREEN",
+                FAILS[:1],
+                {"tests_failing": 1},
+                "test_fare.py::test_a fails",
+                "change the code until test_fare.py::test_a passes",
+            ),
+            "several-tests": (
+                "REFACTOR",
+                FAILS,
+                {"tests_failing": 4},
+                "test_fare.py::test_a, test_fare.py::test_b, test_fare.py::test_c and 1 more fail",
+                "change the code until test_fare.py::test_a, test_fare.py::test_b, test_fare.py::test_c and 1 more "
+                "pass",
+            ),
+            "a-flaky-test": (
+                "GREEN",
+                (FLAKY,),
+                {"tests_flaky": 1, "consecutive_green_runs": 0},
+                "1 test passed only after a rerun: the streak starts over",
+                "make t.py::test_a pass without a rerun",
+            ),
+            "a-broken-module": (
+                "GREEN",
+                (BROKEN, *FAILS[:1]),
+                {"tests_failing": 1},
+                "test_fare.py can't be imported: NameError; test_fare.py::test_a fails",
+                "mend that",
+            ),
+            "no-document": (
+                "DOCUMENT",
+                (),
+                UNREAD | {"docs_generated": 0},
+                "0 of 3 documents",
+                "write what is missing",
+            ),
+            "no-decision": ("DOCUMENT", (), UNREAD | {"has_adr": False}, "there is no architecture", "add one"),
+            "too-few-tests": (
+                "RED",
+                (),
+                {
+                    "tests_failing": 1,
+                    "tests_passing": 0,
+                    "tests_total": 1,
+                    "criteria_count": 2,
+                    "tests_refused": 0,
+                    "baseline_failing": 0,
+                },
+                "1 test for 2 criteria",
+                "write a test for each criterion",
+            ),
+        }
+    ),
+)
+def test_a_closed_gate_names_tests_and_leads_with_what_changes_something(
+    phase: str, findings: tuple[Finding, ...], metrics: dict[str, Any], reason: str, first: str
+) -> None:
+    evaluation = judge("tdd", phase, *findings, **metrics)
+    assert evaluation.reason.startswith(reason)
+    assert evaluation.next_step == f"{first}, then run: {evaluation.next_command}"
+
+
+def test_a_missing_extra_is_installed_first() -> None:
+    workflow = WORKFLOWS["tdd"]
+    seen = Measured(metrics=GREEN, warnings=("docs_generated is unknown",), missing_extra="documents")
+    case = Case(state=NEW_STATE, workflow=workflow, phase=phase_of(workflow, "DOCUMENT"), at=AT)
+    hint = evaluate(case, seen, iteration=1, run="r1").next_hint
+    assert hint == "pip install 'pytest-phase-gate[documents]'"
 
 
 def test_code_that_no_run_has_tested_takes_a_run_also_where_a_phase_needs_none() -> None:
@@ -140,7 +226,7 @@ def test_so_it_does_where_a_tool_has_found_something() -> None:
     assert evaluation.reason.startswith("3 places could still be better")
     assert evaluation.next_command == "pytest --phase=refactor"
     assert evaluation.next_hint == (
-        'after improving it; or, if it is good enough: phase-gate declare refactoring_complete=true --reason "..."'
+        'improve it (or, if it is good enough: phase-gate declare refactoring_complete=true --reason "...")'
     )
 
 

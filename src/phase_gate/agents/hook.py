@@ -60,7 +60,7 @@ class HookAnswer(Value):
             said = show_verdict(self.status, self.reason)
         elif self.status not in ("", "open"):
             said = f"not done: {self.reason}"
-        step = show_next(self.next_command, self.next_hint)
+        step = show_next(self.next_command, self.next_hint, self.status)
         note = f"; {self.note}" if self.note else ""
         return show_rows((f"phase-gate: {said}{note}", *((f"Next: {step}",) if step else ())))
 

@@ -72,7 +72,7 @@ def _fill(text: str, width: int) -> list[str]:
 
 def similar_command(word: str) -> str:
     """Return the command that was meant by a word which is none; nothing where none is like it."""
-    names = [*COMMANDS, *FEATURES]
+    names = [*COMMANDS, *FEATURES, "help"]
     # The very word one level down; both words in another order or with a dash; then what is spelled alike.
     exact = [name for name in names if word == name.split()[-1] or set(word.split("-")) == set(name.split())]
     if exact:

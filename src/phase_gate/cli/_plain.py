@@ -72,7 +72,9 @@ def find_command(given: list[str]) -> str:
 
 
 def with_command(given: list[str]) -> list[str]:
-    """Return the command line with `status` in front where it names no command."""
+    """Return the command line with `status` in front where it names no command; `help X` stands for `X --help`."""
+    if given and given[0] == "help":
+        return [*given[1:], "--help"]
     if given and (not given[0].startswith("-") or given[0] in OF_ALL or first_name(given)):
         return given
     return ["status", *given]

@@ -45,6 +45,7 @@ FINDINGS: Mapping[str, str] = {
     "suite-too-fast": "A suite that took its time takes none now, with all of its tests.",
     "support-changed": "RED changed a fixture, helper, constant or file of data that older tests use.",
     "test-dropped": "A test was taken out of the session without a deselect event.",
+    "test-fails": "The test fails in a phase that wants passing tests.",
     "tests-gone": "The test was known before this cycle, and since RED is neither there nor moved or renamed.",
     "two-outcomes": "The test ended otherwise in the run before, on the same files.",
     "worker-silent": "A worker ended without telling what it saw.",

@@ -280,5 +280,6 @@ def _join(one: Measured, other: Measured) -> Measured:
         told={**one.told, **other.told},
         tables=(*one.tables, *other.tables),
         warnings=(*one.warnings, *other.warnings),
+        missing_extra=one.missing_extra or other.missing_extra,
         remembered={**one.remembered, **other.remembered},
     )

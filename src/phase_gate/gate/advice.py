@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import describe_open
-from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER
+from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER, TEST_FAILS
 from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.verdict import (
@@ -54,19 +54,19 @@ def advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
     if subject.iteration is None:
         reason = f"this run does not count ({subject.run_kind}): {subject.run_note}"
         hint = _HOW_TO_FILL[phase.tests == "failing"] if subject.run_kind == Kind.EMPTY else ""
-        return Verdict("void", _after_broken(evaluation.findings, reason), again, hint)
+        broken = _name_broken(evaluation.findings)
+        return Verdict("void", f"{broken}; {reason}" if broken else reason, again, _MEND if broken else hint)
     if not evaluation.gate_1.is_open:
         reason, command, hint = what_gate_1_misses(evaluation, workflow, phase)
-        asked = next((found[1] for text in evaluation.warnings if (found := _INSTALL.search(text))), "")
-        if asked:
-            # Something could not be measured without it.
-            hint = "; ".join(filter(None, (f"after {asked}", hint)))
+        if extra := evaluation.measured.missing_extra:
+            # Something could not be measured without it: the next look says the rest.
+            hint = f"pip install 'pytest-phase-gate[{extra}]'"
         return Verdict("early" if reading.is_done else "closed", reason, command, hint)
     if reading.is_done:
         return Verdict("open", *_both_open(workflow, phase, subject))
     if reading.answer == "not-done":
         said = f" ({reading.reason})" if reading.reason else ""
-        return Verdict("waiting", f"Gate 1 is open, but the signal says not done{said}", again)
+        return Verdict("waiting", f"Gate 1 is open, but the signal says not done{said}", again, "once it is done")
     if reading.answer == "held":
         return Verdict("waiting", "Gate 1 is open; the signal goes with the last confirming run", again)
     reason = "Gate 1 is open; Gate 2 waits for the exit signal"
@@ -77,10 +77,6 @@ def advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
         withdraw = of_task("phase-gate withdraw", subject.task)
         return Verdict("waiting", reason, signal_command(subject.task), f"after mending the file, or {withdraw}")
     return Verdict("waiting", reason, signal_command(subject.task), SAY_WHY)
-
-
-#: How a warning says what brings a measurement.
-_INSTALL = re.compile(r"\((pip install [^()]+)\)")
 
 
 def advise_halt(evaluation: Evaluation) -> Verdict:
@@ -110,19 +106,18 @@ def _way_out(workflow: Workflow, reading: Reading, phase: Phase, subject: Subjec
     """Return command and hint."""
     if reading.answer == "test-wrong":
         back = way_back(workflow, phase, subject.task) or way_to(phase, subject.task)
-        once = "once a person has corrected the test"
-        return ("", f"{once}: {back}") if "..." in back else (back, once)
-    return way_to(phase, subject.task), "once a person has helped"
+        first = "have a person correct the test"
+        return ("", f"{first}, then run: {back}") if "..." in back else (back, first)
+    return way_to(phase, subject.task), "have a person help"
 
 
 def what_gate_1_misses(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> tuple[str, str, str]:
     """Return what keeps Gate 1 closed, the first of it, what to type, and a hint."""
     reason, command, hint = _find_missing(evaluation, workflow, phase)
-    named = _after_broken(evaluation.findings, reason)
-    # Until a module can be imported, nothing else can be mended.
-    if named != reason:
-        return named, way_to(phase, evaluation.subject.task), ""
-    return reason, command, hint or _what_makes_red(phase, evaluation.gate_1, evaluation.metrics)
+    if broken := _name_broken(evaluation.findings):
+        # Until a module can be imported, nothing else can be mended.
+        return f"{broken}; {reason}", way_to(phase, evaluation.subject.task), _MEND
+    return reason, command, _what_makes_red(phase, evaluation.gate_1, evaluation.metrics) or hint
 
 
 #: The whole of it would take the new test away, too.
@@ -134,17 +129,21 @@ def _what_makes_red(phase: Phase, gate_1: Gate1Result, metrics: Metrics) -> str:
     if phase.tests != "failing" or not all(guard.passes for guard in gate_1.guards):
         return ""
     if metrics.get("tests_passing"):
-        return f"after taking their code back ({STASH}), or marking them passes_already"
+        return f"take their code back ({STASH}), or mark them passes_already"
     if metrics.get("tests_total") == 0 and metrics.get("suite_total"):
-        return f"after writing it, or after taking its code back ({STASH})"
+        return f"write it, or take its code back ({STASH})"
     return ""
 
 
-def _after_broken(findings: tuple[Finding, ...], reason: str) -> str:
-    """Return the reason behind the error of a module that could not be collected, if there is one."""
+#: What to do about a module that can't be collected.
+_MEND = "mend that"
+
+
+def _name_broken(findings: tuple[Finding, ...]) -> str:
+    """Return the error of the first module that could not be collected; empty if there is none."""
     broken = [f"{finding.place} {finding.detail}".strip() for finding in findings if finding.slug == BROKEN_MODULE]
     more = f" (and {count(len(broken) - 1, 'other module')})" if len(broken) > 1 else ""
-    return f"{broken[0]}{more}; {reason}" if broken else reason
+    return f"{broken[0]}{more}" if broken else ""
 
 
 def _find_missing(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> tuple[str, str, str]:
@@ -156,7 +155,9 @@ def _find_missing(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> t
             return reason, way_out_command(guard.name, workflow, phase, task), guard.remedy
     for clause in gate_1.clauses:
         if clause.met is not True and clause.group is None:
-            return _explain_clause(phase, clause, metrics, findings), *_declare_or_run([clause], again, task)
+            reason = _explain_clause(phase, clause, metrics, findings)
+            command, hint = _declare_or_run([clause], again, task)
+            return reason, command, hint or _what_changes(phase, clause, metrics, findings)
     groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.met is not True]
     if groups:
         ways = (groups[0].group or "").replace(" OR ", ", ")
@@ -169,7 +170,7 @@ def _find_missing(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> t
             # A tool has just said that there is something to do: no agent is asked to declare that there is not.
             found = f"{count(places, 'place')} could still be better"
             enough = _declare(groups, task, but=_IMPROVED)
-            hint = f"after improving it; or, if it is good enough: {enough}" if enough else ""
+            hint = "improve it" + (f" (or, if it is good enough: {enough})" if enough else "")
             return f"{found}; or one of these has to be met: {ways}", again, hint
         return f"one of these has to be met: {ways}", *_declare_or_run(groups, again, task)
     return f"{gate_1.name} is not met", again, ""
@@ -203,7 +204,7 @@ def _declare_or_run(clauses: list[Clause], again: str, task: str) -> tuple[str, 
             # A run changes nothing about it: the same iteration may be claimed in better words.
             return "", "say in a sentence of your own what is complete, then: phase-gate claim FILE"
         if not CLAIM_METRICS.isdisjoint(clause.values):
-            return again, "then claim again, with a status block that says done: phase-gate claim FILE"
+            return "", f"{again}, then claim again with a status block that says done: phase-gate claim FILE"
     declare = _declare(clauses, task)  # has a sentence in it that only people can write: nothing to be typed as it is
     return ("", declare) if declare else (again, "")
 
@@ -218,6 +219,9 @@ def _declare(clauses: list[Clause], task: str, *, but: str = "") -> str:
 
 
 def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tuple[Finding, ...]) -> str:
+    failing = [finding for finding in findings if finding.slug == TEST_FAILS]
+    if failing and "tests_failing" in clause.values:
+        return f"{_first(failing)} {'fails' if len(failing) == 1 else 'fail'}"
     for name, explain in _IN_WORDS.items():
         if name in clause.values and not clause.unknown:
             words = explain(phase, metrics, clause)
@@ -226,6 +230,20 @@ def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tu
     if clause.unknown:
         return f"not measured: {', '.join(clause.unknown)}"
     return f"{clause.text} is not met ({clause.shown})"
+
+
+def _what_changes(phase: Phase, clause: Clause, metrics: Metrics, findings: tuple[Finding, ...]) -> str:
+    """Return what to do before the same run or look again; nothing where that alone leads on."""
+    if clause.unknown:
+        return f"see how it is measured (phase-gate explain {clause.unknown[0]})"
+    failing = [finding for finding in findings if finding.slug == TEST_FAILS]
+    if failing and "tests_failing" in clause.values:
+        return f"change the code until {_first(failing)} {'passes' if len(failing) == 1 else 'pass'}"
+    if "consecutive_green_runs" in clause.values:
+        flaky = [finding for finding in findings if finding.slug == "flaky"]
+        return f"make {_first(flaky)} pass without a rerun" if flaky else ""
+    words = next((words for name, words in _TO_DO.items() if name in clause.values), "")
+    return words or f"change what has to change for {clause.text}"
 
 
 def _streak_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
@@ -252,13 +270,6 @@ def _passing_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
     if phase.tests == "passing" and isinstance(skipped, int) and skipped > 0:
         return f"{count(skipped, 'test')} newly skipped: a skipped test proves nothing"
     return ""
-
-
-def _failing_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
-    failing, total = metrics.get("tests_failing"), metrics.get("tests_total")
-    if phase.tests == "failing" or not isinstance(failing, int) or not isinstance(total, int) or not failing:
-        return _passing_words(phase, metrics, clause)
-    return f"{failing} of {count(total, 'test')} {'fails' if failing == 1 else 'fail'}"
 
 
 def _total_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
@@ -315,7 +326,7 @@ def _claim_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
 
 _IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
     "consecutive_green_runs": _streak_words,
-    "tests_failing": _failing_words,
+    "tests_failing": _passing_words,
     "tests_passing": _passing_words,
     "tests_total": _total_words,
     "docs_generated": _document_words,
@@ -323,6 +334,15 @@ _IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
     "diagrams_total": _diagram_words,
     **dict.fromkeys(_ABSENT, _absent_words),
     **dict.fromkeys(CLAIM_METRICS, _claim_words),
+}
+
+#: What to do about a clause.
+_TO_DO: Mapping[str, str] = {
+    "criteria_count": "write a test for each criterion",
+    "tests_total": "write a test that runs",
+    "docs_generated": "write what is missing",
+    "diagrams_valid": "mend the diagrams",
+    **dict.fromkeys(("diagrams_total", *_ABSENT), "add one"),
 }
 
 #: Findings that say which files a clause is about, and the words in front of them.

@@ -117,6 +117,8 @@ class Measured(Value):
     tables: tuple[Table, ...] = ()
     #: What could not be looked at, and why.
     warnings: tuple[str, ...] = ()
+    #: The extra of our package without which something could not be looked at.
+    missing_extra: str = ""
     #: What the next run's look is to be compared with, as JSON.
     remembered: Mapping[str, Any] = field(default_factory=dict)
 
@@ -166,8 +168,10 @@ Tier = Literal["hard", "advisory"]
 #: What became of the thing that a finding is about; empty where it is about no change.
 Change = Literal["", "added", "altered", "gone", "renamed", "weakened"]
 
-#: New tests that pass where they have to fail: the reason names them, so the panel need not.
-ALREADY_PASSING = "already-passing"
+#: New tests that pass where they have to fail, and tests that fail where all have to pass.
+ALREADY_PASSING, TEST_FAILS = "already-passing", "test-fails"
+#: The reason names them, so the panel need not.
+NAMED_BY_REASON = frozenset({ALREADY_PASSING, TEST_FAILS})
 
 #: Files that changed since the last green run: it needs as many green runs as before once more.
 STREAK_STARTS_OVER = "streak-starts-over"

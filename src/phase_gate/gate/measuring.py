@@ -13,6 +13,7 @@ from phase_gate.gate.measured import (
     ALREADY_PASSING,
     BROKEN_MODULE,
     STREAK_STARTS_OVER,
+    TEST_FAILS,
     TESTS_GONE,
     Finding,
     Measured,
@@ -95,6 +96,7 @@ def take_measure(run: JudgedRun, workflow: Workflow) -> Measured:
         told=record.evidence.told,
         tables=record.evidence.tables,
         warnings=record.warnings,
+        missing_extra=record.evidence.missing_extra,
     )
 
 
@@ -190,7 +192,7 @@ def _find_findings(run: JudgedRun, unseen: tuple[str, ...]) -> tuple[Finding, ..
         *record.session.doubts,
         *(_refusals(record, judged) if run.phase.tests == "failing" else ()),
         *(_broken_modules(record, judged) if run.phase.tests != "failing" else ()),
-        *_passing_too_early(run),
+        *_in_the_way(run),
         *_missing_tests(run),
         *find_new_skips(judged),
         *run.traced.findings,
@@ -275,10 +277,10 @@ def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
     return findings
 
 
-def _passing_too_early(run: JudgedRun) -> tuple[Finding, ...]:
-    """Name the tests that pass where new ones have to fail, and those that fail though they are marked as passing."""
+def _in_the_way(run: JudgedRun) -> tuple[Finding, ...]:
+    """Name the tests that fail; in RED those that pass, and those that fail though they are marked as passing."""
     if run.phase.tests != "failing":
-        return ()
+        return name_tests(TEST_FAILS, "advisory", run.outcomes.failing, "fails")
     marked = run.record.session.guarding.keys() & run.outcomes.failing
     return (
         *name_tests(ALREADY_PASSING, "advisory", run.outcomes.too_early, "passes already, and is new or changed"),

@@ -65,9 +65,19 @@ def show_verdict(status: str, reason: str) -> str:
     return f"{_LEADS.get(status, '')}{reason}"
 
 
-def show_next(command: str, hint: str) -> str:
-    """Return the next step in one line that can be copied as a whole: what follows # is a comment to a shell."""
-    return f"{command}  # {hint}" if command and hint else command or hint
+#: Where the same command alone would be refused once more: the hint says what changes something, and comes first.
+HINT_FIRST = frozenset({"void", "closed", "early", "needs-person"})
+
+
+def show_next(command: str, hint: str, status: str = "") -> str:
+    """Return the next step in one line.
+
+    :param status: of the verdict that it follows from; without one the line can be copied as a whole: what follows #
+        is a comment to a shell.
+    """
+    if not command or not hint:
+        return command or hint
+    return f"{hint}, then run: {command}" if status in HINT_FIRST else f"{command}  # {hint}"
 
 
 class Verdict(Value, kw_only=False):
@@ -77,7 +87,7 @@ class Verdict(Value, kw_only=False):
     reason: str
     #: Something that can be typed as it stands, or empty.
     next_command: str = ""
-    #: A sentence for people, or empty: what to do where nothing can be typed, or what the command is good for.
+    #: A sentence for people, or empty: what to do first, or instead; where the gate is open, what the command is for.
     next_hint: str = ""
 
     @property
@@ -88,7 +98,7 @@ class Verdict(Value, kw_only=False):
     @property
     def next_step(self) -> str:
         """The next command, the hint, or both, in one line."""
-        return show_next(self.next_command, self.next_hint)
+        return show_next(self.next_command, self.next_hint, self.status)
 
 
 class Subject(Value):

@@ -105,7 +105,7 @@ def annotate(document: Mapping[str, Any], *, meaning: ExitMeaning) -> list[str]:
         f"iteration {document['iteration']}" if document["iteration"] is not None else f"{document['run_kind']} run"
     )
     where = f"{document['phase']}, {counted}"
-    step = show_next(document["next_command"], document["next_hint"])
+    step = show_next(document["next_command"], document["next_hint"], document["status"])
     verdict = f"{show_verdict(document['status'], document['reason'])}\nnext: {step}"
     found: list[str] = []
     if not gate_1["open"]:
@@ -232,4 +232,4 @@ def _what_is_open(document: Mapping[str, Any]) -> Iterator[str]:
     for row in document["findings"]:
         if row["tier"] == "hard":
             yield f"  {place_of(row)} {row['detail']}".rstrip()
-    yield f"next: {show_next(document['next_command'], document['next_hint'])}"
+    yield f"next: {show_next(document['next_command'], document['next_hint'], document['status'])}"

@@ -21,7 +21,7 @@ from phase_gate._version import __version__
 from phase_gate.gate.inventory import split_id
 from phase_gate.gate.measured import describe_override, place_of
 from phase_gate.gate.signals import SHOWN
-from phase_gate.gate.verdict import who_of
+from phase_gate.gate.verdict import HINT_FIRST, who_of
 from phase_gate.report.drawing import cell_paths, draw_series, draw_timeline, legend_signs
 from phase_gate.report.markdown import guard_marks, show
 from phase_gate.report.story import CELL_WORDS, SIGNED, Story, short_time
@@ -57,6 +57,7 @@ def render_html(story: Story) -> str:
         declared=who_of(verdict or {}),
         # The headline says it, unless something came after it.
         is_current=verdict is not None and story.standing.document.items() <= verdict.items(),
+        is_hint_first=story.standing.status in HINT_FIRST,
         proof=proof_section(story.proofs),
         timeline=draw_timeline(story),
         signs=legend_signs(story),

@@ -11,7 +11,7 @@ from typing import Any
 
 from phase_gate.gate.measured import Section, Table, describe_override, is_said_by, place_of
 from phase_gate.gate.signals import SHOWN
-from phase_gate.gate.verdict import show_verdict, who_of
+from phase_gate.gate.verdict import HINT_FIRST, show_verdict, who_of
 from phase_gate.report.story import Story, short_time
 from phase_gate.report.text import describe_proof, proof_section, sparkline, unmeasured_guards
 from phase_gate.visible import count, show_line
@@ -52,21 +52,18 @@ def as_code(text: object) -> str:
     return f"{fence}{padded}{fence}".replace("|", "\\|")
 
 
-def table_rows(table: Table, *, numbers: bool = False) -> Iterator[str]:
-    """Yield a table, under its title if it has one.
-
-    :param numbers: whether all columns but the first are aligned to the right.
-    """
+def table_rows(table: Table) -> Iterator[str]:
+    """Yield a table, under its title if it has one."""
     if table.title:
         yield from ("", f"{as_text(table.title)}:", "")
     columns, *rows = (tuple(map(as_text, row)) for row in (table.columns, *table.rows))
-    yield from _grid(columns, rows, numbers=numbers)
+    yield from _grid(columns, rows)
 
 
-def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> Iterator[str]:
+def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Yield a table of cells that are Markdown already."""
     yield f"| {' | '.join(columns)} |"
-    yield "| --- |" + (" --: |" if numbers else " --- |") * (len(columns) - 1)
+    yield f"|{' --- |' * len(columns)}"
     yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -80,7 +77,8 @@ def render_markdown(document: Mapping[str, Any], *, asks_for_gate_1_only: bool =
     """
     counted = f"iteration {document['iteration']}" if document["iteration"] is not None else document["run_kind"]
     verdict = show_verdict(document["status"], document["reason"])
-    following = [_next_line(document["next_command"], document["next_hint"], root=document["root"]), ""]
+    step = (document["next_command"], document["next_hint"])
+    following = [_next_line(*step, status=document["status"], root=document["root"]), ""]
     if asks_for_gate_1_only and document["gate_1"]["open"] and document["status"] == "waiting":
         verdict, following = "Gate 1 is open: this step asks for no more", []
     lines = [
@@ -92,7 +90,7 @@ def render_markdown(document: Mapping[str, Any], *, asks_for_gate_1_only: bool =
         *_gates(document),
     ]
     for table in document.get("tables", ()):
-        lines += table_rows(Table(**table), numbers=True)
+        lines += table_rows(Table(**table))
     waived, forced = (
         [describe_override(row) for row in document["overrides"] if (row["kind"] == "waive") is is_waiver]
         for is_waiver in (True, False)
@@ -107,8 +105,10 @@ def render_markdown(document: Mapping[str, Any], *, asks_for_gate_1_only: bool =
     return "\n".join(lines) + "\n"
 
 
-def _next_line(command: str, hint: str, *, root: str) -> str:
-    shown = as_text(hint) if not command else f"{as_code(command)} ({as_text(hint)})" if hint else as_code(command)
+def _next_line(command: str, hint: str, *, status: str, root: str) -> str:
+    shown = as_code(command) if command else as_text(hint)
+    if command and hint:
+        shown = f"{as_text(hint)}, then run {shown}" if status in HINT_FIRST else f"{shown} ({as_text(hint)})"
     return f"Next: {shown} in {as_code(root)}"
 
 
@@ -157,7 +157,7 @@ def render_story(story: Story) -> str:
 def _story_lines(story: Story) -> Iterator[str]:
     yield f"{REPORT_TITLE}{as_text(story.headline)}"
     yield from ("", f"**{as_text(story.ledger.problem or story.standing.verdict)}**")
-    yield from ("", _next_line(*story.next_step, root=story.root), "")
+    yield from ("", _next_line(*story.next_step, status=story.standing.status, root=story.root), "")
     facts = f"Task {story.task}, cycle {story.cycle}, iteration {story.iteration}, {story.streak} green in a row,"
     yield as_text(f"{facts} {count(story.all_runs, 'run')}, breaker {story.breaker.status}.")
     verdict, proof = story.evaluation, proof_section(story.proofs)

@@ -11,9 +11,9 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.breaker import Status
-from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, WEAKENED, Finding, describe_override
+from phase_gate.gate.measured import BROKEN_MODULE, NAMED_BY_REASON, WEAKENED, Finding, describe_override
 from phase_gate.gate.signals import SHOWN
-from phase_gate.gate.verdict import PREMATURE, Evaluation, Gate1Result
+from phase_gate.gate.verdict import HINT_FIRST, PREMATURE, Evaluation, Gate1Result
 from phase_gate.report.text import describe_proof, table_lines, unmeasured_guards
 from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line, wrap
@@ -80,8 +80,8 @@ def render_panel(
 
 
 def _one_line(evaluation: Evaluation) -> Line:
-    following = evaluation.next_command or evaluation.next_hint
-    text = f"{_title(evaluation)}: {evaluation.verdict}" + (f"; next: {following}" if following else "")
+    following = f"; next: {evaluation.next_step}" if evaluation.next_step else ""
+    text = f"{_title(evaluation)}: {evaluation.verdict}{following}"
     return Line(text, _GREEN if evaluation.can_exit else _BOLD, hang=_WHOLE)
 
 
@@ -111,6 +111,9 @@ def _next(evaluation: Evaluation, width: int, series: tuple[int, int]) -> list[L
         return [Line(whole, _BOLD, hang=_WHOLE)]
     if not command:
         return [_labeled("next", hint, _BOLD)]
+    if evaluation.status in HINT_FIRST:
+        then = Line(f"{'':{_LABEL}}then run: {command}", _BOLD, hang=_WHOLE)
+        return [_labeled("next", f"{hint},", _BOLD), then]
     return [Line(f"{'next':{_LABEL}}{command}", _BOLD, hang=_WHOLE), _labeled("", hint)]
 
 
@@ -267,7 +270,7 @@ def _advisory(evaluation: Evaluation) -> list[Finding]:
     return [
         finding
         for finding in evaluation.findings
-        if finding.tier == "advisory" and finding.detail not in evaluation.notes and finding.slug != ALREADY_PASSING
+        if finding.tier == "advisory" and finding.detail not in evaluation.notes and finding.slug not in NAMED_BY_REASON
     ]
 
 

@@ -114,9 +114,9 @@ def sparkline(values: Sequence[float], *, width: int = 60) -> str:
 _RUNS_SHOWN, _FILES_SHOWN = 10, 5
 
 
-def render_stuck(report: StuckReport, *, markdown: bool = False) -> str:
+def render_stuck(report: StuckReport) -> str:
     title = f"Stuck in {report.phase}: {report.reason}" if report.reason else report.phase
-    return render_sections(title, _sections(report, code="`" if markdown else ""), markdown=markdown)
+    return render_sections(title, _sections(report), markdown=False)
 
 
 def render_sections(title: str, sections: Iterable[tuple[str, Iterable[str]]], *, markdown: bool) -> str:
@@ -129,13 +129,10 @@ def render_sections(title: str, sections: Iterable[tuple[str, Iterable[str]]], *
     return show_rows(lines).rstrip("\n")
 
 
-def _sections(report: StuckReport, *, code: str) -> Iterator[tuple[str, Iterable[str]]]:
+def _sections(report: StuckReport) -> Iterator[tuple[str, Iterable[str]]]:
     since = f" since {report.since}" if report.since else ""
     yield "The circuit", [f"{report.state}{since}", count(report.failed_iterations, "failed iteration")]
-    failing = [
-        " ".join((f"{code}{test_id}{code}", *message.strip().splitlines()[:1]))
-        for test_id, message in report.failing_now.items()
-    ]
+    failing = [" ".join((test_id, *text.strip().splitlines()[:1])) for test_id, text in report.failing_now.items()]
     yield "What fails now", [*failing, *(f"guard {name}" for name in report.guards_now)]
     yield (
         "Likely cause",
@@ -144,18 +141,17 @@ def _sections(report: StuckReport, *, code: str) -> Iterator[tuple[str, Iterable
     tried = report.tried[-_RUNS_SHOWN:]
     left_out = len(report.tried) - len(tried)
     rows = [f"{left_out} earlier runs are left out"] if left_out else []
-    yield "What was tried", [*rows, *(_describe(each, code) for each in tried)]
+    yield "What was tried", [*rows, *map(_describe, tried)]
     yield "What a person must decide", report.decisions
 
 
-def _describe(tried: Tried, code: str) -> str:
+def _describe(tried: Tried) -> str:
     text = f"iteration {tried.iteration}, {tried.at}: {tried.failing} failing, {tried.passing} passing"
     if tried.guards:
         text += f"; guards {', '.join(tried.guards)}"
     if tried.changed is None:
         return text
-    changed = name_first((f"{code}{path}{code}" for path in tried.changed), _FILES_SHOWN)
-    return f"{text}; changed before it: {changed or 'nothing'}"
+    return f"{text}; changed before it: {name_first(tried.changed, _FILES_SHOWN) or 'nothing'}"
 
 
 # --- a proof: in a line, and the runs of each target side by side

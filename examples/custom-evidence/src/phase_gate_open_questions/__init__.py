@@ -19,7 +19,7 @@ def pytest_phase_gate_guards() -> Mapping[str, Mapping[str, str]]:
         "no-open-questions": {
             "condition": "open_questions == 0",
             "detail": "{open_questions} open question(s) in the sources",
-            "remedy": "answer them, then run again",
+            "remedy": "answer them",
         }
     }
 

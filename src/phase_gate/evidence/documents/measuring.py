@@ -8,6 +8,7 @@ from typing import Any
 from phase_gate.codec import from_json
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents.diagrams import (
+    NO_MERMAN,
     WORDS,
     Checked,
     Diagram,
@@ -49,6 +50,7 @@ class DocumentMeasurement:
         self._metrics: dict[str, MetricValue] = {}
         self._findings: list[Finding] = []
         self._told: dict[str, str] = {}
+        self._missing_extra = ""
 
     def measure(self) -> Measured:
         wanted = self._context.wanted
@@ -57,30 +59,26 @@ class DocumentMeasurement:
             (frozenset({"docs_generated"}), self._measure_documents),
             (frozenset({"has_adr"}), self._measure_decisions),
         )
-        for names, measure in parts:
-            if wanted & names:
-                try:
+        try:
+            for names, measure in parts:
+                if wanted & names:
                     measure()
-                except ImportError:
-                    unknown = (
-                        f"{', '.join(sorted(wanted & names))} {'are' if len(wanted & names) > 1 else 'is'} unknown"
-                    )
-                    self._warn(f"{unknown}: {NO_PARSER}")
+        except ImportError:
+            self._warnings.append(f"the documents are unknown: {NO_PARSER}")
+            self._missing_extra = "documents"
         return Measured(
             metrics={name: value for name, value in self._metrics.items() if name in wanted},
             findings=tuple(self._findings),
             told=self._told,
             warnings=tuple(self._warnings),
+            missing_extra=self._missing_extra,
         )
 
     # --- documents
 
     def _measure_documents(self) -> None:
         if self._before is None:
-            self._warn(
-                "docs_generated is unknown: the documents were not noted when this cycle began; "
-                "they are when the next one begins"
-            )
+            self._warnings.append("docs_generated is unknown: the documents are noted when the next cycle begins")
             return
         counted = []
         for path, fault in find_changed(self._library.seen(), self._before).items():
@@ -123,9 +121,11 @@ class DocumentMeasurement:
         if not unknown:
             self._metrics["diagrams_valid"] = len(checked) - len(broken)
         for reason in dict.fromkeys(each.unknown for each in unknown):
-            places = [_place(each.diagram) for each in unknown if each.unknown == reason]
-            named = name_first([f"{file}:{line}" for file, line in places], 1)
-            self._warn(f"diagrams_valid is unknown, for {named}: {reason}")
+            places = [f"{each.diagram.file}:{each.diagram.line}" for each in unknown if each.unknown == reason]
+            named = name_first(places, 1)
+            self._warnings.append(f"diagrams_valid is unknown, for {named}: {reason}")
+            if reason == NO_MERMAN:
+                self._missing_extra = "mermaid"
 
     def _find_diagrams(self) -> Iterator[Diagram]:
         for path in self._library.diagrams:
@@ -144,9 +144,6 @@ class DocumentMeasurement:
 
     def _find(self, slug: str, path: str, detail: str, line: int | None = None) -> None:
         self._findings.append(Finding(slug=slug, tier="advisory", file=path, line=line, detail=detail))
-
-    def _warn(self, text: str) -> None:
-        self._warnings.append(text)
 
 
 def _place(diagram: Diagram) -> tuple[str, int]:
