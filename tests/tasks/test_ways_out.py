@@ -23,21 +23,6 @@ def gate(project: Project, monkeypatch: pytest.MonkeyPatch) -> Gate:
 # --- a verify program that is not there
 
 
-@pytest.mark.parametrize(
-    "verify",
-    [
-        pytest.param("no-such-program --run planner", id="alone"),
-        pytest.param(f"{python('check.py')} && no-such-program planner", id="second-step"),
-        pytest.param("/no/such/place/check planner", id="absolute"),
-    ],
-)
-def test_a_program_that_is_not_there_is_refused_at_the_start(gate: Gate, verify: str) -> None:
-    ran = gate.start(verify=verify)
-    assert ran.code == 13
-    assert ran.has("there is no program", "install it")
-    assert gate.json("verify", "status")["tasks"] == []
-
-
 def test_a_program_that_the_task_makes_is_not_missed_and_fails_where_it_never_came(gate: Gate) -> None:
     gate.start(verify="./check.sh", files=["check.sh"])
     for number in (1, 2, 3):

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
@@ -19,14 +19,11 @@ from phase_gate.project import Project, who_am_i
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.judging import advise_task
 from phase_gate.tasks.model import IN_PROGRESS, NOT_PASSED, Status
-from phase_gate.tasks.overrides import Overridden, abandon_attempt, force_task, resume_task, resume_wave, skip_task
+from phase_gate.tasks.overrides import abandon_attempt, force_task, resume_task, resume_wave, skip_task
 from phase_gate.tasks.show import step_rows
 from phase_gate.values import replace
 from phase_gate.visible import show_rows
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
-
-if TYPE_CHECKING:
-    from phase_gate.tasks.start import TakenTask
 
 
 def open_board(call: Call) -> TaskBoard:
@@ -81,7 +78,6 @@ def next_task(call: Call) -> Done:
 
 def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Done:
     from phase_gate.tasks.next_task import NextOptions, Nothing, hand_out
-    from phase_gate.tasks.start import TakenTask
 
     fault = find_name_fault(by)
     if fault:
@@ -92,7 +88,7 @@ def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Done:
         raise UsageError(f"--wait={span}: that is no span of time", remedy=SPAN_FORM)
     found = hand_out(board, NextOptions(by=by, wave=call.arguments.wave, wait=seconds, show=say_aside))
     if not isinstance(found, Nothing):
-        return _answer_taken([TakenTask(status=found, is_new=False)])
+        return _answer_taken([(found, False)])
     document = {
         "task": None,
         "why": found.why,
@@ -109,20 +105,19 @@ def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Done:
     )
 
 
-def _answer_taken(taken: Sequence[TakenTask]) -> Done:
+def _answer_taken(taken: Sequence[tuple[TaskStatus, bool]]) -> Done:
     if len(taken) == 1:
-        status = taken[0].status
+        status, _ = taken[0]
         spec, rows = status.verification.spec, step_rows(status.task, status.verification, None, status.escalation)
         rows[1:1] = [f"  files   {', '.join(spec.files)}", f"  verify  {spec.verify}", f"  done    {spec.done}"]
         return Done(text=show_rows(rows), document=status.document)
     rows = []
-    for each in taken:
-        task, verification = each.status.task, each.status.verification
-        rows.append(f"{task}  {verification.status}{'' if each.is_new else ' (it was there already)'}")
-        rows += [f"  flagged: {flag}" for flag in verification.flags]
-    pending = [each.status.task for each in taken if each.status.verification.status is Status.PENDING]
+    for status, is_new in taken:
+        rows.append(f"{status.task}  {status.verification.status}{'' if is_new else ' (it was there already)'}")
+        rows += [f"  flagged: {flag}" for flag in status.verification.flags]
+    pending = [status.task for status, _ in taken if status.verification.status is Status.PENDING]
     following = "phase-gate verify start" if pending else "phase-gate verify status"
-    document = {"tasks": [each.status.document for each in taken]}
+    document = {"tasks": [status.document for status, _ in taken]}
     return Done(text=show_rows([*rows, f"  next: {following}"]), document=document)
 
 
@@ -166,12 +161,13 @@ def commit(call: Call) -> Done:
     from phase_gate.tasks.commit import commit_task, find_committable
 
     board = open_board(call)
-    done = commit_task(board.session(board.named() or find_committable(board)), message=call.arguments.message)
-    following = board.overview.next_command or advise_task(done.status.verification).next_step
-    rows = [f"{done.status.task}: committed as {done.commit[:10]}", *(f"  {name}" for name in done.files)]
+    session = board.session(board.named() or find_committable(board))
+    status, files = commit_task(session, message=call.arguments.message)
+    following = board.overview.next_command or advise_task(status.verification).next_step
+    rows = [f"{status.task}: committed as {status.verification.commit[:10]}", *(f"  {name}" for name in files)]
     return Done(
         text=show_rows([*rows, f"  next: {following}"]),
-        document={**done.status.document, "commit_sha": done.commit, "committed_files": list(done.files)},
+        document={**status.document, "committed_files": list(files)},
     )
 
 
@@ -246,7 +242,7 @@ def _text(status: TaskStatus) -> str:
 
 
 def skip(call: Call) -> Done:
-    answer = _answer_override(skip_task(_named(call), call.person(), kind=call.arguments.kind))
+    answer = _answer_override(*skip_task(_named(call), call.person(), kind=call.arguments.kind))
     risk = f" (user risk: {call.arguments.by} answers for it)" if call.arguments.kind == "time-pressure" else ""
     return replace(answer, text=f"{answer.text}{risk}")
 
@@ -255,7 +251,7 @@ def force(call: Call) -> Done:
     session = _named(call)
     warning = f"This completes {session.task} whatever was measured, and every later report shows it."
     return _answer_override(
-        force_task(session, call.person(), confirm=lambda: ask_for_word(call, warning, what="a forced completion"))
+        *force_task(session, call.person(), confirm=lambda: ask_for_word(call, warning, what="a forced completion"))
     )
 
 
@@ -267,10 +263,10 @@ def _named(call: Call) -> TaskSession:
     return board.session(task)
 
 
-def _answer_override(done: Overridden) -> Done:
-    answer = answer_step(done.status, code=exit_codes.OPEN, more={"override": done.record})
-    word = done.status.verification.word
-    warning = f"Warning  {done.status.task} is {word}: nothing shows that it works; it is not committed for you"
+def _answer_override(status: TaskStatus, record: Mapping[str, Any]) -> Done:
+    answer = answer_step(status, code=exit_codes.OPEN, more={"override": record})
+    word = status.verification.word
+    warning = f"Warning  {status.task} is {word}: nothing shows that it works; it is not committed for you"
     return replace(answer, text=f"{answer.text}\n{warning}")
 
 

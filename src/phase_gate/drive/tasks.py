@@ -48,7 +48,7 @@ _HANDS_IN: Mapping[str, tuple[str, FailureType]] = {
 class TaskSource:
     def __init__(self, session: Session, roles: Roles, task: str | None = None) -> None:
         self.session, self.roles = session, roles
-        board = self._board()
+        self.board = board = TaskBoard(session.project, wanted=None, owner=OWNER)
         overview = board.overview
         if overview.untrusted:
             board.store(overview.untrusted[0].task).look()  # raises what is wrong with it
@@ -62,10 +62,6 @@ class TaskSource:
         #: The files that the reviewer is shown.
         self._reviewed: Tree | None = None
         self._began = time.monotonic()
-
-    def _board(self, task: str | None = None) -> TaskBoard:
-        """Return all tasks as they are now."""
-        return TaskBoard(self.session.project, wanted=task, owner=OWNER)
 
     @property
     def left(self) -> float:
@@ -95,7 +91,7 @@ class TaskSource:
         session = self.session
         if end_marked(mark_of(session.project)):
             session.note("an earlier driver died: what its agents left running is ended")
-        rows = self._rows(self._board().overview)
+        rows = self._rows(self.board.overview)
         session.tell(
             "drive-started",
             tasks=list(self.chosen),
@@ -107,7 +103,8 @@ class TaskSource:
 
     def next(self) -> Step | Decision:
         while True:
-            board = self._board()
+            board = self.board
+            board.ask_again()  # agents and other machines may have written meanwhile
             self._commit_approved(board)
             row = self._choose(board.overview)
             if row is None:
@@ -120,7 +117,8 @@ class TaskSource:
 
     def take(self, step: Step, played: Played) -> None:
         """Hand in what the agent wrote; what the rules refuse is a failed attempt: no agent goes on for ever."""
-        board, role = self._board(step.working.where), step.working.role
+        board, role = self.board, step.working.role
+        board.wanted = step.working.where
         current = board.session(step.working.where)
         record_turn(current, role=role, seconds=played.seconds, how=played.how, code=played.code)
         if reason := self._judge(board, current, role, played):
@@ -181,13 +179,13 @@ class TaskSource:
             if row.commit or row.status is not Status.APPROVED or row.task in self.parked:
                 continue
             try:
-                done = commit_task(board.session(row.task))
+                status, files = commit_task(board.session(row.task))
             except StateError:
                 raise
             except PhaseGateError as error:
                 self._park(row.task, error.problem)
             else:
-                self.session.tell("committed", task=row.task, commit=done.commit, files=list(done.files))
+                self.session.tell("committed", task=row.task, commit=status.verification.commit, files=list(files))
 
     def _end(self, overview: Overview) -> Decision:
         """Return how the list ended, by the priority chain, and what to type next."""
@@ -322,7 +320,7 @@ class TaskSource:
         except StateError:
             raise
         except PhaseGateError as error:
-            if self._board().overview.halted(current.verification().spec.wave):
+            if board.overview.halted(current.verification().spec.wave):
                 return ""
             return self._fail(current, failure, f"{error.problem}\n{error.remedy}")
         self._tell_end(status, failed=len(status.verification.failures) > failed)

@@ -1,4 +1,7 @@
-"""What the steps of a verify task share: which task is meant, its files, its verdict, and where it stands after one."""
+"""All verify tasks of a project, one of them, and one step of it: a transaction that ends with a verdict.
+
+Which task is meant, its files, what may not be done now, and where it stands after a step.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ from phase_gate.storage.root import place_below, refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.task import Task, take_listed_tree
-from phase_gate.tasks.changes import Diff, find_changes, read_diff, read_texts
+from phase_gate.tasks.changes import TaskChanges, find_changes
 from phase_gate.tasks.handins import ExecutorResult, Verdict
-from phase_gate.tasks.judging import TaskChanges, judge
+from phase_gate.tasks.judging import judge
 from phase_gate.tasks.model import (
     FINISHED,
     PHASE,
@@ -35,7 +38,7 @@ from phase_gate.tasks.model import (
     Status,
     TaskSpec,
     Verification,
-    find_verification,
+    require_verification,
     task_slug,
 )
 from phase_gate.tasks.overview import Overview, load_overview
@@ -43,7 +46,7 @@ from phase_gate.tasks.result import status_to_json
 from phase_gate.tasks.rules import MARGIN, Escalation, escalate, resume_command
 from phase_gate.tasks.show import render_state
 from phase_gate.values import Value, replace
-from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.model import Phase
 
 #: Characters of a text that the ledger's lines have; the whole is a stored object.
 LONGEST = 2000
@@ -64,10 +67,6 @@ class Attachment(Value):
     by: str | None = None
     #: Whose it is where neither the call nor the file says so.
     user: str = ""
-
-    def author(self, signed: str) -> str:
-        """Return who it is from. Raises NotAllowedError where the signature and the call name two."""
-        return author_of(self.name, signed=signed, given=self.by) or self.user
 
 
 class TaskStatus(Value):
@@ -93,7 +92,7 @@ class TaskBoard:
         :param wanted: the task that the call names, as people name it: that is no folder's name.
         :param owner: what the lock says of who holds it.
         """
-        self.project, self._wanted, self._owner = project, wanted, owner
+        self.project, self.wanted, self._owner = project, wanted, owner
         refuse_links(project.own_folders)
         if project.configuration.verification.state_file is not None:
             state_file(project)  # refused before a step, not after it
@@ -136,7 +135,7 @@ class TaskBoard:
 
     def named(self) -> str | None:
         """Return the task that the call names, by its folder, its name, or the beginning of that."""
-        return None if self._wanted is None else self.find(self._wanted)
+        return None if self.wanted is None else self.find(self.wanted)
 
     def find(self, given: str) -> str:
         tasks = [row.task for row in self.overview.rows]
@@ -191,20 +190,25 @@ class TaskBoard:
         except MalformedResultError as error:
             result = error
         said, signed = ("", "") if isinstance(result, MalformedResultError) else (result.task_name, result.by)
-        task = self.named() or (self.find(said) if said else self.waiting(waits, what, first=first))
-        session = self.session(task)
-        name = session.verification().spec.name
+        session = self.session(self.named() or (self.find(said) if said else self.waiting(waits, what, first=first)))
         if said and task_slug(said) != session.task:
             raise NotAllowedError(
-                f"{attachment.name} speaks of {said!r}, and the task is {name!r}",
+                f"{attachment.name} speaks of {said!r}, and the task is {session.verification().name!r}",
                 remedy=f"hand in {what} for this task, or name the other one with --task",
             )
-        return session, result, attachment.author(signed)
+        by = author_of(attachment.name, signed=signed, given=attachment.by) or attachment.user
+        return session, result, by
 
     def _tell_damage(self, tasks: Iterable[str]) -> None:
         """Raise what is wrong with the first of these, which can't be read: it may be the one that is meant."""
         for task in tasks:
             self.store(task).look()
+
+    def refuse_halted(self, wave: str) -> None:
+        """Refuse to go on in a wave that is halted. Raises NotAllowedError."""
+        why = self.overview.halted(wave)
+        if why:
+            raise NotAllowedError(why, remedy=f"look into it, then: {resume_command(wave)}")
 
     # --- after a step --------------------------------------------------------------------------------------------
 
@@ -224,6 +228,14 @@ class TaskBoard:
             path = state_file(self.project)
             make_folder(REAL, path.parent)
             write_atomically(REAL, path, render_state(self.overview).encode("utf-8", "replace"), durable=False)
+
+
+def state_file(project: Project) -> Path:
+    """Return where STATE.md is, or will be. Raises ConfigurationError if that is outside of the project."""
+    named = project.configuration.verification.state_file
+    if named is None:
+        return project.state_folder / "STATE.md"
+    return place_below(project.root, named, setting="verification.state_file")
 
 
 class TaskSession:
@@ -254,13 +266,6 @@ class TaskSession:
             self._opened = opened
         return opened.state
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        """Lock the task to change it."""
-        with self.store.transaction(known=self._opened) as change:
-            yield change
-        self._opened = change.opened
-
     def state(self) -> State:
         return self.look().state
 
@@ -271,19 +276,15 @@ class TaskSession:
         """Return the files now: the sources, and all that the task lists, whatever they are."""
         return take_listed_tree(self.project, spec.files)
 
+    def memory(self, verification: Verification) -> Any:
+        """Return how things were when the task was taken."""
+        return self.store.objects.load(verification.memory)
+
     def changes(self, state: State, verification: Verification, tree: Tree) -> TaskChanges:
         """Return what changed since the task was taken."""
         context = context_of(Task(self.project, self.store, state), frozenset(), phase=PHASE)
-        before = self.store.objects.load(verification.memory)
+        before = self.memory(verification)
         return find_changes(context, verification, tree, before, others=lambda: self.board.overview.rows)
-
-    def texts(self, verification: Verification, paths: Iterable[str]) -> dict[str, tuple[str, str | None]]:
-        """Return what files were in the commit that the task was taken on, and what they are."""
-        return read_texts(self.project.root, self.store.objects.load(verification.memory), paths)
-
-    def diff(self, verification: Verification, paths: Iterable[str], first: Collection[str]) -> Diff:
-        """Return what the task changed, as text."""
-        return read_diff(self.project.root, self.store.objects.load(verification.memory), paths, first)
 
     def changed_since_failure(self, verification: Verification) -> list[str]:
         """Return the files that are not what they were when the last attempt failed."""
@@ -298,124 +299,134 @@ class TaskSession:
         check = verification.check
         return "" if check is None or not check.output else str(self.store.objects.load(check.output)["output"])
 
-    def rules(self, change: Transaction) -> tuple[Workflow, Phase]:
-        workflow = Task(self.project, self.store, change.state).rules
-        phase = workflow.phase(PHASE)
-        assert phase is not None, "a verify task has the gate's phase"
-        return workflow, phase
-
     def status(self, verification: Verification, evaluation: Evaluation | None = None) -> TaskStatus:
-        escalation = escalate(verification, self.board.overview.halted(verification.spec.wave))
+        escalation = escalate(verification, self.board.overview.halted(verification.wave))
         return TaskStatus(task=self.task, verification=verification, escalation=escalation, evaluation=evaluation)
-
-    def refuse_halted(self, verification: Verification) -> None:
-        wave = verification.spec.wave
-        why = self.board.overview.halted(wave)
-        if why:
-            raise NotAllowedError(why, remedy=f"look into it, then: {resume_command(wave)}")
-
-    def refuse_foreign(self, verification: Verification, by: str) -> None:
-        """Refuse a report for an attempt that another worker has: its own was taken over. Raises NotAllowedError."""
-        if verification.status is not Status.EXECUTING or not verification.by:
-            return
-        place = self.board.place
-        if same_name(by, verification.by) and (not place or place == verification.place):
-            return
-        where = ", in another work tree" if same_name(by, verification.by) else f", and the report is {by}'s"
-        raise NotAllowedError(
-            f"{verification.by} has attempt {verification.attempt} of {self.task} since {verification.began_at}{where}",
-            remedy=f"if it is yours: phase-gate verify executor FILE --by NAME --task {self.task}, where it was taken;"
-            " else take another one: phase-gate verify next --by NAME",
-        )
-
-    def refuse_elsewhere(self, verification: Verification, tree: Tree) -> None:
-        """Refuse to verify files that are not the reported ones in another work tree. Raises NotAllowedError."""
-        place, report = self.board.place, verification.report
-        if not place or verification.place in ("", place) or report is None or report.tree == tree.digest:
-            return
-        raise NotAllowedError(
-            f"{self.task} is worked on in another work tree, and these are not the files that {report.by} reported",
-            remedy="run it there, or bring those files here first",
-        )
 
     # --- changing ------------------------------------------------------------------------------------------------
 
-    def close_lost(self, change: Transaction) -> None:
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Lock the task to change it."""
+        with self.store.transaction(known=self._opened) as change:
+            yield change
+        self._opened = change.opened
+
+    @contextlib.contextmanager
+    def step(self) -> Iterator[Step]:
+        """Take a step of the task; once it is written, people see it in STATE.md."""
+        with self.transaction() as change:
+            step = Step(self, change)
+            step.close_lost()
+            yield step
+        self.board.refresh()
+
+
+class Step:
+    """One transaction of a verify task: what is recorded in it, and the verdict that it leads to."""
+
+    def __init__(self, session: TaskSession, change: Transaction) -> None:
+        self.session, self.change = session, change
+        self.evaluation: Evaluation | None = None
+
+    @property
+    def current(self) -> Verification:
+        """The task as it is within the transaction."""
+        return require_verification(self.change.state, self.session.task)
+
+    @property
+    def status(self) -> TaskStatus:
+        return self.session.status(self.current, self.evaluation)
+
+    @functools.cached_property
+    def tree(self) -> Tree:
+        """The files, as they are when they are first asked for."""
+        return self.session.tree(self.current.spec)
+
+    def changes(self, *attachments: str | None) -> TaskChanges:
+        """Return what changed since the task was taken.
+
+        :param attachments: files that are just being handed in: they are no work of the executor's.
+        """
+        known = (*self.current.attachments, *filter(None, attachments))
+        return self.session.changes(self.change.state, replace(self.current, attachments=known), self.tree)
+
+    def case(self, reading: Reading = ABSENT) -> Case:
+        project, state = self.session.project, self.change.state
+        workflow = Task(project, self.session.store, state).rules
+        phase: Phase | None = workflow.phase(PHASE)
+        assert phase is not None, "a verify task has the gate's phase"
+        return Case(
+            state=state, workflow=workflow, phase=phase, at=self.change.at, root=str(project.root), reading=reading
+        )
+
+    # --- what may not be done now --------------------------------------------------------------------------------
+
+    def refuse_halted(self) -> None:
+        self.session.board.refuse_halted(self.current.wave)
+
+    def refuse_foreign(self, by: str) -> None:
+        """Refuse a report for an attempt that another worker has: its own was taken over. Raises NotAllowedError."""
+        current, place, task = self.current, self.session.board.place, self.session.task
+        is_theirs = same_name(by, current.by)
+        if current.status is not Status.EXECUTING or not current.by or (is_theirs and place in ("", current.place)):
+            return
+        where = ", in another work tree" if is_theirs else f", and the report is {by}'s"
+        raise NotAllowedError(
+            f"{current.by} has attempt {current.attempt} of {task} since {current.began_at}{where}",
+            remedy=f"if it is yours: phase-gate verify executor FILE --by NAME --task {task}, where it was taken;"
+            " else take another one: phase-gate verify next --by NAME",
+        )
+
+    # --- what is recorded ----------------------------------------------------------------------------------------
+
+    def record(self, kind: str, **data: Any) -> None:
+        self.change.record(Event(kind=kind, data=data))
+
+    def close_lost(self) -> None:
         """Record that a verify run will never end, if that is so. Refuses while it goes on."""
-        verification = require_verification(change.state, self.task)
-        check = verification.check
+        check, store, task = self.current.check, self.session.store, self.session.task
         if check is None or check.how != "running":
             return
-        if self.store.is_alive(check.id, check.limit + MARGIN):
+        if store.is_alive(check.id, check.limit + MARGIN):
             raise NotAllowedError(
-                f"the verify command of {self.task} runs since {check.at}", remedy="wait for it to end, then try again"
+                f"the verify command of {task} runs since {check.at}", remedy="wait for it to end, then try again"
             )
-        change.record(lost_check(check))
+        why = "it began and never ended: it was killed, or the machine stopped"
+        self.end_check(replace(check, how="interrupted", why=why))
 
-    def judge(self, change: Transaction, changes: TaskChanges, reading: Reading = ABSENT) -> Evaluation:
-        """Judge the task as it stands now, and record the verdict."""
-        workflow, phase = self.rules(change)
-        root = str(self.project.root)
-        case = Case(state=change.state, workflow=workflow, phase=phase, at=change.at, root=root, reading=reading)
-        evaluation = judge(case, changes)
-        change.record(*judgement_events(evaluation, case))
-        return evaluation
+    def end_check(self, check: Check) -> None:
+        self.record("verify-ran", check=spell_out(check))
 
     def fail(
         self,
-        change: Transaction,
         kind: FailureType,
-        *,
-        step: int,
         error: str,
-        tree: Tree,
+        *,
+        step: int = 0,
         lines: tuple[str, ...] = (),
         counts: bool = True,
         check: Check | None = None,
     ) -> None:
         """Record that the attempt failed, with the files as they are.
 
+        :param step: the one that goes on, where left out.
         :param check: the run of the verify command that it failed with.
         """
         failure = {
             "type": str(kind),
-            "step": step,
+            "step": step or self.current.step,
             "error": error[:LONGEST],
             "lines": [line[:300] for line in lines],
-            "tree": tree.digest,
+            "tree": self.tree.digest,
             "counts": counts,
             "exit_code": None if check is None else check.exit_code,
             "started": check is None or check.how != "not-started",
         }
-        files = self.store.keep("files", dict(tree.files))
-        change.record(Event(kind="attempt-failed", data={"failure": failure, "files": files}))
+        self.record("attempt-failed", failure=failure, files=self.session.store.keep("files", dict(self.tree.files)))
 
-    def end_step(self, change: Transaction, evaluation: Evaluation | None = None) -> TaskStatus:
-        """Return where the task stands after a step, and write what people read between two steps."""
-        self.board.refresh()
-        return self.status(require_verification(change.state, self.task), evaluation)
-
-
-def state_file(project: Project) -> Path:
-    """Return where STATE.md is, or will be. Raises ConfigurationError if that is outside of the project."""
-    named = project.configuration.verification.state_file
-    if named is None:
-        return project.state_folder / "STATE.md"
-    return place_below(project.root, named, setting="verification.state_file")
-
-
-def require_verification(state: State, task: str) -> Verification:
-    verification = find_verification(state)
-    if verification is None:
-        raise NotAllowedError(f"{task} is no verify task", remedy="phase-gate verify status lists them")
-    return verification
-
-
-def lost_check(check: Check) -> Event:
-    """Return the end of a verify run that began and never ended."""
-    ended = replace(check, how="interrupted", why="it began and never ended: it was killed, or the machine stopped")
-    return check_event(ended)
-
-
-def check_event(check: Check) -> Event:
-    return Event(kind="verify-ran", data={"check": spell_out(check)})
+    def judge(self, reading: Reading = ABSENT, changes: TaskChanges | None = None) -> None:
+        """Judge the task as it stands now, and record the verdict."""
+        case = self.case(reading)
+        self.evaluation = judge(case, changes or self.changes())
+        self.change.record(*judgement_events(self.evaluation, case))

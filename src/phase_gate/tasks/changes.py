@@ -15,13 +15,41 @@ from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.git import look_since
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs, list_matcher
 from phase_gate.storage.tree.git import read_blobs, try_git
-from phase_gate.tasks.judging import TaskChanges
 from phase_gate.tasks.model import Status, Verification
 from phase_gate.values import Value
-from phase_gate.visible import count, cut
+from phase_gate.visible import count, cut, name_first
 
 #: What runs leave behind in a project that does not ignore it.
 _LEFTOVERS = compile_globs(("**/__pycache__/**", "**/.*/**", "*.pyc", ".coverage*", "node_modules/**"))
+
+
+class TaskChanges(Value):
+    """What changed in the project since a task was taken, as things are at one moment."""
+
+    tree: str
+    #: Files that changed since the task was taken, as git shows it; None if that can't be told.
+    changed: tuple[str, ...] | None = None
+    #: Those of them that are this task's, or no task's.
+    own: tuple[str, ...] = ()
+    #: Those of them that neither this task lists nor another one that is being worked on.
+    unlisted: tuple[str, ...] | None = None
+    #: New files that no task lists and git does not track: outputs mostly. Shown to the reviewer.
+    untracked: tuple[str, ...] = ()
+    #: Changes that belong to other tasks, with those.
+    theirs: tuple[tuple[str, str], ...] = ()
+    #: Commits of this task's files that the gate did not make.
+    commits: tuple[str, ...] = ()
+    #: Commits that came from elsewhere meanwhile: what they changed is no work of this task's.
+    foreign_commits: tuple[str, ...] = ()
+
+    @property
+    def weak_because(self) -> tuple[str, ...]:
+        """Why a pass would be a weak one, as things are."""
+        return (f"committed before it was approved: {self.commits_shown}",) if self.commits else ()
+
+    @property
+    def commits_shown(self) -> str:
+        return name_first(commit[:10] for commit in self.commits)
 
 
 def remember_files(context: EvidenceContext, tree: Tree) -> dict[str, Any]:

@@ -8,16 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StaleSignalError
-from phase_gate.gate.state import Event
-from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import list_matcher
 from phase_gate.storage.tree.git import NoGitError, act_with_git, head_of, try_git
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
-from phase_gate.tasks.judging import TaskChanges, advise_task, holds_back, waived_files
+from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.judging import advise_task, holds_back, waived_files
 from phase_gate.tasks.model import Status, Verification
 from phase_gate.tasks.rules import refuse_escalated
-from phase_gate.values import Value
 from phase_gate.visible import show_rows
 
 #: In the commit's message.
@@ -26,29 +23,21 @@ TRAILER = "Phase-Gate"
 _LIMIT = 300.0
 
 
-class Committed(Value):
-    status: TaskStatus
-    commit: str
-    files: tuple[str, ...]
-
-
 @again_if_moved
-def commit_task(session: TaskSession, *, message: str | None = None) -> Committed:
-    """Commit the files of an approved task.
+def commit_task(session: TaskSession, *, message: str | None = None) -> tuple[TaskStatus, tuple[str, ...]]:
+    """Commit the files of an approved task; return where it stands, and what was committed.
 
     :param message: the first line of the commit's message; the task's name if there is none.
     """
-    with session.transaction() as change:
-        current = require_verification(change.state, session.task)
-        _refuse(session, current)
-        session.refuse_halted(current)
-        root = session.project.root
-        commit = _find_made(session, change, current)
+    with session.step() as step:
+        _refuse(step.current)
+        step.refuse_halted()
+        commit = _find_made(step)
         if not commit:
-            _refuse_held_back(session, current)
-            commit = _commit(session, change, current, message)
-        change.record(Event(kind="committed", data={"commit": commit}))
-    return Committed(status=session.end_step(change), commit=commit, files=tuple(_files_of(root, commit)))
+            _refuse_held_back(step.current)
+            commit = _commit(step, message)
+        step.record("committed", commit=commit)
+    return step.status, tuple(_files_of(session.project.root, commit))
 
 
 def find_committable(board: TaskBoard) -> str:
@@ -57,70 +46,66 @@ def find_committable(board: TaskBoard) -> str:
     return found[0] if len(found) == 1 else board.waiting((Status.APPROVED,), "its commit")
 
 
-def _refuse(session: TaskSession, current: Verification) -> None:
+def _refuse(current: Verification) -> None:
     if current.voided:
         refuse_escalated(current)
     if current.status is Status.SKIPPED:
         raise NotAllowedError(
-            f"{session.task} is {current.word}: only what was approved is committed",
+            f"{current.task} is {current.word}: only what was approved is committed",
             remedy="commit it yourself, if you answer for it",
         )
     if current.status is not Status.APPROVED:
         advice = advise_task(current)
-        raise NotAllowedError(f"{session.task} is {current.status}: only APPROVED commits", remedy=advice.next_step)
+        raise NotAllowedError(f"{current.task} is {current.status}: only APPROVED commits", remedy=advice.next_step)
     if current.commit:
         raise NotAllowedError(
-            f"{session.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"
+            f"{current.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"
         )
 
 
-def _refuse_held_back(session: TaskSession, current: Verification) -> None:
+def _refuse_held_back(current: Verification) -> None:
     why = holds_back(current)
     if why:
         raise NotAllowedError(
-            f"{session.task} is approved, but {why}: manual review",
-            remedy=f"look at it, commit it yourself, then phase-gate verify commit --task {session.task}",
+            f"{current.task} is approved, but {why}: manual review",
+            remedy=f"look at it, commit it yourself, then phase-gate verify commit --task {current.task}",
         )
 
 
-def _find_made(session: TaskSession, change: Transaction, current: Verification) -> str:
+def _find_made(step: Step) -> str:
     """Return the commit that has the files as approved already: a person's, or ours whose record was lost; or empty."""
-    root, tree = session.project.root, session.tree(current.spec)
-    if not head_of(root) or tree.digest != current.verified_tree:
+    root = step.session.project.root
+    if not head_of(root) or step.tree.digest != step.current.verified_tree:
         return ""
-    changes = session.changes(change.state, current, tree)
-    work = _work(change, current, changes)
-    own = [path for path in changes.changed or () if work(path)]
+    work = _work(step)
+    own = [path for path in step.changes().changed or () if work(path)]
     if not own or _changed(root, work):
         return ""
     found = try_git(root, "rev-list", "-n", "1", "HEAD", "--", *own)
     return "" if found is None else found.decode("ascii", "replace").strip()
 
 
-def _work(change: Transaction, current: Verification, changes: TaskChanges) -> Callable[[str], bool]:
+def _work(step: Step) -> Callable[[str], bool]:
     """Return what tells the files of the task: those that it lists, and those that a person let pass."""
-    is_listed, waived = list_matcher(current.spec.files), waived_files(change.state, changes, at=change.at)
+    is_listed = list_matcher(step.current.spec.files)
+    waived = waived_files(step.change.state, step.changes(), at=step.change.at)
     return lambda path: is_listed(path) or path in waived
 
 
-def _commit(session: TaskSession, change: Transaction, current: Verification, message: str | None) -> str:
+def _commit(step: Step, message: str | None) -> str:
     """Commit the task's files that changed, as they were approved. Returns the commit's id."""
-    root = session.project.root
+    session, current, root = step.session, step.current, step.session.project.root
+    stands = f"the approval stands: {session.board.overview.next_command or 'phase-gate verify status'}"
     if try_git(root, "rev-parse", "--git-dir") is None:
-        following = session.board.overview.next_command or "phase-gate verify status"
-        raise NotAllowedError(
-            f"{root.name} is no git repository: nothing can be committed", remedy=f"the approval stands: {following}"
-        )
+        raise NotAllowedError(f"{root.name} is no git repository: nothing can be committed", remedy=stands)
     before = head_of(root)
-    tree = session.tree(current.spec)
-    if tree.digest != current.verified_tree:
+    if step.tree.digest != current.verified_tree:
         raise StaleSignalError(
             "files were changed after the approval: they are not what was verified",
             remedy=f"take the change back, or have it verified anew: {_abandon(session)}",
         )
-    paths = _changed(root, _work(change, current, session.changes(change.state, current, tree)))
+    paths = _changed(root, _work(step))
     if not paths:
-        stands = f"the approval stands: {session.board.overview.next_command or 'phase-gate verify status'}"
         raise NotAllowedError(f"git sees no change in the files of {session.task}", remedy=stands)
     tracked = os.fsdecode(try_git(root, "ls-files", "-z", "--", *paths) or b"").split("\0")
     new = [path for path in paths if path not in tracked]
@@ -128,7 +113,7 @@ def _commit(session: TaskSession, change: Transaction, current: Verification, me
         if new:
             _git(root, "add", "--intent-to-add", "--", *new)
         # --only: what else is staged stays staged, and out of it.
-        _git(root, "commit", "--quiet", "--only", "-m", _message(session.task, current, message), "--", *paths)
+        _git(root, "commit", "--quiet", "--only", "-m", _message(current, message), "--", *paths)
     except NotAllowedError:
         if new:
             with contextlib.suppress(NotAllowedError):
@@ -159,7 +144,7 @@ def _changed(root: Path, is_work: Callable[[str], bool]) -> list[str]:
     return sorted({path for path in paths if is_work(path)})
 
 
-def _message(task: str, current: Verification, given: str | None) -> str:
+def _message(current: Verification, given: str | None) -> str:
     assert current.review is not None
     assert current.check is not None
     title = given or current.spec.name
@@ -167,7 +152,7 @@ def _message(task: str, current: Verification, given: str | None) -> str:
         f"Verified: {current.spec.verify}",
         f"Reviewed-by: {current.review.by}",
         *(f"Weak: {why}" for why in current.weak_because),
-        f"{TRAILER}: {task} {current.check.id}",
+        f"{TRAILER}: {current.task} {current.check.id}",
     ]
     return f"{title}\n\n{show_rows(rows)}"
 

@@ -11,43 +11,15 @@ from phase_gate.gate.judging import Case, evaluate_without_run
 from phase_gate.gate.measured import Finding, Measured, cap_findings, covered_by
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation, Verdict, with_advice
+from phase_gate.tasks.changes import TaskChanges
 from phase_gate.tasks.model import FailureType, Status, Verification, find_verification
 from phase_gate.tasks.rules import escalate, retries_left
-from phase_gate.values import Value, replace
+from phase_gate.values import replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 
 #: The guard of what a task may change.
 FILES_LISTED = "files-listed"
-
-
-class TaskChanges(Value):
-    """What changed in the project since a task was taken, as things are at one moment."""
-
-    tree: str
-    #: Files that changed since the task was taken, as git shows it; None if that can't be told.
-    changed: tuple[str, ...] | None = None
-    #: Those of them that are this task's, or no task's.
-    own: tuple[str, ...] = ()
-    #: Those of them that neither this task lists nor another one that is being worked on.
-    unlisted: tuple[str, ...] | None = None
-    #: New files that no task lists and git does not track: outputs mostly. Shown to the reviewer.
-    untracked: tuple[str, ...] = ()
-    #: Changes that belong to other tasks, with those.
-    theirs: tuple[tuple[str, str], ...] = ()
-    #: Commits of this task's files that the gate did not make.
-    commits: tuple[str, ...] = ()
-    #: Commits that came from elsewhere meanwhile: what they changed is no work of this task's.
-    foreign_commits: tuple[str, ...] = ()
-
-    @property
-    def weak_because(self) -> tuple[str, ...]:
-        """Why a pass would be a weak one, as things are."""
-        return (f"committed before it was approved: {self.commits_shown}",) if self.commits else ()
-
-    @property
-    def commits_shown(self) -> str:
-        return name_first(commit[:10] for commit in self.commits)
 
 
 def verification_values(verification: Verification, changes: TaskChanges) -> dict[str, MetricValue]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
-from collections.abc import Mapping
 from itertools import dropwhile
 from pathlib import PurePath
 
@@ -110,18 +108,6 @@ def steps_of(spec: TaskSpec) -> tuple[str, ...]:
     """Return what is run, one after the other. Where the task asks for a shell, that gets the whole."""
     commands = [] if spec.shell else read_commands(spec.verify)
     return (spec.verify,) if len(commands) < 2 else tuple(shlex.join(words) for words in commands)
-
-
-def find_missing_program(spec: TaskSpec, environment: Mapping[str, str]) -> str:
-    """Return the first program that is not there; empty if each is, or only the run can tell.
-
-    A shell has words of its own, and a path in the project may be work of this task or of an earlier one.
-    """
-    for program, *_ in () if spec.shell else read_commands(spec.verify):
-        is_ours = re.search(r"[/\\]", program) is not None and not os.path.isabs(program)
-        if not is_ours and shutil.which(program, path=environment.get("PATH", os.defpath)) is None:
-            return program
-    return ""
 
 
 def pytest_arguments(spec: TaskSpec) -> list[str] | None:

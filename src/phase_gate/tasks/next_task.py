@@ -15,10 +15,9 @@ from typing import Literal
 from phase_gate.errors import MovedError, NotAllowedError
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.storage import store
-from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.git import head_of
-from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
-from phase_gate.tasks.model import FINISHED, STEPS, FailureType, Status, Verification
+from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.model import FINISHED, STEPS, FailureType, Status, Verification, require_verification
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.rules import MARGIN, asks_person, lease_ends, resume_command
 from phase_gate.tasks.start import collect_known_here, remember_here
@@ -66,10 +65,9 @@ def hand_out(board: TaskBoard, options: NextOptions) -> TaskStatus | Nothing:
     while True:
         _release_late(board)
         for row in _ready(board, options.wave):
-            session = board.session(row.task)
-            change = _claim(session, row, options)
-            if change is not None:
-                return session.end_step(change)
+            status = _claim(board.session(row.task), row, options)
+            if status is not None:
+                return status
         # Others got all of those; there may be more by now.
         board.ask_again()
         nothing = explain_nothing(board.overview, options.wave)
@@ -93,26 +91,23 @@ def _is_over(board: TaskBoard, row: Verification) -> bool:
     return ends is not None and datetime.fromisoformat(store.now()).timestamp() > ends + margin
 
 
-def _claim(session: TaskSession, row: Verification, options: NextOptions) -> Transaction | None:
+def _claim(session: TaskSession, row: Verification, options: NextOptions) -> TaskStatus | None:
     """Begin an attempt; None where another worker was first."""
     # As the folder has it: whether it is still so is found out by writing.
-    state = session.look_alone() or NEW_STATE
-    verification = require_verification(state, session.task)
+    verification = require_verification(session.look_alone() or NEW_STATE, session.task)
     if not _is_as_seen(verification, row):
         return None
-    tree = session.tree(verification.spec)
-    memory = remember_here(session, state, tree)
-    head = head_of(session.project.root)
+    memory, head = remember_here(session, verification), head_of(session.project.root)
     try:
-        with session.transaction() as change:
-            if not _is_as_seen(require_verification(change.state, session.task), row):
+        with session.step() as step:
+            if not _is_as_seen(step.current, row):
                 return None
-            begin_attempt(session, change, tree, head=head, by=options.by, memory=memory)
+            begin_attempt(step, head=head, by=options.by, memory=memory)
     except MovedError:
         return None
     if memory:
         collect_known_here(session, verification, options.show)
-    return change
+    return step.status
 
 
 def _is_as_seen(verification: Verification, row: Verification) -> bool:
@@ -128,32 +123,23 @@ def _is_as_seen(verification: Verification, row: Verification) -> bool:
 
 def _release_late(board: TaskBoard) -> None:
     """Record the attempts that have run out of time as failed."""
-    late = [row for row in board.overview.rows if _is_late(board, row)]
-    released = [_release(board.session(row.task), row) for row in late]
-    if any(released):
-        board.forget()
-
-
-def _is_late(board: TaskBoard, row: Verification) -> bool:
-    return row.status in _WORKED_ON and _is_over(board, row)
+    for row in board.overview.rows:
+        if row.status in _WORKED_ON and _is_over(board, row):
+            _release(board.session(row.task), row)
 
 
 def _release(session: TaskSession, row: Verification) -> bool:
     """Record that an attempt ran out of time; tell whether this call did."""
-    tree = session.tree(session.verification().spec)
     try:
-        with session.transaction() as change:
-            current = require_verification(change.state, session.task)
+        with session.step() as step:
+            current = step.current
             if not _is_as_seen(current, row):
                 return False
-            session.close_lost(change)
-            step = current.step
-            name, limit = STEPS[step], current.limits[STEPS[step]]
-            worker = current.by or "its worker"
+            name = STEPS[current.step]
+            worker, limit = current.by or "its worker", current.limits[name]
             error = f"{worker} has not ended the {name} step in {limit:g} s: the task is free for another worker"
-            session.fail(change, FailureType.TIMEOUT, step=step, error=error, tree=tree)
-            current = require_verification(change.state, session.task)
-            session.judge(change, session.changes(change.state, current, tree))
+            step.fail(FailureType.TIMEOUT, error)
+            step.judge()
     except (MovedError, NotAllowedError):
         return False  # another worker was first, or its verify command runs
     return True

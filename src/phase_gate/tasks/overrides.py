@@ -1,4 +1,4 @@
-"""What a person decides about a verify task, on the record: skip it, force it, or go on after a halt."""
+"""What a person decides about a verify task, on the record: skip it, force it, let it go on, or end an attempt."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import Any
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.judging import judged_event
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
-from phase_gate.gate.state import Event
-from phase_gate.gate.verdict import Evaluation, with_advice
-from phase_gate.storage.store import Transaction
+from phase_gate.gate.verdict import with_advice
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
+from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.judging import advise_task
 from phase_gate.tasks.model import FINISHED, IN_PROGRESS, PHASE, FailureType, Status
 from phase_gate.tasks.rules import escalate, since_resumed
-from phase_gate.values import Value
 
 #: What a verify step may be skipped for; everything else is no reason.
 KINDS = {
@@ -26,57 +23,47 @@ KINDS = {
 }
 
 
-class Overridden(Value):
-    status: TaskStatus
-    record: Mapping[str, Any]
-
-
-def skip_task(session: TaskSession, person: Person, *, kind: str | None) -> Overridden:
-    """Complete a task unverified."""
+def skip_task(session: TaskSession, person: Person, *, kind: str | None) -> tuple[TaskStatus, Mapping[str, Any]]:
+    """Complete a task unverified. Returns where it stands, and the override's record."""
     if kind not in KINDS:
         said = f"{kind!r} is no kind of skip" if kind else "a skip needs a kind"
         remedy = "; ".join(f"{name}: {words}" for name, words in KINDS.items())
         raise UsageError(said, remedy=f"add --kind, with one of: {remedy}")
-    return _take_out(session, person, mark="unverified", kind=kind, what="a skip")
+    return _take_out(session, person, mark="unverified", kind=kind, confirm=lambda: None)
 
 
-def force_task(session: TaskSession, person: Person, *, confirm: Callable[[], None]) -> Overridden:
-    """Complete a task whatever was measured.
+def force_task(
+    session: TaskSession, person: Person, *, confirm: Callable[[], None]
+) -> tuple[TaskStatus, Mapping[str, Any]]:
+    """Complete a task whatever was measured. Returns as `skip_task`.
 
     :param confirm: asks for the word, and raises where it is not given.
     """
-    return _take_out(session, person, mark="forced", kind="", what="a forced completion", confirm=confirm)
+    return _take_out(session, person, mark="forced", kind="", confirm=confirm)
 
 
 @again_if_moved
 def _take_out(
-    session: TaskSession, person: Person, *, mark: str, kind: str, what: str, confirm: Callable[[], None] | None = None
-) -> Overridden:
-    task = session.task
-    with session.transaction() as change:
-        session.close_lost(change)
-        current = require_verification(change.state, task)
+    session: TaskSession, person: Person, *, mark: str, kind: str, confirm: Callable[[], None]
+) -> tuple[TaskStatus, Mapping[str, Any]]:
+    with session.step() as step:
+        current, change = step.current, step.change
         if current.status in FINISHED:
-            raise NotAllowedError(f"{task} is {current.word} already", remedy="phase-gate verify status")
-        person.require(change.opened.state, what)
+            raise NotAllowedError(f"{session.task} is {current.word} already", remedy="phase-gate verify status")
+        person.require(change.opened.state, "a skip" if kind else "a forced completion")
         refuse_excuse(person.reason)
-        if confirm is not None:
-            confirm()
-        override = override_record(
-            "force" if mark == "forced" else "skip", change.state, reason=person.reason, by=person.by, at=change.at
-        )
+        confirm()
+        said = {"reason": person.reason, "by": person.by}
+        override = override_record("skip" if kind else "force", change.state, **said, at=change.at)
         record = {**override, "mark": mark, "skip_kind": kind, "attempt": current.attempt}
-        workflow, phase = session.rules(change)
-        evaluation, events = forced_events(change.state, workflow, phase, record, root=str(session.project.root))
-        data = {"mark": mark, "skip_kind": kind, "reason": person.reason, "by": person.by}
-        skipped = Event(kind="verification-skipped", data=data, at=change.at)
+        case = step.case()
+        evaluation, events = forced_events(change.state, case.workflow, case.phase, record, root=case.root)
+        step.record("verification-skipped", mark=mark, skip_kind=kind, **said)
         # The task's own words: what follows is no run of pytest.
-        change.record(skipped)
-        advice = advise_task(require_verification(change.state, task))
-        evaluation = with_advice(evaluation, advice)
-        judged = judged_event(evaluation, at=change.at, by_person=True)
+        step.evaluation = with_advice(evaluation, advise_task(step.current))
+        judged = judged_event(step.evaluation, at=change.at, by_person=True)
         change.record(*(judged if event.kind == "evaluated" else event for event in events))
-    return Overridden(status=session.end_step(change, evaluation), record=record)
+    return step.status, record
 
 
 def resume_task(session: TaskSession, person: Person) -> TaskStatus:
@@ -86,54 +73,7 @@ def resume_task(session: TaskSession, person: Person) -> TaskStatus:
     is_open = last is not None and last in since_resumed(verification) and not last.recovered
     if escalate(verification).level < 2 and not (is_open and verification.status not in FINISHED):
         raise NotAllowedError(f"{session.task} does not wait for a person", remedy="phase-gate verify status")
-    return session.end_step(_record(session, "task-resumed", person))
-
-
-@again_if_moved
-def abandon_attempt(session: TaskSession, *, reason: str, by: str) -> TaskStatus:
-    """End an attempt on purpose: it counts as no failure, and the next one begins anew."""
-    if not reason.strip():
-        raise UsageError("an attempt is abandoned for a reason", remedy='add --reason "..."')
-    with session.transaction() as change:
-        session.close_lost(change)
-        current = require_verification(change.state, session.task)
-        if current.commit:
-            raise NotAllowedError(
-                f"{session.task} was committed as {current.commit[:10]}", remedy="give the new work a task of its own"
-            )
-        if current.status not in (*IN_PROGRESS, Status.APPROVED):
-            following = advise_task(current).next_step
-            raise NotAllowedError(f"no attempt of {session.task} goes on: it is {current.word}", remedy=following)
-        evaluation = _end_attempt(session, change, f"abandoned by {by}: {reason.strip()}")
-    return session.end_step(change, evaluation)
-
-
-@again_if_moved
-def void_steps(session: TaskSession, reason: str) -> TaskStatus:
-    """Take back what an agent recorded in its own turn: nothing of it counts, and a person has to look.
-
-    What was committed stays in git, and waits for a person as well.
-    """
-    with session.transaction() as change:
-        session.close_lost(change)
-        current = require_verification(change.state, session.task)
-        evaluation = None
-        if not current.commit and current.status in (*IN_PROGRESS, Status.APPROVED):
-            evaluation = _end_attempt(session, change, reason)
-        change.record(Event(kind="steps-voided", data={"reason": reason}))
-    return session.end_step(change, evaluation)
-
-
-def _end_attempt(session: TaskSession, change: Transaction, error: str) -> Evaluation:
-    """Record the end of an attempt that counts as no failure of the work."""
-    current = require_verification(change.state, session.task)
-    if current.status is Status.APPROVED:
-        data: dict[str, Any] = {"phase": PHASE, "how": "rewind", "remembered": {}, "run": None}
-        change.record(Event(kind="phase-entered", data=data))
-    tree = session.tree(current.spec)
-    session.fail(change, FailureType.EXECUTION_FAILURE, step=current.step, error=error, tree=tree, counts=False)
-    current = require_verification(change.state, session.task)
-    return session.judge(change, session.changes(change.state, current, tree))
+    return _resume(session, "task-resumed", person)
 
 
 def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
@@ -147,16 +87,58 @@ def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
         )
     for row in board.overview.rows:
         if row.task in wave.failing:
-            _record(board.session(row.task), "wave-resumed", person, wave=name)
-    board.refresh()
+            _resume(board.session(row.task), "wave-resumed", person, wave=name)
     return tuple(wave.failing)
 
 
 @again_if_moved
-def _record(session: TaskSession, kind: str, person: Person, **more: str) -> Transaction:
-    with session.transaction() as change:
-        require_verification(change.state, session.task)
-        person.require(change.opened.state, "going on after a halt")
+def _resume(session: TaskSession, kind: str, person: Person, **more: str) -> TaskStatus:
+    with session.step() as step:
+        person.require(step.change.opened.state, "going on after a halt")
         refuse_excuse(person.reason)
-        change.record(Event(kind=kind, data={"reason": person.reason, "by": person.by, **more}))
-    return change
+        step.record(kind, reason=person.reason, by=person.by, **more)
+    return step.status
+
+
+@again_if_moved
+def abandon_attempt(session: TaskSession, *, reason: str, by: str) -> TaskStatus:
+    """End an attempt on purpose: it counts as no failure, and the next one begins anew."""
+    if not reason.strip():
+        raise UsageError("an attempt is abandoned for a reason", remedy='add --reason "..."')
+    with session.step() as step:
+        current = step.current
+        if current.commit:
+            raise NotAllowedError(
+                f"{session.task} was committed as {current.commit[:10]}", remedy="give the new work a task of its own"
+            )
+        if not _goes_on(step):
+            following = advise_task(current).next_step
+            raise NotAllowedError(f"no attempt of {session.task} goes on: it is {current.word}", remedy=following)
+        _end_attempt(step, f"abandoned by {by}: {reason.strip()}")
+    return step.status
+
+
+@again_if_moved
+def void_steps(session: TaskSession, reason: str) -> TaskStatus:
+    """Take back what an agent recorded in its own turn: nothing of it counts, and a person has to look.
+
+    What was committed stays in git, and waits for a person as well.
+    """
+    with session.step() as step:
+        if _goes_on(step) and not step.current.commit:
+            _end_attempt(step, reason)
+        step.record("steps-voided", reason=reason)
+    return step.status
+
+
+def _goes_on(step: Step) -> bool:
+    return step.current.status in (*IN_PROGRESS, Status.APPROVED)
+
+
+def _end_attempt(step: Step, error: str) -> None:
+    """Record the end of an attempt that counts as no failure of the work."""
+    number = step.current.step
+    if step.current.status is Status.APPROVED:
+        step.record("phase-entered", phase=PHASE, how="rewind", remembered={}, run=None)
+    step.fail(FailureType.EXECUTION_FAILURE, error, step=number, counts=False)
+    step.judge()

@@ -11,8 +11,18 @@ from typing import Any
 
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError
-from phase_gate.tasks.board import TaskSession, require_verification
-from phase_gate.tasks.model import FINISHED, STEPS, Check, Failure, FailureType, Status, Verification
+from phase_gate.tasks.board import TaskSession
+from phase_gate.tasks.changes import read_diff
+from phase_gate.tasks.model import (
+    FINISHED,
+    STEPS,
+    Check,
+    Failure,
+    FailureType,
+    Status,
+    Verification,
+    require_verification,
+)
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.result import evidence_chain
 from phase_gate.tasks.rules import needs_manual_review, retries_left
@@ -279,7 +289,8 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
     tree = session.tree(verification.spec)
     changes = session.changes(state, verification, tree)
     # Files with tests come first: no flood of other lines may hide what became of them.
-    diff = session.diff(verification, changes.own, first={test.partition("::")[0] for test, _ in check.altered})
+    first = {test.partition("::")[0] for test, _ in check.altered}
+    diff = read_diff(session.project.root, session.memory(verification), changes.own, first)
     return {
         "task": to_json(verification.spec),
         "guidance": list(verification.guidance),

@@ -11,14 +11,13 @@ from typing import BinaryIO
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
-from phase_gate.gate.state import Event
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock
-from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.tasks.board import TaskSession, TaskStatus, check_event, require_verification
-from phase_gate.tasks.judging import TaskChanges, is_unlisted
+from phase_gate.tasks.board import Step, TaskSession, TaskStatus
+from phase_gate.tasks.changes import read_texts
+from phase_gate.tasks.judging import is_unlisted
 from phase_gate.tasks.lint import steps_of
 from phase_gate.tasks.model import PHASE, Check, FailureType, Status, Verification
 from phase_gate.tasks.rules import check_limit, time_left
@@ -47,7 +46,7 @@ class Display(Value):
 
 class VerifyRunResult(Value):
     status: TaskStatus
-    #: The file with the output; empty where there was no time left to begin.
+    #: The file with the output; empty where it could not begin.
     log: str = ""
     #: Whether the command came to its end.
     has_ended: bool = True
@@ -67,8 +66,7 @@ def run_verify(session: TaskSession, display: Display, *, timeout: float | None 
         status = verify.end()
     finally:
         verify.release()
-    has_ended = verify.check.how != "interrupted"
-    return VerifyRunResult(status=status, log=verify.log_name, has_ended=has_ended)
+    return VerifyRunResult(status=status, log=verify.log_name, has_ended=verify.check.how != "interrupted")
 
 
 class _VerifyRun:
@@ -76,16 +74,13 @@ class _VerifyRun:
 
     def __init__(self, session: TaskSession, display: Display) -> None:
         self.session, self.display = session, display
-        self.verification: Verification = session.verification()
-        self.before: Tree = session.tree(self.verification.spec)
-        self.check = Check(
-            id=os.urandom(8).hex(), command=self.verification.spec.verify, at="", tree=self.before.digest
-        )
+        self.spec = session.verification().spec
+        self.before: Tree = session.tree(self.spec)
+        self.check = Check(id=os.urandom(8).hex(), command=self.spec.verify, at="", tree=self.before.digest)
         self.output = ""
         self.flags: list[str] = []
-        self.steps = steps_of(self.verification.spec)
-        #: The step that it came to.
-        self.step = 0
+        #: What is run, and the last of it that was.
+        self.steps, self.step = steps_of(self.spec), 0
         self._hold: RunLock | None = None
         self._serial = 0
 
@@ -102,63 +97,57 @@ class _VerifyRun:
     @again_if_moved
     def begin(self, timeout: float | None) -> TaskStatus | None:
         """Write the start record; returns where the task stands if it can't begin."""
-        session = self.session
-        with session.transaction() as change:
-            session.close_lost(change)
-            current = self.verification = require_verification(change.state, session.task)
+        with self.session.step() as step:
+            step.tree = self.before
+            current, at = step.current, step.change.at
             self._refuse(current)
-            session.refuse_elsewhere(current, self.before)
-            session.refuse_halted(current)
-            changes = session.changes(change.state, current, self.before)
-            evaluation = None
-            left = time_left(current, change.at)
-            if is_unlisted(change.state, changes, at=change.at):
-                # Judged, so that a person can waive what was found.
-                evaluation = session.judge(change, changes)
-            elif left > 0:
-                limit = min(current.limits["verify"] if timeout is None else check_limit("verify", timeout), left)
-                self._record_start(change, limit)
+            step.refuse_halted()
+            changes, left = step.changes(), time_left(current, at)
+            if is_unlisted(step.change.state, changes, at=at):
+                step.judge(changes=changes)  # so that a person can waive what was found
+            elif left <= 0:
+                step.fail(FailureType.TIMEOUT, "the gate has 1800 s in all, and they are over")
+                step.judge()
             else:
-                error = "the gate has 1800 s in all, and they are over"
-                session.fail(change, FailureType.TIMEOUT, step=2, error=error, tree=self.before)
-                evaluation = session.judge(change, changes)
-        if evaluation is not None:
-            return session.end_step(change, evaluation)
-        self._serial = session.look().serial
-        return None
+                limit = current.limits["verify"] if timeout is None else check_limit("verify", timeout)
+                self._record_start(step, min(limit, left))
+        self._serial = self.session.look().serial
+        return None if step.evaluation is None else step.status
 
-    def _record_start(self, change: Transaction, limit: float) -> None:
+    def _record_start(self, step: Step, limit: float) -> None:
         store = self.session.store
-        self.check = replace(self.check, limit=limit, at=change.at)
-        data = {"id": self.check.id, "command": self.check.command, "tree": self.before.digest, "limit": limit}
-        change.record(Event(kind="verify-started", data=data))
+        self.check = check = replace(self.check, limit=limit, at=step.change.at)
+        step.record("verify-started", id=check.id, command=check.command, tree=check.tree, limit=limit)
         make_folder(store.files, store.folder / "verify")
         self.release()  # where it began once already, and another machine was first
-        self._hold = store.hold(self.check.id)
+        self._hold = store.hold(check.id)
 
     def _refuse(self, current: Verification) -> None:
-        if current.status is Status.VERIFYING:
-            return
-        task = self.session.task
-        waits = {
-            Status.REVIEWING: f"phase-gate verify review FILE --task {task}",
-            Status.APPROVED: f"phase-gate verify commit --task {task}",
-            Status.SKIPPED: "phase-gate verify status",
-        }
-        raise NotAllowedError(
-            f"{task} is {current.status}: there is no report whose truth the verify command could show",
-            remedy=waits.get(current.status, f"phase-gate verify executor FILE --task {task}"),
-        )
+        task, place, report = current.task, self.session.board.place, current.report
+        if current.status is not Status.VERIFYING or report is None:
+            waits = {
+                Status.REVIEWING: f"phase-gate verify review FILE --task {task}",
+                Status.APPROVED: f"phase-gate verify commit --task {task}",
+                Status.SKIPPED: "phase-gate verify status",
+            }
+            raise NotAllowedError(
+                f"{task} is {current.status}: there is no report whose truth the verify command could show",
+                remedy=waits.get(current.status, f"phase-gate verify executor FILE --task {task}"),
+            )
+        if place and current.place not in ("", place) and report.tree != self.before.digest:
+            raise NotAllowedError(
+                f"{task} is worked on in another work tree, and these are not the files that {report.by} reported",
+                remedy="run it there, or bring those files here first",
+            )
 
     # --- meanwhile -----------------------------------------------------------------------------------------------
 
     def execute(self) -> None:
         """Run the command; a second time where it failed and is declared flaky."""
-        spec = self.verification.spec
-        ended = self._run_once()
-        if ended.how == "ended" and ended.code != 0 and spec.flaky:
+        ended, flaky = self._run_once(), self.spec.flaky
+        if ended.how == "ended" and ended.code != 0 and flaky:
             first = ended.code
-            self.display.show(f"it ended with {first}; declared flaky ({spec.flaky}), so it runs once more")
+            self.display.show(f"it ended with {first}; declared flaky ({flaky}), so it runs once more")
             # What the first one recorded is not what this one is worth.
             self._serial = self.session.look().serial
             ended = self._run_once()
@@ -190,7 +179,7 @@ class _VerifyRun:
         ended = run_process(
             first,
             then=rest,
-            shell=self.verification.spec.shell,
+            shell=self.spec.shell,
             cwd=project.root,
             environment=environment,
             timeout=check.limit,
@@ -206,73 +195,67 @@ class _VerifyRun:
 
     # --- after ---------------------------------------------------------------------------------------------------
 
+    @again_if_moved
     def end(self) -> TaskStatus:
         """Write the end record: what it gave, and what that is worth."""
-        after = self.session.tree(self.verification.spec)
-        self._weigh(after)
-        return self._record_end(after)
-
-    @again_if_moved
-    def _record_end(self, after: Tree) -> TaskStatus:
         session = self.session
+        after = session.tree(self.spec)
         with session.transaction() as change:
-            current = require_verification(change.state, session.task)
+            step = Step(session, change)
+            step.tree = after
+            current = step.current
             if current.check is None or current.check.id != self.check.id or current.status is not Status.VERIFYING:
                 raise NotAllowedError(
                     f"{session.task} moved on while its verify command ran", remedy="phase-gate verify status"
                 )
-            changes = session.changes(change.state, current, after)
-            self._compare_tests(changes)
-            change.record(check_event(self.check))
-            self._fail(after, change)
-            evaluation = session.judge(change, changes)
-        return session.end_step(change, evaluation)
+            changes = step.changes()
+            self._weigh(after, current, changes.own)
+            step.end_check(self.check)
+            self._fail(step)
+            step.judge(changes=changes)
+        session.board.refresh()
+        return step.status
 
-    def _weigh(self, after: Tree) -> None:
-        """Keep what the run is worth: the files that it changed, and the tests that it ran."""
-        weighed = weigh(self.session.store, self.output, since=self._serial)
+    def _weigh(self, after: Tree, current: Verification, own: tuple[str, ...]) -> None:
+        """Keep what the run is worth: the files that it changed, the tests that it ran, and what became of others."""
+        session = self.session
+        weighed = weigh(session.store, self.output, since=self._serial)
+        flags = [*self.flags, *weighed.flags]
         changed = describe_difference(self.before.files, after.files)
         names = (*changed.added, *changed.removed, *changed.changed)
         if names:
-            self.flags.append(f"files changed while it ran: {', '.join(names[:5])}")
+            flags.append(f"files changed while it ran: {', '.join(names[:5])}")
+        # One that checks nothing any more makes the pass weak.
+        altered = find_altered_tests(read_texts(session.project.root, session.memory(current), own))
+        doubtful = [f"{name}: {what}" for name, what in altered.items()]
+        more = [f"{len(doubtful) - SHOWN} more tests were emptied or are gone"] if len(doubtful) > SHOWN else []
         self.check = replace(
             self.check,
             after=after.digest,
             tests=weighed.tests,
             runs=weighed.runs,
             problems=weighed.problems if self.check.exit_code == 0 else (),
-            flags=(*self.flags, *weighed.flags),
+            altered=tuple(altered.items())[:KEPT_TESTS],
+            flags=(*flags, *doubtful[:SHOWN], *more),
         )
 
-    def _compare_tests(self, changes: TaskChanges) -> None:
-        """Keep what became of the tests that were there; one that checks nothing any more makes the pass weak."""
-        found = find_altered_tests(self.session.texts(self.verification, changes.own))
-        doubtful = [f"{name}: {what}" for name, what in found.items()]
-        more = [f"{len(doubtful) - SHOWN} more tests were emptied or are gone"] if len(doubtful) > SHOWN else []
-        self.check = replace(
-            self.check,
-            altered=tuple(found.items())[:KEPT_TESTS],
-            flags=(*self.check.flags, *doubtful[:SHOWN], *more),
-        )
-
-    def _fail(self, after: Tree, change: Transaction) -> None:
-        check, session = self.check, self.session
+    def _fail(self, step: Step) -> None:
+        check, kind, error = self.check, FailureType.VERIFY_FAILURE, ""
         command = cut(self.steps[self.step] if self.step or check.exit_code else check.command)
         lines = first_failures(self.output)
         if check.how == "timed-out":
-            session.fail(change, FailureType.TIMEOUT, step=2, error=check.why, tree=after, lines=lines, check=check)
+            kind, error = FailureType.TIMEOUT, check.why
         elif check.how == "not-started":
             error = f"`{command}` could not be started: {check.why}"
-            session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=lines, check=check)
         elif check.how == "ended" and check.problems:
-            said = tuple(text for _, text in check.problems)
-            error = f"`{command}` ended with 0 and proves nothing: {said[0]}"
-            session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=said, check=check)
+            lines = tuple(text for _, text in check.problems)
+            error = f"`{command}` ended with 0 and proves nothing: {lines[0]}"
         elif check.how == "ended" and check.exit_code != 0:
             first = f": {lines[0]}" if lines else ""
             place = f" (step {self.step + 1} of {len(self.steps)})" if len(self.steps) > 1 else ""
             error = f"`{command}`{place} ended with {check.exit_code}{first}"
-            session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=lines, check=check)
+        if error:
+            step.fail(kind, error, lines=lines, check=check)
 
     def release(self) -> None:
         if self._hold is not None:

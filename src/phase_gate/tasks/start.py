@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import graphlib
 import os
 import shlex
 import subprocess
@@ -13,26 +14,18 @@ from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.order import Entry, How, entry_events
-from phase_gate.gate.state import Event, State
+from phase_gate.gate.state import Event
 from phase_gate.project import Project
-from phase_gate.storage.store import TaskStore, Transaction
+from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.storage.tree.git import head_of
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus, require_verification
+from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.changes import remember_files
-from phase_gate.tasks.lint import find_missing_program, lint_command, lint_done, pytest_arguments
-from phase_gate.tasks.model import (
-    FINISHED,
-    PHASE,
-    WORKFLOW,
-    Status,
-    TaskSpec,
-    Verification,
-    find_verification,
-)
-from phase_gate.tasks.rules import resume_command, set_limits
+from phase_gate.tasks.lint import lint_command, lint_done, pytest_arguments
+from phase_gate.tasks.model import FINISHED, PHASE, WORKFLOW, Status, TaskSpec, Verification, find_verification
+from phase_gate.tasks.rules import set_limits
 from phase_gate.tasks.steps import begin_attempt
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Overlay, Workflow
@@ -51,12 +44,6 @@ class StartOptions(Value):
     file: str | None = None
 
 
-class TakenTask(Value):
-    status: TaskStatus
-    #: False for a task that was there already.
-    is_new: bool
-
-
 def choose_specs(specs: Sequence[TaskSpec], *, file: str, task: str | None, wave: str | None) -> list[TaskSpec]:
     """Return the tasks of a file that are meant, in the wave that is given.
 
@@ -70,91 +57,61 @@ def choose_specs(specs: Sequence[TaskSpec], *, file: str, task: str | None, wave
     return chosen
 
 
-def take_tasks(board: TaskBoard, specs: Sequence[TaskSpec], options: StartOptions) -> list[TakenTask]:
-    """Take tasks; one that comes alone and waits for no other begins at once."""
-    flags = {spec.slug: _lint(spec, board.project.environment) for spec in specs}
+def take_tasks(board: TaskBoard, specs: Sequence[TaskSpec], options: StartOptions) -> list[tuple[TaskStatus, bool]]:
+    """Take tasks; one that comes alone and waits for no other begins at once. Tells which of them are new."""
+    flags = {spec.slug: _lint(spec) for spec in specs}
     _refuse_dependencies(board, specs)
     for wave in dict.fromkeys(spec.wave for spec in specs):
-        why = board.overview.halted(wave)
-        if why:
-            raise NotAllowedError(why, remedy=resume_command(wave))
+        board.refuse_halted(wave)
     sessions = [board.session(spec.slug) for spec in specs]
     taken = [_take(session, spec, flags[spec.slug], options) for session, spec in zip(sessions, specs, strict=True)]
-    board.forget()
-    if len(specs) == 1:
-        # Also where an earlier call died after it took the task.
-        is_pending = sessions[0].verification().status is Status.PENDING
-        if is_pending and not _open_dependencies(board, specs[0]):
-            _begin_attempt(sessions[0])
     board.refresh()
-    return [
-        TakenTask(status=session.status(session.verification()), is_new=is_new)
-        for session, is_new in zip(sessions, taken, strict=True)
-    ]
+    if len(specs) == 1 and sessions[0].verification().status is Status.PENDING:
+        finished = {row.name for row in board.overview.rows if row.status in FINISHED}
+        # Also where an earlier call died after it took the task.
+        if finished.issuperset(specs[0].depends_on):
+            begin(sessions[0])
+    return [(session.status(session.verification()), is_new) for session, is_new in zip(sessions, taken, strict=True)]
 
 
 def _refuse_dependencies(board: TaskBoard, specs: Sequence[TaskSpec]) -> None:
     """Refuse tasks that wait for what there is not, or for each other. Raises NotAllowedError."""
-    waits = {row.name: row.spec.depends_on for row in board.overview.rows} | {
-        each.name: each.depends_on for each in specs
-    }
+    waits = {row.name: row.spec.depends_on for row in board.overview.rows}
+    waits |= {each.name: each.depends_on for each in specs}
     for spec in specs:
-        for name in spec.depends_on:
-            if name not in waits:
-                raise NotAllowedError(
-                    f"{spec.name} depends on {name!r}, which is no task",
-                    remedy="write that task into the file as well, or correct the name",
-                )
-        seen: dict[str, None] = {}
-        left = list(spec.depends_on)
-        while left:
-            name = left.pop()
-            if name == spec.name:
-                raise NotAllowedError(
-                    f"{spec.name} depends on itself, in a circle: {', '.join((spec.name, *seen))}",
-                    remedy="take one of these out of depends_on",
-                )
-            if name not in seen:
-                seen[name] = None
-                left += waits.get(name, ())
+        unknown = next((name for name in spec.depends_on if name not in waits), None)
+        if unknown is not None:
+            raise NotAllowedError(
+                f"{spec.name} depends on {unknown!r}, which is no task",
+                remedy="write that task into the file as well, or correct the name",
+            )
+    try:
+        graphlib.TopologicalSorter(waits).prepare()
+    except graphlib.CycleError as error:
+        circle = list(dict.fromkeys(error.args[1]))
+        raise NotAllowedError(
+            f"{circle[0]} depends on itself, in a circle: {', '.join(circle)}",
+            remedy="take one of these out of depends_on",
+        ) from None
 
 
-def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
-    """Begin an attempt before its executor reports: from now on the clock runs.
-
-    :param by: the worker that has it from now on; empty where none is named.
-    """
-    return session.end_step(_begin_attempt(session, by))
-
-
-def _lint(spec: TaskSpec, environment: Mapping[str, str]) -> tuple[str, ...]:
+def _lint(spec: TaskSpec) -> tuple[str, ...]:
     """Return what is flagged about a task. Raises NotAllowedError for a verify command that proves nothing."""
     opinions = (*lint_command(spec), *lint_done(spec))
-    refused = [each for each in opinions if each.is_refused]
-    if refused:
+    refused = next((each for each in opinions if each.is_refused), None)
+    if refused is not None:
         raise NotAllowedError(
-            f"{spec.name}: {refused[0].text} ({refused[0].slug})",
-            remedy=refused[0].remedy
+            f"{spec.name}: {refused.text} ({refused.slug})",
+            remedy=refused.remedy
             or "write a verify command that fails as long as the task is not done, like pytest tests/test_it.py",
         )
-    if program := find_missing_program(spec, environment):
-        raise NotAllowedError(
-            f"{spec.name}: there is no program {program!r} here, and the verify command can't run without it",
-            remedy="install it, or write a verify command that can be run here; then the same command again",
-        )
-    if any(word.partition("=")[0] in ("--phase", "--phase-task", "--phase-dir") for word in _words(spec.verify)):
+    # The words were read already: no quote is open.
+    if any(word.partition("=")[0] in ("--phase", "--phase-task", "--phase-dir") for word in shlex.split(spec.verify)):
         raise NotAllowedError(
             f"{spec.name}: the verify command chooses a phase, and its run would be recorded elsewhere",
             remedy="leave --phase out: a run of pytest in it is recorded for this task by itself",
         )
     return tuple(each.text for each in opinions)
-
-
-def _words(command: str) -> Sequence[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return command.split()
 
 
 def verification_workflow(project: Project) -> Workflow:
@@ -170,89 +127,81 @@ def verification_workflow(project: Project) -> Workflow:
 @again_if_moved
 def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options: StartOptions) -> bool:
     """Take one task; tell whether it is new. One that is there already, with the same text, stays as it is."""
-    settings = session.project.configuration.verification
+    project, store = session.project, session.store
+    settings = project.configuration.verification
     limits = set_limits(spec, settings.timeouts, options.timeouts)
     looked = find_verification(session.state())
     if looked is not None and not spec.wave:
-        spec = replace(spec, wave=looked.spec.wave)  # as --wave gave it
+        spec = replace(spec, wave=looked.wave)  # as --wave gave it
     if looked is not None and looked.spec == spec and looked.limits == limits:
         return False
-    _refuse_change(session, looked, spec)
-    tree = session.tree(spec)
-    state = session.state()
-    context = context_of(Task(session.project, session.store, state), frozenset(), phase=PHASE)
-    memory = remember_files(context, tree)
-    known = collect_known(session.project, session.store, spec, limit=limits["verify"], show=options.show)
-    workflow = verification_workflow(session.project)
-    phase = workflow.first
+    _refuse_change(session, looked)
+    memory = _remember(session, session.tree(spec))
+    known = collect_known(project, store, spec, limit=limits["verify"], show=options.show)
+    workflow = verification_workflow(project)
     with session.transaction() as change:
         before = find_verification(change.state)
-        _refuse_change(session, before, spec)
+        _refuse_change(session, before)
+        if change.state.phase is None:
+            entry, scripted = Entry(workflow.first, How.BEGIN), project.configuration.allow_non_interactive
+            change.record(*entry_events(change.state, entry, workflow, run=None, allow_non_interactive=scripted))
         data = {
             "spec": to_json(spec),
             "limits": limits,
             "untimed": options.untimed or settings.untimed,
             "flags": list(flags),
-            "memory": session.store.keep("evidence", memory),
+            "memory": memory,
             "attachments": [options.file] if options.file else [],
             **({"place": session.board.place} if session.board.place else {}),
-            "rules": session.store.objects.keep(workflow_to_json(workflow)),
+            "rules": store.objects.keep(workflow_to_json(workflow)),
         }
-        if change.state.phase is None:
-            change.record(
-                *entry_events(
-                    change.state,
-                    Entry(phase, How.BEGIN),
-                    workflow,
-                    run=None,
-                    allow_non_interactive=session.project.configuration.allow_non_interactive,
-                )
-            )
         change.record(Event(kind="task-taken", data=data))
         if known is not None:
             change.record(Event(kind="known-taken", data={"known": known}))
     return before is None
 
 
-def _refuse_change(session: TaskSession, looked: Verification | None, spec: TaskSpec) -> None:
-    if looked is None:
-        state = session.state()
-        if state.phase is not None:
-            raise NotAllowedError(
-                f"{session.task} is a task of workflow {state.workflow} already", remedy="give the task another name"
-            )
+def _refuse_change(session: TaskSession, looked: Verification | None) -> None:
+    if looked is None and session.state().phase is not None:
+        problem = f"{session.task} is a task of workflow {session.state().workflow} already"
+    elif looked is not None and looked.status in FINISHED:
+        problem = f"{session.task} is {looked.word} already"
+    elif looked is not None and looked.status is not Status.PENDING:
+        problem = f"{session.task} has begun: what it says does not change any more"
+    else:
         return
-    if looked.status in FINISHED:
-        raise NotAllowedError(f"{session.task} is {looked.word} already", remedy="give the task another name")
-    if looked.status is not Status.PENDING:
-        raise NotAllowedError(
-            f"{session.task} has begun: what it says does not change any more",
-            remedy="give the task another name; files that it does not list are for a person to waive",
-        )
+    raise NotAllowedError(problem, remedy="give the task another name")
+
+
+def _remember(session: TaskSession, tree: Tree) -> str:
+    context = context_of(Task(session.project, session.store, session.state()), frozenset(), phase=PHASE)
+    return session.store.keep("evidence", remember_files(context, tree))
 
 
 @again_if_moved
-def _begin_attempt(session: TaskSession, by: str = "") -> Transaction:
-    state = session.state()
-    tree = session.tree(require_verification(state, session.task).spec)
-    head = head_of(session.project.root)
-    memory = remember_here(session, state, tree)
-    with session.transaction() as change:
-        session.close_lost(change)
-        begin_attempt(session, change, tree, head=head, by=by, memory=memory)
-    return change
+def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
+    """Begin an attempt before its executor reports: from now on the clock runs.
+
+    :param by: the worker that has it from now on; empty where none is named.
+    """
+    verification = session.verification()
+    memory, head = remember_here(session, verification), head_of(session.project.root)
+    with session.step() as step:
+        begin_attempt(step, head=head, by=by, memory=memory)
+    return step.status
 
 
-def remember_here(session: TaskSession, state: State, tree: Tree) -> str:
+def remember_here(session: TaskSession, verification: Verification) -> str:
     """Return the stored files as they are here, for a task whose files were remembered elsewhere; empty: they were not.
 
     In the same work tree they are not remembered twice: what an attempt left behind is a change of the task.
     """
-    verification = require_verification(state, session.task)
-    if not session.board.place or verification.place == session.board.place:
+    if session.board.place in ("", verification.place):
         return ""
-    context = context_of(Task(session.project, session.store, state), frozenset(), phase=PHASE)
-    return session.store.keep("evidence", remember_files(context, tree))
+    return _remember(session, session.tree(verification.spec))
+
+
+# --- what a verify command selects before the work begins, where it is pytest itself: the task's known tests
 
 
 @again_if_moved
@@ -265,14 +214,6 @@ def collect_known_here(session: TaskSession, verification: Verification, show: C
             change.record(Event(kind="known-taken", data={"known": known}))
 
 
-def _open_dependencies(board: TaskBoard, spec: TaskSpec) -> list[str]:
-    rows = {row.name: row for row in board.overview.rows}
-    return [name for name in spec.depends_on if name not in rows or rows[name].status not in FINISHED]
-
-
-# --- what a verify command selects before the work begins, where it is pytest itself: the task's known tests
-
-
 def collect_known(
     project: Project, store: TaskStore, spec: TaskSpec, *, limit: float, show: Callable[[str], None]
 ) -> str | None:
@@ -280,9 +221,10 @@ def collect_known(
     words = pytest_arguments(spec)
     if words is None:
         return None
-    environment = {name: value for name, value in project.environment.items() if not name.startswith("PHASE_GATE_")}
-    if "PHASE_GATE_KEY" in project.environment:
-        environment["PHASE_GATE_KEY"] = project.environment["PHASE_GATE_KEY"]
+    kept = ("PHASE_GATE_KEY",)
+    environment = {
+        name: value for name, value in project.environment.items() if name in kept or not name.startswith("PHASE_GATE_")
+    }
     with tempfile.TemporaryDirectory(prefix="phase-gate-") as folder:
         answer = Path(folder) / "known"
         command = [
