@@ -6,6 +6,7 @@ import pytest
 
 from phase_gate.claims.confidence import (
     DEFAULT_PATTERNS,
+    Known,
     find_patterns,
     plan_is_ticked,
 )
@@ -117,4 +118,4 @@ def test_keywords(text: str, words: list[str]) -> None:
     ],
 )
 def test_a_plan(text: str, expected: tuple[bool | None, str]) -> None:
-    assert plan_is_ticked(text) == expected
+    assert plan_is_ticked(text) == Known(*expected)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phase_gate.claims.blocks import read_blocks
-from phase_gate.claims.confidence import Indicator, Measures
+from phase_gate.claims.confidence import Indicator, Known, Measures
 from phase_gate.claims.decision import ClaimContext, Decision, Outcome, Threshold, decide
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.gate.breaker import Breaker, Status
@@ -20,7 +20,8 @@ from tests.claims.test_blocks import DOYAKEN, EXIT
 AT = "2026-01-01T12:00:00Z"
 GOOD = f"All tasks are completed.\n\n{EXIT}"
 TESTS = Indicator(name="tests pass", kind="evidence", present=True)
-MEASURED = Measures(files_changed=2, task_file_moved=True, tests_pass=True)
+YES, NO, UNKNOWN = Known(True), Known(False), Known()
+MEASURED = Measures(files_changed=2, files=YES, task_file=YES, tests=YES)
 CONTEXT = ClaimContext(evidence=(TESTS,), measures=MEASURED, phase="GREEN", iteration=2, at=AT)
 OPEN = Breaker(status=Status.OPEN, opened_at=AT, reason="the same error 5 times")
 
@@ -32,6 +33,16 @@ def judge(
     rules: ConfidenceRules | None = None,
     threshold: int = 2,
 ) -> Decision:
+    return weigh(text, context, gate, rules, threshold)[0]
+
+
+def weigh(
+    text: str,
+    context: ClaimContext = CONTEXT,
+    gate: ExitGate | None = None,
+    rules: ConfidenceRules | None = None,
+    threshold: int = 2,
+) -> tuple[Decision, Breaker]:
     read = read_claim_text([text])
     return decide(
         read_blocks(read),
@@ -56,7 +67,7 @@ def judge(
 )
 def test_the_chain_with_a_good_claim(changes: dict[str, Any], outcome: Outcome, code: int) -> None:
     decision = judge(GOOD, replace(CONTEXT, **changes))
-    assert (decision.outcome, decision.exit_code) == (outcome, code)
+    assert (decision.decision, decision.exit_code) == (outcome, code)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +75,7 @@ def test_the_chain_with_a_good_claim(changes: dict[str, Any], outcome: Outcome, 
 )
 def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
     decision = judge("All tasks are completed.", replace(CONTEXT, counted=Claims(low=low), measures=Measures()))
-    assert (decision.outcome, decision.claims_low) == (outcome, low + 1)
+    assert (decision.decision, decision.claims_low) == (outcome, low + 1)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +93,8 @@ def test_an_iteration_counts_once(counted: Claims, expected: int) -> None:
 
 def test_a_blocked_claim_counts_once_an_iteration() -> None:
     context = replace(CONTEXT, failure="a test fails", breaker=Breaker(exit_blocked=2))
-    assert judge(GOOD, replace(context, counted=Claims(blocked_in=1))).breaker.exit_blocked == 3
-    assert judge(GOOD, replace(context, counted=Claims(blocked_in=2))).breaker.exit_blocked == 2
+    assert weigh(GOOD, replace(context, counted=Claims(blocked_in=1)))[1].exit_blocked == 3
+    assert weigh(GOOD, replace(context, counted=Claims(blocked_in=2)))[1].exit_blocked == 2
 
 
 @pytest.mark.parametrize(
@@ -101,13 +112,13 @@ def test_done_signals_in_a_row(text: str, changes: dict[str, Any], expected: int
     context = replace(CONTEXT, counted=Claims(done=2, done_in=1))
     decision = judge(text, replace(context, **changes))
     assert decision.claims_done == expected
-    assert ("done in a row" in [each.name for each in decision.indicators]) is (expected >= 2)
+    assert ("done in a row" in [each.name for each in decision.indicator_rows]) is (expected >= 2)
 
 
 def test_the_circuit_before_a_person() -> None:
     context = replace(CONTEXT, counted=Claims(low=5), measures=Measures(), limits=Limits(exit_blocked=1))
     decision = judge("All tasks are completed.", context)
-    assert decision.outcome is Outcome.HALTED
+    assert decision.decision is Outcome.HALTED
     assert decision.reason.startswith("the circuit opens: 1 claim in a row that the exit gate blocked")
 
 
@@ -115,13 +126,13 @@ def test_a_claim_is_never_progress() -> None:
     half_open = Breaker(status=Status.HALF_OPEN, no_progress=4, reason="4 complete runs without progress")
     for text in (GOOD, "All tasks are completed."):
         for limits in (Limits(), Limits(exit_blocked=0)):
-            now = judge(text, replace(CONTEXT, breaker=half_open, limits=limits)).breaker
+            _, now = weigh(text, replace(CONTEXT, breaker=half_open, limits=limits))
             assert (now.status, now.no_progress) == (Status.HALF_OPEN, 4)
 
 
 def test_an_honest_not_done_is_no_blocked_claim() -> None:
-    decision = judge("EXIT_STATUS: CONTINUE\n", replace(CONTEXT, counted=Claims(done=3)))
-    assert (decision.is_claim, decision.breaker.exit_blocked, decision.claims_done) == (False, 0, 0)
+    decision, breaker = weigh("EXIT_STATUS: CONTINUE\n", replace(CONTEXT, counted=Claims(done=3)))
+    assert (decision.is_claim, breaker.exit_blocked, decision.claims_done) == (False, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -137,20 +148,20 @@ def test_an_honest_not_done_is_no_blocked_claim() -> None:
     ],
 )
 def test_the_score(text: str, context: ClaimContext, score: int, points: list[int]) -> None:
-    confidence = judge(text, context).confidence
-    assert (confidence.score, [part.points for part in confidence.parts]) == (score, points)
+    decision = judge(text, context)
+    assert (decision.confidence, [part.points for part in decision.confidence_parts]) == (score, points)
 
 
 @pytest.mark.parametrize(
     ("changes", "threshold", "needed"),
     [
         pytest.param({}, 70, 70, id="all-is-measured"),
-        pytest.param({"task_file_moved": None}, 70, 56, id="no-task-file"),
-        pytest.param({"files_changed": None}, 70, 60, id="no-git-rounded-up"),
-        pytest.param({"files_changed": None, "task_file_moved": None}, 70, 50, id="never-below-block-and-complete"),
-        pytest.param({"task_file_moved": False}, 70, 70, id="a-no-is-measured"),
-        pytest.param({"task_file_moved": None}, 40, 40, id="never-above-what-is-set"),
-        pytest.param({"task_file_moved": None}, 100, 80, id="all-of-it"),
+        pytest.param({"task_file": UNKNOWN}, 70, 56, id="no-task-file"),
+        pytest.param({"files": UNKNOWN}, 70, 60, id="no-git-rounded-up"),
+        pytest.param({"files": UNKNOWN, "task_file": UNKNOWN}, 70, 50, id="never-below-block-and-complete"),
+        pytest.param({"task_file": NO}, 70, 70, id="a-no-is-measured"),
+        pytest.param({"task_file": UNKNOWN}, 40, 40, id="never-above-what-is-set"),
+        pytest.param({"task_file": UNKNOWN}, 100, 80, id="all-of-it"),
     ],
 )
 def test_what_cant_be_measured_lowers_what_is_needed(changes: dict[str, Any], threshold: int, needed: int) -> None:
@@ -169,11 +180,11 @@ def test_what_cant_be_measured_lowers_what_is_needed(changes: dict[str, Any], th
 )
 def test_confidence_counts_where_gate_1_asks_for_it(asked: frozenset[str], outcome: Outcome) -> None:
     decision = judge(GOOD, replace(CONTEXT, asked=asked), rules=ConfidenceRules(threshold=101))
-    assert decision.outcome is outcome
+    assert decision.decision is outcome
 
 
 def test_untested_code_beats_any_score_and_any_setting() -> None:
     loose = ExitGate(enabled=False, require_explicit_signal=False, honour_override=True)
     decision = judge(GOOD, replace(CONTEXT, untested="files have changed: run the tests"), loose)
-    assert (decision.outcome, decision.reason) == (Outcome.CONTINUE, "files have changed: run the tests")
+    assert (decision.decision, decision.reason) == (Outcome.CONTINUE, "files have changed: run the tests")
     assert (decision.claimed_done, decision.passed) == (False, False)

@@ -6,7 +6,7 @@ Pure. What is not known gives no points, says so, and lowers what is needed; it 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import ceil
 from typing import Literal
@@ -14,9 +14,26 @@ from typing import Literal
 from phase_gate.claims.blocks import BlockKind, StatusBlocks
 from phase_gate.values import Value
 from phase_gate.visible import cut
-from phase_gate.workflow.metrics import Metrics
+from phase_gate.workflow.metrics import Metrics, MetricValue
 from phase_gate.workflow.phrases import Span, compile_phrase
 from phase_gate.workflow.settings import ConfidenceRules
+
+
+class Known(Value, kw_only=False):
+    """Whether something is so, and how that is known; None: it is not."""
+
+    met: bool | None = None
+    reason: str = ""
+
+
+class Measures(Value):
+    """What was measured beside the words."""
+
+    #: Since the cycle began, by git; None is unknown.
+    files_changed: int | None = None
+    files: Known = Known()
+    task_file: Known = Known()
+    tests: Known = Known()
 
 
 class Part(Value):
@@ -24,29 +41,10 @@ class Part(Value):
 
     name: str
     worth: int
+    points: int
     #: None: not known.
     met: bool | None
     reason: str
-
-    @property
-    def points(self) -> int:
-        return self.worth if self.met else 0
-
-
-class Measures(Value):
-    """What was measured beside the words; None is unknown."""
-
-    #: Since the cycle began, by git.
-    files_changed: int | None = None
-    files_reason: str = ""
-    task_file_moved: bool | None = None
-    task_file_reason: str = ""
-    tests_pass: bool | None = None
-    tests_reason: str = ""
-
-    @property
-    def files_differ(self) -> bool | None:
-        return None if self.files_changed is None else self.files_changed > 0
 
 
 #: What a block and its answer give: nothing that can't be measured makes up for these two.
@@ -54,42 +52,39 @@ _BLOCK, _COMPLETE = 30, 20
 _KEYWORDS = "keywords"
 
 
-class Confidence(Value):
-    parts: tuple[Part, ...]
-
-    @property
-    def score(self) -> int:
-        return sum(part.points for part in self.parts)
-
-    @property
-    def measurable(self) -> int:
-        """The points that can be had here: all but those of what is not known."""
-        return sum(part.worth for part in self.parts if part.met is not None)
-
-    @property
-    def has_keyword(self) -> bool:
-        """The agent says in its own words that it is done."""
-        return any(part.name == _KEYWORDS and part.met for part in self.parts)
-
-    def needed(self, threshold: int) -> int:
-        """Return the threshold's share of what can be measured, but never less than a block that says complete."""
-        return min(threshold, max(_BLOCK + _COMPLETE, ceil(threshold * self.measurable / 100)))
-
-
-def score_confidence(said: StatusBlocks, prose: str, measures: Measures, rules: ConfidenceRules) -> Confidence:
-    """Return the score by the table: 30 block, 20 complete, 15 files, 20 task file, 10 words, 5 tests."""
+def score_confidence(said: StatusBlocks, prose: str, measures: Measures, rules: ConfidenceRules) -> tuple[Part, ...]:
+    """Return the points by the table: 30 block, 20 complete, 15 files, 20 task file, 10 words, 5 tests."""
     filled = ", ".join(block.name for block in said.blocks if not block.problems)
     answer = {True: "it says done", False: "it says not done", None: "nothing says done"}[said.explicit]
     word = next((each for each in rules.keywords if find_phrase(each, prose) is not None), None)
-    rows: tuple[tuple[str, int, bool | None, str], ...] = (
-        ("status block", _BLOCK, bool(filled), filled or "no block that is filled in: the words alone are weak"),
-        ("says complete", _COMPLETE, said.explicit is True, answer),
-        ("files changed", 15, measures.files_differ, measures.files_reason),
-        ("task file moved", 20, measures.task_file_moved, measures.task_file_reason),
-        (_KEYWORDS, 10, word is not None, "none of them is said, and meant" if word is None else repr(word)),
-        ("tests pass", 5, measures.tests_pass, measures.tests_reason),
+    words = "none of them is said, and meant" if word is None else repr(word)
+    rows = (
+        ("status block", _BLOCK, Known(bool(filled), filled or "no block that is filled in: the words alone are weak")),
+        ("says complete", _COMPLETE, Known(said.explicit is True, answer)),
+        ("files changed", 15, measures.files),
+        ("task file moved", 20, measures.task_file),
+        (_KEYWORDS, 10, Known(word is not None, words)),
+        ("tests pass", 5, measures.tests),
     )
-    return Confidence(parts=tuple(Part(name=name, worth=worth, met=met, reason=why) for name, worth, met, why in rows))
+    return tuple(
+        Part(name=name, worth=worth, points=worth if known.met else 0, met=known.met, reason=known.reason)
+        for name, worth, known in rows
+    )
+
+
+def has_keyword(parts: Iterable[Part]) -> bool:
+    """Tell whether the agent says in its own words that it is done."""
+    return any(part.name == _KEYWORDS and part.met for part in parts)
+
+
+def measurable(parts: Iterable[Part]) -> int:
+    """Return the points that can be had here: all but those of what is not known."""
+    return sum(part.worth for part in parts if part.met is not None)
+
+
+def needed(parts: Iterable[Part], threshold: int) -> int:
+    """Return the threshold's share of what can be measured, but never less than a block that says complete."""
+    return min(threshold, max(_BLOCK + _COMPLETE, ceil(threshold * measurable(parts) / 100)))
 
 
 # --- signs that work is complete: words that an agent uses, and what was measured
@@ -192,13 +187,13 @@ def count_present(indicators: Iterable[Indicator]) -> int:
 _BOX = re.compile(r"[ \t]*+(?:[-*+•]|\d{1,4}[.)])?+[ \t]*+\[(?P<mark>[ xX✓✔~-]?)\](?=[ \t]|$)")
 
 
-def plan_is_ticked(text: str) -> tuple[bool | None, str]:
+def plan_is_ticked(text: str) -> Known:
     """Tell whether every box of a plan is ticked, and how many there are; None if it has no boxes."""
     marks = [found["mark"] for line in text.split("\n") if (found := _BOX.match(line)) is not None]
-    ticked = sum(mark in ("x", "X", "✓", "✔") for mark in marks if mark)
     if not marks:
-        return None, "no boxes in it"
-    return ticked == len(marks), f"{ticked} of {len(marks)} boxes are ticked"
+        return Known(None, "no boxes in it")
+    ticked = sum(mark in ("x", "X", "✓", "✔") for mark in marks)
+    return Known(ticked == len(marks), f"{ticked} of {len(marks)} boxes are ticked")
 
 
 # --- where numbers that a block claims are not those that were measured: reported, and decides nothing
@@ -206,22 +201,26 @@ def plan_is_ticked(text: str) -> tuple[bool | None, str]:
 
 def compare(said: StatusBlocks, metrics: Metrics, measures: Measures) -> list[str]:
     """Return where numbers that were claimed are not those that were measured."""
+    numbers: list[tuple[BlockKind, str, MetricValue]] = [
+        *(("prp", name.upper(), metrics.get(name)) for name in ("tests_total", "tests_passing", "tests_failing")),
+        ("ralph", "FILES_MODIFIED", measures.files_changed),
+        ("doyaken", "FILES_MODIFIED", measures.files_changed),
+    ]
+    answers: tuple[tuple[BlockKind, str, str], ...] = (
+        ("ralph", "TESTS_STATUS", "PASSING"),
+        ("doyaken", "TESTS_STATUS", "pass"),
+        ("prp", "GATE_1", "true"),
+    )
     rows = []
-    for name in ("tests_total", "tests_passing", "tests_failing"):
-        claimed, measured = said.value("prp", name.upper()), metrics.get(name)
+    for kind, key, measured in numbers:
+        claimed = said.value(kind, key)
         if claimed not in ("", "null") and measured is not None and int(claimed) != measured:
-            rows.append(f"{name.upper()}: {int(claimed)} was claimed, {measured} was measured")
+            rows.append(f"{key}: {int(claimed)} was claimed, {measured} was measured")
     rows += _compare_detail(said.value("prp", "GATE_1_DETAIL"), metrics)
-    passing_words: tuple[tuple[BlockKind, str], ...] = (("ralph", "PASSING"), ("doyaken", "pass"))
-    for kind, passing in passing_words:
-        if said.value(kind, "TESTS_STATUS") == passing and measures.tests_pass is not True:
-            word = "is not known" if measures.tests_pass is None else "is not so"
-            rows.append(f"TESTS_STATUS: {passing} was claimed, and it {word}: {measures.tests_reason}")
-        claimed, changed = said.value(kind, "FILES_MODIFIED"), measures.files_changed
-        if claimed and changed is not None and int(claimed) != changed:
-            rows.append(f"FILES_MODIFIED: {int(claimed)} was claimed, {changed} was measured")
-    if said.value("prp", "GATE_1") == "true" and measures.tests_pass is False:
-        rows.append(f"GATE_1: true was claimed, and Gate 1 is closed: {measures.tests_reason}")
+    for kind, key, good in answers:
+        if said.value(kind, key) == good and measures.tests.met is not True:
+            word = "is not known" if measures.tests.met is None else "is not so"
+            rows.append(f"{key}: {good} was claimed, and it {word}: {measures.tests.reason}")
     return rows
 
 
@@ -230,8 +229,7 @@ _NUMBER = re.compile(r"\b(?P<name>[a-z_]{1,60}): ?(?P<value>\d{1,9})(?:/(?P<tota
 _DETAIL_NAMES = {"consecutive_runs": "consecutive_green_runs"}
 
 
-def _compare_detail(detail: str, metrics: Metrics) -> list[str]:
-    rows = []
+def _compare_detail(detail: str, metrics: Metrics) -> Iterator[str]:
     for found in _NUMBER.finditer(detail):
         name = _DETAIL_NAMES.get(found["name"], found["name"])
         claimed = {name: int(found["value"])}
@@ -239,6 +237,5 @@ def _compare_detail(detail: str, metrics: Metrics) -> list[str]:
             claimed["tests_total"] = int(found["total"])
         for each, value in claimed.items():
             measured = metrics.get(each)
-            if isinstance(measured, int) and not isinstance(measured, bool) and measured != value:
-                rows.append(f"GATE_1_DETAIL: {each}: {value} was claimed, {measured} was measured")
-    return rows
+            if type(measured) is int and measured != value:
+                yield f"GATE_1_DETAIL: {each}: {value} was claimed, {measured} was measured"

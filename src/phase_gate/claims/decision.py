@@ -7,27 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Literal
 
 from phase_gate import exit_codes
-from phase_gate.claims.blocks import StatusBlocks
+from phase_gate.claims.blocks import Block, StatusBlocks
 from phase_gate.claims.confidence import (
     DEFAULT_PATTERNS,
-    Confidence,
     Indicator,
     Measures,
+    Part,
     compare,
     count_present,
     find_patterns,
+    has_keyword,
+    measurable,
+    needed,
     score_confidence,
 )
 from phase_gate.codec import spell_out
-from phase_gate.gate.breaker import (
-    Breaker,
-    at_time,
-    observe_blocked_claim,
-    observe_passed_claim,
-)
+from phase_gate.gate.breaker import Breaker, at_time, observe_blocked_claim, observe_passed_claim
 from phase_gate.gate.state import Claims, Event, State
 from phase_gate.values import Value, field
 from phase_gate.visible import count, name_first
@@ -99,53 +97,70 @@ class ClaimContext(Value):
     at: str = ""
 
 
-class Decision(Value):
-    """The answer to one claim, with every part of it."""
+class SaidBlock(Value):
+    """A block as it is recorded."""
 
-    outcome: Outcome
+    kind: str
+    line: int
+    fields: Mapping[str, str]
+
+
+class Override(Value):
+    requested: bool
+    honoured: bool
+
+
+class Decision(Value):
+    """The answer to one claim, with every part of it: as it is recorded and printed."""
+
+    decision: Outcome
+    gate: Literal["passed", "blocked"]
     reason: str
-    said: StatusBlocks
-    indicators: tuple[Indicator, ...]
-    #: How many of them it takes: none where the gate is off, or an override is honoured.
-    threshold: Threshold
-    confidence: Confidence
-    #: The points that it takes, of those that can be measured.
-    confidence_needed: int
-    breaker: Breaker
+    #: What the blocks say; None: nothing that counts.
+    explicit: bool | None
     #: The text claims completion, with a block or in words.
     is_claim: bool
+    indicators: int
+    #: How many of them it takes: none where the gate is off, or an override is honoured.
+    threshold: int
+    threshold_from: str
+    indicator_rows: tuple[Indicator, ...]
+    confidence: int
+    #: The points that it takes, of those that can be measured.
+    confidence_needed: int
     #: It says done as far as the project asks for that, and nothing speaks against it.
     claimed_done: bool
-    vetoes: tuple[str, ...] = ()
+    met_both: bool
     #: What settings or a person let pass: each verdict on this claim tells it.
-    leniency: tuple[str, ...] = ()
+    leniency: tuple[str, ...]
+    confidence_parts: tuple[Part, ...]
+    vetoes: tuple[str, ...]
     #: Where what is claimed is not what was measured.
-    contradictions: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    override_requested: bool = False
-    override_honoured: bool = False
-    claims_low: int = 0
-    claims_done: int = 0
+    contradictions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+    remaining_work: str
+    override: Override
+    blocks: tuple[SaidBlock, ...]
+    claims_low: int
+    claims_done: int
 
     @property
     def passed(self) -> bool:
-        return self.outcome is Outcome.COMPLETE
+        return self.decision is Outcome.COMPLETE
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.outcome]
-
-    @property
-    def found(self) -> int:
-        return count_present(self.indicators)
+        return EXIT_CODES[self.decision]
 
     @property
     def missing(self) -> str:
         """What would make it pass, where nothing but indicators is missing; empty elsewhere."""
-        left = self.threshold.value - self.found
+        left = self.threshold - self.indicators
         if not self.claimed_done or self.passed or left < 1:
             return ""
-        absent = [each for each in self.indicators if not each.present]
+        absent = [each for each in self.indicator_rows if not each.present]
         words = name_first([f"`{each.name}`" for each in absent if each.kind == "pattern"], 3)
         others = "".join(f", or {each.name} ({each.detail})" for each in absent if each.kind != "pattern")
         return f"{count(left, 'more indicator')}: words of your own such as {words}{others}"
@@ -153,8 +168,8 @@ class Decision(Value):
 
 def decide(
     said: StatusBlocks, prose: str, context: ClaimContext, gate: ExitGate, rules: ConfidenceRules, threshold: Threshold
-) -> Decision:
-    """Return the decision about one claim.
+) -> tuple[Decision, Breaker]:
+    """Return the decision about one claim, and the breaker after it.
 
     :param prose: the agent's own words, one sentence a line.
     """
@@ -163,9 +178,10 @@ def decide(
     done_in_a_row = _count_done(said, context, vetoes)
     indicators = (*words, *context.evidence, *_repeated(done_in_a_row))
     found = count_present(indicators)
-    confidence = score_confidence(said, prose, context.measures, rules)
+    parts = score_confidence(said, prose, context.measures, rules)
+    score = sum(part.points for part in parts)
     # Words alone are a claim, too, unless a block says that it is not done: seed 003 asks a person at the third.
-    is_claim = said.claims_done or (said.explicit is None and (count_present(words) > 0 or confidence.has_keyword))
+    is_claim = said.claims_done or (said.explicit is None and (count_present(words) > 0 or has_keyword(parts)))
     requested = said.value("exit", "EXIT_OVERRIDE") == "true"
     sure = said.value("exit", "EXIT_CONFIDENCE") == "HIGH"
     honoured = requested and sure and gate.honour_override and said.explicit is True and not vetoes
@@ -175,22 +191,23 @@ def decide(
     if requested and not honoured:
         warnings.append(_refuse_override(sure=sure, allowed=gate.honour_override, vetoes=vetoes))
     if not gate.enabled and found < threshold.value:
-        leniency.append(f"exit_gate.enabled is off: {describe_signs(found, threshold)} will do")
+        leniency.append(f"exit_gate.enabled is off: {_describe_signs(found, threshold)} will do")
         threshold = Threshold(value=0, source="exit_gate.enabled")
-    needed = confidence.needed(rules.threshold) if rules.enabled else 0
+    points = needed(parts, rules.threshold) if rules.enabled else 0
     # A Gate 1 that asks for indicators and not for confidence gets what it asks for.
     is_asked = not context.asked or not context.asked.isdisjoint(_ASK_CONFIDENCE)
-    if honoured and (found < threshold.value or (is_asked and confidence.score < needed)):
-        leniency.append(f"EXIT_OVERRIDE is honoured, with {describe_signs(found, threshold)}")
-        threshold, needed = Threshold(value=0, source="EXIT_OVERRIDE"), 0
+    if honoured and (found < threshold.value or (is_asked and score < points)):
+        leniency.append(f"EXIT_OVERRIDE is honoured, with {_describe_signs(found, threshold)}")
+        threshold, points = Threshold(value=0, source="EXIT_OVERRIDE"), 0
     agreed = said.explicit is True
     if said.explicit is None and is_claim and not gate.require_explicit_signal:
         # Without a block no claim can be sure: a project that does without one does without this, too.
         leniency.append("exit_gate.require_explicit_signal is off: no block says done")
-        agreed, needed = True, 0
+        agreed, points = True, 0
     enough = found >= threshold.value
+    signs = _describe_signs(found, threshold)
     if is_claim and not vetoes:
-        warnings += _warn(said, found, threshold, enough=enough, agreed=agreed)
+        warnings += _warn(said, signs, enough=enough, agreed=agreed)
     claimed_done = is_claim and agreed and not vetoes
 
     breaker = at_time(context.breaker, context.at)
@@ -199,15 +216,13 @@ def decide(
         outcome, reason = Outcome.INTERRUPTED, context.interrupted
     elif breaker.is_open:
         outcome, reason = Outcome.HALTED, f"the circuit is open since {breaker.opened_at}: {breaker.reason}"
-    elif claimed_done and enough and (confidence.score >= needed or not is_asked):
-        outcome, low = Outcome.COMPLETE, 0
+    elif claimed_done and enough and (score >= points or not is_asked):
+        outcome, low, breaker = Outcome.COMPLETE, 0, observe_passed_claim(breaker)
         by = "it says done" if said.explicit else "it says done in words"
-        reason = f"{by}, {describe_signs(found, threshold)}, confidence {confidence.score}"
-        reason += "".join(f"; {each}" for each in leniency)
-        breaker = observe_passed_claim(breaker)
+        reason = "; ".join((f"{by}, {signs}, confidence {score}", *leniency))
     else:
-        outcome, reason = Outcome.CONTINUE, _refuse(said, is_claim, vetoes, warnings, confidence, needed)
-        is_low = is_claim and confidence.score < rules.low
+        outcome, reason = Outcome.CONTINUE, _refuse(said, is_claim, vetoes, warnings, parts, points)
+        is_low = is_claim and score < rules.low
         if is_low:
             low = _count_once(low, context.counted.low_in, context.iteration)
         if is_claim and (not breaker.exit_blocked or context.counted.blocked_in != context.iteration):
@@ -218,26 +233,44 @@ def decide(
             outcome = Outcome.ASK
             many = f"{count(low, 'iteration')} with a claim under {rules.low} points"
             reason = f"{many}: a person has to look; {reason}"
-    return Decision(
-        outcome=outcome,
+    passed = outcome is Outcome.COMPLETE
+    decision = Decision(
+        decision=outcome,
+        gate="passed" if passed else "blocked",
         reason=reason,
-        said=said,
-        indicators=indicators,
-        threshold=threshold,
-        confidence=confidence,
-        confidence_needed=needed,
-        breaker=breaker,
+        explicit=said.explicit,
         is_claim=is_claim,
+        indicators=found,
+        threshold=threshold.value,
+        threshold_from=threshold.source,
+        indicator_rows=indicators,
+        confidence=score,
+        confidence_needed=points,
         claimed_done=claimed_done,
-        vetoes=vetoes,
+        met_both=passed,
         leniency=tuple(leniency),
+        confidence_parts=parts,
+        vetoes=vetoes,
         contradictions=tuple(compare(said, context.metrics, context.measures)),
         warnings=tuple(warnings),
-        override_requested=requested,
-        override_honoured=honoured,
+        problems=said.problems,
+        notes=(*said.uncounted, *said.notes),
+        remaining_work=said.remaining[:_KEPT],
+        override=Override(requested=requested, honoured=honoured),
+        blocks=tuple(map(_keep, said.blocks)),
         claims_low=low,
         claims_done=done_in_a_row,
     )
+    return decision, breaker
+
+
+#: Characters of one field that are kept of what an agent wrote, and fields of a block.
+_KEPT, _KEPT_FIELDS = 500, 40
+
+
+def _keep(block: Block) -> SaidBlock:
+    rows = list(block.fields.items())[:_KEPT_FIELDS]
+    return SaidBlock(kind=block.name, line=block.line, fields={key: value[:_KEPT] for key, value in rows})
 
 
 #: What Gate 1 may ask for, and a claim has to be confident then.
@@ -285,13 +318,12 @@ def _find_vetoes(said: StatusBlocks, context: ClaimContext) -> list[str]:
     return vetoes
 
 
-def describe_signs(found: int, threshold: Threshold) -> str:
+def _describe_signs(found: int, threshold: Threshold) -> str:
     return f"{count(found, 'indicator')} ({threshold.value} needed)"
 
 
-def _warn(said: StatusBlocks, found: int, threshold: Threshold, *, enough: bool, agreed: bool) -> list[str]:
+def _warn(said: StatusBlocks, signs: str, *, enough: bool, agreed: bool) -> list[str]:
     """Say so where only one of the two conditions is met."""
-    signs = describe_signs(found, threshold)
     if agreed and not enough:
         return [f"it says done, with {signs}"]
     if enough and not agreed:
@@ -313,8 +345,8 @@ def _refuse(
     is_claim: bool,
     vetoes: tuple[str, ...],
     warnings: list[str],
-    confidence: Confidence,
-    needed: int,
+    parts: tuple[Part, ...],
+    points: int,
 ) -> str:
     if not is_claim:
         if said.explicit is False:
@@ -330,64 +362,20 @@ def _refuse(
     if not said.blocks:
         seen = f": {said.uncounted[0]}" if said.uncounted else ""
         return f"no status block, so the words alone have to do, and they do not{seen}"
-    of = "" if confidence.measurable == 100 else f" of the {confidence.measurable} points that can be measured"
-    return f"confidence {confidence.score}{of}, below the {needed} needed"
-
-
-# --- as it is recorded and printed
-
-
-#: Characters of one field that are kept.
-_KEPT = 500
-
-
-def decision_to_json(decision: Decision) -> dict[str, Any]:
-    """Return every part of the decision; what an agent wrote is cut."""
-    said = decision.said
-    return {
-        "decision": decision.outcome,
-        "gate": "passed" if decision.passed else "blocked",
-        "reason": decision.reason,
-        "explicit": said.explicit,
-        "is_claim": decision.is_claim,
-        "indicators": decision.found,
-        "threshold": decision.threshold.value,
-        "threshold_from": decision.threshold.source,
-        "indicator_rows": [
-            {"name": each.name, "kind": each.kind, "present": each.present, "detail": each.detail}
-            for each in decision.indicators
-        ],
-        "confidence": decision.confidence.score,
-        "confidence_needed": decision.confidence_needed,
-        "claimed_done": decision.claimed_done,
-        "met_both": decision.passed,
-        "leniency": list(decision.leniency),
-        "confidence_parts": [
-            {"name": part.name, "worth": part.worth, "points": part.points, "met": part.met, "reason": part.reason}
-            for part in decision.confidence.parts
-        ],
-        "vetoes": list(decision.vetoes),
-        "contradictions": list(decision.contradictions),
-        "warnings": list(decision.warnings),
-        "problems": list(said.problems),
-        "notes": [*said.uncounted, *said.notes],
-        "remaining_work": said.remaining[:_KEPT],
-        "override": {"requested": decision.override_requested, "honoured": decision.override_honoured},
-        "blocks": [
-            {
-                "kind": block.name,
-                "line": block.line,
-                "fields": {key: value[:_KEPT] for key, value in list(block.fields.items())[:40]},
-            }
-            for block in said.blocks
-        ],
-        "claims_low": decision.claims_low,
-        "claims_done": decision.claims_done,
-    }
+    most = measurable(parts)
+    of = "" if most == 100 else f" of the {most} points that can be measured"
+    return f"confidence {sum(part.points for part in parts)}{of}, below the {points} needed"
 
 
 def claim_event(
-    decision: Decision, state: State, *, kind: str | None, by: str, tree: str, reports: tuple[str, ...]
+    decision: Decision,
+    breaker: Breaker,
+    state: State,
+    *,
+    kind: str | None,
+    by: str,
+    tree: str,
+    reports: tuple[str, ...],
 ) -> Event:
     """Return what is recorded about a claim: the decision with all its parts, and what it is about.
 
@@ -395,12 +383,12 @@ def claim_event(
     """
     measured = state.measurement
     claim = {
-        **decision_to_json(decision),
+        **spell_out(decision),
         "phase": state.phase,
         "iteration": state.iteration,
         "run": None if measured is None else measured.run,
         "kind": kind,
         "by": by,
     }
-    breaker = spell_out(decision.breaker)
-    return Event(kind="claimed", data={"claim": claim, "breaker": breaker, "tree": tree, "reports": list(reports)})
+    data = {"claim": claim, "breaker": spell_out(breaker), "tree": tree, "reports": list(reports)}
+    return Event(kind="claimed", data=data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from phase_gate.claims.confidence import Indicator, Measures, plan_is_ticked
+from phase_gate.claims.confidence import Indicator, Known, Measures, plan_is_ticked
 from phase_gate.claims.decision import ClaimContext
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.gathering import context_of, gather_evidence
@@ -23,8 +23,6 @@ from phase_gate.workflow.model import Phase
 #: Of a plan that is read.
 _MAX_PLAN = 4 * 1024 * 1024
 
-_Known = tuple[bool | None, str]
-
 #: What makes a verdict of the files as they are: a run, or a look where no test is asked for.
 _JUDGE = {False: "run the tests", True: "have the phase judged"}
 
@@ -40,22 +38,16 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
     if phase is None:
         raise NotAllowedError("the cycle is done: there is nothing to claim", remedy=project.begin_command)
     tests = _tests_pass(task)
-    files = _files_changed(task, claim_file)
+    changed, reason = _files_changed(task, claim_file)
+    files = Known(None if changed is None else changed > 0, reason)
     moved = _task_file(project)
     return ClaimContext(
         interrupted=_interrupted(state),
         limits=phase.breaker,
         failure=_measured_failure(state, phase, tests),
-        untested=f"{tests[1]}: {_JUDGE[phase.tests == 'none']}" if tests[0] is None else "",
+        untested=f"{tests.reason}: {_JUDGE[phase.tests == 'none']}" if tests.met is None else "",
         evidence=_evidence(task, tests, moved, show),
-        measures=Measures(
-            files_changed=files[0],
-            files_reason=files[1],
-            task_file_moved=moved[0],
-            task_file_reason=moved[1],
-            tests_pass=tests[0],
-            tests_reason=tests[1],
-        ),
+        measures=Measures(files_changed=changed, files=files, task_file=moved, tests=tests),
         metrics={} if state.measurement is None else state.measurement.measured.metrics,
         phase=phase.name,
         iteration=state.iteration,
@@ -71,17 +63,17 @@ def _interrupted(state: State) -> str:
     return f"run {last.id[:8]} was interrupted: ask the user, or let a run end"
 
 
-def _tests_pass(task: Task) -> _Known:
+def _tests_pass(task: Task) -> Known:
     """Tell whether Gate 1 is open now, but for what only a claim can give."""
     behind, verdict = task.outdated(), task.state.evaluation
     if behind is not None:
-        return None, behind.reason
+        return Known(None, behind.reason)
     assert verdict is not None, "where there is none, that was said"
     if verdict.gate_1.is_open:
-        return True, f"Gate 1 is open in iteration {verdict.subject.iteration}"
+        return Known(True, f"Gate 1 is open in iteration {verdict.subject.iteration}")
     if _is_open_but_for_claims(verdict):
-        return True, f"Gate 1 waits for nothing but a claim in iteration {verdict.subject.iteration}"
-    return False, f"Gate 1 is closed: {verdict.reason}"
+        return Known(True, f"Gate 1 waits for nothing but a claim in iteration {verdict.subject.iteration}")
+    return Known(False, f"Gate 1 is closed: {verdict.reason}")
 
 
 def _is_open_but_for_claims(verdict: Evaluation) -> bool:
@@ -91,23 +83,23 @@ def _is_open_but_for_claims(verdict: Evaluation) -> bool:
     return is_asked and all(each.met is True for each in others) and all(each.passes for each in verdict.gate_1.guards)
 
 
-def _measured_failure(state: State, phase: Phase, tests: _Known) -> str:
+def _measured_failure(state: State, phase: Phase, tests: Known) -> str:
     measured = state.measurement
     failing = 0 if measured is None else measured.measured.metrics.get("suite_failing", 0)
     if measured is not None and phase.tests != "failing" and isinstance(failing, int) and failing:
         # Whatever was changed since: until a run shows otherwise they fail.
         return f"{count(failing, 'test')} failed in the last complete run (iteration {measured.iteration})"
-    return tests[1] if tests[0] is False else ""
+    return tests.reason if tests.met is False else ""
 
 
 # --- signs
 
 
-def _evidence(task: Task, tests: _Known, moved: _Known, show: Callable[[str], None]) -> tuple[Indicator, ...]:
+def _evidence(task: Task, tests: Known, moved: Known, show: Callable[[str], None]) -> tuple[Indicator, ...]:
     project = task.project
     gate = project.configuration.exit_gate
     checks = gate.evidence_checks
-    rows: dict[str, _Known] = {}
+    rows: dict[str, Known] = {}
     if checks.tests:
         rows["tests pass"] = tests
     if checks.acceptance_criteria:
@@ -124,22 +116,25 @@ def _evidence(task: Task, tests: _Known, moved: _Known, show: Callable[[str], No
         rows[f"plan {gate.plan_file}"] = _plan(project.root / gate.plan_file)
     return tuple(
         Indicator(
-            name=name, kind="evidence", present=present, detail=detail if present is not None else f"unknown: {detail}"
+            name=name,
+            kind="evidence",
+            present=known.met,
+            detail=f"unknown: {known.reason}" if known.met is None else known.reason,
         )
-        for name, (present, detail) in rows.items()
+        for name, known in rows.items()
     )
 
 
-def _criteria(state: State, tree: str) -> _Known:
+def _criteria(state: State, tree: str) -> Known:
     measured = state.measurement
     if state.aim.criteria is None or measured is None:
-        return None, "no criteria are listed"
+        return Known(None, "no criteria are listed")
     if measured.tree != tree:
-        return None, "files have changed since the last run"
+        return Known(None, "files have changed since the last run")
     left = measured.measured.metrics.get("criteria_open")
     if not isinstance(left, int):
-        return None, "not measured"
-    return left == 0, "each has a test that shows it" if left == 0 else f"{count(left, 'criterion')} open"
+        return Known(None, "not measured")
+    return Known(left == 0, "each has a test that shows it" if left == 0 else f"{count(left, 'criterion')} open")
 
 
 def _measure(task: Task, show: Callable[[str], None]) -> Measured:
@@ -149,25 +144,25 @@ def _measure(task: Task, show: Callable[[str], None]) -> Measured:
     return gather_evidence(context_of(task, frozenset(wanted), phase=task.state.phase or "", show=show))
 
 
-def _from_metric(measured: Measured, name: str, yes: str, no: str) -> _Known:
+def _from_metric(measured: Measured, name: str, yes: str, no: str) -> Known:
     value = measured.metrics.get(name)
     if not isinstance(value, bool):
-        return None, next((text for text in measured.warnings if name in text), "not measured")
-    return value, yes if value else no
+        return Known(None, next((text for text in measured.warnings if name in text), "not measured"))
+    return Known(value, yes if value else no)
 
 
-def _build(project: Project, measured: Measured) -> _Known:
+def _build(project: Project, measured: Measured) -> Known:
     if not any(command.name == "build" for command in project.configuration.commands):
-        return None, "there is no command evidence.commands.build"
+        return Known(None, "there is no command evidence.commands.build")
     return _from_metric(measured, "build_ok", "it ended with 0", "it did not end with 0")
 
 
-def _plan(path: Path) -> _Known:
+def _plan(path: Path) -> Known:
     try:
         with path.open("rb") as stream:
             text = stream.read(_MAX_PLAN).decode("utf-8", "replace")
     except OSError as error:
-        return None, error.strerror or "it can't be read"
+        return Known(None, error.strerror or "it can't be read")
     return plan_is_ticked(text)
 
 
@@ -188,15 +183,15 @@ def _files_changed(task: Task, claim_file: Path | None) -> tuple[int | None, str
     return changed, f"{count(changed, 'file')} changed since {commit}"
 
 
-def _task_file(project: Project) -> _Known:
+def _task_file(project: Project) -> Known:
     rules = project.configuration.confidence
     if rules.task_file is None:
-        return None, "confidence.task_file is not set"
+        return Known(None, "confidence.task_file is not set")
     name = rules.task_file.replace("{task}", project.task)
     path = project.root / name
     moved = project.root / rules.done_folder / path.name
     if path.exists():
-        return False, f"{name} is where it was"
+        return Known(False, f"{name} is where it was")
     if moved.exists():
-        return True, f"{path.name} is in {rules.done_folder}/"
-    return None, f"neither {name} nor {rules.done_folder}/{path.name} is there"
+        return Known(True, f"{path.name} is in {rules.done_folder}/")
+    return Known(None, f"neither {name} nor {rules.done_folder}/{path.name} is there")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from phase_gate import exit_codes
-from phase_gate.claims.decision import Decision, Outcome, Threshold, decision_to_json, own_threshold
+from phase_gate.claims.confidence import measurable
+from phase_gate.claims.decision import Decision, Outcome, Threshold, own_threshold
 from phase_gate.claims.text import read_transcript
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import read_input, say_aside, say_progress
+from phase_gate.codec import spell_out
 from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, DecidedClaim, decide_claim, read_claim
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.verdict import SAY_WHY, Evaluation, evaluation_to_json, show_next
+from phase_gate.gate.verdict import SAY_WHY, evaluation_to_json, show_next
 from phase_gate.project import Project
 from phase_gate.values import replace
 from phase_gate.visible import count, show_line, show_rows
@@ -103,12 +105,12 @@ _PRINT_AGAIN = "print the block at the left margin, in capitals, outside of any 
 _ASK_PERSON = "a person reads the work; then a claim with a filled-in block, or: phase-gate force --reason TEXT"
 
 
-def _what_next(project: Project, decision: Decision, gate_1: Evaluation | None) -> tuple[str, str]:
+def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
     """Return what to type, and a hint: never a signal that would be refused."""
-    said = decision.said
-    if decision.outcome is Outcome.HALTED:
+    said, decision, gate_1 = done.said, done.decision, done.gate_1
+    if decision.decision is Outcome.HALTED:
         return "phase-gate status", ""
-    if decision.outcome is Outcome.ASK:
+    if decision.decision is Outcome.ASK:
         return "", _ASK_PERSON
     if said.uncounted and not said.blocks:
         return "", _PRINT_AGAIN
@@ -127,7 +129,7 @@ def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:
     if verdict is not None:
         following, hint = verdict.next_command, verdict.next_hint
     else:
-        following, hint = _what_next(project, decision, gate_1)
+        following, hint = _what_next(project, done)
     is_closed = gate_1 is not None and not gate_1.gate_1.is_open
     closed = gate_1.reason if is_closed and gate_1 is not None and decision.passed else ""
     text = render_claim(decision, phase=str(phase), closed=closed, next_step=show_next(following, hint))
@@ -143,7 +145,7 @@ def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:
         "root": str(project.root),
         "phase": phase,
         "iteration": state.iteration,
-        **decision_to_json(decision),
+        **spell_out(decision),
         "gate_1": None if gate_1 is None else {"open": not is_closed, "reason": gate_1.reason},
         "next_command": following,
         "next_hint": hint,
@@ -174,21 +176,21 @@ def render_claim(decision: Decision, *, phase: str, next_step: str, closed: str 
 
 
 def _rows(decision: Decision, phase: str, next_step: str, closed: str) -> Iterator[str]:
-    said, confidence = decision.said, decision.confidence
-    yield f"{phase}: {_WORDS[decision.outcome]}: {decision.reason}"
-    names = ", ".join(block.name for block in said.blocks)
-    answer = {True: "done", False: "not done", None: "nothing that counts"}[said.explicit]
+    parts = decision.confidence_parts
+    yield f"{phase}: {_WORDS[decision.decision]}: {decision.reason}"
+    names = ", ".join(block.kind for block in decision.blocks)
+    answer = {True: "done", False: "not done", None: "nothing that counts"}[decision.explicit]
     yield f"  says        {answer}" + (f" ({names})" if names else " (no status block)")
-    source = "" if decision.threshold.source == "default" else f" (threshold from {decision.threshold.source})"
-    yield f"  indicators  {decision.found} ({decision.threshold.value} needed){source}"
-    for each in decision.indicators:
+    source = "" if decision.threshold_from == "default" else f" (threshold from {decision.threshold_from})"
+    yield f"  indicators  {decision.indicators} ({decision.threshold} needed){source}"
+    for each in decision.indicator_rows:
         if each.kind != "pattern" or each.present:
             yield f"    {_SIGNS[each.present]} {each.name}: {each.detail}"
-    absent = sum(each.kind == "pattern" and not each.present for each in decision.indicators)
+    absent = sum(each.kind == "pattern" and not each.present for each in decision.indicator_rows)
     if absent:
         yield f"    - {count(absent, 'phrase')} not said"
-    yield f"  confidence  {confidence.score} of {confidence.measurable} ({decision.confidence_needed} needed)"
-    for part in confidence.parts:
+    yield f"  confidence  {decision.confidence} of {measurable(parts)} ({decision.confidence_needed} needed)"
+    for part in parts:
         points = "  ?" if part.met is None else f"{part.points:3}"
         yield f"    {points} {part.name}: {part.reason}"
     for title, rows in (
@@ -196,7 +198,7 @@ def _rows(decision: Decision, phase: str, next_step: str, closed: str) -> Iterat
         ("measured", decision.contradictions),
         ("let pass", decision.leniency),
         ("warning", decision.warnings),
-        ("note", (*said.uncounted, *said.notes)),
+        ("note", decision.notes),
     ):
         for row in rows:
             yield f"  {title:<11} {row}"

@@ -49,6 +49,7 @@ class Claim(Value):
 
 class DecidedClaim(Value):
     decision: Decision
+    said: StatusBlocks
     #: What Gate 1 makes of it, where it asks for a claim.
     gate_1: Evaluation | None
     #: On the signal that was given, if one was.
@@ -82,7 +83,7 @@ def decide_claim(
     verdict = None
     if claim.as_signal:
         verdict, task = _signal(task, claim, decision, show=show, show_progress=show_progress)
-    return DecidedClaim(decision=decision, gate_1=gate_1, verdict=verdict, task=task)
+    return DecidedClaim(decision=decision, said=claim.said, gate_1=gate_1, verdict=verdict, task=task)
 
 
 def _lower_threshold(state: State, claim: Claim) -> Threshold:
@@ -99,18 +100,19 @@ def _lower_threshold(state: State, claim: Claim) -> Threshold:
 @again_if_moved
 def _decide(task: Task, claim: Claim, looked: ClaimContext) -> tuple[Decision, Evaluation | None, Task]:
     """Decide on the claim and record it; return the decision, what Gate 1 makes of it, and the task after it."""
-    store, configuration = task.store, task.project.configuration
+    configuration = task.project.configuration
     with task.transaction() as change:
-        store.refuse_while_running(change.opened.state)
+        task.store.refuse_while_running(change.opened.state)
         if change.state.phase != looked.phase or change.state.iteration != looked.iteration:
             raise NotAllowedError("the task moved on while the claim was looked at", remedy="claim again")
         context = replace(looked, breaker=change.state.breaker, counted=change.state.claims, at=change.at)
-        decision = decide(
+        decision, breaker = decide(
             claim.said, claim.prose, context, configuration.exit_gate, configuration.confidence, claim.threshold
         )
         change.record(
             claim_event(
                 decision,
+                breaker,
                 change.state,
                 kind=claim.kind,
                 by=claim.by,
@@ -137,8 +139,7 @@ def _signal(
     task: Task, claim: Claim, decision: Decision, *, show: Callable[[str], None], show_progress: Callable[[str], None]
 ) -> tuple[Evaluation | None, Task]:
     """Give the signal that the block gives, if it gives one that counts; return the verdict, and the task after it."""
-    said = decision.said
-    reason = said.reason.strip('"')[:500] or "claimed by a status block"
+    said, reason = claim.said, claim.said.reason.strip('"')[:500] or "claimed by a status block"
     if said.explicit is False and not said.contradictions:
         signal = Signal(answer="not-done", reason=said.remaining[:500] or reason, by=claim.by)
     elif decision.passed and said.explicit is True:

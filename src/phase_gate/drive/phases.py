@@ -230,7 +230,7 @@ def _reasons(session: Session, task: Task, turn: Turn | None, *, is_answered: bo
         phase = state.phase if turn is None else turn.phase.name
         yield Outcome.PERSON, f"Gate 1 of {phase} is open: a person gives the signal of Gate 2"
     claim = None if turn is None else turn.claim
-    if claim is not None and claim.outcome is ClaimOutcome.ASK and not state.exited:
+    if claim is not None and claim.decision is ClaimOutcome.ASK and not state.exited:
         yield Outcome.PERSON, claim.reason
     if turn is not None:
         turn.idle = 0 if is_busy or progress_of(task) != turn.before else drive.idle + 1

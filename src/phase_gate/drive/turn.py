@@ -361,7 +361,7 @@ class Turn:
         self.task, self.claim = done.task, done.decision
         self.notes += [f"what you said is not what was measured: {each}" for each in self.claim.contradictions]
         if self.claim.is_claim:
-            outcome, reason = str(self.claim.outcome), self.claim.reason
+            outcome, reason = str(self.claim.decision), self.claim.reason
             session.tell("claim-weighed", number=self.number, outcome=outcome, reason=reason)
             self.note("" if self.claim.passed else f"you said that it is done: {reason}")
             self.note(self.claim.missing)
