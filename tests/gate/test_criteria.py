@@ -7,18 +7,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.criteria import (
-    GUARD,
-    Criteria,
-    Criterion,
-    LeftOut,
-    Links,
-    Traced,
-    table_to_json,
-    trace_criteria,
-)
+from phase_gate.gate.criteria import GUARD, table_to_json, trace_criteria
 from phase_gate.gate.measured import Waiver, cap_findings
 from phase_gate.gate.outcomes import FAILING, SKIPPED, Bucket, Judgement
+from phase_gate.gate.record import Criteria, Criterion, LeftOut, Links, Traced
 from phase_gate.values import replace
 from tests.tables import named
 

@@ -19,13 +19,11 @@ from phase_gate.gate.freeze import (
     freeze,
     frozen_from_json,
     frozen_to_json,
-    hash_piece,
-    is_under_test,
-    lines_of,
 )
 from phase_gate.gate.inventory import Inventory, TestFile
 from phase_gate.gate.measured import Finding
 from phase_gate.source.module_code import ModuleStatement, module_code
+from phase_gate.source.pieces import hash_piece, is_under_test, lines_of
 from phase_gate.source.tests import parse_source
 from phase_gate.values import replace
 

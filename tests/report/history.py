@@ -11,7 +11,6 @@ from typing import Any
 from phase_gate.codec import spell_out, to_json
 from phase_gate.config.compiled import load_compiled
 from phase_gate.gate.breaker import reset
-from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.freeze import frozen_from_json
@@ -21,7 +20,7 @@ from phase_gate.gate.measured import Finding, Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.overrides import override_record
-from phase_gate.gate.record import Audit, Document, RunRecord, Sources
+from phase_gate.gate.record import Audit, Criteria, Document, Links, RunRecord, Sources
 from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.standing import assess

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from phase_gate.codec import spell_out
-from phase_gate.gate.criteria import Criteria, Criterion
 from phase_gate.gate.measured import Finding, Table
+from phase_gate.gate.record import Criteria, Criterion
 from phase_gate.gate.signals import ABSENT
 from phase_gate.proof.model import FunctionProof, Proof, TargetProof
 from phase_gate.report.story import Happening, Run, Series, Story

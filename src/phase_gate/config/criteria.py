@@ -10,8 +10,8 @@ from typing import Any
 from phase_gate.config.reading import MAX_BYTES, Items, Node, Table, Text
 from phase_gate.config.yaml import decode_text, read_bytes, read_document
 from phase_gate.errors import CriteriaError, DocumentError
-from phase_gate.gate.criteria import Criteria, Criterion, LeftOut
 from phase_gate.gate.order import shorten
+from phase_gate.gate.record import Criteria, Criterion, LeftOut
 from phase_gate.storage.root import relative_id
 from phase_gate.values import Value
 

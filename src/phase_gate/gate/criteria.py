@@ -1,6 +1,7 @@
 """The acceptance criteria of a task, and which tests show them.
 
 Pure. In the first phase a criterion is shown by a new test that fails; later by tests that pass.
+A task without criteria does not load this.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any, Literal
 from phase_gate.gate.inventory import bare_id
 from phase_gate.gate.measured import Finding, Waiver, cap_findings, covered_by
 from phase_gate.gate.outcomes import SKIPPED, Bucket, Judgement, Outcomes
-from phase_gate.values import Value, as_dict, field, replace
+from phase_gate.gate.record import Criteria, Criterion, Links, Traced
+from phase_gate.values import Value, as_dict, replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
 
@@ -23,43 +25,6 @@ Standing = Literal["met before", "failing", "passing", "open", "waived"]
 
 #: Of a test that is there and says nothing about its criterion, and of one that passes.
 _SILENT, _HOLDS = SKIPPED, frozenset({Bucket.PASSED, Bucket.FLAKY, Bucket.XPASSED})
-
-
-class Criterion(Value):
-    id: str
-    text: str = ""
-    file: str = ""
-    line: int | None = None
-
-
-class LeftOut(Value):
-    """A line of a Markdown file that looks like a criterion, and is not taken for one."""
-
-    line: int
-    text: str
-
-
-class Criteria(Value):
-    """A bare number, or a list with ids."""
-
-    count: int = 1
-    listed: tuple[Criterion, ...] = ()
-    #: The file that they stand in, relative to the root.
-    file: str = ""
-    left_out: tuple[LeftOut, ...] = ()
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return tuple(each.id for each in self.listed)
-
-
-class Links(Value):
-    """What the session shows about tests and criteria."""
-
-    #: Ids of criteria by test.
-    criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: What a test checks, as a hash: tests that share it are copies of each other.
-    likeness: Mapping[str, str] = field(default_factory=dict)
 
 
 class CriterionRow(Value):
@@ -74,12 +39,6 @@ class CriterionRow(Value):
     why: str
     #: Tests with how they ended.
     tests: Mapping[str, str]
-
-
-class Traced(Value):
-    metrics: Mapping[str, MetricValue]
-    rows: tuple[CriterionRow, ...] = ()
-    findings: tuple[Finding, ...] = ()
 
 
 def table_to_json(criteria: Criteria, rows: Iterable[CriterionRow], *, phase: str) -> dict[str, Any]:

@@ -5,7 +5,8 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
-from phase_gate.gate.criteria import Traced
+from collections.abc import Mapping
+
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, split_id
@@ -20,9 +21,8 @@ from phase_gate.gate.measured import (
     cap_findings,
     name_tests,
 )
-from phase_gate.gate.moves import Moves
 from phase_gate.gate.outcomes import FAILING, Bucket, Green, Judgement, Kind, References, all_passed, odd_buckets
-from phase_gate.gate.record import Audit, RunRecord
+from phase_gate.gate.record import Audit, RunRecord, Traced
 from phase_gate.gate.state import Event, OpenRun, ProofRecord, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value
@@ -57,8 +57,8 @@ class JudgedRun(Value):
     state: State
     events: tuple[Event, ...]
     audit: Audit
-    #: Tests that stand elsewhere than they did at the freeze, or at the cycle's beginning.
-    moves: Moves
+    #: Tests that stand elsewhere than they did at the freeze, or at the cycle's beginning: old bare ids with new ones.
+    moves: Mapping[str, str]
     kind: Kind
     #: Why it is not a complete run.
     why: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.failures import Failure
 from phase_gate.gate.freeze import Meaning, Parts
 from phase_gate.gate.inventory import Inventory, bare_name, join_id
@@ -12,6 +11,10 @@ from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.outcomes import Bucket, Outcomes
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.gate.criteria import CriterionRow
 
 
 class Document(Value):
@@ -65,6 +68,54 @@ class Document(Value):
     #: In a shard: every test that pytest found, before any selection; and what was left out, by the function that did.
     collected: tuple[str, ...] = ()
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Criterion(Value):
+    id: str
+    text: str = ""
+    file: str = ""
+    line: int | None = None
+
+
+class LeftOut(Value):
+    """A line of a Markdown file that looks like a criterion, and is not taken for one."""
+
+    line: int
+    text: str
+
+
+class Criteria(Value):
+    """A bare number, or a list with ids."""
+
+    count: int = 1
+    listed: tuple[Criterion, ...] = ()
+    #: The file that they stand in, relative to the root.
+    file: str = ""
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def are_given(self) -> bool:
+        """Whether there are any: without, one new test is asked for, as always."""
+        return bool(self.listed) or self.count != 1
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(each.id for each in self.listed)
+
+
+class Links(Value):
+    """What the session shows about tests and criteria."""
+
+    #: Ids of criteria by test.
+    criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: What a test checks, as a hash: tests that share it are copies of each other.
+    likeness: Mapping[str, str] = field(default_factory=dict)
+
+
+class Traced(Value):
+    metrics: Mapping[str, MetricValue]
+    rows: tuple[CriterionRow, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 class Sources(Value):

@@ -12,7 +12,6 @@ from typing import Any
 from phase_gate.codec import spell_out_each
 from phase_gate.gate.advice import STASH
 from phase_gate.gate.breaker import RunSeen, observe_run
-from phase_gate.gate.criteria import table_to_json, trace_criteria
 from phase_gate.gate.events import apply, streak_after
 from phase_gate.gate.failures import fingerprint
 from phase_gate.gate.freeze import freeze, frozen_to_json
@@ -20,9 +19,8 @@ from phase_gate.gate.inventory import Inventory, bare_id, merge_inventories
 from phase_gate.gate.judging import Case, conclude, evaluate
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Measured, Remembered, Waiver, cap_findings, covered_by
 from phase_gate.gate.measuring import NO_NEW_SKIPS, JudgedRun, find_new_skips, find_weakened, take_measure
-from phase_gate.gate.moves import Moves, follow_moves
 from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
-from phase_gate.gate.record import Audit, RunRecord
+from phase_gate.gate.record import Audit, RunRecord, Traced
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, OpenRun, State
 from phase_gate.gate.verdict import SENDS_BACK, Evaluation, waive_command
@@ -106,7 +104,11 @@ def _compare(
         # This very run takes the freeze back: RED is about what changed since, from now on.
         past = replace(past, withdrawn=past.frozen.inventory)
     before = past
-    past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
+    moves: Mapping[str, str] = {}
+    if _may_have_moved(past, record):
+        from phase_gate.gate.moves import follow_moves
+
+        past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
     audit = Audit(record.audit.unselected, ()) if in_first_phase else _tell_missing(record.audit, before, moves)
     session, waivers = record.session, state.overrides.waivers
     outcomes = judge_outcomes(
@@ -149,20 +151,36 @@ def _compare(
         green=green,
         streak=streak_after(state.streak, run, kind=kind, green=green, tree=record.sources.tree).count,
         iteration=state.iteration + 1 if counts else None,
-        traced=trace_criteria(
-            record.criteria,
-            record.links,
-            outcomes,
-            session.outcomes,
-            in_first_phase=in_first_phase,
-            waivers=waivers,
-            at=at,
-        ),
+        traced=_trace(record, outcomes, waivers, in_first_phase=in_first_phase, at=at),
         stays=stays,
     )
 
 
-def _tell_missing(audit: Audit, past: References, moves: Moves) -> Audit:
+def _may_have_moved(past: References, record: RunRecord) -> bool:
+    """Tell whether a test is not where it was: in most runs all are there."""
+    is_missing = bool(record.audit.missing or record.missing_since)
+    return is_missing or past.withdrawn is not None or past.baseline is not None
+
+
+def _trace(
+    record: RunRecord, outcomes: Judgement, waivers: tuple[Waiver, ...], *, in_first_phase: bool, at: str
+) -> Traced:
+    if not record.criteria.are_given:
+        return Traced(metrics={"criteria_count": record.criteria.count, "criteria_open": 0})
+    from phase_gate.gate.criteria import trace_criteria
+
+    return trace_criteria(
+        record.criteria,
+        record.links,
+        outcomes,
+        record.session.outcomes,
+        in_first_phase=in_first_phase,
+        waivers=waivers,
+        at=at,
+    )
+
+
+def _tell_missing(audit: Audit, past: References, moves: Mapping[str, str]) -> Audit:
     """Tell the frozen tests that are gone from those that moved, and from those that only came and went."""
     missing = [test_id for test_id in audit.missing if bare_id(test_id) not in moves]
     if past.frozen is None or not missing:
@@ -308,6 +326,8 @@ def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
     odd = () if all_passed(session.outcomes) else session.outcomes.items()
     documents: dict[str, Any] = {"outcomes": dict(sorted(row for row in odd if row[1] is not Bucket.PASSED))}
     if run.traced.rows:
+        from phase_gate.gate.criteria import table_to_json
+
         documents["criteria"] = table_to_json(record.criteria, run.traced.rows, phase=run.phase.name)
     if outcomes.failing:
         # How tests failed, for the report on what was tried; not all, if they are many.

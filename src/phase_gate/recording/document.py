@@ -14,7 +14,7 @@ from phase_gate.gate.inventory import join_id
 from phase_gate.gate.measured import Finding
 from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.gate.record import Document
-from phase_gate.recording.extensions import gather_metrics
+from phase_gate.recording.hello import is_extended
 from phase_gate.recording.outcomes import OutcomeHooks
 from phase_gate.recording.settings import (
     describe_narrowing,
@@ -30,6 +30,7 @@ from phase_gate.source import PASSES_ALREADY
 from phase_gate.storage.root import relative_id
 
 if TYPE_CHECKING:
+    from phase_gate.workflow.metrics import MetricValue
     from phase_gate.workflow.model import Phase, Workflow
 
 #: Seconds that a stage of a test takes at least, to be counted.
@@ -58,7 +59,12 @@ def make_document(
     outcomes = ids.rename(ended.buckets.close(ended.nodes), all_are_known=not ended.workers)
     outcomes |= dict.fromkeys(uncollectable, Bucket.UNCOLLECTABLE)
     deselected = frozenset(map(ids.test_id, seen.deselected))
-    measured, complaints = ({}, ()) if rules is None else gather_metrics(config, *rules, root)
+    measured: Mapping[str, MetricValue] = {}
+    complaints: tuple[str, ...] = ()
+    if rules is not None and is_extended(config):
+        from phase_gate.recording.extensions import gather_metrics
+
+        measured, complaints = gather_metrics(config, *rules, root)
     guarding = _take_guarding(ids, seen, uncollectable, root) if wants_reasons else {}
     return Document(
         outcomes=outcomes,

@@ -12,11 +12,10 @@ import pytest
 from phase_gate.bound import time
 from phase_gate.errors import PhaseGateError, UsageError
 from phase_gate.project import Project
-from phase_gate.recording.extensions import gather_guards, gather_workflows
 from phase_gate.recording.witness import Process
 from phase_gate.runs.hello import PHASE_VARIABLE, Hello
 from phase_gate.storage.signal_file import SignalFile, read_signal_file
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 
 #: Options under which pytest opens a session and runs no test.
 _VOID_OPTIONS = {
@@ -78,7 +77,7 @@ def find_project(config: pytest.Config) -> Project:
 def read_hello(config: pytest.Config) -> Hello:
     """Return what this session is to do. Raises UsageError for an invalid command line."""
     option, began, verifies = config.option, beginning(config), _is_verifying(config)
-    return Hello(
+    hello = Hello(
         phase=option.phase or "",
         start=config.invocation_params.dir,
         arguments=tuple(map(str, config.invocation_params.args)),
@@ -91,13 +90,21 @@ def read_hello(config: pytest.Config) -> Hello:
         confirming=_read_confirming(option.phase_confirming),
         verifies=verifies,
         writes=find_written(config),
-        guards=gather_guards(config),
-        workflows=gather_workflows(config),
         run=began.run,
         at=began.at,
         signal=began.signal,
         pytest=pytest.__version__,
     )
+    if not is_extended(config):
+        return hello
+    from phase_gate.recording.extensions import gather_guards, gather_workflows
+
+    return replace(hello, guards=gather_guards(config), workflows=gather_workflows(config))
+
+
+def is_extended(config: pytest.Config) -> bool:
+    """Tell whether a plugin implements one of our hooks; seldom one does."""
+    return any(name.startswith("pytest_phase_gate_") for name in vars(config.pluginmanager.hook))
 
 
 def void_option(config: pytest.Config) -> str:

@@ -15,9 +15,10 @@ from types import CodeType
 
 import pytest
 
-from phase_gate.gate.freeze import SETUPS, Parts
+from phase_gate.gate.freeze import Parts
 from phase_gate.recording.ownership import Ownership
 from phase_gate.recording.settings import announced_packages
+from phase_gate.source.pieces import SETUPS
 
 
 def look_at_parts(session: pytest.Session, ownership: Ownership) -> Parts:

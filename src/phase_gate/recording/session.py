@@ -18,8 +18,7 @@ from phase_gate.bound import time
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
 from phase_gate.recording.document import make_document
-from phase_gate.recording.extensions import announce_evaluation
-from phase_gate.recording.hello import beginning, void_option
+from phase_gate.recording.hello import beginning, is_extended, void_option
 from phase_gate.recording.line_coverage import LineCoverage
 from phase_gate.recording.outcomes import OutcomeHooks
 from phase_gate.recording.witness import CHANNEL, Witness
@@ -117,7 +116,9 @@ class SessionHooks:
         coverage = LineCoverage(self._config, self.session.project.root, document.imported)
         self.session.end(document, screen_of(self._config), coverage)
         evaluation = self.session.evaluation()
-        if evaluation is not None:
+        if evaluation is not None and is_extended(self._config):
+            from phase_gate.recording.extensions import announce_evaluation
+
             self.session.complain(*announce_evaluation(self._config, evaluation))
 
     def pytest_unconfigure(self) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from phase_gate.config.criteria import read_criteria
-from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.inventory import bare_name, split_id
 from phase_gate.gate.outcomes import Bucket, Outcomes
+from phase_gate.gate.record import Criteria, Links
 from phase_gate.source.criteria import criteria_in_source, likeness_in_source
 from phase_gate.source.tests import parse_source
 

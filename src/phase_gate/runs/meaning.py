@@ -8,10 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.freeze import Frozen, Meaning, PieceFile
 from phase_gate.gate.inventory import Inventory, bare_name
-from phase_gate.gate.record import Document
+from phase_gate.gate.record import Criteria, Document
 from phase_gate.project import Project
 from phase_gate.runs.inventory import read_source, text_id
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs
@@ -120,7 +119,7 @@ def _find_pieces(
             wanted.setdefault(file, set()).add(name)
     if not wanted:
         return {}
-    from phase_gate.gate.freeze import is_under_test, lines_of
+    from phase_gate.source.pieces import is_under_test, lines_of
 
     found: dict[str, PieceFile] = {}
     for file, content in project.take_contents(wanted, tree).items():
@@ -150,7 +149,7 @@ def _look_again(project: Project, frozen: Mapping[str, PieceFile], tree: Tree) -
 
 
 def _read_pieces(code: ast.Module | None, content: str, names: Iterable[str]) -> PieceFile:
-    from phase_gate.gate.freeze import hash_piece
+    from phase_gate.source.pieces import hash_piece
 
     hashes = {} if code is None else {name: hash_piece(code, name) for name in sorted(names)}
     return PieceFile(content=content, names={name: found for name, found in hashes.items() if found})

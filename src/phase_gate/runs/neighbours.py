@@ -10,12 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from phase_gate.errors import StateError
-from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.freeze import Frozen, find_altered
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import Finding, Waiver, covered_by
 from phase_gate.gate.order import may_end_here
-from phase_gate.gate.record import Document
+from phase_gate.gate.record import Criteria, Document
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.runs.inventory import take_inventory

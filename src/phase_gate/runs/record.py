@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.context import RunCoverage
 from phase_gate.evidence.gathering import gather
-from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.measured import BEGINNING
-from phase_gate.gate.record import Audit, Document, RunRecord, Selection, Sources, audit_selection
+from phase_gate.gate.record import Audit, Criteria, Document, Links, RunRecord, Selection, Sources, audit_selection
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.inventory import doctests_in_source, names_in_source, take_inventory
 from phase_gate.runs.meaning import take_meaning
@@ -141,8 +140,8 @@ def _compare_with_before(run: Recorder, record: RunRecord, task: Task) -> RunRec
 
 
 def _take_links(criteria: Criteria, facts: Document, *, root: Path, in_first_phase: bool) -> Links:
-    if not criteria.listed and criteria.count == 1:
-        return Links()  # there are no criteria: nothing to look at
+    if not criteria.are_given:
+        return Links()
     from phase_gate.runs.criteria import take_links
 
     return take_links(criteria, facts.marked, facts.outcomes, root=root, copies_matter=in_first_phase)

@@ -15,12 +15,11 @@ from phase_gate.bound import os, time
 from phase_gate.errors import StateError, StorageError
 from phase_gate.evidence.context import RunCoverage, say_nothing
 from phase_gate.evidence.gathering import remember, remember_next
-from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Finding
 from phase_gate.gate.measuring import GUARD, OFF
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
-from phase_gate.gate.record import Document
+from phase_gate.gate.record import Criteria, Document
 from phase_gate.gate.run_end import RunEnd
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
