@@ -222,7 +222,7 @@ TROUBLE: dict[str, tuple[str, str, Callable[[Path], object]]] = {
         "state-tampered",
         put("ledger.jsonl", b"x" * 10_000_000),
     ),
-    "ledger-gone": ("ledger.jsonl is gone", "state-tampered", lambda folder: (folder / "ledger.jsonl").unlink()),
+    "ledger-gone": ("ledger.jsonl is missing", "state-tampered", lambda folder: (folder / "ledger.jsonl").unlink()),
     "lock-a-folder": ("state.json.lock is a folder, not a file", "state-storage", put("state.json.lock", None)),
 }
 
