@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 
 from phase_gate.values import Value, annotation_of, fields, has_default
 
@@ -64,12 +65,7 @@ def from_json(kind: type[T], document: object) -> T:
     """Return the value that `to_json` wrote."""
     if not isinstance(document, dict):
         raise TypeError(f"{kind.__name__}: {_name(document)} instead of an object")
-    given = {}
-    for name, row in document.items():
-        if name not in fields(kind):
-            raise ValueError(f"unknown field {name!r}")
-        given[name] = reader(kind, name)(row, None)
-    return kind(**given)
+    return kind(**{name: reader(kind, name)(row, None) for name, row in document.items()})
 
 
 def stand_as_text(kind: type[T], write: Callable[[T], str], read: Callable[[str], T]) -> None:
@@ -85,20 +81,17 @@ def stand_as_text(kind: type[T], write: Callable[[T], str], read: Callable[[str]
 _WRITERS: dict[type[Value], Callable[[Any], Any]] = {}
 _TEXTS: dict[str, Read] = {}
 
-#: By kind and field, as far as documents have named them.
-_READERS: dict[tuple[type[Value], str], Read] = {}
-
 
 # --- what an annotation means
 
 
+@cache
 def reader(kind: type[Value], name: str) -> Read:
     """Return what reads a field."""
-    found = _READERS.get((kind, name))
-    if found is None:
-        text, module = annotation_of(kind, name)
-        found = _READERS[kind, name] = _reader(text, f"{kind.__name__}.{name}", vars(sys.modules[module]))
-    return found
+    if name not in fields(kind):
+        raise ValueError(f"unknown field {name!r}")
+    text, module = annotation_of(kind, name)
+    return _reader(text, f"{kind.__name__}.{name}", vars(sys.modules[module]))
 
 
 def _reader(text: str, where: str, names: Mapping[str, Any]) -> Read:

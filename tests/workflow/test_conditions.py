@@ -10,8 +10,8 @@ import pytest
 
 from phase_gate.errors import ConditionError
 from phase_gate.workflow.condition_text import MAX_CLAUSES, MAX_DEPTH, MAX_LENGTH, MAX_NUMBER_LENGTH
-from phase_gate.workflow.conditions import Clause, Condition, Outcome, parse_condition
-from phase_gate.workflow.metrics import METRIC_TYPES, SPELLINGS, MetricType, MetricValue
+from phase_gate.workflow.conditions import Clause, Outcome, parse_condition
+from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
 
 VALUES_BY_TYPE: dict[str, MetricValue] = {"int": 1, "number": 1.5, "bool": True, "text": "a", "null": None}
 NUMBERS = {"int", "number"}
@@ -336,6 +336,9 @@ def test_different_conditions_are_not_equal(one: str, other: str) -> None:
         pytest.param("a\nAND b = 1", "line 2, column 7: = is not", "write ==", id="line-and-column"),
         pytest.param("a AND b = 1\n", "column 9: = is not", "write ==", id="a-last-line-break-is-no-second-line"),
         pytest.param("a " + "b" * 31, f"column 3: there is {'b' * 30}... where", "put AND", id="long-word-is-cut"),
+        pytest.param("a AND all_diagrams_valid == 3", "column 7: all_diagrams_valid stands", "NOT", id="alias-of-3"),
+        pytest.param("a == all_diagrams_valid", "column 6: all_diagrams_valid stands", "NOT", id="alias-as-an-operand"),
+        pytest.param("all_diagrams_valid in [true]", "column 1: all_diagrams_valid", "NOT", id="alias-in-a-list"),
         pytest.param("f(x.y)", "column 2: f can't be called", "use a plain name", id="the-first-fault-is-told"),
     ],
 )
@@ -404,7 +407,6 @@ def test_the_deepest_condition_needs_little_of_the_stack() -> None:
     try:
         condition = parse_condition(nested)
         condition.check_types(dict.fromkeys(condition.names, "bool"))
-        condition = condition.replace_names({"x": parse_condition("y == 1"), "a0": parse_condition("b")})
         outcome = condition.evaluate({})
     finally:
         sys.setrecursionlimit(limit)
@@ -486,40 +488,24 @@ def test_check_types_refuses(text: str, problem: str, remedy: str) -> None:
 # --- Other names for things
 
 
-ALIAS = parse_condition("total > 0 AND valid == total")
+ALIAS = "diagrams_total > 0 AND diagrams_valid == diagrams_total"
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("alias", "total > 0 AND valid == total", id="bare"),
-        pytest.param("alias == true", "total > 0 AND valid == total", id="is-true"),
-        pytest.param("alias != false", "total > 0 AND valid == total", id="is-not-false"),
-        pytest.param("alias == false", "NOT (total > 0 AND valid == total)", id="is-false"),
-        pytest.param("a AND alias", "a AND total > 0 AND valid == total", id="joins-the-conjunction"),
-        pytest.param("old == 1 AND old", "new == 1 AND new", id="renamed"),
-        pytest.param("old in ['old']", 'new in ["old"]', id="text-is-not-renamed"),
-        pytest.param("a AND b", "a AND b", id="nothing-to-replace"),
+        pytest.param("all_diagrams_valid", ALIAS, id="bare"),
+        pytest.param("all_diagrams_valid == true", ALIAS, id="is-true"),
+        pytest.param("all_diagrams_valid != false", ALIAS, id="is-not-false"),
+        pytest.param("all_diagrams_valid == false", f"NOT ({ALIAS})", id="is-false"),
+        pytest.param("NOT all_diagrams_valid", f"NOT ({ALIAS})", id="not"),
+        pytest.param("a AND all_diagrams_valid", f"a AND {ALIAS}", id="joins-the-conjunction"),
+        pytest.param("no_improvements_found", "no_more_improvements_identified", id="renamed"),
+        pytest.param("a == 'all_diagrams_valid'", 'a == "all_diagrams_valid"', id="a-text-is-no-name"),
     ],
 )
-def test_replace_names(text: str, expected: str) -> None:
-    replaced = parse_condition(text).replace_names({"alias": ALIAS, "old": parse_condition("new")})
-    assert replaced.text == expected
-    assert replaced == parse_condition(expected)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        pytest.param("a AND alias == 3", "column 7: alias stands for a whole condition", id="compared-with-a-number"),
-        pytest.param("a == alias", "column 6: alias stands for a whole condition", id="compared-with-a-name"),
-        pytest.param("alias in [true]", "column 1: alias stands for a whole condition", id="in-a-list"),
-    ],
-)
-def test_replace_names_refuses(text: str, problem: str) -> None:
-    with pytest.raises(ConditionError) as caught:
-        parse_condition(text).replace_names({"alias": ALIAS})
-    assert caught.value.problem.startswith(problem)
+def test_other_spellings(text: str, expected: str) -> None:
+    assert parse_condition(text).text == expected
 
 
 @pytest.mark.parametrize(
@@ -569,12 +555,6 @@ SEED_TYPES: dict[str, MetricType] = {
 }
 
 
-def load(text: str) -> Condition:
-    """Parse and replace as a workflow does."""
-    aliases = {name: parse_condition(condition) for name, condition in SPELLINGS.items()}
-    return parse_condition(text).replace_names(aliases)
-
-
 @pytest.mark.parametrize(
     ("text", "clauses"),
     [
@@ -585,7 +565,7 @@ def load(text: str) -> Condition:
     ],
 )
 def test_the_seeds_conditions_load(text: str, clauses: int) -> None:
-    condition = load(text)
+    condition = parse_condition(text)
     condition.check_types(SEED_TYPES)
     outcome = condition.evaluate({})
     assert outcome.met is None
@@ -601,5 +581,5 @@ def test_document_without_any_diagram_is_not_enough() -> None:
         "has_adr": True,
         "has_c4_diagrams": True,
     }
-    assert load(DOCUMENT).evaluate(values).met is False
-    assert load(DOCUMENT).evaluate({**values, "diagrams_total": 2, "diagrams_valid": 2}).met is True
+    assert parse_condition(DOCUMENT).evaluate(values).met is False
+    assert parse_condition(DOCUMENT).evaluate({**values, "diagrams_total": 2, "diagrams_valid": 2}).met is True

@@ -169,16 +169,6 @@ def test_clauses_agree_with_cel_one_by_one(expression: Pair, context: Context) -
         assert clause.met is ask_cel(f"{marks}({plain})", context)
 
 
-@thorough
-@given(expression=expressions, context=contexts())
-def test_what_is_learned_later_never_turns_a_verdict(expression: Pair, context: Context) -> None:
-    condition = parse_condition(expression.ours)
-    everything: Context = {"i0": 1, "i1": 2, "n0": 0.5, "n1": 1.0, "t0": "a", "t1": "b", "b0": True, "b1": False}
-    before = condition.evaluate(context).met
-    if before is not None:
-        assert condition.evaluate({**everything, **context}).met is before
-
-
 def assert_round_trip(condition: Condition, context: Context) -> None:
     again = parse_condition(condition.text)
     assert again == condition
@@ -213,43 +203,14 @@ def test_any_literal_survives_the_round_trip(left: str, choices: list[str], righ
     assert_round_trip(condition, {"x": "a"})
 
 
-@thorough
-@given(one=expressions, other=expressions, context=contexts())
-def test_conjoin_is_and(one: Pair, other: Pair, context: Context) -> None:
-    both = parse_condition(one.ours).conjoin(parse_condition(other.ours))
-    assert both == parse_condition(f"({one.ours}) AND ({other.ours})")
-    assert_round_trip(both, context)
-
-
-@thorough
-@given(expression=expressions, alias=expressions, context=contexts())
-def test_replacing_a_name_by_a_condition_keeps_the_verdict(expression: Pair, alias: Pair, context: Context) -> None:
-    condition, definition = parse_condition(expression.ours), parse_condition(alias.ours)
-    try:
-        replaced = condition.replace_names({"b0": definition})
-    except ConditionError:
-        return  # the name is compared with something that is neither true nor false
-    defined = {name: value for name, value in context.items() if name != "b0"}
-    meaning = definition.evaluate(context).met
-    if meaning is not None:
-        defined["b0"] = meaning
-    assert replaced.evaluate(context).met is condition.evaluate(defined).met
-    assert_round_trip(replaced, context)
-
-
-def find_error(text: str) -> ConditionError | None:
-    try:
-        parse_condition(text)
-    except ConditionError as error:
-        return error
-    return None
-
-
 def assert_answers(text: str) -> None:
     """Any text is a condition that can be evaluated, or an error that says where."""
-    error = find_error(text)
-    if error is None:
-        assert_round_trip(parse_condition(text), {})
+    try:
+        condition = parse_condition(text)
+    except ConditionError as refused:
+        error = refused
+    else:
+        assert_round_trip(condition, {})
         return
     place = PLACE.match(error.problem)
     assert place is not None, error.problem
@@ -276,18 +237,6 @@ token_soup = st.lists(
 @given(token_soup, st.sampled_from(["", " "]))
 def test_any_row_of_tokens_gets_an_answer(tokens: list[str], space: str) -> None:
     assert_answers(space.join(tokens))
-
-
-@thorough
-@given(
-    expression=expressions,
-    start=st.integers(0, 400),
-    length=st.integers(0, 8),
-    patch=st.sampled_from(["", "(", ")", "'"]),
-)
-def test_a_damaged_condition_gets_an_answer(expression: Pair, start: int, length: int, patch: str) -> None:
-    text = expression.ours
-    assert_answers(text[:start] + patch + text[start + length :])
 
 
 @thorough

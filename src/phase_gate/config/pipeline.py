@@ -52,7 +52,8 @@ class PipelineReader:
 
     def __init__(self, node: Node, parameters: Mapping[str, MetricValue], faults: Reader) -> None:
         self._node, self._faults = node, faults
-        self.parameters: Mapping[str, MetricValue] = {MAX_RECOVERIES: USUAL_RECOVERIES, **parameters}
+        budget = parameters.get(MAX_RECOVERIES, USUAL_RECOVERIES)
+        self.parameters: Mapping[str, MetricValue] = {**parameters, MAX_RECOVERIES: budget}
         assert isinstance(node, Table), "else it is no pipeline"
         rules = faults.read(PipelineRules, node.only(RULES))
         if rules.drift is not None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import cache
 from typing import Any, NoReturn, TypeVar
 
 from phase_gate.codec import reader
@@ -19,7 +18,6 @@ from phase_gate.names import find_name_fault
 from phase_gate.values import MISSING, Value, annotation_of, default_of, fields, replace, told_about
 from phase_gate.visible import cut
 from phase_gate.workflow.conditions import Condition, parse_condition
-from phase_gate.workflow.metrics import SPELLINGS
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.phrases import PatternError, check_pattern
 
@@ -383,11 +381,10 @@ class Reader:
         return found
 
     def parse(self, kind: type[Value], row: Node) -> Condition:
-        """Return a condition, other spellings resolved; whether its names exist is not looked at."""
+        """Return a condition; whether its names exist is not looked at."""
         assert kind is Condition, "nothing else is a text in a file"
         try:
-            condition = parse_condition(self.text(row)).replace_names(_aliases())
-            return replace(condition, source=Text.of(condition.source, row.at, row.path))
+            return parse_condition(self.text(row))
         except ConditionError as error:
             self.stop(row, f"{row.path}: {error.problem}", error.remedy)
 
@@ -412,11 +409,6 @@ def _as_list(row: Node) -> Node:
     if isinstance(row, Table):
         return Table.of({key: _as_list(each) for key, each in row.items()}, row.at, row.path)
     return Items.of([row], row.at, row.path) if isinstance(row, Text) else row
-
-
-@cache
-def _aliases() -> Mapping[str, Condition]:
-    return {name: parse_condition(text) for name, text in SPELLINGS.items()}
 
 
 # --- words for messages

@@ -43,6 +43,11 @@ _SPACE = " \t\r\n"
 _VALUES = ("number", "text", "literal")
 _COMPARISONS = ("operator", "in")
 
+#: Other spellings that conditions may use, and what they stand for.
+ALIASES = {"no_improvements_found": "no_more_improvements_identified"}
+#: Spellings that stand for a whole condition. `all_diagrams_valid` with no diagram at all is not enough.
+ALIAS_CONDITIONS = {"all_diagrams_valid": "(diagrams_total > 0 AND diagrams_valid == diagrams_total)"}
+
 #: Problems and remedies.
 _NO_ARITHMETIC = (
     "a condition can't calculate",
@@ -181,12 +186,14 @@ class _Parser:
             )
         return inner
 
-    def _clause(self, mark: str) -> Leaf:
+    def _clause(self, mark: str) -> Node:
         """Take a comparison; `mark` is how NOT was written right before it."""
         start = self._next
         self._clauses += 1
         if self._clauses > MAX_CLAUSES:
             raise self._error(f"there are more than {MAX_CLAUSES} clauses", "split the condition into guards")
+        if start.text in ALIAS_CONDITIONS and start.kind == "name":
+            return self._whole_condition(self._take())
         left = self._operand()
         if self._next.kind not in _COMPARISONS:
             if not left.name and not isinstance(left.value, bool):
@@ -203,6 +210,21 @@ class _Parser:
         if self._next.kind in _COMPARISONS:
             raise self._error("comparisons can't be chained", "write two comparisons with AND between them")
         return Leaf(left, operator.text.lower(), right)
+
+    def _whole_condition(self, alias: _Token) -> Node:
+        """Return what an alias stands for; it may be compared with true or false."""
+        tree = parse_tree(ALIAS_CONDITIONS[alias.text])
+        if self._next.kind not in _COMPARISONS:
+            return tree
+        sign = self._take().text
+        value = _LITERALS.get(self._take().text.lower())
+        if sign not in ("==", "!=") or value is None:
+            raise self._no_operand(alias)
+        return tree if value is (sign == "==") else Group("NOT", (tree,))
+
+    def _no_operand(self, alias: _Token) -> ConditionError:
+        problem = f"{alias} stands for a whole condition and can only be true or false"
+        return self._error(problem, f"write {alias} or NOT {alias}, without a comparison", alias)
 
     def _choices(self) -> tuple[Operand, ...]:
         if self._next.kind != "[":
@@ -223,10 +245,12 @@ class _Parser:
     def _operand(self) -> Operand:
         token = self._next
         if token.kind == "name":
+            if token.text in ALIAS_CONDITIONS:
+                raise self._no_operand(token)
             self._take()
             if self._next.kind in ("(", "["):
                 raise self._error(f"{token} can't be called or indexed", "use a plain name")
-            return Operand(token.text, None, token.offset)
+            return Operand(ALIASES.get(token.text, token.text), None, token.offset)
         if token.kind not in _VALUES:
             raise self._expected("a name or a value", "write a name, a number, a quoted text, true, false or null here")
         read = {"number": self._number, "text": self._text}.get(token.kind)

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from math import isfinite
 
-from phase_gate.values import Value, replace
+from phase_gate.values import Value
 from phase_gate.workflow.condition_text import (
     MAX_LENGTH,
     Group,
@@ -136,16 +136,6 @@ class Condition(Value):
         """Raise ConditionError for what can't be compared; all names are among `types`."""
         for leaf in _leaves(self.tree):
             _check_leaf(leaf, types, self.source)
-
-    def replace_names(self, aliases: Mapping[str, Condition]) -> Condition:
-        """Return the condition with names replaced by conditions, or by other names where those are all of them.
-
-        What is put in is not looked through again.
-        """
-        if self.names.isdisjoint(aliases):
-            return self
-        trees = {name: alias.tree for name, alias in aliases.items()}
-        return parse_condition(render(_substitute(self.tree, trees, self.source)))
 
     def conjoin(self, other: Condition) -> Condition:
         """Return the condition that both hold."""
@@ -316,39 +306,3 @@ def _find_partner(subject: Operand, family: str) -> str:
         return "compare null by == or != only"
     order = "" if family in _ORDERED else " by == or !="
     return f"compare {subject.name or render_value(subject.value)} with {_PARTNERS[family]}{order}"
-
-
-# --- put whole conditions, or other names, in the place of a condition's names
-
-
-def _substitute(node: Node, trees: Mapping[str, Node], source: str) -> Node:
-    """Return the tree with its names replaced."""
-    if isinstance(node, Group):
-        parts = [_substitute(part, trees, source) for part in node.parts]
-        return Group("NOT", tuple(parts)) if node.word == "NOT" else join(node.word, parts)
-
-    def rename(operand: Operand) -> Operand:
-        tree = trees.get(operand.name)
-        return replace(operand, name=tree.left.name) if isinstance(tree, Leaf) and not tree.operator else operand
-
-    left, right = rename(node.left), tuple(rename(operand) for operand in node.right)
-    for old, new in zip((node.left, *node.right), (left, *right), strict=True):
-        if old.name in trees and old is new:
-            tree = trees[old.name]
-            return tree if _asks_for_truth(node, old, source) else Group("NOT", (tree,))
-    return Leaf(left, node.operator, right)
-
-
-def _asks_for_truth(leaf: Leaf, alias: Operand, source: str) -> bool:
-    """Whether a leaf holds if its alias does; false if it holds when the alias does not."""
-    if not leaf.operator:
-        return True
-    value = next(operand.value for operand in (leaf.left, *leaf.right) if operand is not alias)
-    if leaf.operator not in ("==", "!=") or not isinstance(value, bool):
-        raise error_at(
-            source,
-            alias.offset,
-            f"{alias.name} stands for a whole condition and can only be true or false",
-            f"write {alias.name} or NOT {alias.name}, without a comparison",
-        )
-    return value is (leaf.operator == "==")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from phase_gate.values import Value
+from phase_gate.workflow.condition_text import ALIAS_CONDITIONS as ALIAS_CONDITIONS
+from phase_gate.workflow.condition_text import ALIASES as ALIASES
 from phase_gate.workflow.model import MetricType as MetricType
 
 MetricValue = int | float | str | bool | None
@@ -168,13 +170,6 @@ NEW_CODE_METRICS = _names(_NEW_CODE)
 CLAIM_METRICS = _names(_CLAIMED)
 PIPELINE_METRICS = _names(_OF_PIPELINES)
 
-#: Other spellings that conditions may use, and what they stand for.
-ALIASES: Mapping[str, str] = {"no_improvements_found": "no_more_improvements_identified"}
-
-#: Spellings that stand for a whole condition. `all_diagrams_valid` with no diagram at all is not enough.
-ALIAS_CONDITIONS: Mapping[str, str] = {
-    "all_diagrams_valid": "(diagrams_total > 0 AND diagrams_valid == diagrams_total)",
-}
 #: Both, by their spellings.
 SPELLINGS: Mapping[str, str] = {**ALIASES, **ALIAS_CONDITIONS}
 
