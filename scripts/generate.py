@@ -16,8 +16,8 @@ from pathlib import Path
 from _pytest.config.argparsing import Parser
 
 from phase_gate import exit_codes, hookspecs, plugin
-from phase_gate.cli._parser import build_full_parser
-from phase_gate.cli._table import COMMANDS
+from phase_gate.cli._parser import Argument, read_argument
+from phase_gate.cli._table import COMMANDS, Command
 from phase_gate.config.compiled import COMPILED_FOLDER, compile_shipped
 from phase_gate.config.files import load_shipped_guards, load_shipped_workflow, shipped_workflow_names
 from phase_gate.errors import MESSAGES, PhaseGateError
@@ -112,53 +112,18 @@ def options() -> str:
     return table(("option", "meaning", "default in `phase-gate.yaml` under `run:`"), rows)
 
 
-#: Every command has these; what lists arguments says so once.
-COMMON = {"--help", "--json", "--task", "--dir", "-q", "-v"}
-
-
 def commands() -> str:
-    choices = command_parsers()
-    return "\n".join(_command(name, each.summary, choices[name]) for name, each in COMMANDS.items())
+    return "\n".join(_command(name, each) for name, each in COMMANDS.items())
 
 
-def _command(name: str, summary: str, parser: argparse.ArgumentParser) -> str:
-    rows = [
-        f"- `{word_of(each)}`: {help_of(each)}{' (required)' if is_required(each) else ''}\n"
-        for each in own_actions(parser)
-    ]
-    return "\n".join((f"## {name}\n", f"{summary}.\n", *(["".join(rows)] if rows else [])))
+def _command(name: str, command: Command) -> str:
+    rows = [_argument(read_argument(line)) for line in command.arguments]
+    return "\n".join((f"## {name}\n", f"{command.summary}.\n", *(["".join(rows)] if rows else [])))
 
 
-def subparsers(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
-    """Return the commands of a parser."""
-    found = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return next(found, {})
-
-
-def command_parsers() -> Mapping[str, argparse.ArgumentParser]:
-    """Return the parser of every command, by its name."""
-    top = subparsers(build_full_parser())
-    return {name: top[name] if name in top else subparsers(top[name.split()[0]])[name.split()[1]] for name in COMMANDS}
-
-
-def own_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Return the arguments of a command alone; those that only we type ourselves are left out."""
-    shown = (action for action in parser._actions if action.help != argparse.SUPPRESS)
-    return [action for action in shown if not COMMON.intersection(action.option_strings)]
-
-
-def word_of(action: argparse.Action) -> str:
-    """Return an argument as it is typed, like `--by NAME` or `status|reset`."""
-    value = action.metavar or "|".join(map(str, action.choices or ())) or action.dest.upper()
-    return " ".join((*action.option_strings[-1:], *(() if action.nargs == 0 else (str(value),))))
-
-
-def help_of(action: argparse.Action) -> str:
-    return str(action.help) % {**vars(action), "prog": "phase-gate"}
-
-
-def is_required(action: argparse.Action) -> bool:
-    return action.required if action.option_strings else action.nargs not in ("?", "*")
+def _argument(argument: Argument) -> str:
+    meaning = argument.meaning.replace("%(default)s", argument.default or "")
+    return f"- `{argument.typed}`: {meaning}{' (required)' if argument.is_required else ''}\n"
 
 
 def schemas() -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import functools
 import re
 import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from phase_gate.cli._parser import build_full_parser
+from phase_gate.cli._parser import parse
+from phase_gate.errors import UsageError
 
 #: Stands for something that people have to fill in, like FILE and NAME.
 _PLACEHOLDER = re.compile(r"[A-Z]{2,}|\.\.\.")
@@ -39,17 +39,11 @@ def is_typable(command: str) -> bool:
         return bool(words) and all(_PHASE_OPTION.fullmatch(word) for word in words)
     if program != "phase-gate" or any(_PLACEHOLDER.fullmatch(word) for word in words):
         return False
-    parser = _parser()  # not in the block: if it can't be built, nothing is known about the command
     try:
-        parser.parse_args(words)
-    except Exception:
+        parse(words)
+    except UsageError:
         return False
     return True
-
-
-@functools.cache
-def _parser() -> argparse.ArgumentParser:
-    return build_full_parser()
 
 
 def _next_steps(document: Any) -> Iterator[dict[str, Any]]:

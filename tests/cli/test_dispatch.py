@@ -12,7 +12,6 @@ import pytest
 
 from phase_gate import __version__
 from phase_gate.cli._dispatch import call_in
-from phase_gate.cli._parser import build_full_parser
 from phase_gate.cli._table import COMMANDS, FEATURES
 from phase_gate.errors import PhaseGateError, UsageError
 from tests.cli.conftest import Begin
@@ -201,11 +200,6 @@ def test_every_command_has_help_and_the_common_options(begin: Begin, name: str) 
     ran = begin("").gate(*name.split(), "--help")
     assert ran.code == 0
     assert ran.has(f"usage: phase-gate {name}", "--json", "--task NAME", "--dir DIR", COMMANDS[name].summary.split()[0])
-
-
-def test_the_full_parser_knows_every_option() -> None:
-    text = build_full_parser().parse_args(["check", "--gate1"])
-    assert text.gate1 is True
 
 
 def test_the_version(begin: Begin) -> None:

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from phase_gate.cli._parser import build_full_parser
+from phase_gate.cli._parser import parse
 from phase_gate.cli._table import COMMANDS, COMMON_CODES, FEATURES, GROUPS
 from phase_gate.exit_codes import MEANINGS
 from tests.cli.conftest import Begin
@@ -56,7 +56,7 @@ def test_a_command_s_help_ends_with_an_example_and_its_codes(begin: Begin, name:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_example_can_be_typed(name: str) -> None:
-    assert build_full_parser().parse_args(shlex.split(COMMANDS[name].example)).command == name
+    assert parse(shlex.split(COMMANDS[name].example)).command == name
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -202,7 +202,7 @@ def test_a_contradiction_is_refused(
 def test_two_answers_at_once_are_a_usage_error(begin: Begin) -> None:
     code, slug, problem = begin("green").error("signal", "--not-done", "--blocked", "--reason", "x")
     assert (code, slug) == (2, "bad-usage")
-    assert "not allowed with argument" in problem
+    assert "can't be given together" in problem
 
 
 # --- 11

@@ -11,7 +11,6 @@ from phase_gate.values import Value, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from types import SimpleNamespace
     from typing import Any
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from phase_gate.task import Task
 
     #: What a command line says.
-    Arguments = argparse.Namespace | SimpleNamespace
+    Arguments = SimpleNamespace
 
 
 class Done(Value):

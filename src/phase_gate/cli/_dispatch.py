@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 from phase_gate import exit_codes
+from phase_gate._version import __version__
 from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._plain import NotPlainError, load_command, read_plain, with_command
-from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders, say_rows
-from phase_gate.cli._table import COMMANDS, COMMON, Command
-from phase_gate.errors import PhaseGateError, UsageError, as_fault, require_cpython
+from phase_gate.cli._parser import find_topic, load_command, parse, refuse_placeholders, with_command
+from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders, say_rows, screen_width
+from phase_gate.errors import PhaseGateError, as_fault, require_cpython
 from phase_gate.visible import show_line
 
 TYPE_CHECKING = False
@@ -70,29 +70,19 @@ def _call(given: list[str]) -> Done:
 def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], interactive: bool) -> Done:
     """Return the answer to a command line that was typed in that folder. Raises what the command raises."""
     given = with_command(given)
-    try:
-        arguments = read_plain(given)
-    except NotPlainError:
-        from phase_gate.cli._parser import parse
+    if given[0] == "--version":
+        return Done(text=f"pytest-phase-gate {__version__}", document={"version": __version__})
+    topic = find_topic(given)
+    if topic is not None:
+        from phase_gate.cli._help import render_help
 
-        arguments = parse(given)
-    _refuse_placeholders(COMMANDS[arguments.command], given)
+        text = render_help(topic, screen_width() - 2)
+        return Done(text=text, document={"help": text}, is_file=True)
+    arguments = parse(given)
+    refuse_placeholders(arguments.command, given)
     call = Call(arguments=arguments, start=start, environment=environment, interactive=interactive)
     answer: Done = load_command(arguments.command)(call)
     return answer
-
-
-def _refuse_placeholders(command: Command, given: list[str]) -> None:
-    """Raise UsageError for what was copied from a message or from help as it stands there: "...", NAME, FILE."""
-    shown = {"..."} | {
-        word.strip("[]*+") for line in (*command.arguments, *COMMON) for word in line.partition("  ")[0].split()
-    }
-    for word in given[: given.index("--")] if "--" in given else given:
-        text = word.partition("=")[2] if word.startswith("--") else word
-        if text in shown and (text == "..." or text.isupper()):
-            raise UsageError(
-                f"{text} is a placeholder", remedy=f"put your own words there, as in: phase-gate {command.example}"
-            )
 
 
 def _print(answer: Done, *, as_json: bool, is_quiet: bool) -> None:

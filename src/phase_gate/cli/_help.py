@@ -1,36 +1,42 @@
-"""What `--help` says beyond the arguments: groups of commands, an example each, exit codes.
-
-Read by `--help` only: no other call pays for it.
-"""
+"""What `--help` says, and what was meant by a word that is no command: no other call pays for it."""
 
 from __future__ import annotations
 
-import argparse
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
-from phase_gate.cli._table import COMMANDS, COMMON_CODES, FEATURES, GROUPS
+from phase_gate.cli._parser import Argument, read_argument
+from phase_gate.cli._table import COMMANDS, COMMON, COMMON_CODES, FEATURES, GROUPS
 from phase_gate.exit_codes import MEANINGS
 
+_PURPOSE = "Decide from evidence whether a test-driven step is really done."
+_EVERYWHERE = (
+    "Without a command it says where the task stands, as status does. Every command has --help with an example,"
+    " --json, --task NAME, --dir DIR, -q and -v."
+)
+#: Where the meaning of an argument begins.
+_COLUMN = 24
 
-def render_overview(parser: argparse.ArgumentParser, width: int) -> str:
-    """Return the help of the command as a whole: what stands on the first level."""
+
+def render_help(topic: str, width: int) -> str:
+    """Return the help of a command, of a feature, or of all (empty)."""
+    rows = _of_command(topic, width) if topic in COMMANDS else _of_feature(topic, width) if topic else _of_all(width)
+    return "\n".join(rows)
+
+
+def _of_all(width: int) -> Iterator[str]:
     column = max(len(name) for name in COMMANDS if " " not in name) + 4
-    rows = [parser.format_usage().rstrip(), "", *_fill(str(parser.description), width), ""]
+    yield from ("usage: phase-gate [-h] [--version] COMMAND ...", "", *_fill(_PURPOSE, width), "")
     for group, commands in GROUPS.items():
-        entries = dict(map(_on_first_level, commands))
-        rows += [f"{group}:", *(row for name, text in entries.items() for row in _entry(name, text, column, width)), ""]
-    rows += ["options:", *_entry("-h, --help", "show this text", column, width)]
-    rows += [*_entry("--version", "print the version", column, width), ""]
-    rows += _fill(
-        "Without a command it says where the task stands, as status does. Every command has --help with an example,"
-        " --json, --task NAME, --dir DIR, -q and -v.",
-        width,
-    )
-    codes = {2: COMMON_CODES[2], **{code: meaning for code, _, meaning in MEANINGS}}
-    rows += ["", *_codes(codes, width), "", "begin with:", "  phase-gate demo", "  pytest --phase=red"]
-    return "\n".join(rows) + "\n"
+        yield f"{group}:"
+        for name, text in dict(map(_on_first_level, commands)).items():
+            yield from _entry(name, text, column, width)
+        yield ""
+    yield from ("options:", *_entry("-h, --help", "show this text", column, width))
+    yield from (*_entry("--version", "print the version", column, width), "", *_fill(_EVERYWHERE, width), "")
+    yield from _codes({2: COMMON_CODES[2], **{code: meaning for code, _, meaning in MEANINGS}}, width)
+    yield from ("", "begin with:", "  phase-gate demo", "  pytest --phase=red")
 
 
 def _on_first_level(name: str) -> tuple[str, str]:
@@ -38,17 +44,45 @@ def _on_first_level(name: str) -> tuple[str, str]:
     feature, _, below = name.partition(" ")
     if not below:
         return name, COMMANDS[name].summary
-    names = [each.removeprefix(f"{feature} ") for each in COMMANDS if each.startswith(f"{feature} ")]
-    return feature, f"{FEATURES[feature]}: {', '.join(names)}"
+    return feature, f"{FEATURES[feature]}: {', '.join(_below(feature))}"
 
 
-def render_end(name: str, width: int) -> str:
-    """Return what stands below the arguments in the help of one command."""
-    if name not in COMMANDS:
-        return ""
+def _below(feature: str) -> list[str]:
+    return [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{feature} ")]
+
+
+def _of_feature(feature: str, width: int) -> Iterator[str]:
+    yield from (f"usage: phase-gate {feature} [-h] COMMAND ...", "", *_fill(f"{FEATURES[feature]}.", width), "")
+    yield "commands:"
+    for name in _below(feature):
+        yield from _entry(name, COMMANDS[f"{feature} {name}"].summary, 14, width)
+
+
+def _of_command(name: str, width: int) -> Iterator[str]:
     command = COMMANDS[name]
-    rows = ["", "example:", f"  phase-gate {command.example}", "", *_codes({**COMMON_CODES, **command.codes}, width)]
-    return "\n".join(rows) + "\n"
+    own, common = [*map(read_argument, command.arguments)], [*map(read_argument, COMMON)]
+    usage = " ".join((f"usage: phase-gate {name}", *map(_usage, own), "[-h]", *map(_usage, common)))
+    yield from textwrap.wrap(usage, width, subsequent_indent=" " * 10, break_on_hyphens=False)
+    yield from ("", *_fill(f"{command.summary}.", width))
+    help_too = Argument(names=("-h", "--help"), meaning="show this text")
+    for title, rows in (("arguments", own), ("options of every command", [help_too, *common])):
+        yield from ("", f"{title}:") if rows else ()
+        for each in rows:
+            names = ", ".join(each.names) if each.is_option else ""
+            meaning = each.meaning.replace("%(default)s", each.default or "")
+            yield from _entry(f"{names} {each.value}".strip(), meaning, _COLUMN, width)
+    yield from (
+        "",
+        "example:",
+        f"  phase-gate {command.example}",
+        "",
+        *_codes({**COMMON_CODES, **command.codes}, width),
+    )
+
+
+def _usage(argument: Argument) -> str:
+    typed = argument.typed + (" ..." if argument.many in ("*", "+") else "")
+    return typed if argument.is_required else f"[{typed}]"
 
 
 def _codes(codes: Mapping[int, str], width: int) -> Iterator[str]:
@@ -58,9 +92,10 @@ def _codes(codes: Mapping[int, str], width: int) -> Iterator[str]:
 
 
 def _entry(name: str, text: str, column: int, width: int) -> list[str]:
-    return textwrap.wrap(
-        text, max(width, column + 20), initial_indent=f"  {name}".ljust(column), subsequent_indent=" " * column
-    )
+    rows = textwrap.wrap(text, max(width - column, 20))
+    first = f"  {name}".ljust(column)
+    head = [f"{first}{rows.pop(0)}"] if len(first) == column else [first]
+    return [*head, *(" " * column + row for row in rows)]
 
 
 def _fill(text: str, width: int) -> list[str]:

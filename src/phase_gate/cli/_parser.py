@@ -1,238 +1,287 @@
-"""Read a command line with argparse: every form of it, help, and what is wrong with it.
+"""Read a command line by the table of commands: every form of it, and what is wrong with it.
 
-`plain` reads the common forms, so that the commands that agents ask all the time need not load this.
+Not argparse: to import it costs more than `check` itself.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NoReturn
+import sys
 
-from phase_gate._version import __version__
-from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._plain import find_command, first_name, read_argument
-from phase_gate.cli._streams import close_streams, say, screen_width
 from phase_gate.cli._table import COMMANDS, COMMON, FEATURES, OF_ALL
 from phase_gate.errors import UsageError
+from phase_gate.values import Value
 from phase_gate.visible import strip_unseen
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with a command line as we say everything else, as JSON too."""
+    from phase_gate.cli._answer import Arguments, Call, Done
 
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, remedy=f"{self.prog} --help")
-
-    def _check_value(self, action: argparse.Action, value: object) -> None:
-        choices = [] if action.choices is None else list(map(str, action.choices))
-        if action.choices is None or value in choices:
-            return
-        from phase_gate.cli._help import did_you_mean
-
-        what = "command" if isinstance(action, argparse._SubParsersAction) else _name_of(action)
-        given = str(value)[:40]
-        meant = did_you_mean(given, choices) or f"; choose from {', '.join(choices)}"
-        self.error(f"there is no {what} {given!r} in {self.prog}{meant}")
-
-    def _print_message(self, message: str, file: object = None) -> None:
-        say(message, end="")
-
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        raise SystemExit(close_streams(status))
-
-    def format_help(self) -> str:
-        from phase_gate.cli._help import render_end, render_overview
-
-        called = self.prog.split()[1:]
-        if not called:
-            return render_overview(self, _width())
-        return super().format_help() + render_end(" ".join(called), _width())
-
-
-def parse(given: list[str]) -> argparse.Namespace:
-    """Return what a command line says. Raises UsageError for what is wrong with it."""
-    parser = _parser(_called(given))
-    arguments, unknown = parser.parse_known_args(given)
-    if unknown:
-        raise _unknown(parser, unknown, find_command(given))
-    for word in given:
-        if word.startswith("--") and word.endswith("=--"):
-            # Up to Python 3.12 argparse takes the value away here, and leaves an empty list.
-            setattr(arguments, word[2:-3].replace("-", "_"), "--")
-    check_texts(parser, arguments, given)
-    return arguments
-
-
-def _unknown(parser: argparse.ArgumentParser, words: list[str], command: str) -> UsageError:
-    """Return the refusal of what no argument takes."""
-    from phase_gate.cli._help import did_you_mean
-
-    options = [name for action in list_actions(parser) for name in action.option_strings]
-    meant = did_you_mean(words[0].partition("=")[0], options)
-    return UsageError(
-        f"unrecognized arguments: {' '.join(words)}{meant}", remedy=f"{f'phase-gate {command}'.strip()} --help"
-    )
-
-
-def _name_of(action: argparse.Action) -> str:
-    return action.option_strings[-1] if action.option_strings else action.dest
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    # With a width, argparse does not import shutil to find one out, which it does for every argument.
-    return argparse.HelpFormatter(prog, width=_width())
-
-
-def _width() -> int:
-    return screen_width() - 2
-
-
-def _called(given: list[str]) -> list[str]:
-    """Return the command that is called; all commands of a feature where only that is named; none for `--help`."""
-    name = find_command(given)
-    if name:
-        return [name]
-    if given[0] in FEATURES:
-        behind = next((name for word in given[1:] if (name := f"{given[0]} {word}") in COMMANDS), "")
-        if behind:
-            raise UsageError(f"{given[1]} has to stand behind {behind}", remedy=f"phase-gate {behind} --help")
-        return [name for name in COMMANDS if name.startswith(f"{given[0]} ")]
-    if given[0] in OF_ALL:
-        return []
-    if given[0].startswith("-"):
-        name = first_name(given)
-        raise UsageError(f"{given[0]} has to stand behind {name}", remedy=f"phase-gate {name} --help")
-    from phase_gate.cli._help import similar_command
-
-    meant = similar_command(given[0])
-    problem = f"there is no command {given[0][:40]!r}" + (f": did you mean {meant}?" if meant else "")
-    raise UsageError(problem, remedy=f"phase-gate {meant} --help" if meant else "phase-gate --help")
-
-
-def _parser(names: Iterable[str]) -> _Parser:
-    """Return the parser of these commands: `check` must not pay for `demo`."""
-    parser = _Parser(
-        prog="phase-gate",
-        description="Decide from evidence whether a test-driven step is really done.",
-        allow_abbrev=False,
-        formatter_class=_formatter,
-    )
-    parser.add_argument(
-        "--version", action="version", version=f"pytest-phase-gate {__version__}", help="print the version"
-    )
-    top = parser.add_subparsers(title="commands", metavar="COMMAND", prog="phase-gate", required=True)
-    below: dict[str, argparse._SubParsersAction[Any]] = {}
-    for name in names:
-        feature, _, last = name.rpartition(" ")
-        if feature and feature not in below:
-            group = _add_parser(top, feature, FEATURES[feature])
-            below[feature] = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
-        command = _add_parser(below.get(feature, top), last, COMMANDS[name].summary, add_help=False)
-        command.set_defaults(command=name)
-        _add_arguments(command, COMMANDS[name].arguments)
-        common = command.add_argument_group("options of every command")
-        common.add_argument("-h", "--help", action="help", help="show this text")
-        _add_arguments(common, COMMON)
-    return parser
-
-
-def _add_arguments(parser: argparse._ActionsContainer, lines: Iterable[str]) -> None:
-    either: argparse._ActionsContainer | None = None
-    for names, how in map(read_argument, lines):
-        if how.pop("either", False):
-            either = either or parser.add_mutually_exclusive_group()
-            either.add_argument(*names, **how)
-        else:
-            parser.add_argument(*names, **how)
-
-
-def _add_parser(
-    commands: argparse._SubParsersAction[Any], name: str, summary: str, *, add_help: bool = True
-) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=summary,
-        description=f"{summary}.",
-        allow_abbrev=False,
-        formatter_class=_formatter,
-        add_help=add_help,
-    )
-    return made
-
-
-def build_full_parser() -> argparse.ArgumentParser:
-    """Return the parser of every command, for the reference and completion."""
-    return _parser(COMMANDS)
-
-
-# --- texts on the command line, by the parser's own table: an option that is not named here has the strictest rule
-
-
+#: Ask for help, or for the version, wherever they stand.
+HELP = ("-h", "--help")
 #: Names of files and words for other programs may be anything; the printer shows what is in them.
 _ANYTHING = frozenset({"FILE", "DIR", "FOLDER", "COMMAND", "-- ARGS", "-- COMMAND"})
 _SENTENCES = frozenset({"TEXT", "REASON"})
-#: Sentences that stay in the lines that they were written in: a commit has a title and a body.
-_SEVERAL_LINES = frozenset({"message"})
+_NUMBERS = {"int": int, "float": float}
 
 
-def check_texts(parser: argparse.ArgumentParser, arguments: argparse.Namespace, given: Sequence[str]) -> None:
-    """Put sentences into one line. Raises UsageError for what a reader would not see."""
-    if all(strip_unseen(word) == word for word in given):
-        return  # nearly always: nothing else is loaded
-    for action in list_actions(parser):
-        value = getattr(arguments, action.dest, None)
-        check = _check_of(action)
-        name = action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
-        if check is None:
+# --- the table
+
+
+class Argument(Value):
+    """One line of the table."""
+
+    #: As they are typed; the name of a place has no dash.
+    names: tuple[str, ...]
+    meaning: str
+    #: What its value is called; empty: a flag.
+    value: str = ""
+    #: `?` if it may be left out, `*` and `+` for several, empty for one.
+    many: str = ""
+    choices: tuple[str, ...] = ()
+    #: `int`, `float`, or empty for text.
+    kind: str = ""
+    default: str | None = None
+    #: Any of `required`, `repeated`, `either`.
+    marks: tuple[str, ...] = ()
+
+    @property
+    def is_option(self) -> bool:
+        return self.names[0].startswith("-")
+
+    @property
+    def key(self) -> str:
+        return self.names[-1 if self.names[-1].startswith("--") else 0].lstrip("-").replace("-", "_")
+
+    @property
+    def is_required(self) -> bool:
+        return "required" in self.marks or not (self.is_option or self.many in ("?", "*"))
+
+    @property
+    def absent(self) -> Any:
+        """What stands for it where it is not given."""
+        if not self.value:
+            return False
+        is_list = "repeated" in self.marks or (self.many == "*" and not self.is_option)
+        return [] if is_list else self.default
+
+    @property
+    def typed(self) -> str:
+        """As it is typed, like `--by NAME` or `stop|pre-tool`."""
+        return f"{self.names[0]} {self.value}".strip() if self.is_option else self.value
+
+    def read(self, text: str) -> Any:
+        """Return a value of it. Raises UsageError for one that it does not take."""
+        if self.choices and text not in self.choices:
+            from phase_gate.cli._help import did_you_mean
+
+            meant = did_you_mean(text, self.choices) or f"; choose from {', '.join(self.choices)}"
+            raise UsageError(f"there is no {self.names[0]} {text[:40]!r}{meant}", remedy="")
+        try:
+            return _NUMBERS[self.kind](text) if self.kind else _checked(self, text)
+        except ValueError:
+            raise UsageError(f"{self.names[0]} {text[:40]!r}: no {self.kind}", remedy="") from None
+
+
+def read_argument(line: str) -> Argument:
+    """Return what a line of the table says."""
+    spec, _, meaning = line.partition("  ")
+    words = spec.replace("-- ", "--\0").split()  # the value of what follows `--` is written with it
+    names = tuple(word for word in words if word.startswith("-") and "\0" not in word) or (words[0],)
+    found: dict[str, Any] = {"marks": ()}
+    for word in words[len(names) :]:
+        name, _, value = word.partition("=")
+        if word in _NUMBERS:
+            found["kind"] = word
+        elif word in ("required", "repeated", "either"):
+            found["marks"] += (word,)
+        elif name == "default":
+            found["default"] = value
+        else:
+            word = word.replace("\0", " ")
+            bare = word.strip("[]*+")
+            found["many"] = "" if word == bare else "?" if word.startswith("[") else word[-1]
+            found["choices"] = tuple(bare.split("|")) if "|" in bare else ()
+            found["value"] = bare
+    return Argument(names=names, meaning=meaning, **found)
+
+
+def arguments_of(name: str) -> list[Argument]:
+    """Return what a command takes: its own arguments, and those of every command."""
+    return [*map(read_argument, COMMANDS[name].arguments), *map(read_argument, COMMON)]
+
+
+def load_command(name: str) -> Callable[[Call], Done]:
+    """Return what answers a command."""
+    file, _, function = COMMANDS[name].run.partition(".")
+    module = f"phase_gate.cli.{file}"
+    __import__(module)
+    found: Callable[[Call], Done] = getattr(sys.modules[module], function)
+    return found
+
+
+# --- which command
+
+
+def with_command(given: list[str]) -> list[str]:
+    """Return the command line with `status` in front where it names no command; `help X` stands for `X --help`."""
+    if given and given[0] == "help":
+        return [*given[1:], "--help"]
+    if given and (not given[0].startswith("-") or given[0] in OF_ALL or _first_name(given)):
+        return given
+    return ["status", *given]
+
+
+def find_topic(given: list[str]) -> str | None:
+    """Return what help is asked for: a command, a feature, or all of it (empty); None if none is."""
+    ours = given[: given.index("--")] if "--" in given else given
+    if not any(word in HELP for word in ours):
+        return None
+    name = _find_command(given)
+    if name or given[0] in FEATURES or given[0] in OF_ALL:
+        return name or (given[0] if given[0] in FEATURES else "")
+    raise _unknown_command(given)
+
+
+def _find_command(given: list[str]) -> str:
+    """Return the command that the first word or the first two words call; empty if there is none."""
+    return next((name for name in (given[0], " ".join(given[:2])) if name in COMMANDS), "")
+
+
+def _first_name(given: list[str]) -> str:
+    return next((word for word in given if word in COMMANDS or word in FEATURES), "")
+
+
+def _unknown_command(given: list[str]) -> UsageError:
+    from phase_gate.cli._help import did_you_mean, similar_command
+
+    first = given[0]
+    if first.startswith("-"):
+        name = _first_name(given)
+        return UsageError(f"{first} has to stand behind {name}", remedy=f"phase-gate {name} --help")
+    if first in FEATURES:
+        below = [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{first} ")]
+        behind = next((word for word in given[1:] if word in below), "")
+        if behind:
+            name = f"{first} {behind}"
+            return UsageError(f"{given[1]} has to stand behind {name}", remedy=f"phase-gate {name} --help")
+        problem = f"{first} is no command by itself; choose from {', '.join(below)}"
+        if len(given) > 1:
+            meant = did_you_mean(given[1], below) or f"; choose from {', '.join(below)}"
+            problem = f"there is no command {given[1][:40]!r} in phase-gate {first}{meant}"
+        return UsageError(problem, remedy=f"phase-gate {first} --help")
+    meant = similar_command(first)
+    problem = f"there is no command {first[:40]!r}" + (f": did you mean {meant}?" if meant else "")
+    return UsageError(problem, remedy=f"phase-gate {meant} --help" if meant else "phase-gate --help")
+
+
+# --- its arguments
+
+
+def parse(given: list[str]) -> Arguments:
+    """Return what a command line says. Raises UsageError for what is wrong with it."""
+    name = _find_command(given)
+    if not name:
+        raise _unknown_command(given)
+    try:
+        found = _read_words(arguments_of(name), given[len(name.split()) :])
+    except UsageError as error:
+        raise UsageError(error.problem, remedy=error.remedy or f"phase-gate {name} --help") from None
+    kind: Any = type(sys.implementation)  # a plain namespace, under a name that needs no import
+    made: Arguments = kind(command=name, **found)
+    return made
+
+
+def _read_words(arguments: list[Argument], words: list[str]) -> dict[str, Any]:
+    options = {name: each for each in arguments if each.is_option for name in each.names}
+    found: dict[str, Any] = {each.key: each.absent for each in arguments}
+    given: list[Argument] = []
+    loose: list[str] = []
+    unknown: list[str] = []
+    rest = [*words]
+    while rest:
+        word = rest.pop(0)
+        name, is_joined, value = word.partition("=")
+        option = options.get(name)
+        if word == "--":
+            loose += rest
+            break
+        if option is None:
+            (unknown if _is_option(word) else loose).append(word)
             continue
-        if isinstance(value, str):
-            setattr(arguments, action.dest, check(name, value))
-        elif isinstance(value, list):
-            setattr(arguments, action.dest, [check(name, each) for each in value])
+        if not option.value and is_joined:
+            raise UsageError(f"{name} takes no value", remedy="")
+        given.append(option)
+        if not option.value:
+            found[option.key] = True
+            continue
+        taken = [option.read(value)] if is_joined else _take(option, rest)
+        if "repeated" in option.marks:
+            taken = [*found[option.key], *taken]
+        found[option.key] = taken if option.many or "repeated" in option.marks else taken[0]
+    for place in arguments:
+        if not place.is_option and loose:
+            taken = [place.read(loose.pop(0)) for _ in (loose[:] if place.many == "*" else loose[:1])]
+            found[place.key] = taken if place.many == "*" else taken[0]
+            given.append(place)
+    _refuse(arguments, given, [*unknown, *loose])
+    return found
 
 
-def _check_of(action: argparse.Action) -> Callable[[str, str], str] | None:
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-" and not word[1:2].isdigit()
+
+
+def _take(option: Argument, rest: list[str]) -> list[Any]:
+    """Take the words behind an option that are its values."""
+    taken: list[Any] = []
+    while rest and not _is_option(rest[0]) and (option.many or not taken):
+        taken.append(option.read(rest.pop(0)))
+    if not taken and option.many != "*":
+        raise UsageError(f"{option.names[0]} needs a value: {option.typed}", remedy="")
+    return taken
+
+
+def _refuse(arguments: list[Argument], given: list[Argument], unknown: list[str]) -> None:
+    """Raise UsageError for what is unknown, missing, or can't be given together."""
+    if unknown:
+        from phase_gate.cli._help import did_you_mean
+
+        names = [name for each in arguments if each.is_option for name in each.names]
+        meant = did_you_mean(unknown[0].partition("=")[0], names)
+        raise UsageError(f"unrecognized arguments: {' '.join(unknown)}{meant}", remedy="")
+    missing = [each.typed for each in arguments if each.is_required and each not in given]
+    if missing:
+        raise UsageError(f"missing: {', '.join(missing)}", remedy="")
+    either = list(dict.fromkeys(each.names[0] for each in given if "either" in each.marks))
+    if len(either) > 1:
+        raise UsageError(f"{' and '.join(either)} can't be given together", remedy="")
+
+
+def _checked(argument: Argument, text: str) -> str:
+    """Return a text, a sentence in one line. Raises UsageError for what a reader would not see."""
+    # A task's name is a folder's, which has its own rule.
+    if strip_unseen(text) == text or argument.value in _ANYTHING or argument.key == "task":
+        return text
     from phase_gate.names import check_lines, check_sentence, check_value
 
-    if action.metavar in _ANYTHING or action.dest == "task":  # a task's name is a folder's, which has its own rule
-        return None
-    if action.dest in _SEVERAL_LINES:
-        return check_lines
-    return check_sentence if action.metavar in _SENTENCES else check_value
+    name = argument.names[-1] if argument.is_option else argument.value
+    if argument.key == "message":  # a commit has a title and a body
+        return check_lines(name, text)
+    return (check_sentence if argument.value in _SENTENCES else check_value)(name, text)
 
 
-def list_actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield all arguments, those of the commands below among them."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for below in action.choices.values():
-                yield from list_actions(below)
-        else:
-            yield action
-
-
-# --- `phase-gate completion`: what shtab makes of the parser, for a shell to read
-
-
-def completion(call: Call) -> Done:
-    shell = call.arguments.shell
-    script = render_script(shell)
-    return Done(text=script, document={"shell": shell, "script": script}, is_file=True)
-
-
-def render_script(shell: str) -> str:
-    """Return what completes our command lines in a shell. Raises UsageError where shtab is not installed."""
-    try:
-        import shtab
-    except ImportError:
-        raise UsageError(
-            "completion needs the package shtab", remedy="pip install 'pytest-phase-gate[completion]'"
-        ) from None
-    parser = build_full_parser()
-    paths = {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY, "FOLDER": shtab.DIRECTORY}
-    for action in list_actions(parser):
-        if action.metavar in paths:
-            action.complete = paths[str(action.metavar)]  # type: ignore[attr-defined]
-    script: str = shtab.complete(parser, shell=shell)
-    return script.rstrip()
+def refuse_placeholders(name: str, given: Iterable[str]) -> None:
+    """Raise UsageError for what was copied from a message or from help as it stands there: "...", NAME, FILE."""
+    shown = {"...", *(each.value for each in arguments_of(name))}
+    for word in given:
+        text = word.partition("=")[2] if word.startswith("--") else word
+        if text in shown and (text == "..." or text.isupper()):
+            example = COMMANDS[name].example
+            raise UsageError(
+                f"{text} is a placeholder", remedy=f"put your own words there, as in: phase-gate {example}"
+            )
+        if word == "--":
+            return

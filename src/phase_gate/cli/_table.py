@@ -500,7 +500,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--mermaid  print a workflow as a Mermaid state diagram",
         ),
         "completion": command(
-            "_parser.completion",
+            "completion.completion",
             "Print the completion script of a shell",
             "completion bash",
             _DONE,
