@@ -120,13 +120,13 @@ class Database:
         """Return what an address says; the password is found by PGPASSFILE."""
         return f"postgresql://{user}@127.0.0.1:{port or self.port}/{database}"
 
-    def init(self, *, user: str = "boss", database: str = "postgres") -> tuple[bool, bool]:
+    def init(self, *, user: str = "boss", database: str = "postgres") -> None:
         """Make the tables, with `dev` as a writer."""
         address = parse_address(f"{self.place(user, database=database)}#any")
         before = os.environ.get("PGPASSFILE")
         os.environ["PGPASSFILE"] = str(self.passwords)
         try:
-            return PostgresqlStore(address).make_tables(("dev",))
+            PostgresqlStore(address).make_tables(("dev",))
         finally:
             if before is None:
                 del os.environ["PGPASSFILE"]

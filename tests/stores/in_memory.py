@@ -100,9 +100,6 @@ class InMemoryStore:
         self._ask()
         return tuple(sorted(self.server.rows))
 
-    def notes(self) -> tuple[str, ...]:
-        return ()
-
     def forget(self, task: str) -> None:
         """Nothing was kept on this machine."""
 

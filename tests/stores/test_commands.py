@@ -79,7 +79,6 @@ def test_status_says_which_store_and_what_it_has(gate: Gate, server: Server, tmp
         "here": 0,
         "there": 3,
         "same": False,
-        "notes": [],
         "problem": None,
     }
     assert gate("status").code == 10

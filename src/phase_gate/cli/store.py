@@ -26,7 +26,6 @@ READABLE = (
     "names of tasks and files, command lines of runs, the path of the project's folder on each machine",
 )
 _REWRITES = "a forced push can rewrite a git store: every machine that knew it refuses it then, a new one can't"
-_NO_ROLE = "no role: this user may not make one; ask the database's owner for users that may only SELECT and INSERT"
 _OWNER = "a writer can't rewrite what is in the tables; the owner of the database can"
 
 
@@ -99,7 +98,6 @@ def run_store_status(call: Call) -> Done:
         document["here"] = here.serial
         assert store.shared is not None, "it was chosen"
         there = store.shared.read(project.task, here).head
-        notes = store.shared.notes()
     except StateError as error:
         document["problem"] = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
         rows.append(f"{error}")
@@ -109,10 +107,9 @@ def run_store_status(call: Call) -> Done:
             code=exit_codes.NOT_TRUSTED,
             is_error=True,
         )
-    document |= {"there": there.serial, "same": there == here, "notes": list(notes), "problem": None}
+    document |= {"there": there.serial, "same": there == here, "problem": None}
     where = "the same here" if there == here else f"line {here.serial} here: the next command takes the rest over"
     rows.append(f"  it answers: task {project.task} at line {there.serial}, {where}")
-    rows += [f"  {note}" for note in notes]
     return Done(text=show_rows(rows), document=document)
 
 
@@ -152,14 +149,10 @@ def _make(
     if writers and address.kind != POSTGRESQL:
         raise UsageError("only a database has users that are writers", remedy="leave --writer out")
     if address.kind == POSTGRESQL:
-        from phase_gate.stores.postgresql import WRITER, PostgresqlStore
+        from phase_gate.stores.postgresql import PostgresqlStore
 
-        store = PostgresqlStore(address)
-        is_new, has_role = store.make_tables(writers)
-        tables = "tables: made" if is_new else "tables: there already"
-        members = f", and now also {', '.join(writers)}" if writers else ""
-        role = f"role {WRITER}: may read and add, never change or remove{members}"
-        return (tables, role if has_role else _NO_ROLE, *store.notes())
+        PostgresqlStore(address).make_tables(writers)
+        return ("the tables are there", *(f"{name} may read and add, never change or remove" for name in writers))
     from phase_gate.stores import git
 
     found = git.init_store(address, cache / "store", environment)

@@ -33,6 +33,9 @@ _TASKS = "refs/phase-gate"
 #: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.
 _PUSHES = 5
 _FIRST_PAUSE = 0.05
+#: How a fetch says no more than what it was asked for; and a push, that another one was first.
+_FETCH = ("-q", "--no-tags", "--no-write-fetch-head")
+_STALE = b"(stale info)"
 #: Refs that are fetched by one call: a command line has an end.
 _FETCHED = 200
 #: Lines of a task of which it is kept when they were first seen: more than runs are ever open at once.
@@ -78,20 +81,26 @@ class GitStore:
     # --- the protocol ---------------------------------------------------------------------------------------------
 
     def read(self, task: str, after: Head) -> Tail:
-        known, tip = self._look(task)
-        return Tail() if tip is None else self._tail(task, tip, known, after)
+        tip, sent = self._fetch_task(task)
+        return self._tail(task, tip, sent, after)
 
     def read_all(self, known: Mapping[str, Head]) -> dict[str, Tail]:
         """Return what each task has after the line that is known of it: one question, and one fetch for all of them."""
+        repository = self._repository
         tips = self._list_tips()
-        seen = {task: self._repository.read_known(self._ref(task)) for task in tips}
-        new = [self._ref(task) for task, tip in tips.items() if _commit_of(seen[task]) != tip]
+        seen = {task: repository.read_ref(self._ref(task)) for task in tips}
+        new = [self._ref(task) for task, tip in tips.items() if seen[task] != tip]
         for first in range(0, len(new), _FETCHED):
-            self._fetch(*new[first : first + _FETCHED])
-        found = {}
-        for task, tip in tips.items():
+            answer = self._call("fetch", *_FETCH, "--refmap=", "--", self._remote, *new[first : first + _FETCHED])
+            if answer.status != 0:
+                raise self._unreachable(answer)
+        old = [task for task in tips if seen[task] == tips[task]]
+        heads = self._local(lambda: repository.find_heads(tips[task] for task in old))
+        found = {task: Tail(head=heads[tips[task]]) for task in old if heads[tips[task]] == known.get(task)}
+        for task in tips.keys() - found.keys():
             try:
-                found[task] = self._tail(task, tip, seen[task], known.get(task, Head()), is_fetched=True)
+                sent = self._follow(task, tips[task], seen[task])
+                found[task] = self._tail(task, tips[task], sent, known.get(task, Head()))
             except StoreUnreachableError:
                 raise
             except StateError:
@@ -99,17 +108,17 @@ class GitStore:
         return found
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
-        known = self._repository.read_known(self._ref(task))
-        if _head_of(known) != after:
-            known, tip = self._look(task)
-            known = [known, *(() if tip is None else self._follow(task, tip, known))][-1]
-        if known is not None and known.head == last:
+        tip = self._repository.read_ref(self._ref(task))
+        sent = self._follow(task, tip, tip)
+        if _head_of(sent) != after:
+            tip, sent = self._fetch_task(task)
+        if last in [each.head for each in sent]:
             return
-        if _head_of(known) != after:
+        if _head_of(sent) != after:
             raise self._moved(task)
-        sent = self._repository.write_transaction(_commit_of(known), last, rows, objects)
-        self._send(task, known, sent)
-        self._repository.keep_known(self._ref(task), sent)
+        mine = self._local(lambda: self._repository.write_transaction(tip, last, rows, objects))
+        self._send(task, tip, mine)
+        self._repository.write_ref(self._ref(task), mine.commit)
 
     def age(self, task: str, serial: int) -> float:
         """Return for how many seconds this machine has known of a line: the first question is the first sight."""
@@ -126,11 +135,8 @@ class GitStore:
     def list_tasks(self) -> tuple[str, ...]:
         return tuple(sorted(self._list_tips()))
 
-    def notes(self) -> tuple[str, ...]:
-        return ()
-
     def forget(self, task: str) -> None:
-        self._repository.forget_known(self._ref(task))
+        self._repository.remove_ref(self._ref(task))
 
     def try_refs(self) -> None:
         """Find out whether the server takes refs of ours: one is made and removed again.
@@ -138,7 +144,7 @@ class GitStore:
         Raises StoreUnreachableError where it does not.
         """
         ref = f"{self._prefix}.try/{os.urandom(8).hex()}"
-        value = self._repository.write_commit("phase-gate: a try", {})
+        value = self._local(lambda: self._repository.write_commit("phase-gate: a try", {}))
         answer = self._push(ref, "", value)
         if answer.status != 0:
             raise self._refused(ref, answer)
@@ -146,54 +152,63 @@ class GitStore:
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def _look(self, task: str) -> tuple[Sent | None, str | None]:
-        """Return the last transaction that this machine has seen, and the last commit that the server has."""
-        ref = self._ref(task)
+    def _fetch_task(self, task: str) -> tuple[str, list[Sent]]:
+        """Return the last commit that the server has of a task, empty if it has none; and the transactions up to it,
+        from the one on that this machine has seen last.
+        """
         # In this order: what another process of this machine adds meanwhile is news, and no rollback.
-        known, tip = self._repository.read_known(ref), self._list_refs(ref).get(ref)
-        if known is not None and tip is None:
+        ref, known = self._ref(task), self._repository.read_ref(self._ref(task))
+        # One connection; a ref of its own, for another process of this machine may ask, too.
+        fetched = f"refs/fetched/{os.urandom(8).hex()}"
+        try:
+            answer = self._call("fetch", *_FETCH, "--", self._remote, f"{ref}:{fetched}")
+            tip = self._repository.read_ref(fetched)
+        finally:
+            self._repository.remove_ref(fetched)
+        if answer.status != 0 and ref in self._list_refs(ref):
+            raise self._unreachable(answer)
+        if answer.status != 0:  # the server answers, and has no such ref
+            tip = ""
+        if known and not tip:
             raise self._rollback(f"no longer has task {task}, which it had")
-        return known, tip
+        return tip, self._follow(task, tip, known)
 
-    def _tail(self, task: str, tip: str, known: Sent | None, after: Head, *, is_fetched: bool = False) -> Tail:
-        news = self._follow(task, tip, known, is_fetched=is_fetched)
-        head = news[-1].head if news else _head_of(known)
+    def _follow(self, task: str, tip: str, known: str) -> list[Sent]:
+        """Return the transactions from the known one on. Raises RollbackError for a rewritten ref."""
+        if not tip:
+            return []
+        sent = self._local(lambda: self._repository.list_sent(tip, known))
+        if tip != known:
+            self._repository.write_ref(self._ref(task), tip)
+        return sent
+
+    def _tail(self, task: str, tip: str, sent: list[Sent], after: Head) -> Tail:
+        head = _head_of(sent)
         if head.serial < after.serial or head == after:
             return Tail(head=head)
-        if _head_of(known) != after:
-            whole = self._local(lambda: self._repository.list_sent(tip))
-            before = [each for each in whole if each.head.serial <= after.serial]
-            if after.serial and (not before or before[-1].head != after):
-                raise self._rollback(f"does not have line {after.serial} of task {task} any more")
-            news = whole[len(before) :]
+        if after not in [each.head for each in sent]:
+            sent = self._local(lambda: self._repository.list_sent(tip))
+        if after.serial and after not in [each.head for each in sent]:
+            raise self._rollback(f"does not have line {after.serial} of task {task} any more")
+        news = [each for each in sent if each.head.serial > after.serial]
         rows, objects = self._local(lambda: self._repository.load(news))
         return Tail(head=head, rows=rows, objects=objects)
 
-    def _follow(self, task: str, tip: str, known: Sent | None, *, is_fetched: bool = False) -> list[Sent]:
-        """Return the transactions after the known one, and fetch them. Raises RollbackError for a rewritten ref."""
-        if _commit_of(known) == tip:
-            return []
-        if not is_fetched:
-            self._fetch(self._ref(task))
-        sent = self._local(lambda: self._repository.list_sent(tip, _commit_of(known)))
-        self._repository.keep_known(self._ref(task), sent[-1])
-        return sent
-
     # --- writing --------------------------------------------------------------------------------------------------
 
-    def _send(self, task: str, known: Sent | None, sent: Sent) -> None:
+    def _send(self, task: str, parent: str, mine: Sent) -> None:
         """Push a transaction. Raises MovedError if another was first."""
         ref = self._ref(task)
         for number in range(_PUSHES):
-            answer = self._push(ref, _commit_of(known), sent.commit)
+            answer = self._push(ref, parent, mine.commit)
             if answer.status == 0:
                 return
-            tip = self._list_refs(ref).get(ref, "")
-            if tip == sent.commit:
+            if number == 0 and _STALE in answer.said:
+                raise self._moved(task)  # what was never sent can't be there
+            tip, sent = self._fetch_task(task)
+            if mine in sent:
                 return  # only the answer was lost
-            if tip != _commit_of(known):
-                if tip and sent in self._follow(task, tip, known):
-                    return  # and others have followed since
+            if tip != parent:
                 raise self._moved(task)
             _pause(number)
         raise self._refused(ref, answer)
@@ -213,15 +228,10 @@ class GitStore:
         # For git a pattern is the end of a name: others may have it, too.
         return {ref: value for value, _, ref in rows if ref == pattern or ref.startswith(f"{self._prefix}/")}
 
-    def _fetch(self, *refs: str) -> None:
-        answer = self._call("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--refmap=", "--", self._remote, *refs)
-        if answer.status != 0:
-            raise self._unreachable(answer)
-
     def _push(self, ref: str, expected: str, value: str) -> Answer:
         """Push a ref from the value that it is expected to have to a new one; empty: none."""
-        words = ("--no-verify", "--no-signed", f"--force-with-lease={ref}:{expected}")
-        return self._call("push", "-q", *words, "--", self._remote, f"{value}:{ref}")
+        words = ("--porcelain", "--no-verify", "--no-signed", f"--force-with-lease={ref}:{expected}")
+        return self._call("push", *words, "--", self._remote, f"{value}:{ref}")
 
     def _call(self, *words: str) -> Answer:
         return self._local(lambda: self._repository.call(*words, protocols=":".join(protocols_for(self._remote))))
@@ -274,12 +284,8 @@ def _first_line(text: str) -> str:
     return show_line(hide_secret(said))[:_LONGEST_COMPLAINT]
 
 
-def _head_of(known: Sent | None) -> Head:
-    return Head() if known is None else known.head
-
-
-def _commit_of(known: Sent | None) -> str:
-    return "" if known is None else known.commit
+def _head_of(sent: list[Sent]) -> Head:
+    return sent[-1].head if sent else Head()
 
 
 def _pause(number: int) -> None:

@@ -1,8 +1,8 @@
 """The bare repository that a git store keeps on this machine: git is called for it, and transactions are commits in it.
 
 The parent of a commit is the transaction before, its subject names the last line, its tree has the lines as the file
-`rows` and beside it the stored objects that came with them, each under its digest. Nothing else may be in it. The same
-transaction is always the same commit, whichever machine makes it and when.
+`rows`, and the stored objects that came with them as `objects`. The same transaction is always the same commit,
+whichever machine makes it and when. What else is in a commit is not read.
 
 The repository is a copy: it may be removed at any time. No branch, index or file of the user's project is touched, and
 no setting, hook or command of it counts: git is told which repository to take, and the settings of that one are ours.
@@ -11,11 +11,12 @@ no setting, hook or command of it counts: git is told which repository to take, 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 # By name: a test that puts another `subprocess.Popen` in its place must not be called here.
@@ -23,7 +24,6 @@ from subprocess import PIPE, Popen, TimeoutExpired
 
 from phase_gate.errors import RollbackError, StorageError, TamperedError
 from phase_gate.hashing import sha1
-from phase_gate.storage import cache
 from phase_gate.storage.files import REAL, exists, read_bytes, refuse, remove_file, write_atomically
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.paths import make_state_folder
@@ -56,12 +56,13 @@ _ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
-#: Whatever the user's settings say of their own repositories: nothing more is sent, fetched, signed or tidied up.
+#: Whatever the user's settings say of their own repositories: nothing more is sent, fetched or signed, and what git
+#: tidies up has ended when it answers.
 _SETTINGS = (
     *NO_HOOKS,
     *("-c", "core.fsmonitor=false"),
-    *("-c", "gc.auto=0"),
-    *("-c", "maintenance.auto=false"),
+    *("-c", "gc.autoDetach=false"),
+    *("-c", "maintenance.autoDetach=false"),
     *("-c", "fetch.recurseSubmodules=false"),
     *("-c", "fetch.writeCommitGraph=false"),
     *("-c", "push.recurseSubmodules=no"),
@@ -72,17 +73,9 @@ _SETTINGS = (
     *("-c", "protocol.version=2"),
 )
 
-#: Files with an object each, as git itself has it.
-_MAX_LOOSE = 6700
-#: Bytes that are read for one question: a few may unpack to gigabytes.
-_MAX_ALL = 1 << 30
-
-_SUBJECT = re.compile(rb"phase-gate ([1-9][0-9]{0,17}) ([0-9a-f]{64})")
-_NAME = re.compile(rb"rows|[0-9a-f]{64}")
-_ROWS = b"rows"
-_FILE_MODE = b"100644"
 #: No person's name, and no time: those are in the lines, where they are vouched for.
-_AUTHOR = b"phase-gate <phase-gate@localhost> 0 +0000"
+_SIGNED = tuple(f"{who} phase-gate <phase-gate@localhost> 0 +0000" for who in ("author", "committer"))
+_SUBJECT = re.compile(r"phase-gate ([1-9][0-9]{0,17}) ([0-9a-f]{64})")
 
 
 class Answer(Value, kw_only=False):
@@ -95,7 +88,7 @@ class Answer(Value, kw_only=False):
     complaint: str
 
 
-class Sent(Value):
+class Sent(Value, kw_only=False):
     """A transaction as a commit."""
 
     commit: str
@@ -164,7 +157,7 @@ class Repository:
         if self._is_made:
             return
         make_state_folder(self.folder.parents[2])
-        links = [name for name in (".", "objects", "refs", "known") if (self.folder / name).is_symlink()]
+        links = [name for name in (".", "objects", "refs") if (self.folder / name).is_symlink()]
         for name in (*_LEADS_ELSEWHERE, *links):
             if exists(self.folder / name):
                 raise StorageError(
@@ -177,56 +170,18 @@ class Repository:
                 self._write_file(self.folder / name, content)
         self._is_made = True
 
-    # --- what this machine knows of a task ------------------------------------------------------------------------
+    # --- refs: the last transaction of each task that this machine has seen ------------------------------------------
 
-    def read_known(self, ref: str) -> Sent | None:
-        """Return the last transaction of a task that this machine has seen; another process may have seen it."""
-        return cache.load_value(Sent, self._known_file(ref))
+    def read_ref(self, ref: str) -> str:
+        """Return the commit that a ref of ours names; empty if there is none."""
+        return (read_bytes(self.folder / ref) or b"").decode("ascii", "replace").strip()
 
-    def keep_known(self, ref: str, sent: Sent) -> None:
-        # The ref is for git: it tells the server by it what need not be sent.
-        self._write_file(self.folder / ref, f"{sent.commit}\n".encode())
-        cache.save(self._known_file(ref), sent)
-        # Pack its objects when there are thousands of files: about once in 1,500 transactions.
-        with contextlib.suppress(OSError, NoGitError):
-            if len(os.listdir(self.folder / "objects" / "17")) > _MAX_LOOSE // 256:
-                # Only what is old goes: another process may be about to name what it has just written.
-                self.call("gc", "--quiet", "--prune=2.weeks.ago")
+    def write_ref(self, ref: str, commit: str) -> None:
+        # By it git tells the server what need not be sent.
+        self._write_file(self.folder / ref, f"{commit}\n".encode())
 
-    def forget_known(self, ref: str) -> None:
-        for path in (self.folder / ref, self._known_file(ref)):
-            remove_file(path)
-
-    def _known_file(self, ref: str) -> Path:
-        return self.folder / "known" / ref.rpartition("/")[2]
-
-    # --- writing --------------------------------------------------------------------------------------------------
-
-    def write_transaction(self, parent: str, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> Sent:
-        """Write a transaction's commit and what is in it; no ref names it yet.
-
-        :param parent: the commit before it; empty for the first.
-        """
-        files = {_ROWS: rows, **{name.encode(): packed for name, packed in objects.items()}}
-        commit = self.write_commit(f"phase-gate {last.serial} {last.hash}", files, parent)
-        return Sent(commit=commit, head=last)
-
-    def write_commit(self, subject: str, files: Mapping[bytes, bytes], parent: str = "") -> str:
-        self._make()
-        entries = ((name, self._write("blob", content)) for name, content in sorted(files.items()))
-        tree = b"".join(_FILE_MODE + b" " + name + b"\0" + bytes.fromhex(found) for name, found in entries)
-        rows = [f"tree {self._write('tree', tree)}".encode(), *([f"parent {parent}".encode()] if parent else [])]
-        rows += [b"author " + _AUTHOR, b"committer " + _AUTHOR, b"", subject.encode()]
-        return self._write("commit", b"\n".join(rows) + b"\n")
-
-    def _write(self, kind: str, content: bytes) -> str:
-        """Write an object as git does, without git: a process for each would take longer than all the rest."""
-        data = f"{kind} {len(content)}\0".encode() + content
-        name = sha1(data, usedforsecurity=False).hexdigest()
-        path = self.folder / "objects" / name[:2] / name[2:]
-        if not exists(path):
-            self._write_file(path, zlib.compress(data, 1))
-        return name
+    def remove_ref(self, ref: str) -> None:
+        remove_file(self.folder / ref)
 
     def _write_file(self, path: Path, content: bytes) -> None:
         """Write what need not survive a power failure: the server has it."""
@@ -239,77 +194,100 @@ class Repository:
         except OSError as error:
             raise refuse(path, error) from error
 
-    # --- reading --------------------------------------------------------------------------------------------------
+    # --- transactions ---------------------------------------------------------------------------------------------
+
+    def write_transaction(self, parent: str, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> Sent:
+        """Write a transaction's commit and what is in it; no ref names it yet.
+
+        :param parent: the commit before it; empty for the first.
+        """
+        sizes = json.dumps({name: len(packed) for name, packed in objects.items()})
+        files = {"objects": b"\n".join((sizes.encode(), b"".join(objects.values())))} if objects else {}
+        commit = self.write_commit(f"phase-gate {last.serial} {last.hash}", {**files, "rows": rows}, parent)
+        return Sent(commit, last)
+
+    def write_commit(self, subject: str, files: Mapping[str, bytes], parent: str = "") -> str:
+        names = {name: bytes.fromhex(self._write("blob", files[name])) for name in sorted(files)}
+        tree = self._write("tree", b"".join(b"100644 %b\0%b" % (name.encode(), blob) for name, blob in names.items()))
+        rows = (f"tree {tree}", *([f"parent {parent}"] if parent else []), *_SIGNED, "", subject, "")
+        return self._write("commit", "\n".join(rows).encode())
+
+    def _write(self, kind: str, content: bytes) -> str:
+        """Write an object as git does, without git: three processes more would double the time of a change."""
+        self._make()
+        data = f"{kind} {len(content)}\0".encode() + content
+        name = sha1(data, usedforsecurity=False).hexdigest()
+        path = self.folder / "objects" / name[:2] / name[2:]
+        if not exists(path):
+            self._write_file(path, zlib.compress(data, 1))
+        return name
 
     def list_sent(self, tip: str, known: str = "") -> list[Sent]:
-        """Return the transactions up to that commit, the oldest first; those after a known one.
+        """Return the transactions up to that commit, the oldest first; from a known one on, with it.
 
         Raises TamperedError for a history that is not one transaction after the other, RollbackError for one without
         the known one.
         """
-        given = f"{tip}\n^{known}\n" if known else f"{tip}\n"
-        rows: dict[str, tuple[list[str], bytes]] = {}
-        form = "--format=tformat:%H %P%x00%s"
-        for row in self._ask("log", "--topo-order", "--stdin", form, given=given.encode()).splitlines():
-            ids, _, subject = row.partition(b"\0")
-            commit, *parents = ids.decode("ascii", "replace").split()
-            rows[commit] = parents, subject
+        given = f"{tip}\n^{known}^@\n" if known else f"{tip}\n"
+        rows = {each.commit: (each, parents) for each, parents in self._log("--topo-order", given=given)}
         found: list[Sent] = []
         at = tip
-        while at != known and at in rows:
-            parents, subject = rows[at]
-            match = _SUBJECT.fullmatch(subject)
-            if match is None or len(parents) > 1:
+        while at in rows:
+            sent, parents = rows[at]
+            if len(parents) > 1:
                 raise self._tampered(f"commit {at[:12]} is not one of ours")
-            found.append(Sent(commit=at, head=Head(int(match[1]), match[2].decode())))
-            at = "".join(parents)
-        if at != known:
+            found.append(sent)
+            at = "" if sent.commit == known else "".join(parents)
+        if at or (known and found[-1].commit != known):
             raise RollbackError(f"{self._shown} has another history than the one that was read before", remedy=ROLLBACK)
         return found[::-1]
 
+    def find_heads(self, commits: Iterable[str]) -> dict[str, Head]:
+        """Return the last line of each transaction."""
+        given = "".join(f"{commit}\n" for commit in commits)
+        return {sent.commit: sent.head for sent, _ in self._log("--no-walk", given=given)} if given else {}
+
+    def _log(self, *words: str, given: str) -> Iterable[tuple[Sent, list[str]]]:
+        said = self._ask("log", *words, "--stdin", "--format=tformat:%H %P%x00%s", given=given.encode())
+        for row in said.decode("utf-8", "replace").splitlines():
+            ids, _, subject = row.partition("\0")
+            commit, *parents = ids.split()
+            match = _SUBJECT.fullmatch(subject)
+            if match is None:
+                raise self._tampered(f"commit {commit[:12]} is not one of ours")
+            yield Sent(commit, Head(int(match[1]), match[2])), parents
+
     def load(self, sent: Iterable[Sent]) -> tuple[bytes, dict[str, bytes]]:
-        """Return the lines of transactions, and their objects. Raises TamperedError for anything else in them."""
-        trees = [self._read_tree(data) for data in self._load([f"{each.commit}^{{tree}}" for each in sent], "tree")]
-        names = list(dict.fromkeys(name for tree in trees for name in tree.values()))
-        contents = dict(zip(names, self._load(names, "blob"), strict=True))
-        rows = b"".join(contents[tree.pop(_ROWS)] for tree in trees)
-        return rows, {name.decode(): contents[found] for tree in trees for name, found in tree.items()}
-
-    def _read_tree(self, data: bytes) -> dict[bytes, str]:
-        found: dict[bytes, str] = {}
-        begin = 0
-        while begin < len(data):
-            end = data.find(b"\0", begin)
-            mode, _, name = data[begin:end].partition(b" ")
-            if end < 0 or mode != _FILE_MODE or not _NAME.fullmatch(name) or name in found:
-                raise self._tampered(f"there is {os.fsdecode(name[:40])!a} in a transaction")
-            found[name] = data[end + 1 : end + 21].hex()
-            begin = end + 21
-        if _ROWS not in found or begin != len(data):
+        """Return the lines of transactions, and their objects. Raises TamperedError where there are none."""
+        names = [f"{each.commit}:{name}" for each in sent for name in ("rows", "objects")]
+        found = list(self._read_files(names))
+        if not all(found[::2]):
             raise self._tampered("a transaction has no lines")
-        return found
+        objects: dict[str, bytes] = {}
+        for brought in filter(None, found[1::2]):
+            sizes, _, packed = brought.partition(b"\n")
+            try:
+                for name, size in json.loads(sizes).items():
+                    objects[name], packed = packed[:size], packed[size:]
+            except (ValueError, TypeError, AttributeError):
+                raise self._tampered("the objects of a transaction can't be told apart") from None
+        return b"".join(filter(None, found[::2])), objects
 
-    def _load(self, names: list[str], kind: str) -> list[bytes]:
-        """Return the contents of git's objects. Sizes first: a few bytes may unpack to gigabytes."""
-        if not names:
-            return []
-        given = "".join(f"{name}\n" for name in names).encode()
-        sizes: list[int] = []
-        for name, row in zip(names, self._ask("cat-file", "--batch-check", given=given).splitlines(), strict=True):
-            said = row.decode("ascii", "replace").split()
-            if len(said) != 3 or said[1] != kind or not said[2].isdigit():
-                raise self._tampered(f"{name[:12]} is not there, or is something else")
-            sizes.append(int(said[2]))
-        if sum(sizes) > _MAX_ALL:
-            raise self._tampered("there is more in it than a ledger has")
-        data = self._ask("cat-file", "--batch", given=given)
-        found = []
+    def _read_files(self, names: list[str]) -> Iterator[bytes]:
+        """Yield what the files of commits contain; nothing for what is no file, or is not there."""
+        data = self._ask("cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
         begin = 0
-        for size in sizes:
-            begin = data.index(b"\n", begin) + 1
-            found.append(data[begin : begin + size])
-            begin += size + 1
-        return found
+        for _ in names:
+            end = data.index(b"\n", begin)
+            said = data[begin:end].split()
+            has_content = len(said) == 3 and said[2].isdigit()
+            begin = end + 1
+            if has_content:
+                end = begin + int(said[2])
+                yield data[begin:end] if said[1] == b"blob" else b""
+                begin = end + 1
+            else:
+                yield b""
 
     def _tampered(self, problem: str) -> TamperedError:
         return TamperedError(f"{self._shown}: {problem}", remedy=REPAIR)

@@ -17,16 +17,12 @@ from phase_gate.storage.ledger import GENESIS
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.postgresql_session import Lost, Refused, Row, Session
 from phase_gate.stores.shared import Head, Tail
-from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
     T = TypeVar("T")
-
-#: A role that others are made members of: it may read and add, and nothing else.
-WRITER = "phase_gate_writer"
 
 _SCHEMA = f"""
 CREATE SCHEMA IF NOT EXISTS phase_gate;
@@ -70,30 +66,15 @@ CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON pha
 REVOKE ALL ON SCHEMA phase_gate FROM PUBLIC;
 REVOKE ALL ON phase_gate.lines, phase_gate.objects FROM PUBLIC;
 """
-#: By columns: the server's clock says when, not the writer's.
-_GRANTS = f"""
-GRANT USAGE ON SCHEMA phase_gate TO {WRITER};
-GRANT SELECT ON phase_gate.lines, phase_gate.objects TO {WRITER};
-GRANT INSERT (project, task, seq, prev, hash, content) ON phase_gate.lines TO {WRITER};
-GRANT INSERT (project, task, digest, seq, content) ON phase_gate.objects TO {WRITER};
+#: A writer may read and add, and nothing else. By columns: the server's clock says when, not the writer's.
+_GRANTS = """
+GRANT USAGE ON SCHEMA phase_gate TO {user};
+GRANT SELECT ON phase_gate.lines, phase_gate.objects TO {user};
+GRANT INSERT (project, task, seq, prev, hash, content) ON phase_gate.lines TO {user};
+GRANT INSERT (project, task, digest, seq, content) ON phase_gate.objects TO {user};
 """
 #: An order for those who run it at once: CREATE ... IF NOT EXISTS may still clash.
 _IN_TURN = "SELECT pg_advisory_xact_lock(8100411650013);"
-_MAKE_ROLE = f"""
-DO $$ BEGIN
-  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{WRITER}') THEN CREATE ROLE {WRITER} NOLOGIN; END IF;
-EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
-END $$;
-"""
-
-#: Whether there are tables; whether what is acknowledged survives the death of the server's machine; what the user may.
-_RIGHTS = """
-SELECT current_user, count(*) = 2, current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on',
-  bool_and(has_any_column_privilege(pg_class.oid, 'INSERT') AND has_table_privilege(pg_class.oid, 'SELECT')),
-  bool_or(has_table_privilege(pg_class.oid, 'UPDATE, DELETE, TRUNCATE, TRIGGER') OR pg_has_role(relowner, 'MEMBER'))
-FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-WHERE nspname = 'phase_gate' AND relname IN ('lines', 'objects')
-"""
 
 #: In one statement, so that they fit together: the line that is known and those after it, the objects that came with
 #: them, and the last line, for a ledger that is shorter than what is known.
@@ -141,7 +122,7 @@ _MOVED = frozenset({"23505", "23503", "40001", "40P01"})
 _REMEDIES = {
     "42P01": "phase-gate store init",
     "3F000": "phase-gate store init",
-    "42501": f"ask the owner of the database: GRANT {WRITER} TO your user",
+    "42501": "ask the owner of the database: phase-gate store init ADDRESS --writer YOU",
     "25006": "connect to the primary, as a user whose transactions may write",
     "53100": "make room on the server's disk, then run again",
     "53300": "allow the server more connections, then run again",
@@ -152,32 +133,6 @@ _CONNECT = "psql with the same address; passwords belong into PGPASSFILE or a se
 def open_store(address: StoreAddress, cache: Path, environment: Mapping[str, str]) -> PostgresqlStore:
     """Return the store. It connects when it is asked, and keeps nothing on this machine."""
     return PostgresqlStore(address)
-
-
-class StoreRights(Value):
-    """What the user that connects may do in a store."""
-
-    user: str
-    has_tables: bool
-    may_write: bool
-    #: It owns the tables, or is a superuser, or was given more than it needs: history is not safe from it.
-    may_rewrite: bool
-    #: What is acknowledged survives the death of the server's machine.
-    is_durable: bool
-
-    @property
-    def said(self) -> tuple[str, ...]:
-        """Return what a user should know, a line each."""
-        if not self.has_tables:
-            return ("it has no tables yet: phase-gate store init",)
-        if not self.may_write:
-            first = f"{self.user} may not add to it: GRANT {WRITER} TO {quote_name(self.user)}"
-        elif self.may_rewrite:
-            first = f"{self.user} may rewrite its history: write as a user that is only a member of {WRITER}"
-        else:
-            first = f"{self.user} may read and add, and change nothing that is there"
-        slack = "its server does not wait for its disk (fsync, full_page_writes): a crash may lose lines"
-        return (first,) if self.is_durable else (first, slack)
 
 
 class PostgresqlStore:
@@ -234,40 +189,18 @@ class PostgresqlStore:
     def list_tasks(self) -> tuple[str, ...]:
         return tuple(task for (task,) in self._ask(_TASKS, self._project))
 
-    def notes(self) -> tuple[str, ...]:
-        return self.read_rights().said
-
     def forget(self, task: str) -> None:
         """Nothing was kept on this machine."""
 
     # --- beyond it -----------------------------------------------------------------------------------------------
 
-    def read_rights(self) -> StoreRights:
-        """Return what the user that connects may do."""
-        user, has_tables, is_durable, may_write, may_rewrite = self._ask(_RIGHTS)[0]
-        return StoreRights(
-            user=user,
-            has_tables=has_tables,
-            may_write=bool(may_write),
-            may_rewrite=bool(may_rewrite),
-            is_durable=is_durable,
-        )
+    def make_tables(self, writers: Iterable[str]) -> None:
+        """Make what is missing, in one transaction.
 
-    def make_tables(self, writers: Iterable[str]) -> tuple[bool, bool]:
-        """Make what is missing, in one transaction; tell whether there were no tables, and whether there is the role.
-
-        :param writers: users of the database that are given the role, which may only read and add.
+        :param writers: users of the database that may read and add from now on.
         """
-        is_new, has_role = not self.read_rights().has_tables, True
-        try:
-            self._exchange(lambda session: session.run(_IN_TURN + _MAKE_ROLE))
-        except Refused as error:
-            if error.code != "42501":
-                raise self._translate(error) from None
-            has_role = False  # may not make roles: tables without it are a store, too
-        grants = "".join(f"GRANT {WRITER} TO {quote_name(name)};\n" for name in writers)
-        self._talk(lambda session: session.run(_IN_TURN + _SCHEMA + (_GRANTS + grants) * has_role))
-        return is_new, has_role
+        grants = "".join(_GRANTS.format(user=quote_name(name)) for name in writers)
+        self._talk(lambda session: session.run(_IN_TURN + _SCHEMA + grants))
 
     def close(self) -> None:
         """End its connection; it may be asked again."""

@@ -87,10 +87,6 @@ class SharedStore(Protocol):
     def list_tasks(self) -> tuple[str, ...]:
         raise NotImplementedError
 
-    def notes(self) -> tuple[str, ...]:
-        """Return what a user should know about the store, a line each."""
-        raise NotImplementedError
-
     def forget(self, task: str) -> None:
         """Forget what this machine has seen of a task: a person accepts what the store has now."""
         raise NotImplementedError
@@ -99,14 +95,13 @@ class SharedStore(Protocol):
 # --- changing a task once more where another machine was first
 
 
-#: How often a change is tried when others are always first, and the seconds that it waits at most before the second
-#: try: as long as the first one took, at least so many. Each wait may be twice as long as the one before, most of it is
-#: left to chance, and none is longer than this or than a number of tries: else a crowd on a slow server is first in
-#: turns of one, and all the others ask in vain.
-_TRIES = 12
+#: How often a change is tried when others are always first.
+_TRIES = 40
+#: Seconds of the shortest wait before the next try. Each wait may be twice as long as the one before, most of it is
+#: left to chance, and none takes longer than so many tries: a crowd is then first in turns, and none of it sleeps for
+#: long when the others have gone.
 _FIRST_WAIT = 0.05
-_LONGEST_WAIT = 3.0
-_LONGEST_IN_TRIES = 16
+_LONGEST_IN_TRIES = 4
 
 
 def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
@@ -133,5 +128,5 @@ def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
 def _wait(number: int, took: float) -> None:
     import random  # here: most changes are the first
 
-    longest = max(_LONGEST_WAIT, took * _LONGEST_IN_TRIES)
-    time.sleep(min(max(_FIRST_WAIT, took) * 2**number, longest) * random.uniform(0.1, 1.0))
+    longest = max(_FIRST_WAIT, took) * min(2**number, _LONGEST_IN_TRIES)
+    time.sleep(longest * random.uniform(0.1, 1.0))
