@@ -208,12 +208,12 @@ class Project:
     def red(self) -> Project:
         """An honest RED, exited: two failing tests for a calculator."""
         self.write(test_calc=FAILING_TESTS)
-        return self._begin(self._make_red, "red")
+        return self.begin_by(self._make_red, "red")
 
     def green(self) -> Project:
         """An honest GREEN with a streak of 2, not exited."""
         self.write(test_calc=FAILING_TESTS)
-        return self._begin(self._make_green, "green")
+        return self.begin_by(self._make_green, "green")
 
     def begin_with(self, *words: str) -> Project:
         """Run pytest for the first time in this project."""
@@ -221,7 +221,7 @@ class Project:
         def run() -> None:
             assert self.run(*words).code == 0
 
-        return self._begin(run, *words)
+        return self.begin_by(run, *words)
 
     def _make_red(self) -> None:
         assert self.run("--phase=red").code == 0
@@ -233,7 +233,7 @@ class Project:
         assert self.run("--phase=green").code == 10
         assert self.run("--phase=green").code == 0
 
-    def _begin(self, make: Callable[[], None], *name: str) -> Project:
+    def begin_by(self, make: Callable[[], None], *name: str) -> Project:
         """Make a starting state, or copy it where the same files have led to it before.
 
         Nothing that is stored names the folder. What the user's state directory remembers does, so it begins after it.

@@ -97,7 +97,7 @@ def test_pytest_says_how_many_are_left_out(tables: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("folders", "mark", "wanted"),
     [
-        pytest.param(["conformance", "e2e", "tasks"], "criterion", set(load_criteria()), id="clauses"),
+        pytest.param(["drive", "e2e", "tasks"], "criterion", set(load_criteria()), id="clauses"),
         pytest.param(["integrity"], "cheats", set(range(1, 60)), id="false-greens"),
     ],
 )

@@ -50,7 +50,7 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "audit": [(), ("--repair",)],
     "doctor": [()],
 }
-#: Has tests of its own: shards in tests/e2e/test_shards.py, tasks in tests/conformance/test_verification.py; what
+#: Has tests of its own: shards in tests/e2e/test_shards.py, tasks in tests/tasks/test_verify.py; what
 #: the server answers comes from the commands above; shared stores in tests/stores.
 ELSEWHERE = {"ci combine", *(name for name in COMMANDS if name.startswith(("store ", "verify ")))}
 #: Opens no state.

@@ -12,7 +12,7 @@ import pytest
 from phase_gate.workflow import conditions
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.model_json import workflow_from_json
-from tests.conformance.stories import SCHEMAS
+from tests.e2e.sessions import SCHEMAS
 from tests.support import Project
 from tests.tasks.pipelines import CONFIGURATION, PATHS, Pipe
 

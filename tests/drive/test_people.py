@@ -19,6 +19,7 @@ QUESTION = "retry, skip or investigate: "
 Opens = Callable[..., Terminal]
 
 
+@pytest.mark.criterion("VG-36")
 def test_a_person_answers_at_the_terminal(team: Team, at_terminal: Opens) -> None:
     fails: Turn = {"report": None, "exit": 3, "say": "I can't\n"}
     team.plan(

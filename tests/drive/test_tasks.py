@@ -55,6 +55,7 @@ def test_both_are_told_what_they_need(team: Team) -> None:
 # --- retries
 
 
+@pytest.mark.criterion("VG-36")
 def test_a_failure_goes_back_with_feedback(team: Team) -> None:
     wrong = {"write": {"part1.py": "PART = 0\n"}}
     team.plan((1,), script={1: {"executor": [wrong, works(1, expect=["VERIFICATION FAILED", "grep -q"])]}})
@@ -118,6 +119,7 @@ def test_a_blocked_task_waits_for_the_other_one(team: Team) -> None:
 # --- a person
 
 
+@pytest.mark.criterion("VG-36")
 def test_without_a_terminal_a_person_is_called_and_the_others_go_on(team: Team) -> None:
     called = ["sh", "-c", 'printf %s "$1" > called.txt', "call", "{reason}"]
     team.plan((1, 2), (3, 4), script={1: {"executor": [{"report": None, "exit": 3}]}}, on_person_needed=called)

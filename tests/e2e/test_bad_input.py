@@ -6,13 +6,10 @@ of the tests: they run, their output is complete, the run ends with 11, and no b
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -155,14 +152,6 @@ def test_an_unknown_phase_is_told_which_there_are(project: Project, name: str) -
     assert_refused_before_tests(project, ran, "unknown phase ", "in workflow tdd", "try: use one of: red, green, ")
 
 
-@pytest.mark.parametrize("task", NAMES.values(), ids=NAMES)
-def test_a_task_in_the_environment_is_held_to_the_same(project: Project, task: str) -> None:
-    project.write(test_calc=WITNESS)
-    project.environment.setenv("PHASE_GATE_TASK", task)
-    assert_refused_before_tests(project, project.run("--phase=red"), "[bad-task-name]")
-    assert project.call("status").code == 2
-
-
 # --- exit-signal.yaml
 
 
@@ -283,15 +272,6 @@ def test_an_unknown_phase_is_a_usage_error_whatever_the_state_is(red: Project, a
     assert " failed in " not in ran.out, "no test ran"
 
 
-def test_once_it_is_as_it_was_it_goes_on_as_if_nothing_had_happened(red: Project) -> None:
-    kept = (red.root / ".phase-gate" / "state.json").read_bytes()
-    edit(serial="many")(red.root / ".phase-gate")
-    assert red.run("--phase=red").code == 11
-    (red.root / ".phase-gate" / "state.json").write_bytes(kept)
-    assert red.run("--phase=red").code == 0
-    assert red.call("status", "--json").document["iteration"] == 2
-
-
 @pytest.mark.parametrize("damage", ["gone", "another"])
 def test_a_stored_object_that_is_not_what_it_was(red: Project, damage: str) -> None:
     objects = red.root / ".phase-gate" / "objects"
@@ -305,17 +285,6 @@ def test_a_stored_object_that_is_not_what_it_was(red: Project, damage: str) -> N
     assert ran.code == 11
     assert_output_is_complete(ran)
     assert ran.has("[state-tampered]")
-
-
-@pytest.mark.sweep
-def test_an_old_copy_of_the_folder_is_noticed(red: Project) -> None:
-    shutil.copytree(red.root / ".phase-gate", red.root / "copy")
-    assert red.run("--phase=red").code == 0
-    shutil.rmtree(red.root / ".phase-gate")
-    (red.root / "copy").rename(red.root / ".phase-gate")
-    before = contents(red.root)
-    assert_not_recorded(red, red.run("--phase=red"), "the state folder is older than what", "state-rolled-back")
-    assert contents(red.root) == before
 
 
 def test_a_keyed_ledger_without_its_key(project: Project) -> None:
@@ -451,62 +420,4 @@ def test_the_disk_is_full_at_the_end_of_the_run(red: Project, monkeypatch: pytes
     assert kinds == ["complete", "lost", "complete"]
 
 
-#: 100 bytes: pytest wants to see that a temporary file can be written, and no record of ours is as short.
-NO_RECORD_FITS = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-import pytest
-sys.exit(pytest.main(sys.argv[1:]))
-"""
-
-
-def test_a_kernel_that_takes_no_record(red: Project) -> None:
-    before = contents(red.root)
-    arguments = ("-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--phase=red")
-    ran = red.process(sys.executable, "-c", NO_RECORD_FITS, *arguments)
-    assert_not_recorded(red, ran, "", "state-storage")
-    assert ran.has("File too large")
-    assert contents(red.root) == before
-
-
 # --- somebody else holds the lock
-
-HOLD = """
-import sys
-from pathlib import Path
-from phase_gate.storage.lock import hold_lock
-
-with hold_lock(Path(sys.argv[1]), command="pytest --phase=green tests"):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
-@contextlib.contextmanager
-def lock_held(folder: Path) -> Iterator[int]:
-    command = [sys.executable, "-c", HOLD, str(folder / "state.json.lock")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "held\n"
-            yield process.pid
-        finally:
-            process.kill()
-
-
-@pytest.mark.sweep
-def test_a_lock_held_by_another_is_11_and_the_holder_is_named(red: Project) -> None:
-    red.write({"phase-gate.yaml": "lock_timeout: 0.2\n"})
-    before = contents(red.root)
-    with lock_held(red.root / ".phase-gate") as pid:
-        ran = red.run("--phase=red")
-        said = red.call("signal", "--reason", "done")
-        assert red.call("status").code == 10, "who only looks needs no lock"
-    assert_not_recorded(red, ran, "state.json.lock was not free within 0.2 s", "lock-timeout")
-    assert f"held by pid {pid} on " in flat(ran)
-    assert said.code == 11
-    assert said.has(f"held by pid {pid} on ", "(pytest --phase=green tests)", "[lock-timeout]")
-    after = contents(red.root)
-    after.pop(".phase-gate/state.json.holder", None)
-    assert after == before
-    assert red.run("--phase=red").code == 0, "it is free again"

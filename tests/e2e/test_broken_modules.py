@@ -71,17 +71,3 @@ def test_a_class_that_pytest_cannot_collect(step: Project) -> None:
     assert step.report()["reason"].startswith(
         "test_more.py can't be collected: In test_more.py::test_m: function uses no argument"
     )
-
-
-@pytest.mark.sweep
-def test_a_module_that_was_broken_before_the_cycle_stays_a_known_failure(project: Project) -> None:
-    project.write(test_old="import no_such_module\n\n\ndef test_old():\n    assert no_such_module\n")
-    project.commit_all()
-    assert project.gate("baseline", "--", "-p", "phase_gate.plugin", "-p", "no:cacheprovider").code == 0
-    project.write(test_calc="from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n")
-    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
-    project.write(calc=RIGHT)
-    project.run("--phase=green", "--phase-report=verdict.json")
-    verdict = project.report()
-    assert "can't be" not in verdict["reason"]
-    assert verdict["metrics"]["tests_known_failing"] == 1

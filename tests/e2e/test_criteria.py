@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.stories import command, judge, unmet_guards
+from tests.e2e.sessions import command, judge, unmet_guards
 from tests.support import Project
 
 CRITERIA = """\
@@ -119,12 +119,6 @@ def test_others(year):
     ]
 
 
-def test_without_a_phase_the_mark_is_only_known(project: Project) -> None:
-    ran = begin(project, leap=LEAP).run("--strict-markers", "-W", "error")
-    assert ran.code == 0
-    assert "phase gate" not in ran.out
-
-
 FEATURE = """\
 Feature: Years
 
@@ -231,13 +225,6 @@ def test_a_criterion_without_a_test_is_named_with_its_place(project: Project) ->
         'mark a test for each with @pytest.mark.criterion("ID")',
     )
     assert command(project, "explain", "criteria-covered").has("    AC-2: no test is marked with it (criteria.md:4)")
-
-
-def test_a_list_that_comes_later_asks_for_more(project: Project) -> None:
-    begin(project).run("--phase=red", "--exit-signal=both")
-    project.write({"criteria.md": f"{CRITERIA}- [ ] AC-3 New\n"}).write(leap=LEAP)
-    _, verdict = judge(project, "--phase=green", "--phase-criteria=criteria.md")
-    assert unmet_guards(verdict) == ["criteria-covered"]
 
 
 # --- what people see -------------------------------------------------------------------------------------------------

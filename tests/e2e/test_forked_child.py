@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from phase_gate.cli import main
@@ -245,18 +243,6 @@ def test_a_plugin_that_runs_each_test_in_a_child(project: Project, tmp_path_fact
     _is_quiet(project, 1)
 
 
-def test_a_forked_process_that_begins_a_run_is_its_beginner(project: Project) -> None:
-    project.write(calc=CALC, test_calc="from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n")
-    child = os.fork()
-    if child == 0:
-        try:
-            project.run("--phase=green")
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    _is_quiet(project, 1)
-
-
 # --- other recorders
 
 
@@ -268,13 +254,6 @@ def test_a_shard(project: Project) -> None:
     assert [path.name for path in (project.root / "phase-gate-shards").glob("*-*")] == ["1-of-1.shard.gz"]
     assert main(["ci", "combine", "phase-gate-shards"]) == 10
     assert last_run(project)["counts"] == {"failed": 1, "passed": 1}
-
-
-def test_a_baseline(project: Project) -> None:
-    project.write(test_work=TEST, work=_forking("pass", parent="2"))
-    ran = run(project, "--phase-baseline=work tree")
-    assert ran.has("baseline: 2 tests, 1 known failure")
-    assert "phase gate: baseline" not in child_of(project)["out"]
 
 
 def test_a_worker(project: Project) -> None:

@@ -6,8 +6,6 @@ reports by pytest's categories, and must equal the line that pytest prints.
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 from phase_gate.recording.document import TestIds
@@ -368,29 +366,6 @@ def test_both_tallies_agree_with_pytest(project: Project, plugins: tuple[str, ..
         assert buckets_of(project) == expected, f"the first tally, with {workers}"
         assert (run["kind"], run["exit_status"], ran.code) == ("complete", 1, 10)
     assert [run["iteration"] for run in history_of(project)] == ([1, 2] if is_on_workers else [1])
-
-
-def test_the_matrix_has_every_bucket(project: Project) -> None:
-    """Else the comparison above would prove less than it says."""
-    found = Counter(matrix(project, "rerunfailures").values())
-    assert set(found) == {
-        "passed",
-        "failed",
-        "error",
-        "xfailed",
-        "xpassed",
-        "flaky",
-        "skipped",
-        "skipped-if",
-        "uncollectable",
-    }
-
-
-def test_the_summary_of_a_whole_green_run(project: Project) -> None:
-    project.write(test_two="def test_one():\n    pass\n\n\ndef test_two():\n    pass\n")
-    ran = project.run("--phase=green")
-    assert last_run(project)["counts"] == summary_of(ran.out) == {"passed": 2}
-    assert buckets_of(project) == {"test_two.py::test_one": "passed", "test_two.py::test_two": "passed"}
 
 
 def test_a_status_hook_changes_no_bucket(project: Project) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.stories import command
+from tests.e2e.sessions import command
 from tests.support import Project
 
 pytestmark = pytest.mark.usefixtures("quality_extra")
@@ -109,26 +109,6 @@ def test_before_is_what_green_ended_with_however_late_the_first_run_comes(projec
     assert "| price.py | 1->0 |" in (project.root / "verdict.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.sweep
-def test_the_same_where_the_signal_came_by_itself(project: Project) -> None:
-    project.write(test_price=TESTS)
-    assert project.run("--phase=red", "--exit-signal=they fail").code == 0
-    project.write(price=UGLY)
-    project.run("--phase=green")
-    assert project.run("--phase=green").code == 0
-    assert command(project, "signal", "--reason", "green twice").code == 0
-    assert command(project.write(price=TIDY), "advance").has("REFACTOR begins")
-    assert refactor(project)[2]["metrics"]["quality_delta"] == 1
-
-
-def test_the_table_is_part_of_what_a_signal_and_explain_show(project: Project) -> None:
-    refactor(begin_with_refactor(project))
-    refactor(project.write(price=TIDY))
-    shown = "price.py      1->0"
-    assert command(project, "signal", "--reason", "tidy", "-v").has(shown)
-    assert command(project, "explain").has(shown, "+ no_more_improvements_identified == true          true (measured)")
-
-
 def test_a_declaration_opens_the_gate_and_wins(project: Project) -> None:
     refactor(begin_with_refactor(project))
     said = command(project, "declare", "no_improvements_found=true", "--reason", "os is for later", "--by", "ann")
@@ -140,26 +120,6 @@ def test_a_declaration_opens_the_gate_and_wins(project: Project) -> None:
     assert runs(project)[-1]["metrics"]["no_more_improvements_identified"] is False
     (fact,) = verdict["facts"]
     assert (fact["source"], fact["by"], fact["reason"]) == ("declared", "ann", "os is for later")
-
-
-def test_a_declaration_may_also_keep_it_closed(project: Project) -> None:
-    refactor(begin_with_refactor(project, TIDY))
-    assert command(project, "declare", "no_improvements_found=false", "--reason", "the names are bad").code == 0
-    code, out, _ = refactor(project)
-    assert code == 10
-    assert "no_more_improvements_identified == true          false (declared by dev)" in out
-
-
-def test_the_limit_opens_the_gate_and_says_so(project: Project) -> None:
-    begin_with_refactor(project)
-    for _ in range(4):
-        assert refactor(project)[0] == 10
-    code, _, verdict = refactor(project)
-    assert code == 0
-    assert verdict["notes"][-1] == (
-        "limit reached: iteration >= max_refactor_iterations (5 >= 5) is met, and nothing else of its group;"
-        " quality_delta is 0"
-    )
 
 
 def test_code_that_became_worse_is_said_and_closes_nothing_by_itself(project: Project) -> None:
@@ -177,30 +137,6 @@ def test_a_project_may_ask_for_no_worse_code(project: Project) -> None:
     assert code == 10
     assert "- quality_delta >= 0                                 -1" in out
     assert verdict["reason"] == "quality_delta >= 0 is not met (-1)"
-
-
-@pytest.mark.sweep
-def test_the_settings_are_frozen_with_the_tests(project: Project) -> None:
-    refactor(begin_with_refactor(project))
-    project.write({"phase-gate.yaml": "evidence: {quality: {exclude: [price.py]}}\n"})
-    code, out, _ = refactor(project)
-    assert code == 10
-    assert "rules-unchanged" in out
-    assert "setting evidence.quality was not set, is " in " ".join(out.split())
-    assert "quality is unknown: the settings under evidence.quality changed since the phase began" in " ".join(
-        out.split()
-    )
-
-
-def test_the_history_has_it_for_a_trend(project: Project) -> None:
-    refactor(begin_with_refactor(project))
-    refactor(project.write(price=TIDY))
-    assert [run["metrics"]["quality_after"] for run in runs(project)] == [-1, 0]
-
-
-def test_a_quiet_run_leaves_the_table_out(project: Project) -> None:
-    _, out, _ = refactor(begin_with_refactor(project), "-q")
-    assert "Quality, before" not in out
 
 
 @pytest.mark.parametrize(

@@ -74,24 +74,6 @@ def test_a_shard_writes_its_record_and_touches_no_ledger(suite: Project) -> None
     assert not (suite.root / ".phase-gate").exists()
 
 
-@pytest.mark.sweep
-def test_combined_they_are_one_run(suite: Project) -> None:
-    run_shards(suite, 3)
-    first = gate("ci", "combine")
-    assert first.code == 10
-    assert first.has("GREEN · run 1 · 13 tests", "1 >= 2")
-    run_shards(suite, 3)
-    assert gate("ci", "combine", FOLDER).code == 0
-    rows = history_of(suite)
-    assert [(row["kind"], row["iteration"], row["counts"]) for row in rows] == [
-        ("complete", 1, {"passed": 13}),
-        ("complete", 2, {"passed": 13}),
-    ]
-    assert state_of(suite).streak.count == 2
-    # The tree is what that run left, so a signal may speak of it.
-    assert gate("signal", "--reason", "green in all shards, twice").code == 0
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("made", "key", "slug"),
@@ -119,18 +101,6 @@ def test_shards_where_a_key_is_set_or_a_ledger_has_one(suite: Project, made: str
 
 
 # --- who splits, and how
-
-
-@pytest.mark.sweep
-def test_split_by_hashing_that_tells_nobody(suite: Project) -> None:
-    suite.write({"conftest.py": HASHING})
-    for index in (1, 2, 3):
-        suite.environment.setenv("SHARD", str(index))
-        suite.environment.setenv("SHARDS", "3")
-        assert suite.run("--phase=green", f"--phase-shard={index}/3").code == 0
-    document = gate("ci", "combine", "--json").document
-    assert document["metrics"]["tests_passing"] == 13
-    assert document["metrics"]["outcomes_doubtful"] == 0
 
 
 def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Project) -> None:
@@ -182,12 +152,6 @@ def test_words_that_are_off(suite: Project, arguments: tuple[str, ...], says: st
     assert ran.code == 4
     assert ran.has(says)
     assert not (suite.root / FOLDER).exists()
-
-
-def test_a_shard_without_a_phase_is_said(suite: Project) -> None:
-    ran = suite.run("--phase-shard=1/3")
-    assert ran.code == 4
-    assert ran.has("--phase-shard without --phase records nothing")
 
 
 # --- the same path as one run

@@ -45,13 +45,6 @@ def test_freight():
 def test_total():
     assert shop.total([1, 2]) == 3
 """
-NEW_TESTS = """\
-import shop
-
-
-def test_discount():
-    assert shop.discount(100) == 90
-"""
 
 
 def run(project: Project, phase: str, *arguments: str) -> Ran:
@@ -100,17 +93,6 @@ def test_a_new_failure_is_not_a_known_one(project: Project) -> None:
     project.write(shop=SHOP.replace("    return amount\n", "    return 0\n", 1))
     run(project, "green")
     assert numbers(project, "tests_failing", "tests_known_failing", "baseline_failing") == [1, 3, 1]
-
-
-@pytest.mark.sweep
-def test_a_known_failure_whose_test_is_rewritten_has_to_be_red_and_green(project: Project) -> None:
-    project.write(shop=SHOP, test_shop=OLD_TESTS)
-    take_baseline(project)
-    project.write(test_shop=OLD_TESTS.replace("tax(100) == 19", "tax(200) == 38"))
-    assert run(project, "red", "--exit-signal=it fails").code == 0
-    assert targets(project) == ["test_shop.py::test_tax"]
-    run(project, "green")
-    assert numbers(project, "tests_failing", "tests_known_failing") == [1, 2], "it is this cycle's own now"
 
 
 # --- back to RED, on purpose and by mistake
@@ -189,37 +171,6 @@ def test_green_typed_by_mistake_on_the_first_day(project: Project) -> None:
     assert found(project, "advisory") == [], "RED was seen"
 
 
-@pytest.mark.sweep
-def test_changed_rules_are_frozen_anew_while_tests_still_fail(project: Project) -> None:
-    project.red().write({"pytest.ini": "[pytest]\nxfail_strict = true\n"}, calc=CALC.partition("\n\n\n")[0] + "\n")
-    run(project, "green")
-    assert {slug for slug, _ in found(project)} == {"rules-unchanged"}
-    assert run(project, "red", "--exit-signal=one still fails").code == 0
-    project.write(calc=CALC)
-    assert run(project, "green").code == 10
-    assert run(project, "green").code == 0
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        pytest.param("refactor", "REFACTOR can't begin: GREEN has not exited", id="the-next-one-too-early"),
-        pytest.param("document", "DOCUMENT can't begin: GREEN has not exited", id="one-far-ahead"),
-        pytest.param("gren", "unknown phase 'gren'", id="a-typing-error"),
-    ],
-)
-def test_a_phase_that_is_refused_costs_nothing(project: Project, typed: str, said: str) -> None:
-    project.red().write(calc=CALC)
-    run(project, "green")
-    before = (project.root / ".phase-gate" / "ledger.jsonl").read_bytes()
-    ran = project.run(f"--phase={typed}")
-    assert ran.code in (4, 13)
-    assert ran.has(said)
-    assert (project.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
-    assert run(project, "green").code == 0
-
-
 def test_a_cycle_that_begins_without_red_says_so_once(project: Project) -> None:
     project.write(test_ok="def test_ok():\n    pass\n")
     ran = project.run("--phase=green", "--phase-report=verdict.json", "--phase-report=verdict.md", "-v")
@@ -248,37 +199,6 @@ def test_a_module_that_is_skipped_as_a_whole_is_shown(project: Project) -> None:
 
 
 # --- a colleague's work
-
-
-def merged_tests(number: int) -> str:
-    return "\n\n".join(
-        f"def test_merged_{index}():\n    assert merged({index}) == {index}\n" for index in range(number)
-    )
-
-
-@pytest.fixture
-def merged(project: Project) -> Project:
-    """In GREEN, with one run behind it; then 40 tests of a colleague come in, with their code."""
-    # A report that git tracks would be part of the tree, and no run could leave it as it was.
-    project.write({".gitignore": "verdict.json\n"}).commit_all()
-    project.red().write(calc=CALC)
-    assert run(project, "green").code == 10
-    project.write(
-        merging="def merged(number):\n    return number\n",
-        test_merged="from merging import merged\n\n\n" + merged_tests(40),
-    )
-    project.commit_all()
-    return project
-
-
-@pytest.mark.sweep
-def test_merged_tests_do_not_become_the_next_steps_targets(merged: Project) -> None:
-    run(merged, "green")
-    assert run(merged, "green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
-    merged.write(test_discount=NEW_TESTS, shop=SHOP)
-    assert run(merged, "red").code == 0
-    assert targets(merged) == ["test_discount.py::test_discount"]
-    assert numbers(merged, "baseline_total") == [42]
 
 
 # --- the surroundings change

@@ -48,14 +48,6 @@ def words(ran: Ran) -> str:
 # --- the first cycle
 
 
-def test_without_git_all_tests_are_targets(project: Project) -> None:
-    project.write(test_old=OLD, test_new=NEW)
-    ran = red(project)
-    assert ran.code == 10
-    assert numbers(project) == [3, 1, 2, 3]
-    assert ran.has("2 tests already pass, but a new test must fail first")
-
-
 def test_committed_tests_that_pass_are_not_the_step(project: Project) -> None:
     project.write(test_old=OLD).commit_all()
     project.write(test_new=NEW)
@@ -63,13 +55,6 @@ def test_committed_tests_that_pass_are_not_the_step(project: Project) -> None:
     assert ran.code == 0
     assert numbers(project) == [1, 1, 0, 3]
     assert targets(project) == ["test_new.py::test_new"]
-
-
-def test_a_commit_in_a_repository_without_one_changes_nothing(project: Project) -> None:
-    project.write(test_old=OLD)
-    project.git("init", "-q")
-    assert red(project).code == 10
-    assert numbers(project) == [2, 0, 2, 2]
 
 
 def test_committed_tests_whose_body_is_not_in_their_file_are_not_the_step(project: Project) -> None:
@@ -146,13 +131,6 @@ def test_the_last_complete_run_of_a_cycle_is_the_next_ones_baseline(project: Pro
     assert "cycle 2 begins; the last one did not visit REFACTOR, DOCUMENT" in words(ran)
     project.write(feature=FEATURE)
     assert project.run("--phase=red", "-v").code == 10, "the target passes now, so RED is closed again"
-
-
-def test_a_changed_body_of_an_old_test_is_a_target(project: Project) -> None:
-    cycle(project).write(test_calc=FAILING_TESTS.replace("sub(3, 2) == 1", "sub(3, 2) == 2"))
-    assert red(project).code == 0
-    assert targets(project) == ["test_calc.py::test_sub"]
-    assert numbers(project, "baseline_failing") == [0], "it is another test now"
 
 
 #: Imports at the top, as most people write them; and a file that takes its base class from another one.
@@ -292,16 +270,6 @@ def test_a_known_failure_with_another_body_is_a_target(with_baseline: Project) -
     assert targets(project) == ["test_old.py::test_broken"]
 
 
-def test_a_baseline_in_the_middle_of_a_cycle_is_refused(with_baseline: Project) -> None:
-    project = with_baseline.write(test_new=NEW)
-    assert red(project).code == 0
-    before = (project.root / ".phase-gate" / "ledger.jsonl").read_bytes()
-    ran = take_baseline(project)
-    assert ran.code == 13
-    assert ran.has("cycle 1 has begun: its baseline is what was so before it")
-    assert (project.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
-
-
 @pytest.mark.sweep
 def test_a_baseline_between_two_cycles_is_for_the_next_one(project: Project) -> None:
     cycle(project).write(test_merged=BROKEN)
@@ -325,37 +293,6 @@ def test_a_baseline_between_two_phases_excuses_nothing_in_this_cycle(project: Pr
     project.write(test_calc=FAILING_TESTS.split("\n\n\n")[0] + "\n")
     project.run("--phase=refactor", "--phase-report=verdict.json")
     assert numbers(project, "tests_missing") == [1]
-
-
-@pytest.mark.sweep
-def test_a_baseline_of_a_revision(project: Project) -> None:
-    project.write(test_old=BROKEN).commit_all()
-    project.write(test_old=BROKEN.replace("assert 0", CHECK), test_new=NEW).commit_all()
-    ran = take_baseline(project, "--rev", "HEAD~1", "--json")
-    assert ran.code == 0, ran.err
-    assert ran.document == {"total": 2, "known_failures": ["test_old.py::test_broken"], "revision": "HEAD~1"}
-    assert project.git("worktree", "list").count("\n") == 1, "the work tree that it took is gone again"
-    assert project.git("status", "--porcelain") == ""
-    assert red(project).code == 0
-    assert targets(project) == ["test_new.py::test_new", "test_old.py::test_broken"]
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("files", "arguments", "said"),
-    [
-        pytest.param({}, (), "no test was collected", id="nothing-collected"),
-        pytest.param({"test_old.py": OLD}, ("--", "-k", "nothing"), "no test was collected", id="nothing-selected"),
-        pytest.param({"test_old.py": BROKEN}, ("--", "-x"), "1 tests did not run", id="stopped-early"),
-        pytest.param({"test_old.py": OLD}, ("--rev", "nosuch"), "git worktree: ", id="an-unknown-revision"),
-    ],
-)
-def test_what_is_no_baseline(project: Project, files: dict[str, str], arguments: tuple[str, ...], said: str) -> None:
-    project.write(files).commit_all()
-    ran = take_baseline(project, *arguments)
-    assert ran.code == 13
-    assert said in words(ran)
-    assert not (project.root / ".phase-gate" / "ledger.jsonl").exists()
 
 
 @pytest.mark.sweep

@@ -9,7 +9,7 @@ from typing import Any
 
 from phase_gate.gate.state import state_to_json
 from phase_gate.storage.store import TaskStore
-from tests.conformance.stories import command, ledger
+from tests.e2e.sessions import command, ledger
 from tests.storage.stores import contents
 from tests.support import Project, Ran
 

@@ -11,7 +11,7 @@ import pytest
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.tasks.result import merge_gate_results
 from phase_gate.tasks.routing import main_line
-from tests.conformance.stories import SCHEMAS, command
+from tests.e2e.sessions import SCHEMAS, command
 from tests.support import Project, Ran
 from tests.tasks.pipelines import AGREED, CHECKS, CONFIGURATION, LINE, MADE, PATHS, Pipe
 

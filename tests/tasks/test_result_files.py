@@ -19,7 +19,7 @@ from phase_gate.tasks.handins import (
     result_to_json,
     verdict_to_json,
 )
-from tests.conformance.stories import faults, load_schema
+from tests.e2e.sessions import faults, load_schema
 
 SUCCESS: dict[str, Any] = {
     "status": "success",

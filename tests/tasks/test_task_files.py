@@ -14,7 +14,7 @@ from phase_gate.storage.paths import task_folder
 from phase_gate.tasks.model import TaskSpec, task_slug
 from phase_gate.tasks.task_files import parse_tasks, read_task_file
 from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
-from tests.conformance.stories import faults, load_schema
+from tests.e2e.sessions import faults, load_schema
 
 XML = """\
 <task type="auto">

@@ -13,7 +13,7 @@ import yaml
 
 from phase_gate.storage.opening import Opened, Opener
 from phase_gate.storage.tree import git
-from tests.conformance.stories import faults
+from tests.e2e.sessions import faults
 from tests.support import OURS, Project
 from tests.tasks.verifying import NAME, RIGHT, TASK, WRONG, Gate, python
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.conformance.stories import command
+from tests.e2e.sessions import command
 from tests.support import Project, Ran
 
 NAME = "Task 3: Create PlannerId"

@@ -1,4 +1,4 @@
-"""DG: the exit by two gates. Every test drives the real plugin or the real command."""
+"""The exit by two gates: DG of the clauses. Every test drives the real plugin or the real command."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from phase_gate.claims.text import read_claim_text
 from phase_gate.errors import PhaseGateError
 from phase_gate.report.text import BEGIN, END, block_fields, render_status_block
 from phase_gate.storage.signal_file import parse_signal
-from tests.conformance.stories import (
+from tests.conftest import ROOT
+from tests.e2e.sessions import (
     command,
     faults,
     judge,
     leave_red,
     leave_signal,
     ledger,
-    load_schema,
     logged_evaluations,
     sentence,
     signal_is_there,
@@ -35,7 +35,6 @@ from tests.conformance.stories import (
     unmet_guards,
     validator,
 )
-from tests.conftest import ROOT
 from tests.scenarios import load_projects
 from tests.support import Project, Ran
 
@@ -137,31 +136,6 @@ def test_a_target_is_a_function_and_a_guard_is_none(
     assert (seen["tests_total"], seen["tests_failing"], seen["tests_passing"]) == values
 
 
-@pytest.mark.criterion("DG-02")
-def test_red_without_a_test_is_closed(project: Project) -> None:
-    project.write(test_steps='"""No test yet."""\n')
-    ran, verdict = judge(project, "--phase=red", "--exit-signal=done")
-    assert ran.code == 5  # pytest's own: nothing was collected
-    assert (verdict["gate_1"]["satisfied"], verdict["can_exit"], verdict["iteration"]) == (False, False, None)
-    assert sentence(verdict) == "go on: this run does not count (empty): no test was collected"
-    assert "tests_total > 0" in unmet_clauses(verdict)
-
-
-@pytest.mark.criterion("DG-02")
-def test_red_counts_only_the_new_tests_of_an_old_suite(project: Project) -> None:
-    project.write(test_steps=step_tests(2), steps=steps(2)).commit_all()
-    ran, verdict = judge(project, "--phase=red")
-    assert ran.code == 10
-    assert sentence(verdict) == "go on: no new or changed test: write the test for this step first"
-    assert verdict["metrics"]["suite_passing"] == 2
-
-    project.write(test_steps=step_tests(3))
-    ran, verdict = judge(project, "--phase=red")
-    assert ran.code == 0
-    assert sentence(verdict) == WAITS
-    assert (verdict["metrics"]["tests_total"], verdict["metrics"]["suite_total"]) == (1, 3)
-
-
 # --- DG-03 -------------------------------------------------------------------------------------------------------
 
 
@@ -178,18 +152,6 @@ def test_green_is_closed_by_a_test_that_no_longer_runs(project: Project) -> None
     assert "tests_passing == tests_total" in unmet_clauses(verdict)
     assert "no-new-skips" in unmet_guards(verdict)
     assert ran.has("no-new-skips", "test_steps.py::test_step_2")
-
-
-@pytest.mark.criterion("DG-03")
-def test_green_runs_count_on_one_tree_only(project: Project) -> None:
-    leave_red(project, 2).write(steps=steps(2))
-    project.run("--phase=green", "-v")
-    project.write(steps=steps(3))
-    ran, verdict = judge(project, "--phase=green")
-    assert ran.code == 10
-    assert verdict["metrics"]["consecutive_green_runs"] == 1
-    assert ran.has("1 >= 2", ONE_MORE)
-    assert project.run("--phase=green", "-v").code == 0
 
 
 # --- DG-04 -------------------------------------------------------------------------------------------------------
@@ -239,7 +201,7 @@ def test_refactor_ends_at_iteration_5_and_not_before(project: Project) -> None:
     ran, verdict = judge(project, "--phase=refactor")
     assert (ran.code, verdict["iteration"], sentence(verdict)) == (0, 5, WAITS)
     assert verdict["gate_1"]["values"]["max_refactor_iterations"] == 5
-    assert ran.has("5 >= 5")
+    assert ran.has("5 >= 5", "limit reached: iteration >= max_refactor_iterations (5 >= 5) is met")
 
 
 # --- DG-05 -------------------------------------------------------------------------------------------------------
@@ -265,138 +227,74 @@ def test_the_phase_needs_no_run_of_the_tests(project: Project) -> None:
     assert status(project)["phase"] == "DONE"
 
 
-@pytest.mark.criterion("DG-05")
-def test_the_number_of_documents_can_be_changed(project: Project) -> None:
-    project.write({"phase-gate.yaml": "parameters: {required_docs_count: 4}\n"})
-    _begin_document(project).write(_WRITTEN)
-    ran = command(project, "advance", "-v")
-    assert (ran.code, ran.has("3 >= 4", "3 of 4 documents written or changed in this cycle")) == (10, True)
-    project.write({"docs/more.md": _WRITTEN["docs/usage.md"].replace("cents", "integers")})
-    assert command(project, "advance", "-v").has("4 >= 4", WAITS)
-
-
 # --- DG-06 -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.criterion("DG-06")
+@pytest.mark.criterion("DG-06", "DC-03")
 @pytest.mark.parametrize(
-    ("text", "answer", "code", "reason"),
+    ("done", "text", "answer", "shown", "reason"),
     [
-        pytest.param(None, "absent", 10, WAITS, id="no-file"),
-        pytest.param("exit_signal: true\n", "done", 0, "both gates are open: RED has exited", id="true"),
+        pytest.param(0, None, "absent", "absent", WAITS, id="no-file"),
+        pytest.param(0, "exit_signal: true\nreason: all fail\n", "done", "given", "both gates are open", id="true"),
+        pytest.param(0, "exit_signal: false\n", "not-done", "not done", "the signal says not done", id="false"),
+        pytest.param(0, "exit_signal: blocked\nreason: no key\n", "blocked", "blocked", ": no key", id="blocked"),
+        pytest.param(0, "exit_signal: yes\n", "malformed", "malformed", "exit_signal is 'yes'", id="yes"),
+        pytest.param(0, "exit_signal: true\niteration: 7\n", "stale", "stale", "iteration 7", id="stale"),
         pytest.param(
-            "exit_signal: false\n", "not-done", 10, "Gate 1 is open, but the signal says not done", id="false"
-        ),
-        pytest.param(
-            "exit_signal: blocked\nreason: no key\n",
-            "blocked",
-            10,
-            "stop: needs a person (blocked): no key",
-            id="blocked",
-        ),
-        pytest.param("exit_signal: yes\n", "malformed", 10, "exit_signal is 'yes'", id="yes"),
-        pytest.param(
+            0,
             "exit_signal: true\nremaining_work: the docs\n",
             "refused",
-            10,
+            "refused",
             "exit_signal is true, but remaining_work is: 'the docs'",
             id="work-remains",
         ),
+        pytest.param(1, None, "absent", "absent", "1 test already passes", id="gate-1-closed"),
+        pytest.param(1, "exit_signal: false\n", "not-done", "not done", "1 test already passes", id="closed-and-no"),
     ],
 )
-def test_only_a_plain_yes_is_a_signal(project: Project, text: str | None, answer: str, code: int, reason: str) -> None:
-    project.write(test_steps=step_tests(2))
+def test_only_a_plain_yes_is_a_signal_and_both_gates_are_shown(
+    project: Project, done: int, text: str | None, answer: str, shown: str, reason: str
+) -> None:
+    project.write(test_steps=step_tests(2), steps=steps(done))
     if text is not None:
         leave_signal(project, text)
-    ran, verdict = judge(project, "--phase=red", "--phase-exit=dual")
-    assert ran.code == code
-    assert verdict["gate_1"]["satisfied"] is True
-    assert verdict["gate_2"]["answer"] == answer
-    assert verdict["gate_2"]["satisfied"] is (answer == "done")
-    assert verdict["can_exit"] is (answer == "done")
+    ran, verdict = judge(project, "--phase=red", "--phase-exit=dual", "--phase-report=verdict.md")
+    is_given = answer == "done"
+    assert ran.code == (0 if is_given else 10)
+    assert (verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (not done, answer)
+    assert (verdict["gate_2"]["satisfied"], verdict["can_exit"]) == (is_given, is_given)
+    assert PREMATURE not in verdict["warnings"]
     assert reason in sentence(verdict)
+    assert verdict["gate_2"]["reason"] in ran.out
     # An answer is spent by the evaluation that reads it; what is none waits for its author.
     assert signal_is_there(project) is (answer == "malformed")
-
-
-@pytest.mark.criterion("DG-06")
-def test_the_signal_by_option_and_by_command_is_explicit_too(project: Project) -> None:
-    project.write(test_steps=step_tests(2))
-    assert project.run("--phase=red", "--exit-signal= ").code == 4
-    ran, verdict = judge(project, "--phase=red", "--exit-signal=both fail")
-    assert (ran.code, verdict["gate_2"]["reason"], verdict["gate_2"]["by"]) == (0, "both fail", "dev")
-    project.write(steps=steps(2))
-    project.run("--phase=green")
-    project.run("--phase=green")
-    assert command(project, "check").has(WAITS)
-    signal = command(project, "signal", "--json", "--reason", "both pass", "--by", "alice")
-    assert (signal.code, signal.document["gate_2"]["by"], signal.document["can_exit"]) == (0, "alice", True)
+    gate_1 = "closed" if done else "open"
+    first, second = (line for line in ran.out.splitlines() if line.startswith(("Gate 1  ", "Gate 2  ")))
+    assert (first.split("failing")[1].strip(), second.split("signal")[1].strip()) == (gate_1, shown)
+    markdown = (project.root / "verdict.md").read_text(encoding="utf-8")
+    assert f"| Gate 1: Tests generated and failing |  | {gate_1} |" in markdown
+    assert f"Gate 2, explicit exit signal: **{shown}**" in markdown
 
 
 # --- DG-07 -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.criterion("DG-07")
-def test_gate_1_of_one_iteration_and_the_signal_of_the_next_end_nothing(project: Project) -> None:
-    project.write(test_steps=step_tests(2))
-    first, verdict = judge(project, "--phase=red")
-    assert (first.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (0, True, False)
-    project.write(steps=steps(1))
-    leave_signal(project, "exit_signal: true\n")
-    second, verdict = judge(project, "--phase=red", "--phase-exit=dual")
-    assert second.code == 10
-    assert (verdict["iteration"], verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (2, False, True)
-    assert verdict["can_exit"] is False
-    assert sentence(verdict).startswith("signal came too early: 1 test already passes")
-    assert status(project)["exited"] is False
-
-
-@pytest.mark.criterion("DG-07")
-def test_the_signal_of_one_iteration_and_gate_1_of_the_next_end_nothing(project: Project) -> None:
+def test_gate_1_and_the_signal_of_two_iterations_end_nothing(project: Project) -> None:
     project.write(test_steps=step_tests(2), steps=steps(1))
-    first, verdict = judge(project, "--phase=red", "--exit-signal=done")
-    assert (first.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (10, False, True)
+    _, verdict = judge(project, "--phase=red", "--exit-signal=done")
+    assert (verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (False, True)
     project.remove("steps.py")
     second, verdict = judge(project, "--phase=red", "--phase-exit=dual")
-    assert second.code == 10
-    assert (verdict["iteration"], verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (2, True, "absent")
-    assert (verdict["can_exit"], sentence(verdict)) == (False, WAITS)
+    assert (second.code, verdict["iteration"], verdict["gate_1"]["satisfied"]) == (10, 2, True)
+    assert (verdict["can_exit"], verdict["gate_2"]["answer"], sentence(verdict)) == (False, "absent", WAITS)
+    project.write(steps=steps(1))
+    leave_signal(project, "exit_signal: true\n")
+    third, verdict = judge(project, "--phase=red", "--phase-exit=dual")
+    assert (third.code, verdict["iteration"], verdict["gate_1"]["satisfied"]) == (10, 3, False)
+    assert (verdict["can_exit"], verdict["gate_2"]["satisfied"]) == (False, True)
+    assert sentence(verdict).startswith("signal came too early: 1 test already passes")
     assert status(project)["exited"] is False
-
-
-def edit_the_code(project: Project) -> None:
-    project.write(steps='"""Not one step."""\n')
-
-
-def run_a_part(project: Project) -> None:
-    assert project.run("--phase=red", "-k", "step_1").has("this run does not count (partial)")
-
-
-def run_into_an_interrupt(project: Project) -> None:
-    assert project.run("--phase=red", "--maxfail=1").has("this run does not count (incomplete)")
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.criterion("DG-07")
-@pytest.mark.parametrize(
-    ("happens", "problem"),
-    [
-        pytest.param(edit_the_code, "files have changed since iteration 1: no run has tested them", id="an-edit"),
-        pytest.param(run_a_part, "a run came after iteration 1 (partial)", id="a-partial-run"),
-        pytest.param(run_into_an_interrupt, "a run came after iteration 1 (incomplete)", id="an-incomplete-run"),
-    ],
-)
-def test_what_happens_after_an_iteration_makes_its_signal_stale(
-    project: Project, happens: Callable[[Project], None], problem: str
-) -> None:
-    project.write(test_steps=step_tests(2))
-    assert project.run("--phase=red").code == 0
-    happens(project)
-    signal = command(project, "signal", "--reason", "they fail")
-    assert signal.code == 13
-    assert signal.has(problem, "[stale-signal]", "try: pytest --phase=red  # then signal again")
-    assert status(project)["exited"] is False
-    assert not [line for line in ledger(project) if line["kind"] == "phase-exited"]
 
 
 # --- DG-08 -------------------------------------------------------------------------------------------------------
@@ -405,7 +303,7 @@ def test_what_happens_after_an_iteration_makes_its_signal_stale(
 @pytest.mark.criterion("DG-08")
 def test_perfect_metrics_never_become_a_signal(project: Project) -> None:
     leave_red(project, 2).write(steps=steps(2))
-    for run in range(1, 6):
+    for run in range(1, 4):
         ran, verdict = judge(project, "--phase=green", "--phase-exit=dual")
         assert ran.code == 10
         assert verdict["metrics"]["consecutive_green_runs"] == run
@@ -493,16 +391,6 @@ def test_a_standing_signal_is_refused_before_any_test_runs(
     assert not (project.root / ".phase-gate" / "ledger.jsonl").exists()
 
 
-@pytest.mark.criterion("DG-08")
-def test_nobody_can_declare_the_signal(project: Project) -> None:
-    project.write(test_steps=step_tests(1))
-    project.run("--phase=red")
-    declared = command(project, "declare", "exit_signal=true", "--reason", "it is")
-    assert declared.code == 13
-    assert declared.has("'exit_signal' is not a fact of workflow tdd")
-    assert command(project, "check").code == 10
-
-
 # --- DG-09 -------------------------------------------------------------------------------------------------------
 
 
@@ -525,7 +413,7 @@ def test_the_streak_goes_on_in_another_process(project: Project) -> None:
 @pytest.mark.criterion("DG-10")
 def test_nine_of_ten_are_not_enough(project: Project) -> None:
     leave_red(project, 10).write(steps=steps(9))
-    for _ in range(3):
+    for _ in range(2):
         ran, verdict = judge(project, "--phase=green", "--phase-exit=dual", "--exit-signal=close enough")
         assert ran.code == 1
         assert sentence(verdict) == "signal came too early: test_steps.py::test_step_10 fails"
@@ -720,17 +608,6 @@ def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(
     assert verdict["metrics"]["signals_premature"] == 1
 
 
-@pytest.mark.criterion("DG-13")
-def test_no_warning_where_gate_1_holds_or_the_answer_is_no(project: Project) -> None:
-    project.write(test_steps=step_tests(2))
-    _, verdict = judge(project, "--phase=red", "--exit-signal=done")
-    assert verdict["warnings"] == []
-    project.write(steps=steps(1))
-    leave_signal(project, "exit_signal: false\n")
-    _, verdict = judge(project, "--phase=red")
-    assert (verdict["gate_1"]["satisfied"], verdict["warnings"]) == (False, [])
-
-
 # --- DG-14 -------------------------------------------------------------------------------------------------------
 
 
@@ -787,26 +664,16 @@ def test_every_verdict_is_valid_against_the_published_schema(project: Project) -
         assert [error.message for error in validator(schema).iter_errors(document)] == [], kind
     for line, document in enumerate(logged_evaluations(project)):
         assert faults("evaluation", document) == [], line
+    assert faults("status", status(project)) == []
     # The other way round: the schema asks for nothing that no document has.
     assert set(documents["holds"]) == set(schema["properties"]) == set(schema["required"])
-
-
-@pytest.mark.criterion("DG-15")
-def test_a_verdict_has_the_fields_of_the_source_document(project: Project) -> None:
-    leave_red(project, 10).write(steps=steps(10))
-    for _ in range(4):
-        project.run("--phase=green")
-    _, verdict = judge(project, "--phase=green", "--exit-signal=all ten")
-    assert verdict["phase"] == "GREEN"
-    assert verdict["iteration"] == 5
+    verdict = documents["command"]
+    assert (verdict["phase"], verdict["iteration"], verdict["can_exit"]) == ("GREEN", 4, True)
     assert verdict["gate_1"]["satisfied"] is True
-    assert "tests_failing == 0" in verdict["gate_1"]["condition"]
     assert "consecutive_green_runs >= required_green_runs" in verdict["gate_1"]["condition"]
-    expected = {"tests_failing": 0, "tests_passing": 10, "tests_total": 10, "consecutive_green_runs": 5}
+    expected = {"tests_failing": 0, "tests_passing": 2, "tests_total": 2, "consecutive_green_runs": 2}
     assert expected.items() <= verdict["gate_1"]["values"].items()
-    assert verdict["gate_2"]["satisfied"] is True
-    assert verdict["gate_2"]["source"] == "explicit_signal"
-    assert verdict["can_exit"] is True
+    assert (verdict["gate_2"]["satisfied"], verdict["gate_2"]["source"]) == (True, "explicit_signal")
     assert verdict["timestamp"].endswith("Z")
 
 
@@ -826,46 +693,6 @@ def test_the_schema_is_strict(project: Project) -> None:
         assert faults("evaluation", spoilt), f"{place} may have more"
     for changed in ({"can_exit": "true"}, {"iteration": 0}, {"gate_2": {**verdict["gate_2"], "source": "metrics"}}):
         assert faults("evaluation", {**verdict, **changed}), changed
-
-
-@pytest.mark.criterion("DG-15")
-@pytest.mark.parametrize("name", ["evaluation", "signal", "status"])
-def test_each_part_of_a_schema_says_what_it_means(name: str) -> None:
-    schema = load_schema(name)
-
-    def look(node: Any, place: str) -> None:
-        for key, part in node.get("properties", {}).items():
-            assert "description" in part or "$ref" in part, f"{place}.{key}"
-            look(part, f"{place}.{key}")
-        if "properties" in node:
-            assert "additionalProperties" in node or place.endswith((".if", ".then")), place
-        for key in ("items", "additionalProperties"):
-            if isinstance(node.get(key), dict):
-                look(node[key], f"{place}.{key}")
-        for index, part in enumerate(node.get("anyOf", ())):
-            look(part, f"{place}.{index}")
-
-    look(schema, name)
-    for definition, part in schema.get("definitions", {}).items():
-        assert "description" in part, definition
-        look(part, definition)
-
-
-@pytest.mark.sweep
-@pytest.mark.criterion("DG-15")
-def test_the_status_is_valid_against_its_schema(project: Project) -> None:
-    assert faults("status", status(project)) == []
-    every_kind_of_verdict(project)
-    project.run("--phase=refactor", "--collect-only")
-    command(project, "declare", "refactoring_complete=true", "--reason", "tidy")
-    leave_signal(project, "exit_signal: maybe\n")
-    now = status(project)
-    assert faults("status", now) == []
-    assert (len(now["facts"]), now["signal_waiting"] is None) == (1, False)
-    history = command(project, "history", "--json").document
-    assert {run["kind"] for run in history["runs"]} == {"complete", "partial", "incomplete"}
-    for spoilt in ({**now, "extra": 1}, {**now, "evaluation": {}}, {**now, "streak": -1}):
-        assert faults("status", spoilt)
 
 
 SIGNALS = [
@@ -948,42 +775,24 @@ def test_every_verdict_is_in_the_ledger_with_its_values(project: Project) -> Non
     assert command(project, "audit").has(f"{len(given)} evaluated", "intact")
 
 
-@pytest.mark.criterion("DG-16")
-def test_a_run_that_does_not_count_is_in_the_ledger_with_its_metrics(project: Project) -> None:
-    project.write(test_steps=step_tests(2))
-    project.run("--phase=red")
-    _, verdict = judge(project, "--phase=red", "-k", "step_1")
-    ended = [line["data"] for line in ledger(project) if line["kind"] == "run-ended"][-1]
-    assert (ended["kind"], ended["iteration"], ended["metrics"]["tests_unselected"]) == ("partial", None, 1)
-    assert ended["metrics"] == verdict["metrics"]
-
-
 # --- DG-17 -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.criterion("DG-17")
-def test_a_later_run_opens_an_exited_phase_again(project: Project) -> None:
+def test_a_later_run_decides_anew(project: Project) -> None:
     leave_red(project, 2)
     assert (status(project)["exited"], command(project, "check").code) == (True, 0)
-    project.write(steps=steps(1))
-    ran, verdict = judge(project, "--phase=red", "--phase-exit=dual")
-    assert ran.code == 10
-    assert (verdict["iteration"], verdict["can_exit"]) == (2, False)
-    assert (
-        sentence(verdict) == "go on: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1"
-    )
-    assert (status(project)["exited"], command(project, "check").code) == (False, 10)
-    refused = project.run("--phase=green")
-    assert refused.code == 13
-    assert refused.has("GREEN can't begin: RED has not exited")
-
-
-@pytest.mark.criterion("DG-17")
-def test_the_same_numbers_again_need_the_signal_again(project: Project) -> None:
-    leave_red(project, 2)
     ran, verdict = judge(project, "--phase=red", "--phase-exit=dual")
     assert (ran.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (10, True, "absent")
     assert (sentence(verdict), status(project)["exited"]) == (WAITS, False)
+    project.write(steps=steps(1))
+    ran, verdict = judge(project, "--phase=red", "--phase-exit=dual")
+    assert (ran.code, verdict["iteration"], verdict["can_exit"]) == (10, 3, False)
+    already = "go on: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1"
+    assert sentence(verdict) == already
+    assert (status(project)["exited"], command(project, "check").code) == (False, 10)
+    refused = project.run("--phase=green")
+    assert (refused.code, refused.has("GREEN can't begin: RED has not exited")) == (13, True)
 
 
 # --- DG-18 -------------------------------------------------------------------------------------------------------
@@ -1082,19 +891,6 @@ def test_the_four_phases_follow_each_other(project: Project) -> None:
 
 
 @pytest.mark.criterion("DG-19")
-def test_a_parameter_changes_a_gate(project: Project) -> None:
-    project.write({"phase-gate.yaml": "parameters: {required_green_runs: 3}\n"})
-    leave_red(project, 2).write(steps=steps(2))
-    project.run("--phase=green", "-v")
-    second = project.run("--phase=green", "-v")
-    assert second.code == 10
-    assert second.has("2 >= 3", ONE_MORE)
-    third, verdict = judge(project, "--phase=green")
-    assert (third.code, verdict["gate_1"]["satisfied"], verdict["gate_1"]["replaced"]) == (0, True, False)
-    assert third.has("3 >= 3")
-
-
-@pytest.mark.criterion("DG-19")
 def test_a_condition_is_added_to_the_gate(project: Project) -> None:
     project.write({"phase-gate.yaml": "phases:\n  red:\n    condition: suite_total >= 3\n"})
     project.write(test_steps=step_tests(2))
@@ -1131,16 +927,6 @@ def test_a_replaced_gate_is_shown_in_every_verdict(project: Project) -> None:
 
 DUAL_GATE = (ROOT / "tests" / "data" / "dual-gate.yaml").read_text(encoding="utf-8")
 BY_DOCUMENT = "--phase-workflow=dual-gate.yaml"
-
-
-def test_our_copy_has_the_four_documents() -> None:
-    documents = list(yaml.safe_load_all(DUAL_GATE))
-    assert [document["phase"] for document in documents] == ["RED", "GREEN", "REFACTOR", "DOCUMENT"]
-    for document in documents:
-        assert set(document) == {"phase", "purpose", "gate_1", "gate_2", "exit_allowed"}
-        assert set(document["gate_1"]) == set(document["gate_2"]) == {"name", "condition", "rationale"}
-        assert document["gate_2"]["condition"].strip() == "exit_signal == true"
-        assert document["exit_allowed"] == {"when": "gate_1 == true AND gate_2 == true"}
 
 
 @pytest.mark.sampled(2)
