@@ -743,10 +743,13 @@ class HonestAgent:
         said = status(self.project)
         following, hint = said["next_command"], said["next_hint"]
         self.steps.append(f"{following} | {hint} | {said['reason']}")
-        if following.startswith("pytest "):
+        typed = following or hint.partition(",")[0]
+        if typed.startswith("pytest "):
             self.project.write({"test_work.py": TEST, "work.py": WORK})
-            self.project.run(*following.split()[1:])
-        elif following.startswith("phase-gate signal"):
+            self.project.run(*typed.split()[1:])
+        if following.startswith("pytest "):
+            return
+        if following.startswith("phase-gate signal"):
             command(self.project, "signal", "--reason", "every test passes")
         else:
             assert "phase-gate claim FILE" in hint, self.steps

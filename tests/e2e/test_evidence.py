@@ -78,7 +78,7 @@ def test_a_cycle_that_began_without_a_memory_says_so(project: Project, monkeypat
         patch.setattr("phase_gate.evidence.gathering.SINCE", {})
         ran = project.run("--phase=document", "-v")
     assert ran.code == 10
-    assert ran.has("? docs_generated >= required_docs_count", "docs_generated is unknown: the documents were not")
+    assert ran.has("? docs_generated >= required_docs_count", "docs_generated is unknown: the documents are noted")
 
 
 def test_documents_that_are_there_when_a_cycle_begins_are_not_of_this_cycle(project: Project) -> None:
