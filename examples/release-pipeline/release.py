@@ -6,7 +6,6 @@
 import contextlib
 import io
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +40,7 @@ def gate(*words):
 def write(name, attempt):
     """Write something down, anew in every attempt: what was left from an earlier one does not count."""
     if name == "snapshot":
-        gate("pipeline", "snapshot")
+        gate("advance")
         return
     target = FOLDER / name
     target.parent.mkdir(parents=True, exist_ok=True)

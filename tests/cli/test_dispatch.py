@@ -58,7 +58,6 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "pipeline vote": (13, ("pipeline", "vote")),
     "pipeline request": (13, ("pipeline", "request", "list")),
     "pipeline recover": (13, ("pipeline", "recover")),
-    "pipeline snapshot": (13, ("pipeline", "snapshot")),
     "breaker reset": (13, ("breaker", "reset", "--reason", "so", "--by", "dev")),
     "breaker skip": (13, ("breaker", "skip", "--reason", "so", "--by", "dev")),
     "force": (13, ("force", "--reason", "the vendor is down", "--by", "dev")),

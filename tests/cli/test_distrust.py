@@ -39,7 +39,6 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "pipeline vote": [()],
     "pipeline request": [("list",)],
     "pipeline recover": [()],
-    "pipeline snapshot": [()],
     "waive": [("tests-kept", *WHY)],
     "breaker reset": [WHY],
     "breaker skip": [WHY],

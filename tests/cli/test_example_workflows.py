@@ -84,7 +84,7 @@ def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
     flow.gate("advance")
     flow.project.write({"docs/feature/change-notes.md": PROSE.format("and nothing else is new in this change")})
     assert flow.signal(10).has("repository-snapshot")
-    flow.gate("pipeline", "snapshot")
+    flow.gate("advance", ends_with=10)
     assert flow.signal(10).has("consensus")
     flow.vote("reject", 0.9, ends_with=10)
     flow.signal(10)

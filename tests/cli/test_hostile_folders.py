@@ -47,7 +47,7 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 #: These do something on purpose, and what they run is the user's own: see "Looking runs nobody's code" in the docs.
 ACTS = frozenset(
     (
-        *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "pipeline snapshot", "waive", "force"),
+        *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "waive", "force"),
         *("breaker reset", "breaker skip"),
         *("baseline", "prove", "ci combine", "drive"),
         *("store trust", "store init"),

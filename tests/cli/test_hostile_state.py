@@ -90,7 +90,6 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("pipeline", "vote"),
     ("pipeline", "request", "list"),
     ("pipeline", "recover"),
-    ("pipeline", "snapshot", "--output", "snapshot.json"),
     ("workflow", "check"),
     ("withdraw",),
     ("waive", "tests-unchanged", "--reason", "it is known", "--by", "dev"),

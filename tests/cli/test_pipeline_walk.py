@@ -55,7 +55,7 @@ class HonestUser:
         said = self.type("phase-gate advance --template")
         for path in re.findall(r"^  (?:written|kept) +(\S+)", said, re.M):
             self.fill_in(path)
-        for command in re.findall(r"phase-gate pipeline snapshot", said):
+        for command in re.findall(r"repository-snapshot: (phase-gate advance)", said):
             self.type(command)
         for command in re.findall(r"each votes with (phase-gate pipeline vote (\S+))", said):
             for name in ("ann", "bob"):

@@ -130,7 +130,7 @@ class Pipe:
     def make(self, name: str, text: str | None = None) -> None:
         """Write a new version of an artifact."""
         if name == "repository-snapshot":
-            assert self.gate("pipeline", "snapshot").code == 0
+            assert self.gate("advance").code in (0, 10)
             return
         usual = f"# {name}\n\nVersion {next(_VERSIONS)}. {_WORDS}\n"
         if name == "review-decision":

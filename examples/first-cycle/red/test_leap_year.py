@@ -1,5 +1,4 @@
 import pytest
-
 from leap_year import is_leap_year
 
 

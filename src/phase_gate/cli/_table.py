@@ -418,13 +418,6 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--reason TEXT default=  why, in a sentence",
             "--by NAME  who says so",
         ),
-        "pipeline snapshot": command(
-            "pipeline.snapshot",
-            "Write down the tree that a phase speaks of",
-            "pipeline snapshot",
-            _DONE_OR_NOT,
-            "--output FILE  where to write it, if the workflow's path is a pattern",
-        ),
         "ci combine": command(
             "ci_combine.run",
             "Make one run of the records that shards wrote",

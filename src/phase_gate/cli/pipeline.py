@@ -1,4 +1,4 @@
-"""`phase-gate pipeline vote`, `request`, `snapshot`, `recover`: what only a pipeline asks of people."""
+"""`phase-gate pipeline vote`, `request`, `recover`: what only a pipeline asks of people."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ from phase_gate.tasks.pipeline_steps import (
     resume_with_guidance,
     show_votes,
     start_recovery,
-    write_snapshot,
 )
 from phase_gate.tasks.result import failure_to_json, votes_to_json
 from phase_gate.tasks.routing import budget, enter_command, main_line, problem_of_rewind, rules_of
 from phase_gate.tasks.show import stuck_sections, stuck_to_json, vote_rows
 from phase_gate.values import as_dict
-from phase_gate.visible import count, show_line, show_rows
+from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command
 
@@ -106,16 +105,6 @@ def _list(pipeline: Pipeline) -> Done:
             rows.append(f"       {each.status} by {each.decided_by}: {each.reason}")
     none = 'no change request\n  make one: phase-gate pipeline request new --type scope --title "..."'
     return Done(text=show_rows(rows) or none, document={"requests": [as_dict(each) for each in pipeline.requests]})
-
-
-# --- which tree a phase speaks of
-
-
-def snapshot(call: Call) -> Done:
-    task = call.task()
-    path, document = write_snapshot(task, call.arguments.output)
-    rows = (f"{path}: {count(document['files'], 'file')}, as they are now", f"  next: {look_command(task.state.task)}")
-    return Done(text=show_rows(rows), document={"file": path, **document})
 
 
 # --- what the recovery asks for; begin one, or go on where it is stuck

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from phase_gate.decisions.fresh_evidence import case_of, measure_now, record_verdict, remember_next
 from phase_gate.decisions.signalling import read_waiting
@@ -14,8 +14,8 @@ from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.model import find_pipeline
-from phase_gate.values import Value
+from phase_gate.tasks.model import pipeline_of
+from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import DONE
 
@@ -28,10 +28,10 @@ class EnteredPhase(Value):
     #: False where it began earlier.
     is_new: bool
     #: What a pipeline asks for in it, by name.
-    needs: tuple[tuple[str, str], ...]
+    needs: tuple[tuple[str, str], ...] = ()
     #: The files to fill in that were written, and those that were there; None where they were not asked for.
-    written: tuple[str, ...] | None
-    kept: tuple[str, ...]
+    written: tuple[str, ...] | None = None
+    kept: tuple[str, ...] = ()
     #: The files of a pipeline's constitution, where a cycle of it began.
     constitution: tuple[str, ...]
 
@@ -53,7 +53,7 @@ def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> Enter
         begun = _begin_pipeline(task, template=template)
         if begun is not None:
             return begun
-    if template and find_pipeline(task.state) is None:
+    if template and not task.state.is_pipeline:
         raise NotAllowedError(
             "only a pipeline has files to fill in", remedy="write workflow: pipeline in the settings, then try again"
         )
@@ -63,6 +63,10 @@ def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> Enter
         if present is None:
             raise stuck_error(task.state)
         return describe_entry(task, present, template=True, is_new=False)
+    if task.state.is_pipeline:
+        from phase_gate.tasks.evidence import write_snapshot
+
+        write_snapshot(task)
     measured = measure_now(task, show=show)
     # A phase that takes a run ends elsewhere: a refusal here leaves nothing behind.
     remembered = remember_next(task, may_end=not task.takes_run)
@@ -115,7 +119,6 @@ def _begin_pipeline(task: Task, *, template: bool) -> EnteredPhase | None:
     workflow = task.project.workflow()
     if workflow.pipeline is None or workflow.first.tests != "none":
         return None
-    from phase_gate.tasks.model import pipeline_of
     from phase_gate.tasks.pipeline_steps import begin_cycle
 
     begun = begin_cycle(task, workflow)
@@ -127,21 +130,13 @@ def describe_entry(
     task: Task, phase: Phase, *, template: bool = False, is_new: bool = True, constitution: tuple[str, ...] = ()
 ) -> EnteredPhase:
     """Return what there is to say of a phase that the task is in; write its files to fill in where asked."""
-    needs: Iterable[tuple[str, str]] = ()
-    written: Iterable[str] | None = None
-    kept: Iterable[str] = ()
-    if find_pipeline(task.state) is not None:
-        from phase_gate.tasks.asking import needs_in, write_skeletons
+    entered = EnteredPhase(task=task, phase=phase, is_new=is_new, constitution=constitution)
+    if not task.state.is_pipeline:
+        return entered
+    from phase_gate.tasks.asking import needs_in, write_skeletons
 
-        needs = tuple(needs_in(task, phase))  # before anything is written
-        if template:
-            written, kept = write_skeletons(task, phase)
-    return EnteredPhase(
-        task=task,
-        phase=phase,
-        is_new=is_new,
-        needs=tuple(needs),
-        written=None if written is None else tuple(written),
-        kept=tuple(kept),
-        constitution=constitution,
-    )
+    entered = replace(entered, needs=tuple(needs_in(task, phase)))  # before anything is written
+    if not template:
+        return entered
+    written, kept = write_skeletons(task, phase)
+    return replace(entered, written=tuple(written), kept=tuple(kept))

@@ -29,12 +29,13 @@ from phase_gate.storage.signal_file import parse_signal, read_signal_file, remov
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import digest_of
 from phase_gate.tasks.asking import write_skeletons
+from phase_gate.tasks.evidence import write_snapshot
 from phase_gate.tasks.handins import parse_vote
 from phase_gate.tasks.model import find_pipeline
-from phase_gate.tasks.pipeline_steps import VoteStanding, cast_votes, show_votes, start_recovery, write_snapshot
+from phase_gate.tasks.pipeline_steps import VoteStanding, cast_votes, show_votes, start_recovery
 from phase_gate.tasks.routing import rules_of
 from phase_gate.values import replace
-from phase_gate.workflow.model import SNAPSHOT, Phase, requires_of
+from phase_gate.workflow.model import Phase, requires_of
 from phase_gate.workflow.names import of_task, show_duration
 
 #: What only a person does, or only the drive while its agent works.
@@ -217,11 +218,11 @@ class Turn:
 
         Return whether the reviewers agree, or need not; None: a person has to look.
         """
-        task, requires, described = self.task, requires_of(self.phase), rules_of(self.task.rules).artifacts
-        asks_votes = requires.consensus is not None and not task.state.exited
+        task = self.task
+        asks_votes = requires_of(self.phase).consensus is not None and not task.state.exited
         try:
-            if any(described[name].schema == SNAPSHOT for name in requires.artifacts):
-                self.session.note(f"snapshot: {write_snapshot(task)[0]}")
+            if path := write_snapshot(task):
+                self.session.note(f"snapshot: {path}")
             standing = show_votes(task) if asks_votes else None
         except NotAllowedError as error:
             self.note(error.problem)

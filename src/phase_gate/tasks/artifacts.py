@@ -221,11 +221,11 @@ class SeenArtifact(Value):
 def fault_of(seen: SeenArtifact, described: Artifact, *, old: Iterable[str], tree: Callable[[], str]) -> str:
     """Say why an artifact does not count; nothing if it does."""
     if not seen.files:
-        return "is missing" if described.schema != SNAPSHOT else "is missing: phase-gate pipeline snapshot makes it"
+        return "is missing" if described.schema != SNAPSHOT else "is missing: phase-gate advance writes it"
     if seen.problems:
         return "; ".join(seen.problems)
     if described.schema == SNAPSHOT and seen.document.tree != tree():
-        return "shows another tree than the present one: phase-gate pipeline snapshot makes it anew"
+        return "shows another tree than the present one: phase-gate advance writes it anew"
     if seen.digest in old:
         phrase = "this phase" if described.made == "phase" else "this attempt"
         return f"is what lay there before {phrase} began: it has to be made anew"

@@ -70,7 +70,7 @@ def skeletons_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> dict[s
     for name in requires.artifacts:
         text = _skeleton(rules.artifacts[name], pipeline)
         if text:
-            texts[_path_in(rules.artifacts[name])] = text
+            texts[path_of(rules.artifacts[name])] = text
     if requires.consensus is not None:
         texts[vote_file(workflow, requires.consensus)] = _VOTE
     return texts
@@ -116,7 +116,7 @@ def _json(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _path_in(artifact: Artifact) -> str:
+def path_of(artifact: Artifact) -> str:
     """Return a path that the artifact's glob finds."""
     path = re.sub(r"\*\*/", "", artifact.path)
     return re.sub(r"\[[^]]*\]|\?", "1", path).replace("*", "first")
@@ -205,7 +205,7 @@ def vote_command(file: str, task: str) -> str:
 
 def _artifact(artifact: Artifact) -> str:
     if artifact.schema == SNAPSHOT:
-        return f"{artifact.name}: phase-gate pipeline snapshot makes it ({artifact.path})"
+        return f"{artifact.name}: phase-gate advance writes it ({artifact.path})"
     wants = words_of_artifact(artifact)
     return f"{artifact.name}: {artifact.path}" + (f" ({'; '.join(wants)})" if wants else "")
 

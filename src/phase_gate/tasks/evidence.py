@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -16,17 +17,30 @@ from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.gathering import PartEvidence, gather
 from phase_gate.gate.measured import LOOKED_AT, Finding, Measured, Remembered
 from phase_gate.gate.parts import WORK
+from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.root import place_below
+from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import NoGitError, head_of, run_git
 from phase_gate.tasks.artifacts import SeenArtifact, digest_file, digest_of, fault_of, fingerprint, look_at
-from phase_gate.tasks.asking import missing_commands
+from phase_gate.tasks.asking import missing_commands, path_of
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
-from phase_gate.tasks.model import Pipeline, count_votes, find_pipeline
+from phase_gate.tasks.model import Pipeline, count_votes, find_pipeline, pipeline_of
 from phase_gate.tasks.routing import CHANGE_REQUESTED, PipelineFiles, problem_of_rewind, rules_of
 from phase_gate.values import Value, field, replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Drift, Phase, PipelineRules, Workflow, requires_of, settle
+from phase_gate.workflow.model import (
+    DRIFT,
+    ROOT_CAUSE,
+    SNAPSHOT,
+    Drift,
+    Phase,
+    PipelineRules,
+    Workflow,
+    requires_of,
+    settle,
+)
 from phase_gate.workflow.model_json import name_rules, workflow_to_json
 from phase_gate.workflow.names import run_command
 
@@ -199,6 +213,31 @@ def tree_of(files: Mapping[str, str], rules: PipelineRules) -> str:
     is_artifact = compile_globs([each.path for each in rules.artifacts.values()])
     text = "\0".join(part for pair in sorted(files.items()) for part in pair if not is_artifact(pair[0]))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def write_snapshot(task: Task) -> str:
+    """Write down which tree the present phase speaks of, where it asks for that; return the file, or nothing."""
+    project, state, rules = task.project, task.state, rules_of(task.rules)
+    phase = task.rules.phase(state.phase or "")
+    wanted = () if phase is None or state.exited else requires_of(phase).artifacts
+    artifact = next((rules.artifacts[name] for name in wanted if rules.artifacts[name].schema == SNAPSHOT), None)
+    if artifact is None:
+        return ""
+    path, files = path_of(artifact), project.take_tree(new_data=False).files
+    document = {
+        "tree": tree_of(files, rules),
+        "files": len(files),
+        "commit": head_of(project.root),
+        "task": state.task,
+        "cycle": state.cycle,
+        "phase": state.phase,
+        "attempt": pipeline_of(state).attempts.get(state.phase or "", 0),
+        "at": now(),
+    }
+    target = place_below(project.root, path, setting=f"artifact {artifact.name}")
+    make_folder(REAL, target.parent)
+    write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
+    return path
 
 
 class PipelineProvider(Provider):

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import re
 import shlex
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
+from xml.sax import saxutils
 
 from phase_gate.config.configuration import check_timeouts
-from phase_gate.config.reading import MAX_BYTES, Items, Node, Reader, Table, Text, closest_first, plain, shorten
-from phase_gate.config.yaml import decode_text, read_bytes, read_document
+from phase_gate.config.reading import MAX_BYTES, Items, Node, Place, Reader, Table, Text, closest_first, plain, shorten
+from phase_gate.config.yaml import decode_text, find_odd_character, read_bytes, read_document
 from phase_gate.errors import DocumentError, TaskFileError
 from phase_gate.tasks.lint import MAX_LENGTH
 from phase_gate.tasks.model import TaskSpec
-from phase_gate.tasks.task_xml import XmlElement, read_xml
-from phase_gate.values import Value, field, replace
+from phase_gate.values import replace
 
 #: How the name of a plan ends.
 _MARKDOWN = (".md", ".markdown")
 #: A name is a heading, not a text.
 MAX_NAME = 200
-#: Elements whose items stand apart: by commas, by lines, or each in an element of its own.
-_ITEMS: Mapping[str, str] = {"files": "file", "depends_on": "task"}
-
 #: What tasks of one file may share, said once above them.
 SHARED = ("wave", "phase", "plan")
 
@@ -47,10 +45,10 @@ def parse_tasks(text: str | bytes, name: str) -> tuple[TaskSpec, ...]:
     try:
         source = decode_text(text, name=name, limit=MAX_BYTES)
         if name.lower().endswith(_MARKDOWN):
-            plan = read_plan(source, name)
-            nodes = [_share(each, plan.shared) for each in _from_xml(plan.xml, name)]
+            shared = _read_head(source, name)
+            nodes = [_share(each, shared) for each in _from_blocks(source, name)]
         elif source.lstrip().startswith("<"):
-            nodes = _from_xml(source, name)
+            nodes = _from_blocks(source, name)
         else:
             nodes = _from_yaml(read_document(source, name=name, limit=MAX_BYTES))
     except DocumentError as error:
@@ -156,108 +154,85 @@ def _refuse(where: object, problem: str, remedy: str) -> NoReturn:
     Reader(TaskFileError).stop(where, problem, remedy)
 
 
-# XML
+# `<task>` blocks, in a file of their own or between the paragraphs of a plan for people
 
 
-def _from_xml(text: str, name: str) -> list[Table]:
-    """Return the `<task>` elements of any root, as tables; attributes of what is around them are shared."""
-    found = [_share(_as_table(task), shared) for task, shared in _find_tasks(read_xml(text, name=name), {})]
+_COMMENT = re.compile("<!--.*?-->", re.DOTALL)
+_QUOTED = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+#: In a plan a block begins a line: a tag in the middle of a sentence only speaks of tasks.
+_BLOCK = r"<task(?P<attributes>\s[^<>]*)?>(?P<body>.*?)(?P<end></task>|\Z)"
+_ELEMENT = re.compile(r"<(?P<tag>\w+)(?P<attributes>\s[^<>]*?)?(?:/>|>(?P<text>.*?)</(?P=tag)>)", re.DOTALL)
+_ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_RULE = "---"
+
+
+def _from_blocks(text: str, name: str) -> list[Table]:
+    """Return the `<task>` blocks as tables, as they would stand in YAML."""
+    # Blank, not gone: places stay what they are.
+    source = _COMMENT.sub(lambda found: re.sub(r"\S", " ", found.group()), text)
+    begin = r"(?m:^)[ \t]*" if name.lower().endswith(_MARKDOWN) else ""
+    found = [_read_block(block, name) for block in re.finditer(begin + _BLOCK, source, re.DOTALL)]
     if not found:
         raise TaskFileError(f"{name}:1:1: no <task> in it", _XML_FORM)
     return found
 
 
-def _find_tasks(
-    elements: tuple[XmlElement, ...], shared: Mapping[str, Node]
-) -> Iterator[tuple[XmlElement, Mapping[str, Node]]]:
+def _place(found: re.Match[str], at: int, name: str) -> Place:
+    before = found.string[:at]
+    return Place.of(name, before.count("\n") + 1, at - before.rfind("\n"))
+
+
+def _read_block(block: re.Match[str], name: str) -> Table:
+    place = _place(block, block.string.index("<", block.start()), name)
+    if not block["end"]:
+        _refuse(place, "<task> is never closed", "write </task> where it ends")
+    elements = list(_ELEMENT.finditer(block.string, block.start("body"), block.end("body")))
+    if _ELEMENT.sub("", block["body"]).strip():
+        problem = "text beside the elements of <task>, or one that is never closed"
+        _refuse(place, problem, f"put it into <action>: {_XML_FORM}")
+    entries = [*_attributes(block["attributes"], place)]
     for element in elements:
-        if element.tag == "task":
-            yield element, shared
-        else:
-            yield from _find_tasks(element.children, {**shared, **element.attributes.only(SHARED)})
-
-
-def _as_table(task: XmlElement) -> Table:
-    """Return the task as it would stand in YAML. What does not belong there is left for the reader to refuse."""
-    if task.text.strip():
-        _refuse(task, "text beside the elements of <task>", f"put it into <action>: {_XML_FORM}")
-    entries: list[tuple[str, Node]] = list(task.attributes.items())
-    for child in task.children:
-        if child.tag == "timeouts":
-            entries.append((child.key, child.attributes))
-            _refuse_inside(child, text=True)
-            continue
-        # <verify shell="true"> and <flaky reason="…">: what belongs to the one text stands beside it in YAML.
-        prefix = "flaky_" if child.tag == "flaky" else ""
-        entries += [(Text.of(f"{prefix}{key}", child.at, key), value) for key, value in child.attributes.items()]
-        if child.tag not in _ITEMS:
-            _refuse_inside(child)
-        entries.append((child.key, _items(child) if child.tag in _ITEMS else child.inner_text))
-    table = Table.of({}, task.at, "")
+        entries += _read_element(element, _place(element, element.start(), name))
+    table = Table.of({}, place, "")
     for key, value in entries:
         if key in table:
             _refuse(key, f"{key} stands there twice", "keep one of the two")
         table[key] = value
     for needed in ("name", "files", "action", "verify", "done"):
         if needed not in table:
-            _refuse(task, f"<{needed}> is missing in <task>", _XML_FORM)
+            _refuse(place, f"<{needed}> is missing in <task>", _XML_FORM)
     return table
 
 
-def _items(element: XmlElement) -> Items:
-    """Return the items of a list: each in an element, or apart by lines, and for files by commas."""
-    inner = _ITEMS[element.tag]
-    if element.children:
-        if element.text.strip():
-            _refuse(element, f"text beside the elements of <{element.tag}>", f"put each into <{inner}>")
-        for child in element.children:
-            if child.tag != inner:
-                _refuse(child, f"<{child.tag}> in <{element.tag}>", f"put each into <{inner}>")
-            _refuse_inside(child)
-        items: list[Node] = [child.inner_text for child in element.children]
+def _read_element(element: re.Match[str], place: Place) -> Iterator[tuple[Text, Node]]:
+    tag, text = element["tag"], element["text"] or ""
+    key, attributes = Text.of(tag, place, tag), list(_attributes(element["attributes"], place))
+    if tag == "timeouts":
+        yield key, Table.of(dict[str, Node](attributes), place, tag)
+        return
+    for name, value in attributes:
+        # <verify shell="true"> and <flaky reason="…">: what belongs to the one text stands beside it in YAML.
+        yield Text.of(f"flaky_{name}" if tag == "flaky" else name, place, name), value
+    if tag in ("files", "depends_on"):
+        rows = re.findall("<file>(.*?)</file>", text) or re.split("[,\n]" if tag == "files" else "\n", text)
+        items = [Text.of(_meant(row, place), place, f"an item of {tag}") for row in rows if row.strip()]
+        yield key, Items.of(items, place, tag)
     else:
-        texts = re.split("[,\n]" if element.tag == "files" else "\n", element.text)
-        item = f"an item of {element.tag}"
-        items = [Text.of(each.strip(), element.at, item) for each in texts if each.strip()]
-    return Items.of(items, element.at, element.tag)
+        yield key, Text.of(_meant(textwrap.dedent(text.expandtabs(4)), place), place, tag)
 
 
-def _refuse_inside(element: XmlElement, *, text: bool = False) -> None:
-    if element.children:
-        inner = element.children[0]
-        _refuse(inner, f"<{inner.tag}> in <{element.tag}>", "write text there; &lt; stands for <")
-    if text and element.text.strip():
-        _refuse(element, f"text in <{element.tag}>", 'write it as <timeouts verify="60"/>')
+def _attributes(text: str | None, place: Place) -> Iterator[tuple[Text, Node]]:
+    for name, quoted, single in _ATTRIBUTE.findall(text or ""):
+        yield Text.of(name, place, name), Text.of(_meant(quoted or single, place), place, name, is_plain=True)
 
 
-# A plan: Markdown for people, with `<task>` blocks between its paragraphs or in its code blocks
-
-
-#: A tag at the beginning of a line: one in the middle of a sentence only speaks of tasks.
-_TASK = re.compile(r"[ \t]*<task(?=[\s>])")
-_AROUND = re.compile(r"[ \t]*</?tasks(?:\s[^<>]*)?>[ \t]*$")
-_END = "</task>"
-_RULE = "---"
-
-
-class Plan(Value):
-    #: The blocks, each where it stood; everything else is blank.
-    xml: str
-    #: What stands above all of them.
-    shared: Mapping[str, Node] = field(default_factory=dict)
-
-
-def read_plan(text: str, name: str) -> Plan:
-    """Return the tasks of a Markdown text."""
-    kept: list[str] = []
-    is_inside = False
-    for line in text.splitlines():
-        is_inside = is_inside or _TASK.match(line) is not None
-        kept.append(line if is_inside or _AROUND.match(line) else "")
-        if is_inside and _END in line:
-            kept[-1] = line[: line.rindex(_END) + len(_END)]
-            is_inside = False
-    return Plan(xml="\n".join(kept), shared=_read_head(text, name))
+def _meant(text: str, place: Place) -> str:
+    """Return the text that is meant: `&amp;` and `<![CDATA[&]]>` are both `&`, and so is a sign that is no markup."""
+    quoted = _QUOTED.sub(lambda found: saxutils.escape(found[1]), text)
+    said = saxutils.unescape(quoted, {"&quot;": '"', "&apos;": "'", "&#38;": "&", "&#60;": "<"}).strip()
+    if odd := find_odd_character(said):
+        _refuse(place, f"the character {odd} can't stand in a task", "write printable text only")
+    return said
 
 
 def _read_head(text: str, name: str) -> Mapping[str, Node]:
