@@ -169,6 +169,17 @@ def test_after_its_end_its_group_is_ended_and_no_server(tmp_path: Path, left_ove
     assert time.monotonic() - began < 50, "whoever holds the pipe open is not waited for"
 
 
+def test_a_server_that_is_left_running_prints_as_much_as_it_likes(tmp_path: Path, left_over: list[int]) -> None:
+    code = """
+    import subprocess, sys
+    flood = "for _ in range(200): print('x' * 65536)\\nopen('done', 'w').write('yes')"
+    print(subprocess.Popen([sys.executable, "-c", flood], start_new_session=True).pid)
+    """
+    ended = run(tmp_path, script(tmp_path, code))
+    left_over.append(int(text(ended.output).split(None, 1)[0]))
+    assert wait_for(tmp_path / "done") == "yes"
+
+
 # --- interrupted -----------------------------------------------------------------------------------------------------
 
 OUTER = """

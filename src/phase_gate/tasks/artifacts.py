@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.evidence.documents.library import Page, Piece
-from phase_gate.evidence.documents.rules import count_words, is_hole, is_open
+from phase_gate.evidence.documents.rules import count_words, is_hole
 from phase_gate.tasks.handins import read_audit, read_root_cause, read_snapshot
 from phase_gate.values import Value
 from phase_gate.visible import count
@@ -124,8 +124,7 @@ def _check(content: bytes, artifact: Artifact, root: Path) -> Any:
     pieces = [piece for piece in re.split(r"\n\s*\n|\n(?=\s*[-*#] )", text) if piece.strip()]
     for piece in pieces:
         _refuse_hole(piece.strip())
-    page = Page(pieces=tuple(Piece(line=1, text=piece) for piece in pieces if not is_open(piece.strip())))
-    words = count_words(page)
+    words = count_words(Page(pieces=tuple(Piece(line=1, text=piece) for piece in pieces)))
     if words < artifact.min_words:
         raise ValueError(f"{count(words, 'different word')} of text, at least {artifact.min_words} are wanted")
     return None

@@ -83,10 +83,10 @@ class DocumentMeasurement:
         counted = []
         for path, fault in find_changed(self._library.seen(), self._before).items():
             fault = fault or find_fault(self._library.page(path), minimum_words=self._catalogue.rules.minimum_words)
-            if fault is None:
-                counted.append(path)
+            if fault:
+                self._find("document-not-counted", path, f"does not count: {fault}")
             else:
-                self._find("document-not-counted", path, f"does not count: {fault.why}", fault.line)
+                counted.append(path)
         self._metrics["docs_generated"] = len(counted)
         if counted:
             self._told["docs_generated"] = f"documents that count: {', '.join(counted)}"

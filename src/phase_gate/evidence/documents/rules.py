@@ -9,141 +9,70 @@ import re
 from collections.abc import Mapping
 
 from phase_gate.evidence.documents.library import Page, Piece, Seen
-from phase_gate.values import Value
-from phase_gate.visible import count, cut
+from phase_gate.visible import count
 
 #: Chinese, Japanese and Korean have no blanks between words: each character counts.
 _WORD = re.compile(r"[぀-ヿ㐀-鿿가-힯]|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _TAG = re.compile(r"<[^<>]*>")
 
+#: A template's hole that was not filled in: a whole piece, or all that stands behind a label. More than a word stands
+#: in it, so that no tag, type or link is one: `Deciders: {list everyone}`, `<NAME OF THE TOOL>`; but `{{ title }}` is.
+_HOLE = re.compile(
+    r"(?:[\w (),'*-]{1,60}:\s*)?[\"“]?"
+    r"(?:\{\{(?![<%])[^{}]*\}\}|\{[a-z][^{}=:|]*\s[^{}=:|]*\}|\[[a-z][^\[\]=:|]*\s[^\[\]=:|]*\]"
+    r"|\\?<[A-Za-z][^<>=\"@:/]*\s[^<>=\"@:/]*>)[\"”.]*",
+    re.S,
+)
+#: What stands where nothing is written yet.
+_OPEN = re.compile(
+    r"(?:todo|tbd|tba|fixme|xxx+|wip|\.\.+|…+|-+|\?+)[\s.!…]*(?:(?:\(\w+\))?[:–—].*|-\s.*)?", re.I | re.S
+)
 
-class Fault(Value, kw_only=False):
-    """Why a document does not count, and where that is."""
 
-    why: str
-    line: int | None = None
-
-
-def find_fault(page: Page, *, minimum_words: int) -> Fault | None:
-    """Return what keeps a document from counting; None if nothing does."""
-    for piece in page.pieces:
-        if is_hole(piece.text, is_heading=piece.level > 0) or is_instruction(piece.text):
-            return Fault(f'a template\'s text is still in it: "{cut(" ".join(piece.text.split()), 50)}"', piece.line)
+def find_fault(page: Page, *, minimum_words: int) -> str:
+    """Return what keeps a document from counting; empty if nothing does."""
     words = count_words(page)
-    if words < minimum_words:
-        return Fault(f"{count(words, 'different word')} of text, at least {minimum_words} are wanted")
-    return None
+    return (
+        ""
+        if words >= minimum_words
+        else f"{count(words, 'different word')} of text, at least {minimum_words} are wanted"
+    )
 
 
 def count_words(page: Page) -> int:
     """Return how many different words its text has, headings included; code, diagrams and comments do not count."""
-    texts = (piece.text for piece in page.pieces if not is_open(piece.text))
+    texts = (piece.text for piece in page.pieces if not is_left_over(piece.text))
     return len({word.lower() for text in texts for word in _WORD.findall(_TAG.sub(" ", text))})
 
 
-# --- since the cycle began
-
-
-def find_changed(now: Mapping[str, Seen], before: Mapping[str, Seen]) -> dict[str, Fault | None]:
-    """Return the documents that are not what they were, each with why that does not count, if it does not."""
-    known = {seen.text: path for path, seen in sorted(before.items(), reverse=True)}
-    changed: dict[str, Fault | None] = {}
-    for path, seen in sorted(now.items()):
-        if path in before and before[path].text == seen.text:
-            if before[path].content != seen.content:
-                changed[path] = Fault("only blanks or comments changed in this cycle")
-            continue
-        origin = known.setdefault(seen.text, path)
-        said = "it has the same text as" if origin in now else "it was moved here from"
-        changed[path] = None if origin == path else Fault(f"{said} {origin}")
-    return changed
-
-
-# --- tell what an author wrote from what a template left to be written
-
-
-#: Characters: no template has a hole that takes longer to describe.
-_LONGEST = 1000
-
-#: A hole is a whole piece, or all that stands behind a label: `Deciders: {list everyone}`.
-_LABEL = r"(?:[\w (),'*-]{1,60}:\s*|.*\bbecause\s+)?[\"“]?"
-_HOLE = re.compile(
-    rf"{_LABEL}(?:"
-    # {{ title }}, but not what builders of sites fill in: {{< figure >}}, {{ page.title }}
-    r"\{\{(?![<%])(?!\s*(?:page|site|config|theme)\.)[^{}]*\}\}"
-    # {short title of the solved problem}, [option 1]: but no type like {string | null}, no attribute, no mapping; and a
-    # link would not have its brackets any more, a remark begins with a capital letter
-    r"|\{(?:[a-z]|YYYY)(?=[^{}=:]*\w,? \w)[^{}=:]*+\}|\[(?:[a-z]|YYYY)(?=[^\[\]=:]*\w,? \w)[^\[\]=:]*+\]"
-    r")[\"”.]*(?:,\s*because\b.*)?",
-    re.S,
-)
-_BECAUSE_HOLE = re.compile(r"\bbecause\s+[\[{]\w+[.,]?\s[^\]}]*", re.S)
-#: <Short title of the issue>, <NAME>; but no tag, component, link or address.
-_ANGLE = re.compile(rf"{_LABEL}\\?<([A-Za-z][^<>=\"@:]*?)\\?>[\"”.]*", re.S)
-#: Tags with attributes that have no value: <details open>.
-_TAGS = ("audio", "button", "details", "form", "iframe", "img", "input", "ol", "option", "script", "select", "video")
-
-#: What stands where nothing is written yet.
-_OPEN = re.compile(
-    r"(?:todo|tbd|tba|fixme|xxx+|wip|"
-    r"to be (?:done|determined|decided|defined|written|added|announced|completed|filled in)|"
-    r"coming soon|work in progress|under construction|placeholder(?: text)?|not (?:yet )?written(?: yet)?|"
-    r"(?:please )?fill (?:this|me|it)? ?(?:in|out)|"
-    r"(?:please )?(?:insert|add|write|put|enter|describe|provide) (?:\S+ ){0,6}here|(?:\S+ ){1,8}goes? here|"
-    r"(?:your |some )?(?:text|content|context|decision|consequences|status|title|description|summary) here|"
-    r"\.\.+|…+|-+|\?+)"
-    r"[\s.!…]*(?:(?:\(\w+\))?[:–—].*|-\s.*)?",
-    re.I | re.S,
-)
-
-#: How sentences begin with which templates of decision records tell their author what to write; and a typesetter's.
-_INSTRUCTIONS = (
-    "the issue motivating this decision, and any context that influences",
-    "the change that we're proposing or have agreed to implement",
-    "what becomes easier or more difficult to do",
-    "what is the issue that we're seeing that is motivating this decision",
-    "what is the change that we're proposing and/or doing",
-    "what is the status, such as proposed, accepted, rejected",
-    "describe the context and problem statement, e.g., in free form",
-    "this is an optional element. feel free to remove",
-    "lorem ipsum dolor",
-)
-
-
-def is_hole(text: str, *, is_heading: bool = False) -> bool:
-    """Tell whether a piece is a template's hole that was not filled in."""
+def is_hole(text: str) -> bool:
+    """Tell whether a piece is what a template left to be filled in."""
     plain = _plain(text)
-    if not plain or plain.startswith("`") or len(plain) > _LONGEST:
-        return False
-    if _BECAUSE_HOLE.search(plain) or _HOLE.fullmatch(plain):
-        return True
-    found = _ANGLE.fullmatch(plain)
-    if found is None:
-        return False
-    words = found[1].split()
-    if len(words) > 1:
-        return words[0].lower() not in _TAGS
-    # `<NAME>` is a hole, and `<Tabs>` a component of a site.
-    return (is_heading and plain.startswith("<")) or (words[0].isupper() and len(words[0]) > 1)
-
-
-def is_instruction(text: str) -> bool:
-    """Tell whether a piece is what a template says to its author, or a typesetter's filling."""
-    return _plain(text).lower().replace("’", "'").lstrip("{[").startswith(_INSTRUCTIONS)
-
-
-def is_open(text: str) -> bool:
-    """Tell whether a piece only says that something is to be written."""
-    plain = _plain(text).strip("*_~()[]{}<> ")
-    return len(plain) <= _LONGEST and bool(_OPEN.fullmatch(plain))
+    return not plain.startswith("`") and _HOLE.fullmatch(plain[:1000]) is not None
 
 
 def is_left_over(text: str) -> bool:
-    return is_hole(text) or is_instruction(text) or is_open(text)
+    """Tell whether a piece is a hole, or only says that something is to be written."""
+    return is_hole(text) or _OPEN.fullmatch(_plain(text).strip("()[]{}<> ")[:1000]) is not None
 
 
 def _plain(text: str) -> str:
     return " ".join(text.replace("\\", "").split()).strip("*_~ ")
+
+
+def find_changed(now: Mapping[str, Seen], before: Mapping[str, Seen]) -> dict[str, str]:
+    """Return the documents that are not what they were, each with why that does not count, if it does not."""
+    known = {seen.text: path for path, seen in sorted(before.items(), reverse=True)}
+    changed: dict[str, str] = {}
+    for path, seen in sorted(now.items()):
+        if path in before and before[path].text == seen.text:
+            if before[path].content != seen.content:
+                changed[path] = "only blanks or comments changed in this cycle"
+            continue
+        origin = known.setdefault(seen.text, path)
+        said = "it has the same text as" if origin in now else "it was moved here from"
+        changed[path] = "" if origin == path else f"{said} {origin}"
+    return changed
 
 
 # --- architecture decision records: the form of adr-tools, and that of MADR. A record has a number in its name and says
@@ -170,13 +99,10 @@ _OTHERS = ("decision driver", "decision maker", "decision-maker", "decision crit
 _OUTCOME = "decision outcome"
 
 _NUMBERING = re.compile(r"^[\d.)\s]+|[^\w\s'-]")
+#: In a line, a list item or a row of a table.
 _STATUS_LINE = re.compile(r"^\W*status\b\W*?[:|=][\s*_|:]*(.*)$", re.I | re.M)
-
 #: Characters of a piece that are looked through for a status: it stands at the beginning, or it is none.
 _LOOKED_AT = 1000
-
-#: `proposed | accepted | …` is what a template offers.
-_ALTERNATIVES = re.compile(r"\w\s*\|\s*\w")
 
 
 def is_numbered(path: str) -> bool:
@@ -190,7 +116,8 @@ def find_missing(page: Page) -> tuple[str, ...]:
     status = _status(page, found)
     if status is None:
         missing.append("a status")
-    elif not _is_status(status):
+    # `proposed | accepted | …` is what a template offers.
+    elif not re.fullmatch(r"[\s*_]*(?!STATUS)[^\W\d_]{2,}[^|]*", status) or is_left_over(status):
         missing.append(f"a real status ({' '.join(status.split())[:40] or 'it is empty'})")
     is_madr = any(piece.level and _heading(piece).startswith(_OUTCOME) for piece in page.pieces)
     for part in ("Context", "Decision") if is_madr else ("Context", "Decision", "Consequences"):
@@ -236,7 +163,6 @@ def _status(page: Page, found: Mapping[str, list[str]]) -> str | None:
         return page.status
     if "Status" in found:
         return next((text for text in found["Status"] if text.strip()), "")
-    # A line, a list item or a row of a table near the top.
     for index, piece in enumerate(page.pieces):
         if piece.level and _part_of(piece) in ("Context", "Decision"):
             return None
@@ -246,10 +172,3 @@ def _status(page: Page, found: Mapping[str, list[str]]) -> str | None:
         if piece.text.strip().lower() == "status" and not piece.level:
             return next((each.text for each in page.pieces[index + 1 :]), "")
     return None
-
-
-def _is_status(text: str) -> bool:
-    plain = text.strip().strip("*_")
-    if not re.search(r"[^\W\d_]{2,}", plain) or _ALTERNATIVES.search(plain):
-        return False
-    return not is_left_over(plain) and not plain.startswith(("{", "<", "[")) and plain != "STATUS"

@@ -149,6 +149,7 @@ class Pipes:
 
     def __init__(self, pipes: Iterable[IO[bytes] | None]) -> None:
         self._came: queue.Queue[tuple[int, bytes]] = queue.Queue(_WAITING)
+        self._is_left = False
         given = [(which, pipe) for which, pipe in enumerate(pipes) if pipe is not None]
         self._open = len(given)
         for which, pipe in given:
@@ -158,8 +159,18 @@ class Pipes:
         # Closed here alone: elsewhere that would wait for a read that a grandchild may keep waiting for ever.
         with pipe, contextlib.suppress(OSError):
             while data := os.read(pipe.fileno(), _CHUNK):
-                self._came.put((which, data))
-        self._came.put((which, b""))
+                self._put(which, data)
+        self._put(which, b"")
+
+    def _put(self, which: int, data: bytes) -> None:
+        if not self._is_left:
+            self._came.put((which, data))
+
+    def leave(self) -> None:
+        """Take nothing more. A server that the command left running prints on, and must not wait for us."""
+        self._is_left = True
+        while list(self.read(0)):  # lets those go that wait to hand something on
+            pass
 
     def read(self, seconds: float) -> Iterator[tuple[int, bytes]]:
         """Yield what comes within that time, with the number of its pipe; where all are closed, only wait."""

@@ -191,6 +191,7 @@ class _Watch:
         except subprocess.TimeoutExpired:
             self.problem = "it could not be ended"
         self._take(self._pipes.read_rest(_PATIENCE))
+        self._pipes.leave()
         self._output.flush()
 
     def _end_tree(self, *, is_whole: bool) -> None:
