@@ -12,6 +12,7 @@ import os
 import pkgutil
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,10 @@ STORIES["notes"] = ("short-green", {}, [(0, (*COMMAND, "advance"))])
 STORIES["done"] = ("notes", {}, [(0, (*COMMAND, "signal", "--reason", "written"))])
 
 
+#: Seconds after which a story is built again: an open circuit cools down after half an hour.
+LASTS = 900
+
+
 class Stories:
     """Builds each story when it is first asked for."""
 
@@ -113,7 +118,9 @@ class Stories:
     def _build(self, name: str) -> Path:
         root = self._folder / name
         if root.exists():
-            return root
+            if time.time() - root.stat().st_mtime < LASTS:
+                return root
+            shutil.rmtree(root)
         before, files, commands = STORIES[name]
         work = self._folder / f"{name}.unfinished"
         work.mkdir()
@@ -123,6 +130,7 @@ class Stories:
         for code, words in commands:
             ended, out, err = self._children().run(work, words[1:], self._environment())
             assert ended == code, f"{name}: {words}\n{out}\n{err}"
+        os.utime(work)
         return work.rename(root)
 
     def _environment(self) -> dict[str, str]:

@@ -95,6 +95,7 @@ def test_the_whole_way_with_a_failure_a_recovery_and_guidance(user: HonestUser) 
     user.type("pytest --phase=qa_validation")
     user.type("phase-gate signal")
     assert pipe.phase == "RECOVERY_LOOP"
+    assert pipe.gate("history", "--events", "--json").code == 0
     pipe.project.write({"lending.py": RIGHT})
     user.type("phase-gate pipeline recover")
     user.reach("QA_VALIDATION")

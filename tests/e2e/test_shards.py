@@ -123,7 +123,7 @@ def test_hashing_on_a_worker(suite: Project) -> None:
     suite.environment.setenv("SHARD", "1")
     assert suite.run_process("--phase=green", "--phase-shard=1/2", "-n", "1", plugins=("xdist",)).code == 0
     suite.environment.setenv("SHARD", "2")
-    assert suite.run("--phase=green", "--phase-shard=2/2", plugins=("xdist",)).code == 0
+    assert suite.run_process("--phase=green", "--phase-shard=2/2", plugins=("xdist",)).code == 0
     document = gate("ci", "combine", "--json").document
     assert document["metrics"]["tests_passing"] == 13
     assert document["metrics"]["outcomes_doubtful"] == 0
@@ -293,7 +293,7 @@ def test_shards_of_clones_are_combined_in_another_clone(suite: Project, tmp_path
         assert run_shard(suite, index, 2).code == 0
         shutil.copytree(clone / FOLDER, records / f"shard-{index}")
     suite.environment.chdir(suite.root)
-    assert gate("ci", "combine", str(records), "--exit=gate1").has("13 tests", "1 >= 2")
+    assert gate("ci", "combine", str(records), "--exit=gate1").has("13 tests", "needs one more green run")
     suite.write({"README.md": "more"})
     suite.commit_all()
     again = gate("ci", "combine", str(records), "--dir=.other")

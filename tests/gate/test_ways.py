@@ -204,8 +204,9 @@ def test_a_missing_extra_is_installed_first() -> None:
     assert hint == "pip install 'pytest-phase-gate[documents]'"
 
 
-def test_code_that_no_run_has_tested_takes_a_run_also_where_a_phase_needs_none() -> None:
-    assert judge("tdd", "DOCUMENT", code_as_tested=False).next_command == "pytest --phase=document"
+@pytest.mark.parametrize("findings", [(), (BROKEN,)], ids=["green", "broken"])
+def test_code_that_no_run_has_tested_takes_a_run_also_where_a_phase_needs_none(findings: tuple[Finding, ...]) -> None:
+    assert judge("tdd", "DOCUMENT", *findings, code_as_tested=False).next_command == "pytest --phase=document"
 
 
 def test_every_way_names_the_task() -> None:

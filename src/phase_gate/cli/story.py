@@ -209,7 +209,8 @@ def _brief(event: Event) -> dict[str, Any]:
     )
     found = {name: data[name] for name in kept if data.get(name) is not None}
     for name, inner in _INSIDE.get(event.kind, ()):
-        found[inner] = data[name][inner]
+        if inner in data[name]:
+            found[inner] = data[name][inner]
     if "kind" in data:
         found["run_kind"] = data["kind"]
     return found

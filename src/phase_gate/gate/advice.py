@@ -116,7 +116,7 @@ def what_gate_1_misses(evaluation: Evaluation, workflow: Workflow, phase: Phase)
     reason, command, hint = _find_missing(evaluation, workflow, phase)
     if broken := _name_broken(evaluation.findings):
         # Until a module can be imported, nothing else can be mended.
-        return f"{broken}; {reason}", way_to(phase, evaluation.subject.task), _MEND
+        return f"{broken}; {reason}", command or way_to(phase, evaluation.subject.task), _MEND
     return reason, command, _what_makes_red(phase, evaluation.gate_1, evaluation.metrics) or hint
 
 
