@@ -77,127 +77,94 @@ class Row(Value):
     starts: int | None = None
 
 
-def row(files: Files, closes: Literal["never", "strict", "always"], *said: str, **more: Any) -> Row:
-    return Row(files=files, closes=closes, said=said, **more)
+def row(
+    closes: Literal["never", "strict", "always"],
+    *said: str,
+    price: str = PRICE,
+    tests: str = OLD,
+    files: Files | None = None,
+    **more: Any,
+) -> Row:
+    return Row(files={"price.py": price, "test_price.py": tests, **(files or {})}, closes=closes, said=said, **more)
 
 
-HONEST = {
-    "docs-only": row({"README.md": "# Prices\n"}, "never", "no test is new or changed since main"),
-    "refactoring": row({"price.py": RESHAPED}, "never", "no test is new or changed since main"),
-    "only-tests": row(
-        {"test_price.py": OLD + GUARDS},
-        "never",
-        "only tests changed since main: 1 passes, and there is nothing to compare it with",
-    ),
-    "only-tests-and-what-no-test-asks-for": row(
-        {
-            "test_price.py": OLD + GUARDS,
-            "price.py": f"# Prices are net.\n{PRICE}",
-            "setup.py": "version = 2\n",
-            ".github/workflows/ci.yml": "on: push\n",
-        },
-        "never",
-        "only tests changed since main",
-    ),
-    "all-need-it": row(
-        {"price.py": TAXED, "test_price.py": OLD + NEEDS}, "never", "1 of 1 test needs the change (", starts=4
-    ),
+NOTHING, ONLY = "no test is new or changed since main", "only tests changed since main"
+COMPARED = f"{ONLY}: 1 passes, and there is nothing to compare it with"
+REWORDED = OLD.replace("rebate(4)", "rebate(net=4)")
+OTHERS = {"price.py": f"# Net.\n{PRICE}", "setup.py": "version = 2\n", ".github/workflows/ci.yml": "on: push\n"}
+IN_ONE = {"test_sums.py": "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n"}
+MARKED = f"import pytest\n{OLD}\n\n@pytest.mark.passes_already('free'){GUARDS[1:]}"
+FAILS = NEEDS.replace("_tax():", "_more():").replace("2", "3")
+WAS, HOLDS = (OLD.replace("rebate(4) == 2", f"with_tax(4) {check}") for check in ("== 4", "in (4, 8)"))
+ROWS = {
+    "docs-only": row("never", NOTHING, files={"README.md": "# Prices\n"}),
+    "refactoring": row("never", NOTHING, price=RESHAPED),
+    "only-tests": row("never", COMPARED, tests=OLD + GUARDS),
+    "only-tests-and-what-no-test-asks-for": row("never", ONLY, tests=OLD + GUARDS, files=OTHERS),
+    "code-beside-its-test-in-one-file": row("never", COMPARED, files=IN_ONE),
+    "all-need-it": row("never", "1 of 1 test needs the change (", price=TAXED, tests=OLD + NEEDS, starts=4),
+    "marked-as-guards": row("never", "_nothing: marked as passing already", price=TAXED, tests=MARKED),
     "a-guard": row(
-        {"price.py": TAXED, "test_price.py": OLD + NEEDS + GUARDS},
-        "strict",
-        "1 of 2 tests needs the change; 1 passes without it (",
+        "strict", "1 of 2 tests needs the change; 1 passes without it (", price=TAXED, tests=OLD + NEEDS + GUARDS
     ),
     "a-rewording-beside-what-needs-it": row(
-        {"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)") + NEEDS},
-        "strict",
-        "? test_price.py::test_rebate",
-        "changed without need",
-        "1 of 2 tests needs the change",
+        "strict", "? test_price.py::test_rebate", "changed without need", price=TAXED, tests=REWORDED + NEEDS
     ),
     "a-rewording-in-a-refactoring": row(
-        {"price.py": RESHAPED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)")},
+        "strict", "? test_price.py::test_rebate", "changed without need", price=RESHAPED, tests=REWORDED
+    ),
+    "an-old-test-that-holds-for-both": row(
         "strict",
         "? test_price.py::test_rebate",
-        "changed without need",
+        "its base version fails with the change",
+        price=TAXED,
+        tests=HOLDS + NEEDS,
+        base={**BASE, "test_price.py": WAS},
     ),
     "the-base-can't-be-tried": row(
-        {"price.py": TAXED, "test_price.py": OLD + NEEDS},
         "strict",
         "? test_price.py::test_tax",
         "no module 'no_such_package'",
         "0 of 1 test needs the change; 1 is unknown",
+        price=TAXED,
+        tests=OLD + NEEDS,
         base={**BASE, "price.py": f"import no_such_package\n{PRICE}"},
     ),
-    "code-beside-its-test-in-one-file": row(
-        {"test_sums.py": "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n"},
-        "never",
-        "only tests changed since main: 1 passes, and there is nothing to compare it with",
-    ),
-    "marked-as-guards": row(
-        {
-            "price.py": TAXED,
-            "test_price.py": f"import pytest\n{OLD}\n\n@pytest.mark.passes_already('free'){GUARDS[1:]}",
-        },
-        "never",
-        "test_price.py::test_nothing_costs_nothing: marked as passing already",
-    ),
-}
-
-
-REFUSED = {
     "all-pass-without": row(
-        {"price.py": TAXED, "test_price.py": OLD + GUARDS},
         "always",
         "- test_price.py::test_nothing_costs_nothing",
         "0 of 1 test needs the change; 1 passes without it",
+        price=TAXED,
+        tests=OLD + GUARDS,
     ),
     "a-new-one-and-a-reworded-one-pass-without": row(
-        {"price.py": TAXED, "test_price.py": OLD.replace("rebate(4)", "rebate(net=4)") + GUARDS},
-        "always",
-        "0 of 2 tests need the change; 2 pass without it",
+        "always", "0 of 2 tests need the change; 2 pass without it", price=TAXED, tests=REWORDED + GUARDS
     ),
     "fails-with": row(
-        {
-            "price.py": TAXED,
-            "test_price.py": OLD + NEEDS + NEEDS.replace("_tax():", "_more():").replace("2", "3"),
-        },
         "always",
         "- test_price.py::test_more",
         "1 of 2 tests needs the change; 1 fails with it",
+        price=TAXED,
+        tests=OLD + NEEDS + FAILS,
     ),
     "a-check-that-can't-fail": row(
-        {"price.py": TAXED, "test_price.py": OLD + NEEDS + ALWAYS},
         "always",
         "- test_price.py::test_always",
         "test_price.py:13 can't fail: expecting 1000009 instead of 2 passes as well",
         "1 of 2 tests needs the change; 1 can't fail",
         "next: mend the check that can't fail: test_price.py:13",
+        price=TAXED,
+        tests=OLD + NEEDS + ALWAYS,
     ),
     "only-tests-and-one-can't-fail": row(
-        {"test_price.py": OLD + GUARDS + ALWAYS}, "always", "- test_price.py::test_always", "1 passes"
+        "always", "- test_price.py::test_always", "1 passes", tests=OLD + GUARDS + ALWAYS
     ),
-    "only-tests-and-one-fails": row(
-        {"test_price.py": OLD + NEEDS}, "always", "- test_price.py::test_tax", "fails with the change"
-    ),
-}
-
-
-NAMED = {
-    "an-old-test-that-holds-for-both": row(
-        {
-            "price.py": TAXED,
-            "test_price.py": OLD.replace("rebate(4) == 2", "with_tax(4) in (4, 8)") + NEEDS,
-        },
-        "strict",
-        "? test_price.py::test_rebate",
-        "its base version fails with the change",
-        base={**BASE, "test_price.py": OLD.replace("rebate(4) == 2", "with_tax(4) == 4")},
-    ),
+    "only-tests-and-one-fails": row("always", "- test_price.py::test_tax", "fails with the change", tests=OLD + NEEDS),
 }
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in {**HONEST, **REFUSED, **NAMED}.items()])
+@pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in ROWS.items()])
 def test_what_becomes_of_a_pull_request(tmp_path: Path, row: Row) -> None:
     root = tmp_path / "shop"
     root.mkdir()
@@ -284,21 +251,6 @@ def test_what_was_merged_meanwhile_is_no_part_of_the_change(tmp_path: Path) -> N
     assert change_of(tmp_path).targets == ("test_calc.py::test_add",)
     # As a forge tests it: the merge that is to be, with the base as its first parent.
     assert change_of(tmp_path, "HEAD^2").targets == ("test_calc.py::test_add",)
-
-
-@pytest.mark.sweep
-def test_a_project_in_a_folder_of_its_repository(tmp_path: Path) -> None:
-    package = tmp_path / "packages" / "one"
-    begin(
-        tmp_path,
-        {
-            "packages/one/calc.py": WRONG,
-            "packages/one/pytest.ini": "[pytest]\npythonpath = . ../two\n",
-            "packages/two/other.py": "def other():\n    return 0\n",
-        },
-    )
-    commit(tmp_path, {"packages/one/calc.py": ADD, "packages/one/test_calc.py": TEST_ADD})
-    assert answers(prove(package)) == {"test_calc.py::test_add": ("proven", "")}
 
 
 @pytest.mark.sweep
