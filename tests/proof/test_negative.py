@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.proof.inside import nothing
-from phase_gate.proof.inside.nothing import FALSE, TRUE, Nothing
+from phase_gate.proof.inside import sentinel
+from phase_gate.proof.inside.sentinel import FALSE, TRUE, Nothing
 from phase_gate.proof.negative import empty
-from phase_gate.proof.running import NOTHING
+from phase_gate.proof.running import SENTINEL
 from tests.proof.stories import prove
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(6)]
@@ -85,7 +85,7 @@ def test_what_a_target_notices(
 
 @pytest.fixture(autouse=True)
 def as_in_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, NOTHING, nothing)
+    monkeypatch.setitem(sys.modules, SENTINEL, sentinel)
 
 
 SOURCE = '''\

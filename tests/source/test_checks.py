@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 
 import pytest
@@ -12,6 +13,7 @@ from phase_gate.source.checks import (
     find_function,
     has_check,
 )
+from phase_gate.source.names import FunctionNode
 from phase_gate.source.tests import parse_source
 
 
@@ -21,6 +23,12 @@ def one_test(body: str) -> str:
 
 
 # --- does it check anything?
+
+
+def function_in(tree: ast.Module) -> FunctionNode:
+    function = find_function(tree, "test_it")
+    assert function is not None
+    return function
 
 
 @pytest.mark.parametrize(
@@ -57,9 +65,7 @@ def one_test(body: str) -> str:
 )
 def test_a_check(body: str) -> None:
     tree = parse_source(one_test(body))
-    function = find_function(tree, "test_it")
-    assert function is not None
-    assert has_check(function, tree)
+    assert has_check(function_in(tree), tree)
 
 
 @pytest.mark.parametrize(
@@ -83,9 +89,7 @@ def test_a_check(body: str) -> None:
 )
 def test_no_check(body: str) -> None:
     tree = parse_source(one_test(body))
-    function = find_function(tree, "test_it")
-    assert function is not None
-    assert not has_check(function, tree)
+    assert not has_check(function_in(tree), tree)
 
 
 @pytest.mark.parametrize(
@@ -103,10 +107,7 @@ def test_no_check(body: str) -> None:
     ],
 )
 def test_a_stub(body: str, expected: bool) -> None:
-    tree = parse_source(one_test(body))
-    function = find_function(tree, "test_it")
-    assert function is not None
-    assert fails_anyway(function) is expected
+    assert fails_anyway(function_in(parse_source(one_test(body)))) is expected
 
 
 @pytest.mark.parametrize(
@@ -124,9 +125,7 @@ def test_a_stub(body: str, expected: bool) -> None:
 )
 def test_a_helper_in_the_same_file(helper: str, expected: bool) -> None:
     tree = parse_source(helper + one_test("compare(total(), 1)"))
-    function = find_function(tree, "test_it")
-    assert function is not None
-    assert has_check(function, tree) is expected
+    assert has_check(function_in(tree), tree) is expected
 
 
 # --- what a line does

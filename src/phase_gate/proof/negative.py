@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from phase_gate.proof.model import FunctionProof, TargetProof, Verdict
 from phase_gate.proof.reading import TargetSource, statements_of
-from phase_gate.proof.running import NOTHING, Laboratory, SandboxRun
+from phase_gate.proof.running import SENTINEL, Laboratory, SandboxRun
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.source.functions import Function, walk_functions
 from phase_gate.source.names import FunctionNode, bound_names
@@ -251,7 +251,7 @@ def empty(source: bytes, names: Collection[str], stub: Stub) -> bytes:
 
 
 def _value(stub: Stub) -> str:
-    nothing = f"__import__({NOTHING!r}, fromlist=['x'])"
+    nothing = f"__import__({SENTINEL!r}, fromlist=['x'])"
     return f"{nothing}.spoil(locals())" if stub == "spoiling" else f"{nothing}.{stub.upper()}"
 
 

@@ -17,8 +17,8 @@ from phase_gate.proof.sandbox import Heard, Kind, Limits, Sandbox, visit_sandbox
 from phase_gate.storage.root import is_in_environment
 from phase_gate.values import Value, field, replace
 
-#: The module that emptied functions take their answer from: `inside.nothing`, by a name that no source can know.
-NOTHING = f"module_{os.urandom(8).hex()}"
+#: The module that emptied functions take their answer from: `inside.sentinel`, by a name that no source can know.
+SENTINEL = f"module_{os.urandom(8).hex()}"
 
 
 class Report(Value):
@@ -148,7 +148,7 @@ def run_in_sandbox(
         "watched": watched or {},
         "wanted": sorted(wanted),
         "is_traced": is_traced,
-        "nothing": NOTHING if any(NOTHING.encode() in text for text in sandbox.contents.values()) else "",
+        "sentinel": SENTINEL if any(SENTINEL.encode() in text for text in sandbox.contents.values()) else "",
     }
     made, folder, heard = visit_sandbox(sandbox, arguments, order, limits, kind)
     run = read_heard(heard, made, folder, os.path.realpath(sandbox.root))

@@ -33,8 +33,10 @@ class Line:
         self._pipe, self._pid = order["number"], getpid()
         self._lock = threading.Lock()
         _end_with(order["maker"])
-        if order["seconds"]:  # it is killed then, and whoever started it can tell by what
-            resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], order["seconds"] + 10))
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        if order["seconds"] and (most == resource.RLIM_INFINITY or order["seconds"] < most):
+            # Then it is killed, and whoever started it can tell by what.
+            resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], most))
 
     def send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:

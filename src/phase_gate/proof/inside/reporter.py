@@ -15,7 +15,7 @@ from types import CodeType, TracebackType
 import pytest
 from _pytest.config import ConftestImportFailure
 
-from . import Line, nothing, take_line
+from . import Line, sentinel, take_line
 from .results import LEFT_CALL, LEFT_FUNCTION, InsideCall, Profile, Results, trace_lines
 
 _line = take_line()
@@ -64,8 +64,8 @@ def _forget_modules(line: Line) -> None:
     package = __name__.partition(".")[0]
     for name in [each for each in sys.modules if each.partition(".")[0] == package]:
         del sys.modules[name]
-    if line.order["nothing"]:
-        sys.modules[line.order["nothing"]] = nothing
+    if line.order["sentinel"]:
+        sys.modules[line.order["sentinel"]] = sentinel
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
