@@ -13,7 +13,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from phase_gate.agents.agent import load_agent
 from phase_gate.agents.endings import classify
 from phase_gate.values import replace
 from tests.clients.install import go_alone, install, version_of
@@ -77,7 +76,7 @@ def find_problems(stage: Stage, scenario: Scenario, played: Played) -> list[str]
             found.append(f"{path} was changed")
     printed = played.out + played.err
     found += [f"not said: {text}" for text in scenario.said if text not in printed]
-    ending = classify(load_agent(client.name).signs, played.code, printed).kind
+    ending = classify(played.code, printed, is_known=True).kind
     if scenario.ending and ending != scenario.ending:
         found.append(f"taken for {ending}")
     asks_doctor = scenario.name == "honest" or not scenario.is_trusted

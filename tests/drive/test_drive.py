@@ -198,15 +198,6 @@ def test_a_busy_client_is_waited_for_and_not_counted(track: Begin) -> None:
     assert "tests-ended" not in [row["event"] for row in rows[: [row["event"] for row in rows].index("waits")]]
 
 
-def test_what_failed_is_told_until_it_was_read(track: Begin) -> None:
-    busy = {"exit": 1, "err": "API Error: 429 rate_limit_error\n"}
-    failed = ["you said that it is done", "FAILED test_calc.py::test_add"]
-    turns = ({"write": {"calc.py": WRONG}, "say": DONE}, busy, {"expect": failed}, {"expect": failed[1:]})
-    driven = track("red-exited").plan(*turns)
-    driven.rows("--iterations", "3", code=10)
-    assert [row.get("code") for row in driven.iterations()] == [0, 1, 0, 0]
-
-
 def test_a_client_without_a_login_needs_a_person_at_once(track: Begin) -> None:
     driven = track("red-exited").plan(
         {"exit": 1, "say": "Invalid API key · Please run /login\n"},
@@ -228,15 +219,6 @@ def test_a_hanging_agent_is_ended_with_all_it_started(track: Begin) -> None:
     size = (driven.root / "spawned.txt").stat().st_size
     time.sleep(0.3)
     assert (driven.root / "spawned.txt").stat().st_size == size, "its child is gone, too"
-
-
-def test_what_an_agent_leaves_running_is_ended(track: Begin) -> None:
-    driven = track("red-exited").plan({"spawn": True, "write": {"calc.py": RIGHT}})
-    driven.rows("--iterations", "1")
-    path = driven.root / "spawned.txt"
-    size = path.stat().st_size if path.exists() else 0
-    time.sleep(0.3)
-    assert (path.stat().st_size if path.exists() else 0) == size
 
 
 # --- Gate 2
@@ -369,14 +351,6 @@ def test_the_environment_is_the_user_s_choice(track: Begin) -> None:
     assert not names & {"OTHER", "HOME", "USER"}
 
 
-@pytest.mark.sweep
-def test_the_prompt_in_a_file(track: Begin) -> None:
-    driven = track("red-exited").plan({"write": {"calc.py": RIGHT}})
-    ran = driven.project.gate("drive", "--", *driven.agent, "--prompt-file", "{prompt}")
-    assert ran.code == 13
-    assert driven.prompt(1).startswith("You work on task default.")
-
-
 def test_one_drive_a_task(track: Begin) -> None:
     again = f"{sys.executable} -m phase_gate.cli drive -- true; echo $? > code.txt"
     driven = track("red-exited").plan({"run": [again]}, idle_limit=1)
@@ -401,17 +375,3 @@ def test_calls_that_are_refused(track: Begin, options: tuple[str, ...], code: in
 
 
 # --- JSON lines
-
-
-def test_json_has_a_line_for_each_event(track: Begin) -> None:
-    driven = track("red-exited").plan(
-        {"write": {"calc.py": WRONG}, "say": DONE},
-        {"exit": 1, "err": "429\n"},
-        {"write": {"calc.py": RIGHT}, **answer()},
-        signal="agent",
-    )
-    rows = driven.rows(code=0)
-    assert rows[0]["event"] == "drive-started"
-    assert rows[-1]["event"] == "drive-ended"
-    kinds = {row["event"] for row in rows}
-    assert kinds >= {"iteration-started", "agent-ended", "tests-ended", "claim-weighed", "waits", "iteration-ended"}

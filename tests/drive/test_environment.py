@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from phase_gate.drive.clients import choose_environment
-from phase_gate.drive.loop import hide_keys
 from phase_gate.project import Project
 from tests.drive.conftest import RED, Track, answer
 
@@ -19,10 +18,6 @@ Begin = Callable[[str], Track]
 
 DATABASE = "postgresql://db.example.org/gate#shop"
 OF_DATABASE = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLPASSWORD")
-#: Says which processes of the user have a text in their environment.
-LOOK = "grep -las {} /proc/[0-9]*/environ"
-#: The same of those that have it a moment later, too: a child that was just forked still shows its parent's.
-LOOK_TWICE = "for found in $(grep -las {0} /proc/[0-9]*/environ); do sleep 0.05; grep -las {0} $found; done"
 
 
 @pytest.mark.parametrize(
@@ -76,14 +71,6 @@ def test_an_agent_that_tests_leaves_a_store_s_copy_alone(track: Begin, tmp_path:
     ran = driven.drive(PHASE_GATE_STORE=f"git:{remote}#shop")
     assert ran.code == 0, ran.out + ran.err + (driven.root / "run.txt").read_text()
     assert "kept in a store that its agent is not given" in (driven.root / "run.txt").read_text()
-
-
-@pytest.mark.parametrize("key", [{}, {"PHASE_GATE_KEY": "sesame-open-up"}], ids=["nothing-to-hide", "a-key"])
-def test_a_driver_hides_what_it_withholds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: dict[str, str]) -> None:
-    hidden: list[bool] = []
-    monkeypatch.setattr("phase_gate.drive.loop.hide_environment", lambda: hidden.append(True))
-    hide_keys(Project.find(tmp_path, environment={"PATH": "/bin", **key}))
-    assert hidden == [True] * len(key)
 
 
 @pytest.mark.processes

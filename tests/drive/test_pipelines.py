@@ -160,15 +160,6 @@ def test_a_voter_whose_client_is_busy_is_asked_again(crew: Crew) -> None:
 
 
 @pytest.mark.sweep
-def test_a_voter_who_stays_busy_spends_the_time_and_nothing_else(crew: Crew) -> None:
-    crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [BUSY]], until="PLAN")
-    rows = crew.rows("--time", "5s", code=10)
-    assert "the budget of 5s is spent" in rows[-1]["reason"]
-    assert crew.turns("planner") == 1
-    assert not crew.track.events("attempt-failed")
-
-
-@pytest.mark.sweep
 def test_a_voter_without_a_login_needs_a_person(crew: Crew) -> None:
     no: Turn = {"exit": 1, "say": "Invalid API key · Please run /login\n"}
     crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[no], [YES]], until="PLAN")

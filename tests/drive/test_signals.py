@@ -53,16 +53,6 @@ def test_ctrl_c_twice_ends_at_once(track: Begin, drivers: Drivers) -> None:
     assert driven.desk.gate("audit").code == 0
 
 
-def test_sigterm_ends_at_once(track: Begin, drivers: Drivers) -> None:
-    driven = track("red-exited").plan({"sleep": 600})
-    driver = driven.start()
-    drivers.append(driver)
-    agent = driven.agent_sleeps()
-    driver.send_signal(signal.SIGTERM)
-    driver.communicate(timeout=60)
-    assert (driver.returncode, is_alive(agent)) == (130, False)
-
-
 def test_a_killed_driver_is_resumed(track: Begin, drivers: Drivers) -> None:
     driven = track("red-exited").plan(
         {"sleep": 600}, {"write": {"calc.py": RIGHT}, **answer(), "expect": ["an adder"]}, signal="agent"

@@ -27,31 +27,6 @@ def test_a_list_comes_to_its_end(team: Team) -> None:
     assert not list((team.root / ".phase-gate").rglob("*-*.yaml")), "no answer is left behind"
 
 
-def test_a_second_call_has_nothing_to_do(team: Team) -> None:
-    team.plan((1,))
-    team.rows(code=0)
-    rows = team.rows(code=0)
-    assert [row["event"] for row in rows] == ["drive-started", "drive-ended"]
-    assert team.turns(1, "executor") == 1
-
-
-def test_one_task(team: Team) -> None:
-    team.plan((1, 2, 3))
-    team.rows("--task", "Task 2", code=0)
-    assert team.statuses() == {"1": "PENDING", "2": "APPROVED", "3": "PENDING"}
-
-
-def test_both_are_told_what_they_need(team: Team) -> None:
-    team.plan((1,))
-    team.rows(code=0)
-    said = team.prompt(1, "executor", 1)
-    for text in ("Write part1.py with PART = 1.", "verify command: grep -q 'PART = 1' part1.py", "status: success"):
-        assert text in said
-    said = team.prompt(1, "reviewer", 1)
-    for text in ("+PART = 1", "the verify output shows actual success", "there are no unintended side effects"):
-        assert text in said
-
-
 # --- retries
 
 
@@ -65,14 +40,6 @@ def test_a_failure_goes_back_with_feedback(team: Team) -> None:
     worked = [(row["data"]["role"], row["data"]["how"]) for row in team.ledger(1, "agent-worked")]
     assert worked == [("executor", "ended"), ("executor", "ended"), ("reviewer", "ended")]
     assert all(row["data"]["seconds"] > 0 for row in team.ledger(1, "agent-worked"))
-
-
-def test_a_report_on_the_same_files_counts_as_a_failure(team: Team) -> None:
-    wrong = {"write": {"part1.py": "PART = 0\n"}}
-    team.plan((1,), script={1: {"executor": [wrong]}})
-    rows = team.rows(code=13)
-    assert team.turns(1, "executor") == 3
-    assert "it failed 3 times" in rows[-1]["reason"]
 
 
 def test_a_file_that_is_not_listed_goes_back(team: Team) -> None:
@@ -214,16 +181,6 @@ def test_what_a_reviewer_edited_is_verified_again(team: Team) -> None:
     team.rows(code=0)
     assert (team.status(1), team.failures(1)) == ("APPROVED", ["REVIEWER_EDIT"])
     assert len(team.ledger(1, "verify-ran")) == 2
-
-
-def test_keys_of_the_gate_never_reach_the_agents(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_TOKEN", "hunter22")
-    team.plan((1,), script={1: {"executor": [works(1, run=["env >> ../env.txt"], say="hunter22\n")]}})
-    monkeypatch.setenv("PHASE_GATE_STORE_URL", "postgres://u:pw@h")
-    team.rows(code=0)
-    assert "PHASE_GATE_STORE" not in (team.root.parent / "env.txt").read_text()
-    (log,) = (team.root / ".phase-gate/tasks" / slug_of(1) / "drive").glob("*.executor.log")
-    assert log.read_text() == "***\n"
 
 
 # --- after something unusual

@@ -96,23 +96,6 @@ def test_three_documents_a_decision_and_a_diagram(folder: Documents) -> None:
 
 # --- documents
 
-ONLY_TOUCHED = "only blanks or comments changed in this cycle"
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        pytest.param({"a.md": ""}, "0 different words of text, at least 20 are wanted", id="empty"),
-        pytest.param({"a.md": "# A\n\nTODO\n"}, "1 different word of text, at least 20 are wanted", id="a-placeholder"),
-        pytest.param({"old.md": f"# Old\n\n{PROSE}\n<!-- touched -->\n"}, ONLY_TOUCHED, id="only-a-comment"),
-    ],
-)
-def test_why_a_changed_document_does_not_count(plain: Documents, files: dict[str, str], expected: str) -> None:
-    plain.write({"old.md": f"# Old\n\n{PROSE}\n"}).begin().write(files)
-    measured = plain.look("docs_generated")
-    assert measured.metrics == {"docs_generated": 0}
-    assert [detail for _, _, detail in found(measured, "document-not-counted")] == [f"does not count: {expected}"]
-
 
 @pytest.mark.parametrize(
     ("path", "counts"),
@@ -210,20 +193,6 @@ def test_diagrams_of_all_languages_are_counted(plain: Documents, monkeypatch: py
         "diagrams_valid is unknown, for c.puml:1: PlantUML is not installed (put plantuml into PATH, or name its jar "
         "in PLANTUML_JAR)",
     )
-
-
-def test_a_c4_diagram_that_nobody_can_check_is_one(plain: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "merman", None)
-    measured = plain.write({"docs/context.md": CONTEXT}).look("diagrams_total", "diagrams_valid", "has_c4_diagrams")
-    assert measured.metrics == {"diagrams_total": 1, "has_c4_diagrams": True}
-    assert measured.warnings == (
-        "diagrams_valid is unknown, for docs/context.md:6: no parser for Mermaid is installed (pip install "
-        "'pytest-phase-gate[mermaid]')",
-    )
-
-
-def test_diagrams_of_tests_are_no_documentation(plain: Documents) -> None:
-    assert plain.write({"tests/data/broken.mmd": "nothing\n"}).look("diagrams_total").metrics == {"diagrams_total": 0}
 
 
 # --- without the parser of Markdown

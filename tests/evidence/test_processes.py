@@ -228,17 +228,6 @@ def test_the_second_signal_hurries(tmp_path: Path) -> None:
     assert interrupt(tmp_path, signal.SIGINT, before=before, twice=True) == f"interrupted None {int(signal.SIGINT)}"
 
 
-def test_whoever_raises_while_waiting_leaves_nothing_behind(tmp_path: Path) -> None:
-    def tick(seconds: float) -> None:
-        if (tmp_path / "pid").exists():
-            raise RuntimeError("enough")
-
-    code = "import os, time; open('pid.new', 'w').write(str(os.getpid())); os.rename('pid.new', 'pid'); time.sleep(60)"
-    with pytest.raises(RuntimeError, match="enough"):
-        run(tmp_path, script(tmp_path, code), tick=tick)
-    assert not is_alive(int(text(tmp_path / "pid")))
-
-
 # --- output ----------------------------------------------------------------------------------------------------------
 
 
@@ -256,25 +245,6 @@ def test_beginning_and_end_of_a_flood_are_kept(tmp_path: Path) -> None:
     assert size - len(rows[gap]) - 2 + ended.left_out == whole
     assert size < 1100
     assert text(ended.stdout) == text(ended.output)
-
-
-def test_the_beginning_is_on_the_disk_while_it_runs(tmp_path: Path) -> None:
-    """So that it is there after a kill that nobody can hear."""
-    seen: list[bytes] = []
-
-    def tick(seconds: float) -> None:
-        if not seen and (data := (tmp_path / "log" / "verify.txt").read_bytes()):
-            seen.append(data)
-            (tmp_path / "go").touch()
-
-    code = """
-    import os, time
-    os.write(1, b"early\\n")
-    while not os.path.exists("go"):
-        time.sleep(0.01)
-    """
-    assert run(tmp_path, script(tmp_path, code), tick=tick).code == 0
-    assert seen == [b"early\n"]
 
 
 def test_secrets_are_blotted_out_everywhere(tmp_path: Path) -> None:
@@ -375,28 +345,3 @@ def test_the_first_ctrl_c_is_a_wish_and_the_second_an_order(tmp_path: Path) -> N
 
 
 # --- where processes have no groups: Windows, put on
-
-
-@pytest.fixture
-def like_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take away what Windows does not have."""
-    monkeypatch.setattr("phase_gate.evidence.process.tree.HAS_GROUPS", False)
-    monkeypatch.setattr("phase_gate.evidence.process.tree.IS_LINUX", False)
-    monkeypatch.delattr(signal, "SIGHUP")
-    monkeypatch.delattr(os, "killpg")
-    monkeypatch.delattr(os, "waitid")
-
-
-def test_a_child_that_keeps_a_pipe_open_is_not_waited_for(
-    tmp_path: Path, like_windows: None, left_over: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(processes, "_PATIENCE", 0.5)
-    code = """
-    import subprocess, sys
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    print(child.pid)
-    """
-    ended = run(tmp_path, script(tmp_path, code))
-    left_over.append(int(text(ended.output)))
-    assert (ended.code, ended.how) == (0, "ended")
-    assert is_alive(left_over[0])

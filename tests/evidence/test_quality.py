@@ -10,7 +10,7 @@ from typing import Self
 import pytest
 
 from phase_gate.evidence import quality, sources
-from phase_gate.gate.measured import QUALITY_METRICS, Measured
+from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import QualitySettings
 from tests.evidence.folders import Folder
 
@@ -99,12 +99,6 @@ def test_better_code_is_better_quality(any_folder: Code) -> None:
     assert (table.columns, table.rows) == (("file", "findings"), (("shop.py", "1->0"),))
 
 
-def test_the_table_names_the_worst_files_and_counts_the_others(folder: Code) -> None:
-    folder.write({f"module_{number}.py": UNTIDY for number in range(9)}, worst=f"{UNTIDY}\n\n{TANGLED}").begin_phase()
-    (table,) = folder.look().tables
-    assert [table.rows[0], *table.rows[-2:]] == [("worst.py", "2"), ("and 2 more", ""), ("all 10 files", "11")]
-
-
 @pytest.mark.parametrize(
     ("path", "is_looked_at"),
     [
@@ -131,13 +125,6 @@ def test_a_legacy_project_is_asked_about_the_code_of_its_cycle(folder: Code) -> 
     assert measured.metrics["no_more_improvements_identified"] is True
     assert measured.metrics["quality_after"] == -1
     assert [row[0] for row in measured.tables[0].rows] == ["new.py", "all 2 files"]
-
-
-def test_touching_another_file_makes_the_scope_no_smaller(folder: Code) -> None:
-    folder.write(old=UNTIDY, other=CLEAN).begin_cycle().begin_phase()
-    assert folder.look().metrics["improvements_found"] == 1
-    folder.write(other=f"{CLEAN}# touched\n")
-    assert folder.look().metrics["improvements_found"] == 1
 
 
 # What makes nothing better
@@ -211,32 +198,11 @@ def test_a_file_that_can_not_be_read_is_named_and_takes_nothing_with_it(folder: 
     )
 
 
-def test_another_version_of_a_tool_is_not_compared_with(folder: Code) -> None:
-    folder.write(calc=UNTIDY).begin_phase()
-    folder.memory["quality"]["version"] = "1.0"
-    measured = folder.look()
-    assert measured.metrics == {}
-    assert measured.warnings[0].startswith("quality is unknown: ruff itself, 1.0 to ")
-
-
 def test_nothing_was_measured_when_the_phase_began(folder: Code) -> None:
     folder.wanted = frozenset({"quality_delta"})
     measured = folder.write(calc=CLEAN).look()
     assert "quality_delta" not in measured.metrics
     assert measured.warnings[0].startswith("quality_delta is unknown: nothing was measured when the phase began; ")
-
-
-def test_a_module_of_the_project_does_not_stand_in_for_a_tool(folder: Code, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder.write({"ruff/__init__.py": "", "ruff/__main__.py": "def find_ruff_bin(): ...\n"}, calc=CLEAN)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "ruff"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(folder.root)
-    folder.wanted = QUALITY_METRICS
-    measured = folder.look()
-    for name in [name for name in sys.modules if name.partition(".")[0] == "ruff"]:
-        del sys.modules[name]
-    assert measured.metrics == {}
-    assert "ruff/__init__.py stands in the way of ruff" in measured.warnings[0]
 
 
 # Without the extra

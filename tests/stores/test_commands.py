@@ -13,7 +13,7 @@ from phase_gate.cli import doctor, main
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores import choosing
 from tests.storage.stores import begin, open_store, share_task
-from tests.stores.in_memory import SERVERS, STORE, InMemoryStore, Server, install
+from tests.stores.in_memory import STORE, InMemoryStore, Server, install
 from tests.stores.kinds import make_bare
 from tests.support import Ran
 
@@ -139,27 +139,6 @@ def test_a_file_that_names_a_store_is_not_followed_before_a_person_agrees(
     assert gate("store", "trust").code == 0
     assert gate("store", "status").has("the settings name it, and you trust it")
     assert gate("store", "trust").has("nothing is to be done")
-
-
-def test_another_store_in_the_file_needs_another_agreement(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, store=None)
-    name_in_file()
-    at_terminal(monkeypatch, "TRUST")
-    assert gate("store", "trust").code == 0
-    name_in_file("git:../elsewhere#shop")
-    assert gate("check").has("[store-untrusted]")
-    assert "../elsewhere" not in SERVERS
-
-
-def test_without_a_home_folder_the_environment_names_it(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, store=None)
-    name_in_file()
-    monkeypatch.setattr("phase_gate.stores.choosing.user_state_folder", lambda environment: None)
-    at_terminal(monkeypatch, "TRUST")
-    ran = gate("store", "trust")
-    assert (ran.code, ran.has("PHASE_GATE_STORE=git:../memory#shop")) == (13, True)
-    monkeypatch.setenv("PHASE_GATE_STORE", STORE)
-    assert gate("store", "status").code == 0
 
 
 def test_a_kind_that_there_is_not(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from phase_gate.stores import choosing, git_repository
 from phase_gate.stores.address import make_address, parse_address
 from phase_gate.stores.git import GitStore, find_remote, open_store
 from phase_gate.stores.git_repository import Answer, Repository
-from phase_gate.stores.shared import UNKNOWN, Head, Tail
+from phase_gate.stores.shared import Head, Tail
 from phase_gate.tasks.board import TaskStatus
 from phase_gate.tasks.next_task import NextOptions, hand_out
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
@@ -90,13 +89,6 @@ def test_nothing_of_the_users_repository_is_touched(server: GitServer, tmp_path:
     assert look() == before
 
 
-def test_removing_a_copy_does_no_harm(server: GitServer, one: GitStore, tmp_path: Path) -> None:
-    head = add(one, Head(), "first")
-    second = add(one, head, "second")
-    shutil.rmtree(tmp_path / "one")
-    assert server.open(tmp_path / "one").read("default", head).head == second
-
-
 # --- pushes that are refused
 
 
@@ -141,12 +133,6 @@ def test_an_answer_that_is_lost_is_asked_for(server: GitServer, one: GitStore, o
     one.append("default", head, last, rows, {})
     assert one.read("default", head).head.serial == 2 + follows
     assert server.git("rev-list", "--count", REF) == str(2 + follows)
-
-
-def test_without_git_it_says_so(server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(StoreUnreachableError, match="needs git"):
-        server.open(tmp_path / "one").read("default", Head())
 
 
 # --- a ref that was rewritten
@@ -366,17 +352,6 @@ def test_a_server_that_hangs_is_left_with_all_that_was_started(
         time.sleep(0.05)
 
 
-@posix_only
-@pytest.mark.parametrize("scheme", ["http", "ssh"])
-def test_a_server_that_says_nothing_is_left_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
-    """Long before git, or its libraries, would give up: 300 s."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        monkeypatch.setattr(git_repository, "LIMIT", 0.5)
-        address = parse_address(f"git:{scheme}://127.0.0.1:{listening.getsockname()[1]}/x.git#shop")
-        with pytest.raises(StoreUnreachableError, match="does not answer: nothing within"):
-            open_store(address, tmp_path / "store", os.environ).read("default", Head())
-
-
 def test_a_password_is_never_shown(tmp_path: Path) -> None:
     address = parse_address("git:https://me:s3cret@127.0.0.1:1/x.git#shop")
     with pytest.raises(StoreUnreachableError) as caught:
@@ -422,18 +397,6 @@ def test_many_tasks_take_as_many_questions_as_one(server: GitServer, tmp_path: P
         asked.clear()
         assert {task: tail.head for task, tail in other.read_all(known).items()} == heads
         assert asked == (["ls-remote"] if known else ["ls-remote", "fetch"])
-
-
-def test_a_task_that_was_rewritten_hides_no_other(server: GitServer, tmp_path: Path) -> None:
-    one, other = server.open(tmp_path / "one"), server.open(tmp_path / "other")
-    heads = {task: add_to(one, task, Head(), "first") for task in ("bad", "good")}
-    other.read_all({})
-    later = add_to(one, "good", heads["good"], "second")
-    server.replace("bad", "good")
-    found = other.read_all(heads)
-    assert (found["good"].head, found["bad"]) == (later, UNKNOWN)
-    with pytest.raises(RollbackError):
-        other.read("bad", heads["bad"])
 
 
 def test_a_process_that_has_sent_more_is_no_rollback(

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from phase_gate.cli import main
-from phase_gate.errors import MovedError, StoreUnreachableError, UsageError
+from phase_gate.errors import StoreUnreachableError, UsageError
 from phase_gate.storage.ledger import GENESIS
 from phase_gate.stores import postgresql_session
 from phase_gate.stores.address import StoreAddress, parse_address
-from phase_gate.stores.postgresql import _APPEND, PostgresqlStore
+from phase_gate.stores.postgresql import PostgresqlStore
 from phase_gate.stores.postgresql_session import Lost, Row, Session
 from phase_gate.stores.shared import Head
-from tests.stores.database import PASSWORDS, Database, find_program, free_port
+from tests.stores.database import Database, free_port
 from tests.stores.test_conformance import add
 
 Addresses = Callable[..., StoreAddress]
@@ -102,17 +102,6 @@ def test_no_line_is_forged_into_the_sequence(
         database.query(f"{insert} ('{project}', 't', {seq}, '{prev}', '{C}', '')", user=user)
     # Its honest twin.
     database.query(f"{insert} ('{project}', 't', 3, '{B}', '{C}', '')", user=user)
-
-
-def test_a_habit_of_the_server_weakens_nothing(database: Database, store: PostgresqlStore) -> None:
-    try:
-        database.query("ALTER ROLE dev SET synchronous_commit = off")
-        database.query("ALTER ROLE dev SET default_transaction_isolation = 'serializable'")
-        last = add(store, Head(), "one")
-        found = store._ask(_APPEND, store._project, "default", [2], [last.hash], [A], [b""], 2, [], [])
-    finally:
-        database.query("ALTER ROLE dev RESET ALL")
-    assert found == [("on",)], "the answer comes when the disk has it"
 
 
 # --- rights and tables
@@ -264,31 +253,6 @@ def test_a_forked_child_has_a_connection_of_its_own(store: PostgresqlStore) -> N
     assert store._session is session
 
 
-@pytest.mark.parametrize("mode", ["transaction", "statement", "session"])
-def test_a_pooler(database: Database, address: Addresses, mode: str) -> None:
-    port, users = free_port(), database.folder / "users.txt"
-    users.write_text("".join(f'"{name}" "{word}"\n' for name, word in PASSWORDS.items()), encoding="utf-8")
-    file = database.folder / f"pooler-{mode}.ini"
-    file.write_text(
-        f"[databases]\n* = host=127.0.0.1 port={database.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
-        f"listen_port = {port}\nunix_socket_dir =\nauth_type = plain\nauth_file = {users}\npool_mode = {mode}\n",
-        encoding="utf-8",
-    )
-    process = database.spawn("pgbouncer", "-q", file)
-    try:
-        database.wait_for(port)
-        store = PostgresqlStore(address(port=port))
-        last = add(store, Head(), "one")
-        assert store.read("default", Head()).head == last
-    finally:
-        process.kill()
-        process.wait(30)
-
-
-#: It is tried where there is one.
-vars(test_a_pooler)["__test__"] = find_program("pgbouncer") is not None
-
-
 def test_the_servers_clock_says_how_old_a_line_is(store: PostgresqlStore, database: Database) -> None:
     last = add(store, Head(), "one")
     assert store.age("default", last.serial) < 60
@@ -321,19 +285,3 @@ def test_an_address_with_a_password_is_refused(place: str) -> None:
         with pytest.raises(UsageError) as caught:
             parse_address(text)
         assert SECRET not in f"{caught.value} {caught.value!r}"
-
-
-def test_a_password_is_shown_nowhere(
-    database: Database, address: Addresses, clean_environment: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    clean_environment.delenv("PGPASSFILE")
-    clean_environment.setenv("PGPASSWORD", SECRET)
-    texts = [str(refusal(PostgresqlStore(address())))]
-    clean_environment.setenv("PGPASSWORD", PASSWORDS["dev"])
-    right = PostgresqlStore(address())
-    add(right, Head(), "one")
-    with pytest.raises(MovedError) as moved:
-        add(right, Head(), "two")
-    texts += [str(moved.value), repr(vars(right)), right.shown, *capfd.readouterr()]
-    assert not [text for text in texts for secret in (SECRET, PASSWORDS["dev"]) if secret in text]
-    assert "password authentication failed" in texts[0]

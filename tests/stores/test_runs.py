@@ -6,7 +6,6 @@ import contextlib
 import json
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from phase_gate.cli import main
-from tests.storage.stores import contents, declare
+from tests.storage.stores import contents
 from tests.stores import in_memory
-from tests.stores.in_memory import install, machine
-from tests.stores.kinds import KINDS, Server, make_bare
+from tests.stores.in_memory import install
+from tests.stores.kinds import KINDS, Server
 from tests.stores.proofs import gate, start_run
-from tests.support import CALC, FAILING_TESTS, OURS, Project
+from tests.support import CALC, FAILING_TESTS, Project
 
 # --- while the store can't be asked, tests run, nothing is recorded, and nothing counts later
 
@@ -83,74 +82,6 @@ def test_a_store_that_is_away_at_one_end_of_a_run(shop: tuple[Project, in_memory
     assert project.run("--phase=red").code == 0
     kinds = [kind for row in server.rows["default"] if (kind := json.loads(row)["kind"]).startswith("run-")]
     assert kinds == [*(("run-started", "run-lost") if goes else ()), "run-started", "run-ended"]
-
-
-def test_a_run_that_begins_once_more_says_all_once(
-    shop: tuple[Project, in_memory.Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("phase_gate.stores.shared.time.sleep", lambda seconds: None)
-    project, server = shop
-    project.write({"phase-gate.yaml": "proof: off\n"})
-    assert project.run("--phase=red", "--exit-signal=both fail").code == 0
-    project.write(calc=CALC)
-    other = machine(server, tmp_path / "other")
-    server.before_append = lambda: declare(other, "fast")
-    ran = project.run("--phase=green", "-v")
-    assert any(b"fast" in row for row in server.rows["default"])
-    assert ran.out.count("\nnote ") == 1, ran.out
-
-
-def test_tests_run_where_the_user_has_not_agreed_to_the_store(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = install(monkeypatch, store=None)
-    project.write({"phase-gate.yaml": "store: git:../memory#shop\n"}, test_calc=FAILING_TESTS)
-    ran = project.run("--phase=red")
-    assert (ran.code, ran.has("2 failed", "[store-untrusted]", "phase-gate store trust")) == (11, True)
-    assert not server.rows
-
-
-_VERIFY_AWAY = """\
-import os, subprocess, sys
-
-os.rename({remote!r}, {away!r})
-done = subprocess.run([sys.executable, "-m", "pytest", *{ours!r}, "test_calc.py"])
-print("ended with", done.returncode)
-os.rename({away!r}, {remote!r})
-raise SystemExit(done.returncode)
-"""
-_VERIFY_TASK = """\
-name: sums
-files: [calc.py]
-action: Write add(), which adds two numbers.
-verify: {python} check.py
-done: "add() exists in calc.py, with 2 parameters"
-"""
-_VERIFY_RESULT = """\
-status: success
-task_name: sums
-files_modified: [calc.py]
-verification: {{command: "{python} check.py", exit_code: 0, output_summary: passed}}
-done_criteria_met: true
-evidence: both tests pass
-"""
-
-
-def test_a_verify_command_whose_tests_find_the_store_away(project: Project, tmp_path: Path) -> None:
-    """They run, all of their output is there, and the status says that nothing was recorded."""
-    remote = make_bare(tmp_path / "shop.git")
-    project.environment.setenv("PHASE_GATE_STORE", f"git:{remote}#shop")
-    project.write({"check.py": _VERIFY_AWAY.format(remote=str(remote), away=str(tmp_path / "away.git"), ours=OURS)})
-    project.write({"tasks.yaml": _VERIFY_TASK.format(python=sys.executable), "test_calc.py": FAILING_TESTS})
-    project.write({".gitignore": "*.yaml\n__pycache__/\n"})
-    project.commit_all()
-    assert project.gate("verify", "start", "--task-file", "tasks.yaml").code == 0
-    project.write(calc=CALC)
-    project.write({"result.yaml": _VERIFY_RESULT.format(python=sys.executable)})
-    assert project.gate("verify", "executor", "result.yaml").code == 0
-    ran = project.gate("verify", "run")
-    assert ran.has("2 passed", "nothing recorded", "[store-unreachable]", "ended with 11")
-    assert ran.code == 10
 
 
 # --- on another machine, with another system: nothing of a machine decides anything

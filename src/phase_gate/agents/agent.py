@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from phase_gate.agents.endings import Sign
 from phase_gate.agents.hook import HookAnswer, Stop
 from phase_gate.values import Value, field
 
@@ -116,8 +115,6 @@ class Agent(Value):
     trust_step: str = ""
     #: What becomes of a stop and of a tool whose hook does not start.
     when_hook_fails: str = "the agent goes on unasked"
-    #: How its own errors look, where it can work without a person.
-    signs: tuple[Sign, ...] = ()
 
     def entry(self, event: str, command: str) -> Document:
         """Return what stands in the list of an event, for a command."""

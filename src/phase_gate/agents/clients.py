@@ -1,4 +1,4 @@
-"""The clients, one value each: what differs from the form of Claude Code, and how each is set up and fails.
+"""The clients, one value each: what differs from the form of Claude Code, and how each is set up.
 
 A new one is a value here, and a name in `AGENT_NAMES`.
 """
@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from json import loads
 
 from phase_gate.agents.agent import COMMAND, SAID, VERDICT, Agent, Document, ToolCall, read_tool, text_of
-from phase_gate.agents.endings import Kind, Sign
 from phase_gate.agents.hook import Stop
 from phase_gate.values import replace
 
@@ -23,9 +22,6 @@ _HOOKS = {"hooks": [_HOOK]}
 # --- Claude Code: `Stop` and `PreToolUse`, in the form that others have taken over
 
 
-#: What a document of an error goes on with.
-_RESULT_CLAUDE = r'.*"result":"(?P<said>(?:[^"\\]|\\.)*)"'
-
 CLAUDE = Agent(
     name="claude",
     title="Claude Code",
@@ -38,24 +34,10 @@ CLAUDE = Agent(
         *("claude", "-p", "--permission-mode", "acceptEdits", "--output-format", "stream-json", "--verbose"),
         *("--allowedTools", "Bash(pytest *)", "Bash(phase-gate *)"),
     ),
-    # In words, and as the last document of `--output-format json`.
-    signs=(
-        Sign("no-login", r"^(?:Not logged in|Invalid API key|Please run /login)\b"),
-        Sign("no-credit", r"^Credit balance is too low"),
-        Sign("busy", r"^API Error: (?:.*\(429\)|(?:Repeated )?(?:429|5\d\d)\b)"),
-        Sign("no-login", rf'"is_error":true.*"api_error_status":401,{_RESULT_CLAUDE}'),
-        Sign("no-login", r'"is_error":true.*"result":"(?P<said>Not logged in[^"]*)"'),
-        Sign("no-credit", rf'"is_error":true.*"api_error_status":402,{_RESULT_CLAUDE}'),
-        Sign("busy", rf'"is_error":true.*"api_error_status":(?:429|5\d\d),{_RESULT_CLAUDE}'),
-    ),
 )
 
 
 # --- Codex CLI: like Claude Code, but an unknown key makes an answer void, and a tool can only be denied
-
-
-#: How it begins to tell of an error, in words or as an event.
-_ERROR_CODEX = r'^(?:ERROR: |\{"type":"turn\.failed","error":\{"message":")'
 
 
 CODEX = Agent(
@@ -69,34 +51,14 @@ CODEX = Agent(
     # Its own sandbox lets it write in this folder only, and keeps it off the network.
     headless=("codex", "exec", "--json", "--sandbox", "workspace-write", "-"),
     trust_step="start codex here, trust the folder, then type /hooks and trust each with t",
-    # In words, and as the last event of `--json`.
-    signs=(
-        Sign("untrusted", r"^Not inside a trusted directory"),
-        Sign("no-login", rf'{_ERROR_CODEX}(?P<said>unexpected status 401 [^"]*|Missing environment variable[^"]*)'),
-        Sign("no-credit", rf'{_ERROR_CODEX}(?P<said>unexpected status 402 [^"]*|Quota exceeded[^"]*)'),
-        Sign(
-            "busy",
-            rf'{_ERROR_CODEX}(?P<said>exceeded retry limit, last status: 429[^"]*|unexpected status (?:429|5\d\d) [^"]*'
-            r'|Selected model is at capacity[^"]*)',
-        ),
-    ),
 )
 
 
 # --- Gemini CLI: `AfterAgent` and `BeforeTool`; it knows `deny` and no way to ask; its time-outs are in milliseconds
 
 
-#: What stands before the number of an error.
-_CODE_GEMINI = r'\\?"code\\?":'
 _HOOKS_GEMINI = {"hooks": [{**_HOOK, "name": "phase-gate", "timeout": TIMEOUT * 1000}]}
 _DENY_GEMINI = {"decision": "deny", "reason": SAID}
-
-
-def _told_gemini(kind: Kind, what: str) -> tuple[Sign, Sign]:
-    """Return how it tells of an error with this in it: in words, and as the last event of `stream-json`."""
-    in_words = rf"^Error when talking to Gemini API Full report available at: \S+ (?P<said>.*{what}.*)"
-    as_event = rf'^\{{"type":"result",.*"status":"error".*"message":"(?P<said>(?=.*{what})(?:[^"\\]|\\.)*)"'
-    return Sign(kind, in_words), Sign(kind, as_event)
 
 
 GEMINI = Agent(
@@ -118,15 +80,6 @@ GEMINI = Agent(
     ),
     trust_step="start gemini here and trust the folder, or set GEMINI_CLI_TRUST_WORKSPACE=true",
     when_hook_fails="the agent is refused every stop and every write",
-    signs=(
-        Sign("no-login", r"^(?:When using Gemini API, you must specify|Please set an Auth method)"),
-        *_told_gemini("no-login", rf"(?:{_CODE_GEMINI}401\b|API key not valid)"),
-        *_told_gemini("no-credit", rf"{_CODE_GEMINI}402\b"),
-        *_told_gemini(
-            "busy", rf"(?:{_CODE_GEMINI}(?:429|5\d\d)\b|RetryableQuotaError|Please wait and try again later)"
-        ),
-        Sign("untrusted", r"not running in a trusted directory"),
-    ),
 )
 
 
@@ -182,11 +135,6 @@ CURSOR = Agent(
 # --- Copilot CLI and cloud agent: `agentStop` and `preToolUse`, with fields in camel case and a flat permission
 
 
-#: How it begins to tell of an error, in words or as an event; and what it says when it has tried again in vain.
-_ERROR_COPILOT = r'^(?:\{"type":"session\.error".*"message":")?'
-_LAST_COPILOT = r"Failed to get response from the AI model; .*Last error: "
-
-
 def _read_stop_copilot(document: Document) -> Stop:
     # The event's name, in camel case or not, decides about the form of its fields.
     session = text_of(document.get("sessionId")) or text_of(document.get("session_id"))
@@ -232,16 +180,6 @@ COPILOT = Agent(
     head={"version": 1},
     trust_step="start copilot here and trust the folder, or call it with --trust-folder",
     when_hook_fails="the agent stops unasked, and is refused every tool",
-    # In words, and as an event of `--output-format json`.
-    signs=(
-        Sign("no-login", r"^Error: No authentication information found"),
-        Sign("no-login", rf"{_ERROR_COPILOT}(?P<said>Authentication failed with provider .*\(HTTP 401\))"),
-        Sign(
-            "no-credit",
-            rf'{_ERROR_COPILOT}(?P<said>(?:{_LAST_COPILOT})?(?:402 [^"]*|429 You exceeded your current quota[^"]*))',
-        ),
-        Sign("busy", rf'{_ERROR_COPILOT}(?P<said>{_LAST_COPILOT}(?:429|5\d\d) [^"]*)'),
-    ),
 )
 
 

@@ -1,14 +1,14 @@
 """What a client tells of itself: why it ended, by its exit status and its last words; and what it does now. Pure.
 
-Each client's row says how its own errors look; they were seen with a server that refuses as its makers' does. Only a
-client that failed is looked at, and only the form in which it reports errors itself: what a model says decides nothing.
+The forms were seen with a server that refuses as the makers' own does. Only a client that failed is looked at, and only
+lines in which it reports errors itself: what a model says decides nothing.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from phase_gate.values import Literal, Value
 from phase_gate.visible import show_line
@@ -23,13 +23,34 @@ _COLOUR = r"\x1b\[[0-9;]*m"
 #: Characters of its words that are kept.
 _KEPT = 200
 
+#: How a line begins in which one of the clients that we know reports an error itself, in words; and what an event of
+#: theirs has that does.
+_REPORT = re.compile(
+    r"API Error|ERROR: |Error: |Error when talking to|Not logged in|Invalid API key|Please run /login|Credit balance"
+    r"|Not inside a trusted|.{0,20}is not running in a trusted|When using Gemini|Please set an Auth|402 "
+    r"|Authentication failed with provider|Failed to get response from the AI model"
+)
+_EVENT = re.compile(r'\{.*(?:"is_error":true|"type":"turn\.failed"|"status":"error"|"type":"session\.error")')
+_MESSAGE = re.compile(r'"(?:result|message)":"((?:[^"\\]|\\.)*)"')
+_STATUS = re.compile(r'"(?:api_error_status|statusCode)":(\d+)')
 
-class Sign(Value, kw_only=False):
-    """What a line of a client's own errors looks like, by the end that it tells of."""
-
-    kind: Kind
-    #: A regular expression; its group `said` has the words, if not the whole line has.
-    pattern: str
+#: What an error is about, the first that fits.
+_MEANINGS: Mapping[Kind, re.Pattern[str]] = {
+    "untrusted": re.compile(r"trusted directory"),
+    "no-login": re.compile(
+        r"(?i)\b401\b|not logged in|please (?:log|sign) ?in|/login|api key not valid|invalid api key|unauthorized"
+        r"|auth method|no authentication|authentication[ _]?(?:error|failed|required)|missing environment variable"
+        r"|must specify"
+    ),
+    "no-credit": re.compile(
+        r"(?i)\b402\b|credit balance|out of credits?|insufficient_quota|payment required|quota exceeded|exceeded your"
+        r" current quota"
+    ),
+    "busy": re.compile(
+        r"(?i)\b(?:429|5\d\d)\b|rate.?limit|too many requests|overloaded|at capacity|exhausted|retryablequota"
+        r"|try again later"
+    ),
+}
 
 
 class Ending(Value):
@@ -43,36 +64,25 @@ class Ending(Value):
         return self.kind in ("no-login", "no-credit", "untrusted")
 
 
-#: For programs that we know nothing of: they have to say it in so many words, anywhere in a line.
-ANY_PROGRAM = (
-    Sign(
-        "no-login",
-        r"(?i)not logged in|please (?:log|sign) ?in|run /login|invalid api key"
-        r"|authentication[ _]?(?:error|failed|required)|\b401\b|unauthorized",
-    ),
-    Sign("no-credit", r"(?i)credit balance|out of credits?|insufficient_quota|payment required|\b402\b"),
-    Sign(
-        "busy",
-        r"(?i)\b(?:429|529)\b|rate.?limit|too many requests|overloaded|at capacity|RESOURCE_EXHAUSTED|try again later",
-    ),
-)
-
-
-def classify(signs: tuple[Sign, ...], code: int | None, tail: str) -> Ending:
+def classify(code: int | None, tail: str, *, is_known: bool) -> Ending:
     """Return how a client ended; of several lines that tell something, the last one counts.
 
-    :param signs: those of the client's row.
     :param code: its exit status; None if it was ended from outside.
     :param tail: the end of all that it printed.
+    :param is_known: whether we know how it reports errors; other programs may say it anywhere in a line.
     """
     if code == 0:
         return Ending(kind="ended")
     for row in reversed(re.sub(_COLOUR, "", tail[-LAST_WORDS:]).splitlines()[-_LAST_ROWS:]):
-        for sign in signs:
-            found = re.search(sign.pattern, row.strip())
-            if found:
-                said = found.groupdict().get("said") or row.strip()
-                return Ending(kind=sign.kind, said=show_line(said)[:_KEPT])
+        row, said = row.strip(), row.strip()
+        if _EVENT.match(row):
+            said = " ".join(_MESSAGE.findall(row)[-1:])
+            row = " ".join((*_STATUS.findall(row), said))
+        elif is_known and not _REPORT.match(row):
+            continue
+        for kind, meaning in _MEANINGS.items():
+            if meaning.search(row):
+                return Ending(kind=kind, said=show_line(said)[:_KEPT])
     return Ending(kind="failed")
 
 

@@ -11,7 +11,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from phase_gate.agents.agent import AGENT_NAMES, load_agent
-from phase_gate.agents.endings import ANY_PROGRAM, Sign
 from phase_gate.errors import UsageError
 from phase_gate.evidence.process.tree import MARK
 from phase_gate.project import STORE_VARIABLE, Project
@@ -29,14 +28,18 @@ _OF_DATABASE = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSL
 
 
 class Client(Value):
-    """An agent's command line, and how its own errors look."""
+    """An agent's command line."""
 
     words: tuple[str, ...]
-    signs: tuple[Sign, ...] = ANY_PROGRAM
 
     @property
     def name(self) -> str:
         return Path(self.words[0]).name
+
+    @property
+    def is_known(self) -> bool:
+        """It is a client that we know by its name, so its errors are read as it reports them."""
+        return self.name in AGENT_NAMES
 
     @property
     def reads_stdin(self) -> bool:
@@ -66,9 +69,7 @@ def find_client(words: Sequence[str], environment: Mapping[str, str], role: str 
     program = words[0]
     if "/" not in program and shutil.which(program, path=environment.get("PATH")) is None:
         raise UsageError(f"there is no program {program!r} on the path", remedy="install it, or name another agent")
-    # A client that we know by its name is read as it speaks.
-    signs = load_agent(Path(program).name).signs if Path(program).name in AGENT_NAMES else ()
-    return Client(words=tuple(words), signs=signs or ANY_PROGRAM)
+    return Client(words=tuple(words))
 
 
 def _split(text: str) -> list[str]:

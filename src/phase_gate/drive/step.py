@@ -240,7 +240,7 @@ def _let_work(session: Session, step: Step) -> Played:
         transcript=ended.output,
         said=_read_text(ended.stdout),
         problem=ended.problem,
-        ending=classify(client.signs, ended.code, output) if ended.how == "ended" else Ending(kind="failed"),
+        ending=classify(ended.code if ended.how == "ended" else None, output, is_known=client.is_known),
         data=_take_file(step.answer),
         recorded=tuple(line.event.kind for line in step.store.lines() if line.seq > serial),
     )
