@@ -1,7 +1,8 @@
 """The circuit breaker: it halts work in a phase that goes round in circles.
 
 Pure, with the time as an argument. Only complete runs count, each on a new tree; what waits for a signal or for a
-person is no stagnation. `TRANSITIONS` is the whole of it.
+person is no stagnation. Progress closes a circuit, anything else opens a half-open one; rest, or a person, only
+gives an open one another try.
 """
 
 from __future__ import annotations
@@ -26,36 +27,6 @@ class Status(StrEnum):
     #: The next counted run decides.
     HALF_OPEN = "half-open"
     OPEN = "open"
-
-
-class Happening(StrEnum):
-    #: Gate 1 is open, or a set of failing tests that was not there before, or more tests pass than ever.
-    PROGRESS = "progress"
-    STALLED = "stalled"
-    #: Stalled, and one more would be the limit.
-    LAST_CHANCE = "last chance"
-    LIMIT = "limit reached"
-    COOLED_DOWN = "cooled down"
-    RESET = "reset by a person"
-
-
-#: What becomes of a state; what is not in it can't happen, or changes nothing.
-TRANSITIONS: Mapping[tuple[Status, Happening], Status] = {
-    (Status.CLOSED, Happening.PROGRESS): Status.CLOSED,
-    (Status.CLOSED, Happening.STALLED): Status.CLOSED,
-    (Status.CLOSED, Happening.LAST_CHANCE): Status.HALF_OPEN,
-    (Status.CLOSED, Happening.LIMIT): Status.OPEN,
-    (Status.HALF_OPEN, Happening.PROGRESS): Status.CLOSED,
-    (Status.HALF_OPEN, Happening.STALLED): Status.OPEN,
-    (Status.HALF_OPEN, Happening.LAST_CHANCE): Status.OPEN,
-    (Status.HALF_OPEN, Happening.LIMIT): Status.OPEN,
-    (Status.OPEN, Happening.PROGRESS): Status.OPEN,
-    (Status.OPEN, Happening.STALLED): Status.OPEN,
-    (Status.OPEN, Happening.LAST_CHANCE): Status.OPEN,
-    (Status.OPEN, Happening.LIMIT): Status.OPEN,
-    (Status.OPEN, Happening.COOLED_DOWN): Status.HALF_OPEN,
-    (Status.OPEN, Happening.RESET): Status.HALF_OPEN,
-}
 
 
 class RunSeen(Value):
@@ -100,7 +71,7 @@ def at_time(breaker: Breaker, at: str) -> Breaker:
     """Return the breaker as it is at that time: an open one cools down."""
     if not breaker.is_open or _cools_until(breaker) > _moment(at):
         return breaker
-    return _move(breaker, Happening.COOLED_DOWN, at)
+    return _move(breaker, Status.HALF_OPEN, at)
 
 
 def observe_run(breaker: Breaker, run: RunSeen, limits: Limits, *, at: str) -> Breaker:
@@ -166,7 +137,7 @@ def observe_crash(breaker: Breaker) -> Breaker:
 
 def reset(breaker: Breaker, *, at: str) -> Breaker:
     """Return the breaker after a person let it try again."""
-    return _move(breaker, Happening.RESET, at)
+    return _move(breaker, Status.HALF_OPEN, at)
 
 
 def _recovered(breaker: Breaker, run: RunSeen) -> Breaker:
@@ -188,23 +159,19 @@ def _judge(breaker: Breaker, counts: Mapping[str, tuple[int, int]], *, at: str, 
     """
     counted = {reason: limit - often for reason, (often, limit) in counts.items() if limit and often}
     reason, left = min(counted.items(), key=lambda row: row[1], default=("", 0))
-    if counted and left <= 0:
-        return replace(_move(breaker, Happening.LIMIT, at), reason=reason)
-    if not counted or (is_progress and breaker.status is Status.HALF_OPEN):
-        return _move(replace(breaker, same_error=0), Happening.PROGRESS, at)
-    return replace(_move(breaker, Happening.LAST_CHANCE if left == 1 else Happening.STALLED, at), reason=reason)
+    is_trial = breaker.status is Status.HALF_OPEN
+    if not counted or (is_progress and is_trial and left > 0):
+        return _move(replace(breaker, same_error=0), Status.CLOSED, at)
+    if left <= 0 or is_trial:
+        return replace(_move(breaker, Status.OPEN, at), reason=reason)
+    # One more would be the limit: the next run decides.
+    return replace(_move(breaker, Status.HALF_OPEN if left == 1 else Status.CLOSED, at), reason=reason)
 
 
-def _move(breaker: Breaker, happening: Happening, at: str) -> Breaker:
-    status = TRANSITIONS[breaker.status, happening]
-    opens = status is Status.OPEN and not breaker.is_open
-    keeps = status is not Status.CLOSED
-    return replace(
-        breaker,
-        status=status,
-        opened_at=at if opens else breaker.opened_at if keeps else "",
-        reason=breaker.reason if keeps else "",
-    )
+def _move(breaker: Breaker, status: Status, at: str) -> Breaker:
+    if status is Status.CLOSED:
+        return replace(breaker, status=status, opened_at="", reason="")
+    return replace(breaker, status=status, opened_at=at if status is Status.OPEN else breaker.opened_at)
 
 
 def _cools_until(breaker: Breaker) -> datetime:
