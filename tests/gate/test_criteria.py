@@ -86,9 +86,7 @@ def ended(a: Bucket, *others: Bucket) -> dict[str, Bucket]:
     named(
         {
             "one-test-each": (EACH, ended(FAILED, FAILED), {}, "failing failing", ""),
-            "whatever-kind-of-failure": (EACH, ended(BROKEN, ERROR), {}, "failing failing", ""),
             "a-test-without-its-mark": ({"a": "AC-1"}, ended(FAILED, FAILED), {}, "failing open", NO_MARK),
-            "a-marked-test-that-was-not-in-the-session": (EACH, ended(FAILED), {}, "failing open", NO_MARK),
             "one-test-shows-both": ({"a": "AC-1 AC-2"}, ended(FAILED), {}, "failing failing", ""),
             "one-of-several-fails": (THREE, ended(FAILED, PASSED, FAILED), {}, "failing failing", ""),
             "a-new-test-that-passes": (EACH, ended(FAILED, PASSED), {}, "failing passing", "b (passed)"),
@@ -99,23 +97,7 @@ def ended(a: Bucket, *others: Bucket) -> dict[str, Bucket]:
                 "failing open",
                 "none of its tests is new and fails: b (skipped)",
             ),
-            "a-new-test-that-is-expected-to-fail": (
-                EACH,
-                ended(FAILED, XFAILED),
-                {},
-                "failing open",
-                "none of its tests is new and fails: b (xfailed)",
-            ),
             "shown-by-an-older-test": (EACH, ended(FAILED, PASSED), {"old": "b"}, "failing met-before", ""),
-            "one-of-two-is-skipped": (THREE, ended(FAILED, PASSED, SKIP), {"old": "b c"}, "failing met-before", ""),
-            "an-older-test-and-a-new-one": (THREE, ended(FAILED, PASSED, FAILED), {"old": "b"}, "failing failing", ""),
-            "an-older-test-that-is-skipped": (
-                EACH,
-                ended(FAILED, SKIP),
-                {"old": "b"},
-                "failing open",
-                "none of its tests is new and fails: b (skipped)",
-            ),
             "a-known-failure": (
                 EACH,
                 ended(FAILED, FAILED),
@@ -137,20 +119,12 @@ def ended(a: Bucket, *others: Bucket) -> dict[str, Bucket]:
                 "failing failing",
                 "",
             ),
-            "beside-a-test-of-its-own": (THREE, ended(FAILED, FAILED, FAILED), {"alike": "a b"}, "failing failing", ""),
             "parameters-with-marks-are-no-copies": (
                 {"f::t[1]": "AC-1", "f::t[2]": "AC-2"},
                 {"f::t[1]": FAILED, "f::t[2]": FAILED},
                 {"alike": "f::t"},
                 "failing failing",
                 "",
-            ),
-            "the-same-parameter-of-a-copy": (
-                {"f::t[1]": "AC-1", "f::u[1]": "AC-2"},
-                {"f::t[1]": FAILED, "f::u[1]": FAILED},
-                {"alike": "f::t f::u"},
-                "failing open",
-                "its test f::u[1] is a copy of f::t[1], which is marked with another",
             ),
         }
     ),
@@ -178,16 +152,7 @@ def test_in_the_first_phase(
         {
             "both-pass": (EACH, ended(PASSED, PASSED), {}, "passing passing", ""),
             "one-test-shows-both": ({"a": "AC-1 AC-2"}, ended(PASSED), {}, "passing passing", ""),
-            "copies-were-told-before": (EACH, ended(PASSED, PASSED), {"alike": "a b"}, "passing passing", ""),
-            "flaky": (EACH, ended(PASSED, Bucket.FLAKY), {}, "passing passing", ""),
             "one-fails": (EACH, ended(PASSED, FAILED), {}, "passing failing", "b (failed)"),
-            "some-of-several-fail": (
-                {**THREE, "d": "AC-2"},
-                ended(PASSED, PASSED, FAILED, ERROR),
-                {},
-                "passing failing",
-                "c (failed), and 1 more",
-            ),
             "no-mark": ({"a": "AC-1"}, ended(PASSED, PASSED), {}, "passing open", NO_MARK),
             "newly-skipped": (
                 EACH,
@@ -195,13 +160,6 @@ def test_in_the_first_phase(
                 {"new_skip": "b"},
                 "passing open",
                 "not all of its tests pass: b (skipped)",
-            ),
-            "one-of-two-newly-skipped": (
-                THREE,
-                ended(PASSED, PASSED, SKIP),
-                {"new_skip": "c"},
-                "passing open",
-                "not all of its tests pass: c (skipped)",
             ),
             "always-skipped": (EACH, ended(PASSED, SKIP), {}, "passing open", "none of its tests ran: b (skipped)"),
             "one-is-for-another-platform": (THREE, ended(PASSED, PASSED, Bucket.SKIPPED_IF), {}, "passing passing", ""),
@@ -212,20 +170,12 @@ def test_in_the_first_phase(
                 "passing open",
                 "not all of its tests pass: c (xfailed)",
             ),
-            "xpassed": (EACH, ended(PASSED, Bucket.XPASSED), {}, "passing passing", ""),
             "a-known-failure": (
                 EACH,
                 ended(PASSED, FAILED),
                 {"known": "b"},
                 "passing open",
                 "not all of its tests pass: b (failed)",
-            ),
-            "not-run": (
-                EACH,
-                ended(PASSED, Bucket.NOT_RUN),
-                {},
-                "passing open",
-                "not all of its tests pass: b (not-run)",
             ),
         }
     ),
@@ -259,11 +209,6 @@ def test_metrics_count_what_is_left_to_do() -> None:
     }
 
 
-def test_a_finding_has_the_place_of_its_criterion() -> None:
-    (finding,) = trace({"a": "AC-1"}, {"a": FAILED}, in_first_phase=True).findings
-    assert (finding.id, finding.file, finding.line) == ("AC-2", "criteria.md", 4)
-
-
 def test_an_id_that_no_criterion_has_is_only_told() -> None:
     marks = {"tests/test_a.py::a": "AC-1 AC-9", "tests/test_a.py::b": "AC-2", "gone": "AC-8"}
     outcomes = {"tests/test_a.py::a": FAILED, "tests/test_a.py::b": FAILED}
@@ -288,9 +233,7 @@ def test_an_id_that_no_criterion_has_is_only_told() -> None:
                 "3 criteria, and 2 different tests: a copy",
             ),
             "one-twice": (2, {"a": FAILED, "b": FAILED}, "a b", 1, "2 criteria, and 1 different test: a copy"),
-            "a-copy-too-many-does-no-harm": (2, {"a": FAILED, "b": FAILED, "c": FAILED}, "b c", 0, ""),
             "parameters": (2, {"f::t[1]": FAILED, "f::t[2]": FAILED}, "f::t", 0, ""),
-            "none-fails": (1, {"a": PASSED}, "", 0, ""),
         }
     ),
 )

@@ -28,13 +28,6 @@ DOCUMENT = replace(
 )
 
 
-def test_an_exited_phase_holds() -> None:
-    standing = assess(EXITED, tree=TREE, at=AT)
-    assert (standing.is_open, standing.exit_code) == (True, 0)
-    assert (standing.status, standing.next_command) == ("open", "pytest --phase=refactor")
-    assert standing.reason == "both gates are open: GREEN has exited"
-
-
 AUTO = "pytest --phase=auto"
 STALE = replace(EXITED, evaluation_is_stale=True)
 CAME_AFTER = "a run came after the last verdict: only a complete run makes a new one"
@@ -58,27 +51,15 @@ def judged(**said: Any) -> State:
             "something-happened-since": (STALE, CAME_AFTER, AUTO),
             "a-partial-run-since": (replace(STALE, last_run=PARTIAL), CAME_AFTER.replace(":", " (partial):"), AUTO),
             "the-tree-is-another": (replace(EXITED, trees=Trees(last="tree-2")), CHANGED, AUTO),
-            "what-the-run-left-is-not-known": (replace(EXITED, trees=Trees()), CHANGED, AUTO),
             "a-run-is-going-on": (replace(EXITED, open_runs=(GOING_ON,)), "a run is going on", "wait for it to end"),
-            "it-names-the-task": (replace(STALE, task="login"), CAME_AFTER, f"{AUTO} --phase-task=login"),
             "gate-2-is-missing": (
                 judged(reason="Gate 2 waits", status="waiting", next_command="signal"),
                 "Gate 2 waits",
                 "signal",
             ),
-            "gate-1-is-closed": (
-                judged(gate_1=False, status="closed", reason="1 fails", next_command="", next_hint="mend"),
-                "1 fails",
-                "mend",
-            ),
             "after-a-declaration-a-run-is-missing": (
                 replace(CLOSED, facts=(DECLARED,)),
                 "refactoring_complete was declared after the last verdict, which does not know of it",
-                AUTO,
-            ),
-            "so-it-is-after-a-waiver": (
-                replace(CLOSED, overrides=WAIVED),
-                "tests-kept was waived after the last verdict, which does not know of it",
                 AUTO,
             ),
             "and-once-the-circuit-was-reset": (
@@ -112,13 +93,7 @@ def test_a_phase_without_tests_is_looked_at_and_not_run() -> None:
     [
         pytest.param(replace(EXITED, phase=DONE, evaluation=verdict(phase="DOCUMENT")), TREE, id="at-done"),
         pytest.param(replace(EXITED, open_runs=(replace(GOING_ON, nested=True),)), TREE, id="a-nested-run-is-going-on"),
-        pytest.param(replace(EXITED, last_run=replace(PARTIAL, kind="complete")), TREE, id="the-run-itself"),
         pytest.param(DOCUMENT, TREE, id="a-verdict-without-a-run-on-the-tested-code"),
-        pytest.param(
-            replace(DOCUMENT, evaluation=verdict(phase="DOCUMENT", run=None)),
-            "tree-2",
-            id="no-tested-code-asked",
-        ),
         pytest.param(replace(EXITED, forced=True, evaluation=verdict(gate_1=False)), TREE, id="a-forced-exit-counts"),
     ],
 )
@@ -130,11 +105,6 @@ def test_a_lost_run_closes_and_is_named() -> None:
     state = replace(EXITED, open_runs=(GOING_ON,))
     standing = assess(state, tree=TREE, at=AT, lost=(GOING_ON.id,))
     assert (standing.is_open, standing.reason) == (False, "run 01234567 began and never ended")
-
-
-def test_a_lost_nested_run_does_no_harm() -> None:
-    state = replace(EXITED, open_runs=(replace(GOING_ON, nested=True),))
-    assert assess(state, tree=TREE, at=AT, lost=(GOING_ON.id,)).is_open
 
 
 @pytest.mark.parametrize(

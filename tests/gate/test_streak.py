@@ -85,22 +85,15 @@ def play(*runs: Run, state: State | None = None) -> State:
             [GREEN, Run(before=EDITED), GREEN], 1, id="an-edit-that-is-taken-back-is-two-edits-and-starts-anew"
         ),
         pytest.param([Run(after=REWRITTEN), Run(before=REWRITTEN)], 2, id="files-that-the-tests-write-do-no-harm"),
-        pytest.param([Run(after=REWRITTEN), GREEN], 1, id="undoing-what-the-tests-wrote-is-an-edit"),
         pytest.param([GREEN, GREEN, RED], 0, id="a-failing-run-is-0"),
-        pytest.param([GREEN, RED, GREEN], 1, id="after-a-failure-it-begins-again"),
-        pytest.param([GREEN, RED, GREEN, GREEN], 2, id="a-failure-on-the-same-tree-does-not-break-the-tree-chain"),
-        pytest.param([GREEN, ODD], 1, id="an-odd-run-does-not-extend-it"),
         pytest.param([GREEN, ODD, GREEN], 2, id="an-odd-run-does-not-end-it-either"),
-        pytest.param([GREEN, partial()], 1, id="a-passing-partial-run-leaves-the-number"),
         pytest.param([GREEN, partial(), GREEN], 2, id="a-passing-partial-run-keeps-the-chain"),
-        pytest.param([partial()], 0, id="a-passing-partial-run-proves-nothing-by-itself"),
         pytest.param([GREEN, partial(before=EDITED)], 1, id="a-partial-run-after-an-edit-still-leaves-the-number"),
         pytest.param(
             [GREEN, partial(before=EDITED), Run(before=EDITED)], 1, id="but-the-edit-before-it-breaks-the-chain"
         ),
         pytest.param([GREEN, GREEN, partial(Green.NOT_GREEN)], 0, id="a-failing-partial-run-is-0"),
         pytest.param([GREEN, incomplete()], 1, id="an-interrupted-run-without-a-failure-leaves-it"),
-        pytest.param([GREEN, incomplete(), GREEN], 2, id="an-interrupted-run-keeps-the-chain"),
         pytest.param([GREEN, incomplete(Green.NOT_GREEN)], 0, id="an-interrupted-run-with-a-failure-is-0"),
         pytest.param(
             [GREEN, incomplete(after=REWRITTEN), Run(before=REWRITTEN)],
@@ -114,7 +107,6 @@ def play(*runs: Run, state: State | None = None) -> State:
             2,
             id="a-failing-nested-run-changes-nothing",
         ),
-        pytest.param([GREEN, Run(kind=Kind.NESTED, nested=True)], 1, id="a-green-nested-run-does-not-extend-it"),
     ],
 )
 def test_streak(runs: list[Run], streak: int) -> None:
@@ -138,19 +130,6 @@ def test_a_lost_run_is_0_and_nobody_knows_what_it_left() -> None:
     assert play(GREEN, state=state).streak.count == 1
 
 
-def test_a_lost_nested_run_changes_nothing() -> None:
-    state = begin(play(GREEN, GREEN), "inner", nested=True)
-    state = apply(state, Event(kind="run-lost", data={"run": "inner"}))
-    assert (state.streak.count, state.streak.tree) == (2, T)
-    assert not state.open_runs
-
-
-def test_a_run_that_nobody_knows_cannot_be_lost_or_end() -> None:
-    state = play(GREEN)
-    assert apply(state, Event(kind="run-lost", data={"run": "never"})) == state
-    assert end(state, "never") == state
-
-
 def test_overlapping_green_runs_do_not_extend_the_streak() -> None:
     state = begin(begin(play(GREEN), "a"), "b")
     assert [run.overlaps for run in state.open_runs] == [True, True]
@@ -159,19 +138,6 @@ def test_overlapping_green_runs_do_not_extend_the_streak() -> None:
     state = end(state, "b")
     assert (state.streak.count, state.iteration) == (1, 3), "both are complete and count as iterations"
     assert play(GREEN, state=state).streak.count == 2, "the chain held through both"
-
-
-def test_a_run_overlaps_even_if_the_other_ends_first() -> None:
-    state = end(begin(begin(play(GREEN), "long"), "short"), "short")
-    assert state.open_runs[0].overlaps
-    assert end(state, "long").streak.count == 1
-
-
-def test_a_nested_run_overlaps_with_nobody() -> None:
-    state = begin(begin(play(GREEN), "outer"), "inner", nested=True)
-    assert [run.overlaps for run in state.open_runs] == [False, False]
-    state = end(state, "inner", Run(kind=Kind.NESTED, green=Green.NOT_GREEN, nested=True))
-    assert end(state, "outer").streak.count == 2
 
 
 def test_the_tree_of_the_last_green_run_is_kept_for_the_documents() -> None:
@@ -188,7 +154,6 @@ def test_the_tree_of_the_last_green_run_is_kept_for_the_documents() -> None:
     ("run", "counts"),
     [
         pytest.param(GREEN, True, id="a-complete-run"),
-        pytest.param(RED, True, id="a-failing-one"),
         pytest.param(partial(Green.NOT_GREEN), False, id="a-partial-run"),
         pytest.param(incomplete(Green.NOT_GREEN), False, id="an-incomplete-run"),
         pytest.param(Run(kind=Kind.EMPTY), False, id="an-empty-run"),
@@ -211,30 +176,12 @@ def test_a_void_run_takes_the_entry_back_that_it_began_with() -> None:
     assert after == state
 
 
-def test_a_void_run_takes_a_new_cycle_back_too() -> None:
-    state = apply(NEW_STATE, Event(kind="created", data={"task": "default"}))
-    began = Event(kind="cycle-began", data={"cycle": 1, "workflow": "tdd", "baseline": None, "run": "typo"})
-    entry = Event(kind="phase-entered", data={"phase": "RED", "how": "begin", "run": "typo"})
-    during = begin(apply(apply(state, began), entry), "typo")
-    assert (during.cycle, during.phase) == (1, "RED")
-    assert end(during, "typo", Run(kind=Kind.VOID)) == state
-
-
 def test_what_happened_meanwhile_is_not_taken_back() -> None:
     entry = Event(kind="phase-entered", data={"phase": "REFACTOR", "how": "next", "run": "typo"})
     state = begin(begin(apply(play(GREEN), entry), "typo"), "other")
     after = end(state, "typo", Run(kind=Kind.VOID))
     assert after.phase == "REFACTOR"
     assert [run.id for run in after.open_runs] == ["other"]
-
-
-@pytest.mark.parametrize("kind", [Kind.PARTIAL, Kind.INCOMPLETE, Kind.EMPTY, Kind.COMPLETE, Kind.LOST])
-def test_any_other_kind_keeps_the_phase_that_it_entered(kind: Kind) -> None:
-    entry = Event(kind="phase-entered", data={"phase": "REFACTOR", "how": "next", "run": "r"})
-    state = begin(apply(play(GREEN), entry), "r")
-    is_lost = kind is Kind.LOST
-    after = apply(state, Event(kind="run-lost", data={"run": "r"})) if is_lost else end(state, "r", Run(kind=kind))
-    assert (after.phase, after.undo) == ("REFACTOR", None)
 
 
 def test_a_repair_doubts_the_streak() -> None:

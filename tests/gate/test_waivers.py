@@ -64,34 +64,18 @@ ONE, TWO = altered("test_one"), altered("test_two")
     ("present", "waivers", "expected"),
     [
         pytest.param([ONE], [waive(ONE)], True, id="exactly-what-was-there"),
-        pytest.param([ONE], [waive(ONE, TWO)], True, id="less-than-what-was-there"),
         pytest.param([ONE, TWO], [waive(ONE), waive(TWO)], True, id="two-waivers-together"),
         pytest.param([ONE, TWO], [waive(ONE)], False, id="one-more-finding"),
         pytest.param([altered("test_one", "other")], [waive(ONE)], False, id="the-same-test-altered-again"),
         pytest.param([ONE], [waive(ONE, guard="tests-kept")], False, id="a-waiver-of-another-guard"),
         pytest.param([ONE], [], False, id="no-waiver"),
         pytest.param([], [waive(ONE)], False, id="unmet-and-nothing-named"),
-        pytest.param([replace(ONE, tier="advisory")], [waive(ONE)], False, id="an-advisory-finding-is-no-ground"),
-        pytest.param(
-            [ONE, Finding(slug="flaky", tier="advisory", detail="d")], [waive(ONE)], True, id="others-do-not-matter"
-        ),
     ],
 )
 def test_a_guard_is_waived(present: list[Finding], waivers: list[Waiver], expected: bool) -> None:
     holds, guard = judge(present, waivers)
     assert (holds, guard.waived, guard.passes) == (expected, expected, expected)
     assert guard.met is False, "it is still not met, and says so"
-
-
-def test_a_guard_that_holds_is_not_waived() -> None:
-    holds, guard = judge([], [waive(ONE)], unmet=False)
-    assert (holds, guard.waived, guard.met) == (True, False, True)
-
-
-def test_a_waiver_opens_no_other_guard() -> None:
-    gate = evaluate_gate_1(TDD, GREEN, {**METRICS, "tests_altered": 1, "tests_missing": 1}, (ONE,), (waive(ONE),))
-    assert [guard.name for guard in gate.guards if not guard.passes] == ["tests-kept"]
-    assert not gate.is_open
 
 
 @pytest.mark.parametrize(("at", "is_listed"), [(NOW, True), (LATER, False)], ids=["in-force", "expired"])
@@ -126,11 +110,8 @@ def waive_skips(*names: str, expires: str = "") -> Waiver:
     ("waivers", "is_excused"),
     [
         pytest.param([waive_skips("test_a", "test_b")], True, id="both"),
-        pytest.param([waive_skips("test_a"), waive_skips("test_b")], True, id="one-after-the-other"),
-        pytest.param([waive_skips("test_a", "test_b", "test_c")], True, id="more-than-there-are-now"),
         pytest.param([waive_skips("test_a")], False, id="one-more-closes-again"),
         pytest.param([waive_skips("test_a", "test_b", expires=NOW)], False, id="expired"),
-        pytest.param([waive_skips("test_a", "test_b", expires=LATER)], True, id="not-yet-expired"),
         pytest.param([replace(waive_skips("test_a", "test_b"), guard="tests-kept")], False, id="another-guard"),
         pytest.param([], False, id="none"),
     ],

@@ -1,0 +1,99 @@
+"""Pieces of tests in sources: what changes one, and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from phase_gate.source.pieces import hash_piece, is_under_test, lines_of
+from phase_gate.source.tests import parse_source
+
+SOURCE = """\
+RATE = 10
+
+
+def helper(value):
+    return value
+
+
+def check(value):
+    def inner():
+        assert value
+
+    inner()
+
+
+class Base:
+    rate = RATE
+
+    def setUp(self):
+        self.price = 1
+
+    def test_total(self):
+        assert self.price
+"""
+
+
+def exchange(old: str, new: str) -> str:
+    assert old in SOURCE
+    return SOURCE.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        pytest.param("check", f"{SOURCE}check = print\n", id="the-name-is-bound-again"),
+        pytest.param("check", f"{SOURCE}from easy import check\n", id="the-name-is-imported-again"),
+        pytest.param("check", f"{SOURCE}if RATE:\n    def check(value): ...\n", id="bound-under-a-condition"),
+        pytest.param("Base", exchange("rate = RATE", "rate = 1"), id="an-attribute-of-the-class"),
+        pytest.param("Base", exchange("class Base", "class Base(Easy)"), id="a-base-of-the-class"),
+        pytest.param("Base", exchange("rate =", "def assertEqual(*args): ...\n\n    rate ="), id="one-more-method"),
+        pytest.param("Base.test_total", exchange("assert self.price", "pass"), id="a-test-of-the-class"),
+        pytest.param("Base.test_total", f"{SOURCE}Base = object\n", id="the-class-is-bound-again"),
+        pytest.param("Base.test_total", exchange("test_total", "test_other"), id="gone"),
+    ],
+)
+def test_what_changes_a_piece(name: str, changed: str) -> None:
+    assert hash_piece(parse_source(changed), name) != hash_piece(parse_source(SOURCE), name) != ""
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        pytest.param("check", exchange("return value", "return 2"), id="a-function-beside-it"),
+        pytest.param("check", exchange("assert value", "assert (value)  # so"), id="another-form"),
+        pytest.param("Base", exchange("assert self.price", "pass"), id="a-test-is-a-piece-of-its-own"),
+        pytest.param("Base", f"{SOURCE}\n    def test_more(self): ...\n", id="one-more-test"),
+        pytest.param("Base.test_total", exchange("self.price = 1", "self.price = 2"), id="a-method-beside-it"),
+    ],
+)
+def test_what_does_not_change_a_piece(name: str, changed: str) -> None:
+    assert hash_piece(parse_source(changed), name) == hash_piece(parse_source(SOURCE), name) != ""
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        pytest.param("helper", {4, 5}, id="a-function"),
+        pytest.param("Base", {16, 18, 19}, id="a-class-without-its-tests"),
+        pytest.param("Base.test_total", {21, 22}, id="a-test"),
+        pytest.param("absent", set(), id="nothing"),
+    ],
+)
+def test_lines(name: str, lines: set[int]) -> None:
+    assert {line for each in lines_of(parse_source(SOURCE), name) for line in each} == lines
+
+
+@pytest.mark.parametrize(
+    ("file", "raised", "expected"),
+    [
+        pytest.param("shop/testing.py", {5}, True, id="it-raised"),
+        pytest.param("shop/testing.py", {1, 7}, False, id="something-beside-it-raised"),
+        pytest.param("shop/calc.py", (), True, id="a-file-of-tests-is-named-after-it"),
+        pytest.param("calc/__init__.py", (), True, id="or-after-its-package"),
+    ],
+)
+def test_what_may_be_under_test(file: str, raised: Collection[int], expected: bool) -> None:
+    lines = lines_of(parse_source(SOURCE), "helper")
+    assert is_under_test(file, lines, tests=["tests/test_calc.py"], raised=raised) is expected
