@@ -63,17 +63,6 @@ def test_metrics_of_the_last_run_are_not_written_again() -> None:
     assert restore(brief, _measured(tests_total=3, tests_failing=0)) == event
 
 
-def test_what_was_not_measured_is_not_made_up() -> None:
-    event = Event(kind="run-ended", data={"run": "s", "metrics": {}}, at="now")
-    assert restore(abridge(event, _measured(tests_total=3)), _measured(tests_total=3)).data["metrics"] == {}
-
-
-def test_other_events_are_written_as_they_are() -> None:
-    event = Event(kind="waived", data={"-": "*"}, at="now")
-    assert abridge(event, NEW_STATE) is event
-    assert restore(event, NEW_STATE) is event
-
-
 def test_a_line_that_no_version_writes_is_an_error() -> None:
     with pytest.raises(TypeError):
         restore(Event(kind="run-ended", data={"metrics": {"-": 3}}, at="now"), _measured(tests_total=3))

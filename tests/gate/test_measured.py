@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.gate.measured import NAMED_AT_MOST, Finding, cap_findings, name_tests
+from phase_gate.gate.measured import NAMED_AT_MOST, Finding, cap_findings
 from phase_gate.values import replace
 
 ONE = Finding(slug="s", tier="hard", id="i", file="f", detail="d", proof="p")
@@ -14,29 +14,11 @@ def some(number: int, slug: str = "tests-kept") -> list[Finding]:
     return [Finding(slug=slug, tier="hard", id=f"t.py::test_{index}", detail="gone") for index in range(number)]
 
 
-def test_one_finding_a_test_in_order() -> None:
-    found = name_tests("flaky", "advisory", {"b.py::test_b", "a.py::test_a", "c.txt"}, "passed on a rerun")
-    places = [("a.py::test_a", "a.py"), ("b.py::test_b", "b.py"), ("c.txt", "c.txt")]
-    assert [(finding.id, finding.file) for finding in found] == places
-    assert {(each.slug, each.tier, each.detail) for each in found} == {("flaky", "advisory", "passed on a rerun")}
-
-
-@pytest.mark.parametrize("number", [0, 1, NAMED_AT_MOST])
-def test_few_are_all_named(number: int) -> None:
-    assert cap_findings(some(number)) == tuple(some(number))
-
-
 def test_many_are_named_up_to_a_number_and_one_stands_for_the_rest() -> None:
     found = cap_findings(some(NAMED_AT_MOST + 7))
     assert found[:-1] == tuple(some(NAMED_AT_MOST))
     assert (found[-1].slug, found[-1].tier, found[-1].detail, found[-1].id) == ("tests-kept", "hard", "and 7 more", "")
     assert cap_findings(found) == found, "what was capped before stays as it is"
-
-
-def test_each_slug_has_a_number_of_its_own() -> None:
-    found = cap_findings([*some(NAMED_AT_MOST + 1, "one"), *some(2, "two"), *some(NAMED_AT_MOST + 2, "three")])
-    assert [finding.detail for finding in found if finding.id == ""] == ["and 1 more", "and 2 more"]
-    assert len(found) == NAMED_AT_MOST + 1 + 2 + NAMED_AT_MOST + 1
 
 
 @pytest.mark.parametrize(

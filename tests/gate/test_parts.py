@@ -31,11 +31,6 @@ def test_every_part_is_there(name: str) -> None:
     assert isinstance(load_part(name), Part)
 
 
-def test_no_two_parts_share_a_kind_of_event() -> None:
-    kinds = [kind for row in PARTS.values() for kind in row.kinds]
-    assert len(kinds) == len(set(kinds))
-
-
 @pytest.mark.processes
 def test_a_task_without_a_part_does_not_load_it() -> None:
     done = subprocess.run([sys.executable, "-c", ORDINARY], capture_output=True, text=True, check=True, timeout=60)

@@ -44,15 +44,9 @@ def without(names: str) -> Selection:
         pytest.param("x y", "x y", UNSEEN, {}, "x y", "", id="a-file-that-was-not-collected"),
         pytest.param("x y", "x", WHOLE, ran("x"), "", "y", id="a-function-that-was-deleted"),
         pytest.param("x", None, UNSEEN, {}, "", "x", id="a-file-that-was-deleted"),
-        pytest.param("x y", "x", UNSEEN, {}, "x", "y", id="deleted-from-a-file-that-was-not-collected"),
-        pytest.param("x y", "x", NARROWED, ran("x"), "", "y", id="deleted-where-another-was-asked-for-by-id"),
-        pytest.param("K::x", "Other::x", WHOLE, {}, "", "K::x", id="a-renamed-class-takes-its-tests-with-it"),
         # parameter sets
         pytest.param("x[1] x[2]", "x", WHOLE, ran("x[1]"), "", "x[2]", id="a-shrunk-parameter-set"),
-        pytest.param("x[1] x[2]", "x", WHOLE, ran("x[NOTSET]", SKIPPED), "", "x[1] x[2]", id="an-emptied-one"),
         pytest.param("x[1] x[2]", "x", NARROWED, ran("x[1]"), "x[2]", "", id="one-asked-for-by-id"),
-        pytest.param("x[1] x[2]", "x", without("x[2]"), ran("x[1]"), "x[2]", "", id="a-deselected-parameter"),
-        pytest.param("x[1]", "x", UNSEEN, {}, "x[1]", "", id="a-parameter-of-a-file-that-was-not-collected"),
         pytest.param("x[a::b] x[c]", "x", WHOLE, ran("x[c]"), "", "x[a::b]", id="colons-are-part-of-a-parameter"),
         pytest.param("x", "x", WHOLE, ran("x[1] x[2]"), "", "", id="a-bare-id-is-kept-by-any-of-its-parameters"),
         pytest.param(
@@ -78,18 +72,6 @@ def test_tests_that_no_source_shows() -> None:
     assert audit_selection(example, ran("a.g"), WHOLE, none) == Audit((), (f"{A}::a.f",))
     # The file stood for tests that only an import shows.
     assert audit_selection(known(""), ran("K::test_inherited"), WHOLE, none) == Audit((), ())
-
-
-def test_only_files_in_doubt_are_read() -> None:
-    both = Inventory({**known("x").files, **known("z", path="test_b.py").files})
-    read: list[str] = []
-
-    def names_in(path: str) -> Collection[str]:
-        read.append(path)
-        return ("z",)
-
-    audit = audit_selection(both, ran("x"), WHOLE, names_in)
-    assert (audit.unselected, read) == (("test_b.py::z",), ["test_b.py"])
 
 
 @pytest.mark.parametrize("there", [known("x"), None], ids=["it-lost-a-test", "nothing-is-known-of-it"])
