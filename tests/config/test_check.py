@@ -144,23 +144,19 @@ def test_a_way_back_is_no_way_to_the_end() -> None:
     assert found(text) == [(14, "no way leads from REVIEW, MORE to DONE: the phases go round for ever")]
 
 
-class Offers:
-    """A project without a plugin that measures, and with one that offers a guard."""
-
-    def find_unprovided(self, workflow: object) -> frozenset[str]:
-        return frozenset({"build_ok"})
-
-    def offers_guard(self, name: str) -> bool:
-        return name == "of-a-plugin"
+#: A source that offers a guard, and measures nothing.
+OFFERS = b"def pytest_phase_gate_guards(): return {'of-a-plugin': ...}"
 
 
 def test_a_metric_that_nothing_measures() -> None:
-    assert found(GOOD, plugins=Offers()) == [(11, "nothing measures build_ok, which the gate of BUILD asks for")]
+    assert found(GOOD, plugins=b"") == [(11, "nothing measures build_ok, which the gate of BUILD asks for")]
+    assert found(GOOD, plugins=b"", measured=["build_ok"]) == []
+    assert found(GOOD, plugins=b"pytest_phase_gate_metrics") == []
 
 
 def test_a_guard_that_a_plugin_offers_is_known() -> None:
     text = GOOD.replace("[complete-run, built]", "[of-a-plugin, of-nobody]")
-    assert found(text, plugins=Offers()) == [(12, "unknown guard 'of-nobody'")]
+    assert found(text, plugins=OFFERS, measured=["build_ok"]) == [(12, "unknown guard 'of-nobody'")]
 
 
 PIPELINE = """\

@@ -45,7 +45,7 @@ def check(call: Call) -> Done:
 
 
 def _check(name: str, folder: Path, project: Project) -> Checked:
-    from phase_gate.config.check import Checked, Plugins, check_workflow
+    from phase_gate.config.check import Checked, check_workflow, read_plugins
     from phase_gate.config.files import find_workflow, load_shipped_guards
     from phase_gate.config.reading import MAX_BYTES, Fault
     from phase_gate.config.yaml import read_bytes
@@ -57,13 +57,14 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
         # One file that can't be read does not keep the others from being looked at.
         problem = error.problem.removeprefix(f"{name}: ")
         return Checked(problems=(Fault(line=1, column=1, slug=error.slug, problem=problem, remedy=error.remedy),))
-    configuration, plugins = project.configuration, Plugins(project)
+    configuration = project.configuration
     return check_workflow(
         text,
         name=name,
         guards=load_shipped_guards(),
         extra_metrics=configuration.overlay.metrics,
-        plugins=plugins,
+        plugins=read_plugins(project),
+        measured=[command.metric for command in configuration.commands],
         commands=[command.name for command in configuration.commands] if _is_own(path, project) else None,
     )
 

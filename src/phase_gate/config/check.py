@@ -7,8 +7,6 @@ it can't see is looked for in the workflow that it made: names that nothing meas
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from functools import cached_property
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +15,16 @@ from phase_gate.config.workflow import build_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import DocumentError, WorkflowError
 from phase_gate.gate.measured import wanted_names
-from phase_gate.storage.tree.names import list_files
 from phase_gate.values import Value, replace
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
 from phase_gate.workflow.model import Guard, Phase, Workflow, requires_of
 
 if TYPE_CHECKING:
     from phase_gate.project import Project
+
+
+#: Hooks of ours, as they stand in the sources of plugins.
+_METRICS, _GUARDS = b"pytest_phase_gate_metrics", b"pytest_phase_gate_guards"
 
 
 class Checked(Value):
@@ -39,7 +40,8 @@ def check_workflow(
     name: str,
     guards: Mapping[str, Guard],
     extra_metrics: Mapping[str, MetricType] = {},
-    plugins: Plugins | None = None,
+    plugins: bytes | None = None,
+    measured: Collection[str] = (),
     commands: Collection[str] | None = None,
 ) -> Checked:
     """Return every problem of the text.
@@ -47,7 +49,8 @@ def check_workflow(
     :param name: what stands in front of the line in messages.
     :param guards: the guards that its phases may name.
     :param extra_metrics: what plugins and commands measure besides the metrics that we know.
-    :param plugins: what plugins may offer; None if that is not known.
+    :param plugins: the sources of plugins, which may offer more; None if they are not known.
+    :param measured: what commands of the project measure.
     :param commands: what the project runs by itself; None if it is not known which project this is for.
     """
     try:
@@ -64,7 +67,7 @@ def check_workflow(
             guards=guards,
             extra_metrics=extra_metrics,
             faults=faults,
-            offers=None if plugins is None else plugins.offers_guard,
+            offers=None if plugins is None or _GUARDS not in plugins else lambda name: name.encode() in plugins,
         )
     except FaultyError as error:
         # What can't be read at all follows from what was found before.
@@ -72,7 +75,8 @@ def check_workflow(
             faults.keep(error.fault)
     if workflow is not None:
         workflow = _with_offered(workflow)
-        unprovided = () if plugins is None else plugins.find_unprovided(workflow)
+        is_known = plugins is not None and _METRICS not in plugins
+        unprovided = workflow.metrics.keys() - measured if is_known else ()
         for phase in workflow.phases:
             _review_names(phase, workflow, unprovided, faults)
             if commands is not None:
@@ -121,56 +125,26 @@ def _provide(name: str) -> str:
 # --- what plugins can give to a workflow: metrics and guards
 
 
-class Plugins:
-    """The sources of a project, and of the pytest plugins that are installed beside us.
+def read_plugins(project: Project) -> bytes:
+    """Return the sources that offer something: of the project, and of pytest plugins that are installed beside us.
 
     Only texts are read: nothing is imported, so nothing of the project runs. What a plugin gives is known when it is
     asked, in a run; whether there is one at all, and whether it has ever heard of a name, is known before.
     """
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-
-    def find_unprovided(self, workflow: Workflow) -> frozenset[str]:
-        """Return the names that the workflow says are measured, and that neither a command nor a plugin measures."""
-        left = frozenset(workflow.metrics) - {command.metric for command in self._project.configuration.commands}
-        return left if left and not self._with_metrics else frozenset()
-
-    def offers_guard(self, name: str) -> bool:
-        """Tell whether the name stands in a source that offers guards."""
-        return any(name.encode() in text for text in self._with_guards)
-
-    @cached_property
-    def _with_metrics(self) -> list[bytes]:
-        return self._find(b"pytest_phase_gate_metrics")
-
-    @cached_property
-    def _with_guards(self) -> list[bytes]:
-        return self._find(b"pytest_phase_gate_guards")
-
-    def _find(self, hook: bytes) -> list[bytes]:
-        texts = map(_read, (*self._own_sources(), *_installed_sources()))
-        return [text for text in texts if hook in text]
-
-    def _own_sources(self) -> Iterator[Path]:
-        root = self._project.root
-        names = list_files(root, state_folder=self._project.state_folder, keep=lambda name: name.endswith(".py"))
-        return (root / name for name in names)
+    texts = map(_read, _sources(project))
+    return b"\n".join(text for text in texts if b"pytest_phase_gate_" in text)
 
 
-def _installed_sources() -> Iterator[Path]:
-    """Yield the sources of installed pytest plugins: of the whole package, for its parts import each other."""
+def _sources(project: Project) -> Iterator[Path]:
     from importlib.metadata import entry_points
 
-    packages = {point.module.partition(".")[0] for point in entry_points(group="pytest11")}
-    for package in sorted(packages - {"phase_gate"}):
-        found = PathFinder.find_spec(package)
-        if found is None:
+    yield from (project.root / name for name in project.list_files(lambda name: name.endswith(".py")))
+    for plugin in entry_points(group="pytest11"):
+        if plugin.dist is None or plugin.dist.name == "phase-gate":
             continue
-        if found.submodule_search_locations is None:
-            yield Path(found.origin or "")
-        for folder in found.submodule_search_locations or ():
-            yield from sorted(Path(folder).rglob("*.py"))
+        for file in plugin.dist.files or ():
+            if file.suffix == ".py":
+                yield Path(str(file.locate()))
 
 
 def _read(path: Path) -> bytes:

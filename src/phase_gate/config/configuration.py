@@ -88,10 +88,13 @@ def _read_configuration(node: Node) -> Configuration:
     overlay = _read_overlay(reader, table)
     read: dict[str, Any] = {name: _SECTIONS[name](reader, table[name]) for name in _SECTIONS if name in table}
     evidence: _Evidence = read.pop("evidence", _Evidence())
-    metrics = {f"{name}_ok": "bool" for name in evidence.commands}
+    taken = {**RESERVED_NAMES, **dict.fromkeys(overlay.metrics, "a metric")}
+    metrics = {}
     for name in evidence.commands:
-        if f"{name}_ok" in (taken := {**RESERVED_NAMES, **dict.fromkeys(overlay.metrics, "a metric")}):
-            reader.stop(name, f"{name}_ok is {taken[f'{name}_ok']} already", "give the command another name")
+        metric = f"{name}_ok"
+        if metric in taken:
+            reader.stop(name, f"{metric} is {taken[metric]} already", "give the command another name")
+        metrics[metric] = "bool"
     configuration: Configuration = reader.read(
         Configuration,
         node,

@@ -150,7 +150,7 @@ _FENCE = re.compile(r"\s*(?:(?:[-*+>]|[0-9]{1,9}[.)])\s+)*(`{3,}|~{3,})(.*)")
 
 
 class _Found(Value):
-    """A line that gives an id, or a checkbox without one. The lowest form of an id is the criterion."""
+    """A line that gives an id, or a checkbox without one."""
 
     form: int
     line: int
@@ -158,38 +158,31 @@ class _Found(Value):
     id: str
     text: str
 
-    @property
-    def kind(self) -> str:
-        """Return the id without its numbers: ids of one kind belong together."""
-        return re.sub(r"[0-9]+[a-z]?(?:\.[0-9]+)*", "#", self.id)
-
 
 #: The forms of a line.
-_BOX, _HEADING, _ITEM = 0, 1, 2
+_BOX, _ITEM, _HEADING = 0, 1, 2
 
 
 def find_criteria(text: str, *, file: str) -> tuple[tuple[Criterion, ...], tuple[LeftOut, ...]]:
-    """Return the criteria in the order of their lines, twice those that stand there twice; and what is passed over."""
+    """Return the criteria in the order of their lines, twice those that stand there twice; and what is passed over.
+
+    Boxes with ids are the criteria. Without any, items with ids are; and without those, headings.
+    """
     found = [each for number, line in _prose(text) if (each := _read_line(line, number)) is not None]
     named = [each for each in found if each.id and not _STANDARD.match(each.id)]
-    boxes = [each for each in named if each.form == _BOX]
-    kinds = {each.kind for each in boxes or named}
-    counted = [each for each in named if each.kind in kinds]
-    lines = {each.line for each in counted}
-    best = {each.id: each.form for each in sorted(counted, key=lambda each: -each.form)}
-    criteria = tuple(
-        Criterion(id=each.id, text=each.text, file=file, line=each.line)
-        for each in counted
-        if each.form == best[each.id]
-    )
+    form = min((each.form for each in named), default=_BOX)
+    counted = [each for each in named if each.form == form]
+    ids = {each.id for each in counted}
     # A box that is deeper than those with ids is a detail of one of them.
-    outermost = min((each.indent for each in boxes), default=-1)
-    left_out = tuple(
-        LeftOut(line=each.line, text=f"{each.id} {each.text}".strip())
-        for each in found
-        if each.line not in lines and (each.id or each.indent <= outermost)
-    )
-    return criteria, left_out
+    outermost = min((each.indent for each in counted), default=-1) if form == _BOX else -1
+    left_out = []
+    for each in found:
+        is_detail = not each.id and each.indent > outermost
+        if each.id not in ids and not is_detail:
+            text = f"{each.id} {each.text}".strip()
+            left_out.append(LeftOut(line=each.line, text=text))
+    criteria = [Criterion(id=each.id, text=each.text, file=file, line=each.line) for each in counted]
+    return tuple(criteria), tuple(left_out)
 
 
 def _read_line(line: str, number: int) -> _Found | None:

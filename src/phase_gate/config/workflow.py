@@ -209,15 +209,15 @@ def _read_phases(file: _File, node: Node, vocabulary: Vocabulary, pipeline: Pipe
     phases = []
     for name, row in names.items():
         given: dict[str, Any] = {} if pipeline is None else pipeline.read_phase(row, recovering)
+        given["breaker"] = file.breaker
+        if _has(row, "breaker"):
+            given["breaker"] = faults.read(Limits, find(row, "breaker"), usual=file.breaker)
         phase = faults.read(
             Phase,
             row,
             beside=tuple(_FIXED),
             name=name,
             next=_read_next(row, name, main, following, faults),
-            breaker=faults.read(Limits, find(row, "breaker"), usual=file.breaker)
-            if _has(row, "breaker")
-            else file.breaker,
             **given,
         )
         for key in _FIXED:
