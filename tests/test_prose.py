@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import pytest
 
 import phase_gate
 
@@ -74,7 +78,7 @@ name.partition(":")
     assert [text for _, text in find_prose(ast.parse(code))] == ["go on: ", "is gone", "\n  next:"]
 
 
-# --- the English of the documentation
+# --- the English of the documentation, and of the code
 
 ROOT = Path(__file__).parent.parent
 #: Archaic, translated or British words, and what a technical writer would use instead.
@@ -90,17 +94,38 @@ WORDS = {
     r"behaviours?|colours?|licence|neighbours?|judgement|artefacts?|favou?rite|catalogue": "American spelling",
     r"(?:recogn|organ|parametr|summar|normal|initial|final)is(?:e|es|ed|ing)": "American spelling",
 }
-_FOREIGN = re.compile(r"<!-- generated.*?<!-- end -->|^```.*?^```|`[^`\n]+`|\]\([^)]*\)", re.M | re.S)
+#: Habits that only code has, because it is written for those who know it.
+CODE_WORDS = {
+    r"says?|said|told": "shows, reports, requires, contains",
+    r"stands?|stood": "is, is in",
+    r"lies?|lay": "is in",
+    r"goes on|go on|going on": "continues, is running",
+    r"tells? whether|says? whether": "return whether",
+    r"of ours": "our, the state folder's",
+}
+#: Packages and modules whose docstrings, comments and messages are plain already. The others follow, one by one.
+CLEAN = ("storage",)
+_FOREIGN = re.compile(r"<!-- generated.*?<!-- end -->|^```.*?^```|`[^`\n]+`|\]\([^)]*\)|:param \w+:", re.M | re.S)
 
 
-def odd_words(text: str) -> list[str]:
+def odd_words(text: str, words: Mapping[str, str] = WORDS) -> list[str]:
     """Return the words of a page that are on the list; code, output and generated parts left out."""
     prose = _FOREIGN.sub(" ", text)
     return [
         f"{found[0]} ({better})"
-        for odd, better in WORDS.items()
+        for odd, better in words.items()
         for found in re.finditer(rf"\b(?:{odd})\b", prose, re.I)
     ]
+
+
+def texts_of(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the text of each docstring, comment and message of a module."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, node.value
 
 
 def test_the_documentation_is_plain_american_english() -> None:
@@ -109,6 +134,29 @@ def test_the_documentation_is_plain_american_english() -> None:
     assert found == {}
 
 
+@pytest.mark.parametrize("name", CLEAN)
+def test_the_code_is_commented_in_plain_american_english(name: str) -> None:
+    place = SOURCE / name
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    found = [
+        f"{path.relative_to(SOURCE)}:{line}: {', '.join(words)}"
+        for path in files
+        for line, text in texts_of(path.read_text(encoding="utf-8"))
+        if (words := odd_words(text, WORDS | CODE_WORDS))
+    ]
+    assert files
+    assert not found, "\n".join(found)
+
+
 def test_words_are_found_in_prose_only() -> None:
     text = "Colours mend `behaviour`.\n\n```console\n$ anew\n```\n"
     assert odd_words(text) == ["mend (fix)", "Colours (American spelling)"]
+
+
+def test_words_are_found_in_comments_docstrings_and_messages() -> None:
+    source = '"""Mend it."""\n\nmend = 1  # begin anew\nraise ValueError(f"{mend} stands in the way")\n'
+    assert [words for _, text in texts_of(source) for words in odd_words(text)] == [
+        "anew (again)",
+        "Mend (fix)",
+        "stands in (is in)",
+    ]

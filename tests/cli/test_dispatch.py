@@ -112,7 +112,7 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "audit": (0, "intact: 0 events"),
     "store status": (0, "no shared store is named"),
     **dict.fromkeys(("store trust", "store init"), (13, "no shared store is named")),
-    "doctor": (0, "not there yet: the first run makes it"),
+    "doctor": (0, "none yet: the first run creates it"),
 }
 
 #: Commands that read nothing of a project; and those that say what is wrong with it instead of refusing, one to people

@@ -51,7 +51,7 @@ def test_a_closed_gate_on_github(project: Project, github: Runner) -> None:
     ran = project.run("--phase=green", "--phase-report=verdict.json")
     assert ran.code == 10
     assert commands(ran.out) == [
-        "::error title=Gate 1 is closed (GREEN%2C iteration 1)::go on: needs one more green run with no file changes"
+        "::error title=Gate 1 is closed (GREEN%2C iteration 1)::not done: needs one more green run with no file changes"
         "%0Anext: pytest --phase=green"
     ]
     assert github.summary.read_text(encoding="utf-8").startswith("## Phase gate: GREEN, iteration 1\n")

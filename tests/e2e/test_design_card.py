@@ -101,7 +101,7 @@ def test_a_session_from_an_empty_folder_without_configuration(project: Project) 
     project.write(steps=steps(2))
     first = project.run_process("--phase=green", "-v")
     assert first.code == 10
-    assert first.has("verdict go on: needs one more green run with no file changes", "1 >= 2")
+    assert first.has("verdict not done: needs one more green run with no file changes", "1 >= 2")
     second = project.run_process("--phase=green", "-v")
     assert second.code == 0
     assert second.has(WAITS, "2 >= 2")

@@ -49,7 +49,7 @@ ONE_MORE = "needs one more green run with no file changes"
 @pytest.mark.parametrize(
     ("runs", "signal", "code", "reason"),
     [
-        pytest.param(1, False, 10, f"go on: {ONE_MORE}", id="neither-gate"),
+        pytest.param(1, False, 10, f"not done: {ONE_MORE}", id="neither-gate"),
         pytest.param(1, True, 10, f"signal came too early: {ONE_MORE}", id="only-gate-2"),
         pytest.param(2, False, 10, WAITS, id="only-gate-1"),
         pytest.param(2, True, 0, "both gates are open: GREEN has exited", id="both-gates"),
@@ -157,7 +157,7 @@ def test_green_is_closed_by_a_test_that_no_longer_runs(project: Project) -> None
 # --- DG-04 -------------------------------------------------------------------------------------------------------
 
 ONE_OF = (
-    "go on: one of these has to be met: refactoring_complete == true, iteration >= max_refactor_iterations,"
+    "not done: one of these has to be met: refactoring_complete == true, iteration >= max_refactor_iterations,"
     " no_more_improvements_identified == true"
 )
 
@@ -564,7 +564,7 @@ def test_a_failure_after_a_pass_starts_the_streak_anew(project: Project) -> None
         ran, verdict = judge(project, "--phase=green")
         seen.append((ran.code, verdict["metrics"]["consecutive_green_runs"], verdict["gate_1"]["satisfied"]))
         if ran.code == 1:
-            assert sentence(verdict) == "go on: test_steps.py::test_step_1 fails"
+            assert sentence(verdict) == "not done: test_steps.py::test_step_1 fails"
             assert verdict["next_command"] == "pytest --phase=green"
             assert ran.has("another outcome on the same tree", "0 >= 2")
     assert seen == [(10, 1, False), (1, 0, False), (10, 1, False), (0, 2, True)]
@@ -788,7 +788,7 @@ def test_a_later_run_decides_anew(project: Project) -> None:
     project.write(steps=steps(1))
     ran, verdict = judge(project, "--phase=red", "--phase-exit=dual")
     assert (ran.code, verdict["iteration"], verdict["can_exit"]) == (10, 3, False)
-    already = "go on: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1"
+    already = "not done: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1"
     assert sentence(verdict) == already
     assert (status(project)["exited"], command(project, "check").code) == (False, 10)
     refused = project.run("--phase=green")
@@ -818,11 +818,11 @@ def say_that_a_test_is_wrong(project: Project) -> None:
 @pytest.mark.parametrize(
     ("happens", "is_open", "reason"),
     [
-        pytest.param(break_the_code, False, "go on: test_steps.py::test_step_2 fails", id="failing-test"),
+        pytest.param(break_the_code, False, "not done: test_steps.py::test_step_2 fails", id="failing-test"),
         pytest.param(
             delete_a_test,
             False,
-            "go on: tests-kept: tests missing from the sources: 1 (test_steps.py::test_step_2)",
+            "not done: tests-kept: tests missing from the sources: 1 (test_steps.py::test_step_2)",
             id="deleted-test",
         ),
         pytest.param(
@@ -897,7 +897,7 @@ def test_a_condition_is_added_to_the_gate(project: Project) -> None:
     ran, verdict = judge(project, "--phase=red")
     assert ran.code == 10
     assert unmet_clauses(verdict) == ["suite_total >= 3"]
-    assert sentence(verdict) == "go on: suite_total >= 3 is not met (2)"
+    assert sentence(verdict) == "not done: suite_total >= 3 is not met (2)"
     project.write(test_steps=step_tests(3), steps=steps(1))
     ran, verdict = judge(project, "--phase=red")
     # The workflow's own clauses still hold.
@@ -936,7 +936,7 @@ def test_the_four_gates_of_the_document_drive_a_session(project: Project, spelli
     project.write({"dual-gate.yaml": DUAL_GATE.replace("no_more_improvements_identified", spelling)})
     project.write(test_steps=step_tests(2))
     ran, verdict = judge(project, "--phase=red", BY_DOCUMENT, "--phase-criteria=3")
-    assert (ran.code, sentence(verdict)) == (10, "go on: 2 tests for 3 criteria")
+    assert (ran.code, sentence(verdict)) == (10, "not done: 2 tests for 3 criteria")
     ran, verdict = judge(project, "--phase=red", BY_DOCUMENT, "--phase-criteria=2")
     assert ran.code == 0
     assert ran.has("Gate 1  Tests Generated and Failing", "open")
@@ -947,7 +947,7 @@ def test_the_four_gates_of_the_document_drive_a_session(project: Project, spelli
     ran, verdict = judge(project, "--phase=green", BY_DOCUMENT)
     assert ran.code == 10
     assert unmet_clauses(verdict) == ["consecutive_green_runs >= 2"]
-    assert sentence(verdict) == "go on: consecutive_green_runs >= 2 is not met (1)" or ONE_MORE in sentence(verdict)
+    assert sentence(verdict) == "not done: consecutive_green_runs >= 2 is not met (1)" or ONE_MORE in sentence(verdict)
     ran, verdict = judge(project, "--phase=green", BY_DOCUMENT, "--phase-exit=dual", "--exit-signal=both pass")
     assert (ran.code, verdict["can_exit"]) == (0, True)
     assert ran.has("Gate 1  All Tests Passing (Stable)")

@@ -297,7 +297,7 @@ def test_a_report_that_cannot_be_written_is_11_and_the_verdict_is_shown(passing:
     ran = passing.run("--phase=green", "--phase-report=taken/gate.json", "-v")
     assert ran.code == 11
     assert "the report gate.json could not be written" in words(ran)
-    assert ran.has("verdict go on: needs one more green run"), "the run itself is recorded and judged"
+    assert ran.has("verdict not done: needs one more green run"), "the run itself is recorded and judged"
     assert "nothing recorded" not in ran.out
     assert (last_run(passing)["kind"], state_of(passing).streak.count) == ("complete", 1)
 
@@ -389,7 +389,7 @@ def test_a_panel_has_four_lines(passing: Project) -> None:
 
 def test_a_very_quiet_run_has_one_line(passing: Project) -> None:
     (line,) = (line for line in passing.run("--phase=green", "-qq").out.splitlines() if "phase gate" in line)
-    told = "go on: needs one more green run with no file changes; next: pytest --phase=green"
+    told = "not done: needs one more green run with no file changes; next: pytest --phase=green"
     assert line == f"phase gate: GREEN · run 1 · 2 tests: {told}"
 
 

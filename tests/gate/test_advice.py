@@ -91,7 +91,7 @@ def test_what_people_see() -> None:
     assert show_next("pytest --phase=red", "starts the next cycle") == "pytest --phase=red  # starts the next cycle"
     assert show_next("", "wait for it to end") == "wait for it to end"
     assert show_next("pytest --phase=red", "") == "pytest --phase=red"
-    assert show_verdict("closed", "1 test fails") == "go on: 1 test fails"
+    assert show_verdict("closed", "1 test fails") == "not done: 1 test fails"
     assert show_verdict("open", "both gates are open") == "both gates are open"
 
 

@@ -81,7 +81,7 @@ def test_at_most_one_annotation_a_gate(changes: Any, meaning: Any, expected: lis
 def test_an_annotation_says_what_and_what_next() -> None:
     (row,) = annotate(document(**CLOSED), meaning="gate1")
     assert row == (
-        "::error title=Gate 1 is closed (GREEN%2C iteration 3)::go on: 1 test fails%0Anext: pytest --phase=refactor"
+        "::error title=Gate 1 is closed (GREEN%2C iteration 3)::not done: 1 test fails%0Anext: pytest --phase=refactor"
     )
 
 

@@ -159,14 +159,14 @@ TEXT = f"""\
 {BEGIN}
 ## Phase gate
 
-Work here goes in test-driven phases, and a gate decides from measurements when one is over.
+This project is developed test-first, in phases. A gate measures whether a phase is done.
 
-- `phase-gate status` says where the work stands, and what to type next.
-- First tests that fail: `pytest --phase=red`. Then the code: `pytest --phase=green`. Then `pytest --phase=refactor`.
-- A phase that is done: `phase-gate signal --reason "..."`.
-- Tests are frozen when RED ends. If one is wrong, leave it: `phase-gate signal --test-wrong --reason "..."`, then stop.
-- If you can't go on: `phase-gate signal --blocked --reason "..."`, then stop. A person will help.
-- Leave `.phase-gate/` alone. `phase-gate rewind`, `waive`, `breaker` and `force` are for people.
+- `phase-gate status` shows the current phase and the next command.
+- Write failing tests: `pytest --phase=red`. Then the code: `pytest --phase=green`. Then `pytest --phase=refactor`.
+- When a phase is done: `phase-gate signal --reason "..."`.
+- Tests are frozen when RED ends. If one is wrong, keep it: `phase-gate signal --test-wrong --reason "..."`, then stop.
+- If you can't continue: `phase-gate signal --blocked --reason "..."`, then stop. A person will help.
+- Do not edit `.phase-gate/`. `phase-gate rewind`, `waive`, `breaker` and `force` are for people only.
 {END}
 """
 

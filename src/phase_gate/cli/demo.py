@@ -103,11 +103,11 @@ STEPS: tuple[Step, ...] = (
         command=("pytest", "--phase=red"),
     ),
     Step(
-        says="Gate 1 is open: the tests exist and fail. Gate 2 is a person's word: yes, these are the tests.",
+        says="Gate 1 is open: the tests exist and fail. Open Gate 2 yourself: yes, these are the tests.",
         command=("phase-gate", "signal", "--reason", "three criteria, three failing tests"),
     ),
     Step(
-        says="GREEN. A first try, signalled as done at once. The gate refuses: one test still fails.",
+        says="GREEN. A first try, with the signal at once. The gate refuses: one test still fails.",
         writes=(("basket.py", _FIRST_TRY),),
         command=("pytest", "--phase=green", "--exit-signal=done, I think"),
         ends_with=1,
@@ -119,7 +119,7 @@ STEPS: tuple[Step, ...] = (
         ends_with=10,
     ),
     Step(
-        says="And rightly so: the same code, run again, fails. The streak is back at 0. -v shows every detail.",
+        says="One more run on the same code fails, so the streak is back at 0. -v shows every detail.",
         command=("pytest", "--phase=green", "-v"),
         ends_with=1,
     ),
@@ -129,20 +129,20 @@ STEPS: tuple[Step, ...] = (
         command=("pytest", "--phase=green", "--phase-confirm", "--exit-signal=all three pass, twice"),
     ),
     Step(
-        says="REFACTOR. Tidy up, with the tests as a net. Green, but is the refactoring done? Not declared yet.",
+        says="REFACTOR. Tidy up. The tests pass, but you have not declared the refactoring done yet.",
         writes=(("basket.py", _TIDY),),
         command=("pytest", "--phase=refactor"),
         ends_with=10,
     ),
     Step(
-        says="Declare it, on the record ...",
+        says="Declare it, with a reason for the record.",
         command=("phase-gate", "declare", "refactoring_complete=true", "--reason", "numbers have names now"),
     ),
     Step(
-        says="... and signals. REFACTOR may end the cycle, or DOCUMENT may follow.",
+        says="Signal that the phase is done. You could begin the next cycle now, or continue with DOCUMENT.",
         command=("phase-gate", "signal", "--reason", "tidy, and still green"),
     ),
-    Step(says="What happened, from the ledger:", command=("phase-gate", "history")),
+    Step(says="The history, from the ledger:", command=("phase-gate", "history")),
 )
 
 

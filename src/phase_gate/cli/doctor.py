@@ -104,7 +104,7 @@ def check_plugin(start: Path) -> Diagnosis:
 def check_folder(project: Project) -> Diagnosis:
     folder = project.folder
     if not folder.exists():
-        return Diagnosis("state folder", "note", "not there yet: the first run makes it")
+        return Diagnosis("state folder", "note", "none yet: the first run creates it")
     if not folder.is_dir():
         return Diagnosis("state folder", "bad", f"{folder} is a file, not a folder")
     if not os.access(folder, os.W_OK):
@@ -129,7 +129,7 @@ def check_state(store: TaskStore) -> Iterator[Diagnosis]:
     """Yield lock and ledger."""
     if not is_free(store.lock_file):
         # The process that holds it may be writing: what is there now says nothing.
-        yield Diagnosis("lock", "note", "held by a run or command right now: look again later")
+        yield Diagnosis("lock", "note", "held by a run or command at the moment: try again later")
         return
     yield Diagnosis("lock", "good", "free")
     try:
@@ -149,7 +149,7 @@ def check_file_system(project: Project) -> Diagnosis:
 def check_git(project: Project) -> Diagnosis:
     if try_git(project.root, "rev-parse") is None:
         return Diagnosis(what="git", mark="note", says="not used: files are compared by walking the folder")
-    return Diagnosis(what="git", mark="good", says="says which files there are")
+    return Diagnosis(what="git", mark="good", says="lists the files")
 
 
 def _home() -> str:

@@ -87,7 +87,7 @@ def advise_halt(evaluation: Evaluation) -> Verdict:
         # Nothing has exited: an open circuit is never success.
         more = f"Both gates would be open, but {subject.phase} does not exit: signal again once the circuit is closed"
     else:
-        more = f"Without it: {evaluation.verdict}"
+        more = f"Also: {evaluation.verdict}"
     command = of_task("phase-gate status", subject.task)
     return Verdict("halted", f"{reason}. {more}", command, describe_decisions(subject.task))
 

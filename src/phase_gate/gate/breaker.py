@@ -188,7 +188,7 @@ def describe_wait(breaker: Breaker, at: str) -> str:
 def describe_open(breaker: Breaker, at: str) -> str:
     """Say that the circuit is open, why, and how long it stays so by itself."""
     wait = describe_wait(breaker, at)
-    return f"the circuit is open since {breaker.opened_at} ({breaker.reason}); a person is needed, or {wait} of rest"
+    return f"the circuit is open since {breaker.opened_at} ({breaker.reason}), and allows one run in {wait}"
 
 
 def _moment(at: str) -> datetime:

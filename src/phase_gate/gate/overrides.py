@@ -81,8 +81,7 @@ class Person(Value):
                 f"{what} is for a person at a terminal",
                 remedy="type it yourself at a terminal"
                 if always
-                else "type it yourself; scripts may only do it where overrides.allow_non_interactive"
-                " stood in the settings when the cycle began",
+                else "type it yourself; to allow scripts, set overrides.allow_non_interactive before the cycle begins",
             )
 
 

@@ -48,8 +48,8 @@ Status = Literal[
 ]
 
 _LEADS: Mapping[str, str] = {
-    "void": "go on: ",
-    "closed": "go on: ",
+    "void": "not done: ",
+    "closed": "not done: ",
     "early": "signal came too early: ",
     "needs-person": "stop: ",
     "halted": "halt: ",

@@ -223,7 +223,7 @@ class Climb:
         if self._is_in_own_top(folder):
             return False
         # In a folder of another owner, the search continues through that owner's folders, so that the refusal names the
-        # right root. If the start itself is writable for all users, as on mounts of other systems, that says nothing.
+        # right root. If the start itself is writable for all users, as on some mounts, its mode means nothing.
         is_foreign = uid != _SUPERUSER and status.st_uid not in (uid, start.st_uid)
         return is_foreign or (is_shared and not start.st_mode & stat.S_IWOTH)
 
@@ -268,7 +268,7 @@ _NAMES = ("cache", "objects", "runs", "tasks", "verify")
 
 
 def own_folders(anchor: Path, state_folder: Path, folder: Path) -> Iterator[Path]:
-    """Yield every folder of ours on the path to a task's files.
+    """Yield each of our folders on the path to a task's files.
 
     :param anchor: the last folder that is not ours: the root, or the state folder that the user named.
     """

@@ -35,7 +35,7 @@ _QUERY = (
 )
 #: Settings that a user makes. Other GIT_* variables come from a git hook that runs us, and are about its repository.
 GIT_SETTINGS = ("GIT_CONFIG", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
-#: As the names say. Without a protocol, no object is fetched, so that a query uses no network.
+#: No lock, no prompt, and no protocol to fetch objects with: a query uses no network.
 _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
