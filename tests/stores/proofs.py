@@ -23,7 +23,7 @@ from phase_gate.errors import StorageError, StoreBusyError
 from phase_gate.storage.files import FileSystem
 from phase_gate.stores import choosing
 from phase_gate.stores.git_repository import Answer, Repository
-from phase_gate.stores.postgresql_session import Lost, Session
+from phase_gate.stores.postgresql_session import Connection
 from phase_gate.stores.shared import Head
 from tests.conftest import ROOT
 from tests.storage.stores import assert_intact
@@ -154,7 +154,7 @@ class Steps:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        places = [(Repository, "call"), (Session, "ask")]
+        places = [(Repository, "call"), (Connection, "_run")]
         places += [(FileSystem, name) for name in _OPERATIONS] if self._files else []
         real = {place: getattr(*place) for place in places}
         for (kind, name), function in real.items():
@@ -173,9 +173,11 @@ class Steps:
                 if kind is not FileSystem:
                     self._step()
             except Reached:
-                if kind is Session:
+                if kind is Connection:
+                    import psycopg
+
                     arguments[0].close()
-                    raise Lost("the line is cut") from None
+                    raise psycopg.OperationalError("the line is cut") from None
                 return Answer(-9, b"", "killed")
             return found
 

@@ -18,7 +18,7 @@ from phase_gate.storage.ledger import GENESIS
 from phase_gate.stores import postgresql_session
 from phase_gate.stores.address import StoreAddress, parse_address
 from phase_gate.stores.postgresql import PostgresqlStore
-from phase_gate.stores.postgresql_session import Lost, Row, Session
+from phase_gate.stores.postgresql_session import Connection, Row
 from phase_gate.stores.shared import Head
 from tests.stores.database import Database, free_port
 from tests.stores.test_conformance import add
@@ -172,17 +172,19 @@ def test_nothing_loads_psycopg_before_a_store_is_asked() -> None:
 
 def lose(monkeypatch: pytest.MonkeyPatch, when: str, meanwhile: Callable[[], object] = lambda: None) -> None:
     """Cut the connection once: on its way up nothing was carried out, on its way down only the answer is lost."""
-    real = Session.ask
+    import psycopg
 
-    def ask(self: Session, statement: str, *values: object) -> list[Row]:
-        monkeypatch.setattr(Session, "ask", real)
+    real = Connection._run
+
+    def run(self: Connection, statement: str, values: tuple[object, ...]) -> list[Row]:
+        monkeypatch.setattr(Connection, "_run", real)
         if when == "down":
-            real(self, statement, *values)
+            real(self, statement, values)
             meanwhile()
         self.close()
-        raise Lost("cut")
+        raise psycopg.OperationalError("cut")
 
-    monkeypatch.setattr(Session, "ask", ask)
+    monkeypatch.setattr(Connection, "_run", run)
 
 
 @pytest.mark.parametrize("when", ["up", "down"])
@@ -226,8 +228,7 @@ def test_a_server_that_is_stopped_in_its_tracks(
 ) -> None:
     """It answers nothing, and its machine says that all is well."""
     add(store, Head(), "one")
-    assert store._session is not None
-    backend = store._session.connection.info.backend_pid
+    backend = store._connection.opened.info.backend_pid
     monkeypatch.setattr(postgresql_session, "ANSWER_TIMEOUT", 0.2)
     os.kill(backend, signal.SIGSTOP)
     try:
@@ -239,18 +240,18 @@ def test_a_server_that_is_stopped_in_its_tracks(
 
 def test_a_forked_child_has_a_connection_of_its_own(store: PostgresqlStore) -> None:
     last = add(store, Head(), "one")
-    session = store._session
+    opened = store._connection.opened
     child = os.fork()
     if child == 0:
         code = 1
         try:
             add(store, last, "two")
-            code = 0 if store._session is not session else 2
+            code = 0 if store._connection.opened is not opened else 2
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     assert store.read("default", Head()).head.serial == 2
-    assert store._session is session
+    assert store._connection.opened is opened
 
 
 def test_the_servers_clock_says_how_old_a_line_is(store: PostgresqlStore, database: Database) -> None:

@@ -9,20 +9,14 @@ server's clock says.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
 from phase_gate.storage.ledger import GENESIS
 from phase_gate.stores.address import StoreAddress
-from phase_gate.stores.postgresql_session import Lost, Refused, Row, Session
+from phase_gate.stores.postgresql_session import Connection, Refused, Row
 from phase_gate.stores.shared import Head, Tail
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    T = TypeVar("T")
 
 _SCHEMA = f"""
 CREATE SCHEMA IF NOT EXISTS phase_gate;
@@ -127,7 +121,6 @@ _REMEDIES = {
     "53100": "make room on the server's disk, then run again",
     "53300": "allow the server more connections, then run again",
 }
-_CONNECT = "psql with the same address; passwords belong into PGPASSFILE or a service file"
 
 
 def open_store(address: StoreAddress, cache: Path, environment: Mapping[str, str]) -> PostgresqlStore:
@@ -138,8 +131,7 @@ def open_store(address: StoreAddress, cache: Path, environment: Mapping[str, str
 class PostgresqlStore:
     def __init__(self, address: StoreAddress) -> None:
         self.shown = str(address)
-        self._place, self._project = address.place, address.project
-        self._session: Session | None = None
+        self._project, self._connection = address.project, Connection(address.place, self.shown)
 
     # --- the protocol --------------------------------------------------------------------------------------------
 
@@ -172,7 +164,7 @@ class PostgresqlStore:
         )
         try:
             # Asked twice where the connection breaks: the same lines are not added again.
-            self._exchange(lambda session: session.ask(_APPEND, *values))
+            self._connection.ask(_APPEND, *values)
         except Refused as error:
             if error.code not in _MOVED:
                 raise self._translate(error) from None
@@ -200,42 +192,13 @@ class PostgresqlStore:
         :param writers: users of the database that may read and add from now on.
         """
         grants = "".join(_GRANTS.format(user=quote_name(name)) for name in writers)
-        self._talk(lambda session: session.run(_IN_TURN + _SCHEMA + grants))
-
-    def close(self) -> None:
-        """End its connection; it may be asked again."""
-        if self._session is not None:
-            self._session.close()
-        self._session = None
-
-    # --- connections and errors ----------------------------------------------------------------------------------
+        self._ask(_IN_TURN + _SCHEMA + grants)
 
     def _ask(self, statement: str, *values: object) -> list[Row]:
-        return self._talk(lambda session: session.ask(statement, *values))
-
-    def _talk(self, talk: Callable[[Session], T]) -> T:
         try:
-            return self._exchange(talk)
+            return self._connection.ask(statement, *values)
         except Refused as error:
             raise self._translate(error) from None
-
-    def _exchange(self, talk: Callable[[Session], T]) -> T:
-        """Talk on the connection there is; once more on a new one where that broke. Raises Refused."""
-        try:
-            try:
-                return talk(self._connected())
-            except Lost as error:
-                if error.is_late:
-                    raise
-            return talk(self._connected())
-        except Lost as error:
-            raise StoreUnreachableError(f"{self.shown} does not answer: {error}", remedy=_CONNECT) from None
-
-    def _connected(self) -> Session:
-        if self._session is None or not self._session.is_usable:
-            self.close()
-            self._session = Session(self._place)
-        return self._session
 
     def _translate(self, error: Refused) -> StoreUnreachableError:
         remedy = _REMEDIES.get(error.code, "mend what the server says, then run again")

@@ -6,11 +6,10 @@ a time limit, and belongs to the process that opened the connection.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 from phase_gate.errors import StoreUnreachableError
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 Row = tuple["Any", ...]
+
+_CONNECT = "psql with the same address; passwords belong into PGPASSFILE or a service file"
 
 #: Seconds for an answer. A server that is stopped in its tracks answers nothing, and its machine says that all is well.
 ANSWER_TIMEOUT = 30.0
@@ -36,16 +37,7 @@ _DEFAULTS = {
 }
 
 
-class Lost(Exception):  # noqa: N818  (both are caught by the store, which makes errors of them)
-    """The connection is gone: whether the question was carried out is not known."""
-
-    def __init__(self, text: str, *, is_late: bool = False) -> None:
-        super().__init__(" ".join(text.split()) or "the connection is gone")
-        #: No answer within the limit: asking again would take as long.
-        self.is_late = is_late
-
-
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):  # noqa: N818  (caught by the store, which makes errors of it)
     """The server says no."""
 
     def __init__(self, code: str, text: str) -> None:
@@ -54,51 +46,61 @@ class Refused(Exception):  # noqa: N818
         self.code = code
 
 
-class Session:
-    """A connection, for the process that made it."""
+class _LateError(Exception):
+    """No answer within the limit: asking again would take as long."""
 
-    def __init__(self, place: str) -> None:
-        """Connect. Raises Lost, with what libpq says."""
-        self._owner, self._psycopg = os.getpid(), _load_psycopg()
-        given = _read_address(place)
-        try:
-            self.connection: Any = _limited().connect(
-                "", autocommit=True, prepare_threshold=None, cursor_factory=self._psycopg.RawCursor, **given
-            )
-        except self._psycopg.Error as error:
-            raise Lost(str(error), is_late=isinstance(error, self._psycopg.errors.ConnectionTimeout)) from None
 
-    @property
-    def is_usable(self) -> bool:
-        return self._owner == os.getpid() and not self.connection.closed
+class Connection:
+    """A connection that is made when it is asked for, and anew where it broke, or in another process."""
+
+    def __init__(self, place: str, shown: str) -> None:
+        """Take a server.
+
+        :param shown: how messages name the store.
+        """
+        self._place, self._shown, self._owner = place, shown, 0
+        self.opened: Any = None
 
     def ask(self, statement: str, *values: object) -> list[Row]:
-        """Run one statement as one transaction and return its rows. Raises Lost, Refused."""
-        with self._whole():
-            cursor = self.connection.execute(statement, values or None, binary=True)
-            return cursor.fetchall() if cursor.description else []
+        """Run a statement, or without values several, as one transaction; return its rows.
 
-    def run(self, script: str) -> None:
-        """Run several statements as one transaction. Raises Lost, Refused."""
-        with self._whole():
-            self.connection.execute(script)
+        Raises Refused where the server says no, StoreUnreachableError where it does not answer. Asked twice where the
+        connection breaks.
+        """
+        psycopg = _load_psycopg()
+        for is_last in (False, True):
+            try:
+                return self._run(statement, values)
+            except (psycopg.Error, _LateError) as error:
+                if is_last or isinstance(error, (_LateError, psycopg.errors.ConnectionTimeout)):
+                    said = " ".join(str(error).split()) or "the connection is gone"
+                    raise StoreUnreachableError(f"{self._shown} does not answer: {said}", remedy=_CONNECT) from None
+        raise AssertionError("the last one returns or raises")
 
     def close(self) -> None:
         """End it; in a forked child only let go of it, for the parent goes on with it."""
-        if self._owner == os.getpid():
-            self.connection.close()
+        if self.opened is not None and self._owner == os.getpid():
+            self.opened.close()
+        self.opened = None
 
-    @contextlib.contextmanager
-    def _whole(self) -> Iterator[None]:
-        """Close the connection unless the server's whole answer was read: the next one would be what is left of it."""
+    def _run(self, statement: str, values: tuple[object, ...]) -> list[Row]:
+        psycopg = _load_psycopg()
+        if self.opened is None or self._owner != os.getpid() or self.opened.closed:
+            self.opened = _limited().connect(
+                "",
+                autocommit=True,
+                prepare_threshold=None,
+                cursor_factory=psycopg.RawCursor,
+                **_read_address(self._place),
+            )
+            self._owner = os.getpid()
         try:
-            yield
-        except self._psycopg.Error as error:
-            if error.sqlstate and not self.connection.closed:
+            cursor = self.opened.execute(statement, values or None, binary=bool(values))
+            return cursor.fetchall() if cursor.description else []
+        except BaseException as error:  # Ctrl-C too
+            if isinstance(error, psycopg.Error) and error.sqlstate and not self.opened.closed:
                 raise Refused(error.sqlstate, error.diag.message_primary or "no reason") from None
-            self.close()
-            raise Lost(str(error)) from None
-        except BaseException:  # Ctrl-C too
+            # Unless the server's whole answer was read: the next one would be what is left of it.
             self.close()
             raise
 
@@ -131,7 +133,7 @@ def _limited() -> Any:
 
 
 def _until(asks: Generator[Any, Any, Any], end: float) -> Generator[Any, Any, Any]:
-    """Hand on what psycopg waits for. Raises Lost when the time is over."""
+    """Hand on what psycopg waits for. Raises _LateError when the time is over."""
     ready = None
     while True:
         try:
@@ -140,7 +142,7 @@ def _until(asks: Generator[Any, Any, Any], end: float) -> Generator[Any, Any, An
             return stop.value
         ready = yield wanted
         if not ready and time.monotonic() > end:
-            raise Lost(f"no answer within {ANSWER_TIMEOUT:g} s", is_late=True)
+            raise _LateError(f"no answer within {ANSWER_TIMEOUT:g} s")
 
 
 def _read_address(place: str) -> dict[str, str]:
