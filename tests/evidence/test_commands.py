@@ -69,13 +69,6 @@ def test_one_that_is_not_there_is_unknown(tmp_path: Path) -> None:
     assert measured.warnings == ("build_ok is unknown: 'no-such-program-here --all': No such file or directory",)
 
 
-def test_whoever_waits_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phase_gate.evidence.commands._SAYS_AFTER", 0.0)
-    said: list[str] = []
-    measure(tmp_path, python("import time; time.sleep(0.5)"), said=said)
-    assert said[0].startswith("phase gate: build runs for 0 s: ")
-
-
 def test_it_runs_only_where_the_rules_speak_of_it(tmp_path: Path) -> None:
     commands = (python("pass", name="asked"), python("open('ran', 'w')", name="other"))
     context = EvidenceContext(

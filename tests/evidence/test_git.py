@@ -129,13 +129,6 @@ def test_what_was_uncommitted_before(repository: Project, change: Change, expect
     assert since(repository.root, lambda: change(repository)).metrics["files_changed"] == expected
 
 
-def test_since_the_last_run(repository: Project) -> None:
-    first = since(repository.root, lambda: edit(repository))
-    edit(repository, "b.py")
-    memory = {"git": {"head": None, "dirty": {}}, **first.remembered}
-    assert PROVIDER.measure(context(repository.root, memory)).metrics["files_changed_in_iteration"] == 1
-
-
 def test_before_the_first_commit(project: Project) -> None:
     project.git("init", "-q")
     edit(project, "b.py")
@@ -149,18 +142,6 @@ def test_a_project_below_the_top_of_its_repository(repository: Project) -> None:
     edit(repository, "outside.py")
     found = since(repository.root / "part", lambda: edit(repository, "part/inside.py", "a = 3\n")).metrics
     assert (found["tree_clean"], found["files_changed"]) == (False, 1)
-
-
-def test_a_submodule_in_a_submodule(repository: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
-    other = tmp_path_factory.mktemp("other")
-    repository.git("clone", "-q", ".", str(other))
-    for place in (other, repository.root):
-        words = ("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other))
-        repository.git("-C", str(place), *words, "sub")
-        repository.git("-C", str(place), "commit", "-qm", "sub")
-    repository.git("-c", "protocol.file.allow=always", "submodule", "update", "-q", "--init", "--recursive")
-    deep = repository.root / "sub" / "sub" / "a.py"
-    assert since(repository.root, lambda: deep.write_text("a = 9\n")).metrics["files_changed"] == 1
 
 
 def test_without_a_repository_it_is_unknown(tmp_path: Path) -> None:

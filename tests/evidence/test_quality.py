@@ -136,7 +136,6 @@ def test_a_legacy_project_is_asked_about_the_code_of_its_cycle(folder: Code) -> 
         pytest.param(lambda f: f.write(shop=UNTIDY.replace("import os", "import os  # noqa")), id="noqa"),
         pytest.param(lambda f: f.write(shop=f"# ruff: disable[F401]\n{UNTIDY}"), id="a-range-without-rules"),
         pytest.param(lambda f: f.remove("shop.py").write(renamed=UNTIDY), id="a-new-name"),
-        pytest.param(lambda f: f.remove("shop.py").write({"tests/shop.py": UNTIDY}), id="behind-the-tests"),
         pytest.param(lambda f: f.write(shop=f"def broken(:\n{UNTIDY}"), id="a-file-that-nobody-can-read"),
         pytest.param(
             lambda f: f.write(

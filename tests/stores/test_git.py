@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 
 from phase_gate.errors import MovedError, RollbackError, StorageError, StoreUnreachableError, TamperedError, UsageError
-from phase_gate.storage.files import FileSystem
 from phase_gate.stores import choosing, git_repository
 from phase_gate.stores.address import make_address, parse_address
 from phase_gate.stores.git import GitStore, find_remote, open_store
@@ -303,26 +301,6 @@ def test_a_copy_that_leads_elsewhere_is_not_used(server: GitServer, tmp_path: Pa
         write(path, f"{tmp_path}\n")
     with pytest.raises(StorageError, match="not ours"):
         server.open(tmp_path / "one").read("default", Head())
-
-
-def test_a_process_that_dies_leaves_no_broken_ref(
-    one: GitStore, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file of any name among the refs is one, and git fetches nothing any more."""
-    head = add(one, Head(), "first")
-
-    def die_among_refs(files: FileSystem, path: Path, flags: int) -> int:
-        descriptor = os.open(path, flags, 0o666)
-        if "refs" in path.parts:
-            raise KeyboardInterrupt
-        return descriptor
-
-    with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
-        patch.setattr(FileSystem, "open", die_among_refs)
-        add(one, head, "second")
-    there = server.open(tmp_path / "other")
-    third = add(there, there.read("default", Head()).head, "third")
-    assert server.open(tmp_path / "one").read("default", head).head == third
 
 
 @posix_only

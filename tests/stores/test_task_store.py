@@ -49,16 +49,6 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 # --- what one machine writes, another one reads
 
 
-def test_what_is_new_is_taken_over(server: in_memory.Server, tmp_path: Path) -> None:
-    begin(machine(server, tmp_path / "a"))
-    there = machine(server, tmp_path / "b")
-    opened = there.look()
-    assert (opened.state.phase, opened.serial) == ("RED", 3)
-    assert (tmp_path / "b" / "ledger.jsonl").read_bytes() == (tmp_path / "a" / "ledger.jsonl").read_bytes()
-    # What is known is not written again, and the folder opens by its own checkpoint.
-    assert there.look() == opened
-
-
 def test_reading_is_one_question_and_a_change_two(server: in_memory.Server, tmp_path: Path) -> None:
     one = begin(machine(server, tmp_path / "a"))
     shared = one.shared
@@ -121,15 +111,6 @@ def test_a_lost_answer_is_looked_up(server: in_memory.Server, tmp_path: Path, fo
     assert one.ledger_file.read_bytes() == other.ledger_file.read_bytes()
 
 
-def test_what_the_store_does_not_have_is_not_in_the_folder(server: in_memory.Server, tmp_path: Path) -> None:
-    one = begin(machine(server, tmp_path / "a"))
-    before = one.ledger_file.read_bytes()
-    server.is_down = True
-    with pytest.raises(StoreUnreachableError):
-        declare(one, "it")
-    assert one.ledger_file.read_bytes() == before
-
-
 def test_a_run_on_another_machine_lives_until_its_limit(server: in_memory.Server, tmp_path: Path) -> None:
     one, other = begin(machine(server, tmp_path / "a")), machine(server, tmp_path / "b")
     lock = one.hold("0123abcd")
@@ -183,12 +164,6 @@ def test_a_user_who_has_lost_the_folder_still_knows_the_store(server: in_memory.
         machine(other, folder, guard=guard).look()
 
 
-def test_a_folder_that_the_store_does_not_know_is_not_mixed_with_it(server: in_memory.Server, tmp_path: Path) -> None:
-    begin(open_store(tmp_path / "a"))
-    with pytest.raises(NotAllowedError, match="has none of that name"):
-        machine(server, tmp_path / "a").look()
-
-
 # --- all tasks at once: one question, each verified, and none hides that it can't be trusted
 
 
@@ -229,18 +204,6 @@ def test_all_tasks_come_with_one_question_and_only_what_is_new_is_written(one: M
     assert set(facts(other.open("second").alone())) == {"it"}
 
 
-def test_a_state_file_that_lags_does_no_harm(one: Machine, other: Machine) -> None:
-    begin(one.open("first"))
-    other.catch_up()
-    state = other.folder / "tasks" / "first" / "state.json"
-    before = state.read_bytes()
-    declare(other.open("first"), "mine")
-    state.write_bytes(before)
-    declare(one.open("first"), "theirs")
-    assert other.catch_up() == {}
-    assert set(facts(other.open("first"))) == {"mine", "theirs"}
-
-
 def test_what_can_not_be_trusted_is_named_and_the_others_come(
     one: Machine, other: Machine, server: in_memory.Server
 ) -> None:
@@ -278,12 +241,6 @@ def here(remote: Server, tmp_path: Path) -> SharedTaskStore:
     store = begin(at(remote, tmp_path / "a"))
     store.keep("evidence", {"lines": 3})
     return declare(store, "first", "second")
-
-
-def test_the_store_is_audited_as_a_whole(here: SharedTaskStore, remote: Server, tmp_path: Path) -> None:
-    found = audit(here)
-    assert (found.events, found.problem) == (5, None)
-    assert audit(at(remote, tmp_path / "b")).events == 5
 
 
 def test_a_store_that_tells_new_machines_another_story_is_seen(

@@ -1,7 +1,7 @@
 """Is the code easier to read than when the phase began, and what could still be better?
 
-Ruff answers: its rules about complexity and length, and the rules that the project has chosen. All code is counted,
-wherever it stands, and comments hide nothing: moving, renaming and silencing change no number. Quality is what is
+Ruff answers: its rules about complexity and length, and the rules that the project has chosen. All code is counted, and
+comments hide nothing: renaming and silencing change no number. Quality is what is
 missing to no finding at all, so 0 is best and more is better. May read files and start ruff.
 """
 
@@ -17,9 +17,8 @@ from typing import Any
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
-from phase_gate.evidence.sources import content_id, has_ruff, list_aside, list_sources, read_files
+from phase_gate.evidence.sources import content_id, has_ruff, list_sources, read_files
 from phase_gate.gate.measured import QUALITY_METRICS, Finding, Measured, Table
-from phase_gate.storage.root import is_in_environment
 from phase_gate.values import Value
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
@@ -74,7 +73,6 @@ class _Before(Value):
     contents: Mapping[str, str]
     counts: Mapping[str, int]
     unread: frozenset[str]
-    aside: frozenset[str]
     version: str
     rule: str
     told: str
@@ -90,7 +88,6 @@ def _remember(context: EvidenceContext, ruff: _Ruff) -> _Before:
         contents={path: look.contents[path] for path in look.found},
         counts={path: len(found) for path, found in look.found.items()},
         unread=frozenset(look.unread),
-        aside=frozenset(list_aside(context)),
         version=ruff.version,
         rule=context.configuration.quality.rule,
         told=_digest(told),
@@ -105,7 +102,7 @@ def _compare(context: EvidenceContext, ruff: _Ruff) -> Measured:
     if changed:
         remedy = f"set that back, or take it as it is: {_begin_anew(context)}"
         return Measured(warnings=(f"quality is unknown: {changed} changed since the phase began; {remedy}",))
-    look = _look(context, ruff, told, None if before is None else before.aside)
+    look = _look(context, ruff, told)
     scope = _scope(context.recall("sources"), before, look)
     worst_first = sorted(scope & look.found.keys(), key=lambda path: (-len(look.found[path]), path))
     places = [finding for path in worst_first for finding in look.found[path]]
@@ -225,9 +222,6 @@ def _find_ruff(context: EvidenceContext) -> _Ruff | str:
     try:
         import ruff.__main__
 
-        path, top = os.path.realpath(ruff.__file__ or ""), os.path.realpath(context.root)
-        if path.startswith(top + os.sep) and not is_in_environment(path, top):
-            return f"{os.path.relpath(path, top)} stands in the way of ruff; {_INSTALL}"
         return _Ruff(program=str(ruff.__main__.find_ruff_bin()), version=version("ruff"))
     except (ImportError, FileNotFoundError, PackageNotFoundError) as error:
         return f"{error}; {_INSTALL}"
@@ -261,8 +255,8 @@ def _tells_ruff(name: str, data: bytes) -> str:
     return json.dumps([section, document.get("project", {}).get("requires-python")], sort_keys=True, default=str)
 
 
-def _look(context: EvidenceContext, ruff: _Ruff, told: Mapping[str, str], aside: frozenset[str] | None = None) -> _Look:
-    sources = read_files(context, list_sources(context, aside=aside))
+def _look(context: EvidenceContext, ruff: _Ruff, told: Mapping[str, str]) -> _Look:
+    sources = read_files(context, list_sources(context))
     found: dict[str, tuple[Finding, ...]] = dict.fromkeys(sources, ())
     unread: dict[str, str] = {}
     for path, row in _check(context, ruff, _rules(told), sorted(sources)):

@@ -32,35 +32,18 @@ def has_ruff() -> bool:
     return importlib.util.find_spec("ruff") is not None
 
 
-def list_sources(context: EvidenceContext, *, aside: frozenset[str] | None = None) -> list[str]:
-    """Return the files to look at, sorted: Python, neither tests nor documents, as the configuration has it.
-
-    :param aside: files beside tests and documents, as they were. One that has come since is looked at: code does not
-        get better by being moved there.
-    """
-    settings = context.configuration.quality
+def list_sources(context: EvidenceContext) -> list[str]:
+    """Return the files to look at, sorted: Python, neither tests nor documents, as the configuration has it."""
+    settings, tests = context.configuration.quality, context.known_tests()
     included, excluded = compile_globs(settings.include), compile_globs(settings.exclude)
-    tests, beside = context.known_tests(), _beside(context)
+    is_document = compile_globs(context.configuration.docs)
 
     def is_source(path: str) -> bool:
-        if not path.endswith(".py") or path in tests or is_named_like_test(path):
+        if not path.endswith(".py") or path in tests or is_named_like_test(path) or is_in_test_folder(path):
             return False
-        if (settings.include and not included(path)) or excluded(path):
-            return False
-        return not beside(path) or (aside is not None and path not in aside)
+        return (not settings.include or included(path)) and not excluded(path) and not is_document(path)
 
     return context.list_files(is_source)
-
-
-def list_aside(context: EvidenceContext) -> list[str]:
-    """Return the Python files that stand beside tests and documents and are not looked at."""
-    beside = _beside(context)
-    return context.list_files(lambda path: path.endswith(".py") and beside(path))
-
-
-def _beside(context: EvidenceContext) -> Any:
-    is_document = compile_globs(context.configuration.docs)
-    return lambda path: is_document(path) or is_in_test_folder(path)
 
 
 def read_files(context: EvidenceContext, paths: list[str]) -> dict[str, bytes]:
