@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from phase_gate.values import Value, as_dict, field, fields, replace, told_about
+from phase_gate.values import Value, as_dict, field, replace, told_about
 
 
 class Point(Value):
@@ -27,24 +27,8 @@ class Pair(Value, kw_only=False):
     right: str = "r"
 
 
-def test_takes_fields_by_name_and_fills_in_defaults() -> None:
-    point = Point(x=1)
-    assert (point.x, point.y, point.names) == (1, 0, [])
-    assert fields(Point) == ("x", "y", "names")
-    assert Point.__doc__ == "A place."
-
-
-def test_makes_a_new_default_for_each_value() -> None:
-    assert Point(x=1).names is not Point(x=1).names
-
-
 def test_inherits_fields_and_defaults() -> None:
     assert as_dict(Deep(x=1)) == {"x": 1, "y": 0, "names": [], "z": 3}
-
-
-def test_takes_fields_by_place_where_the_class_says_so() -> None:
-    assert Pair(1, "a") == Pair(left=1, right="a")
-    assert Pair(1) == Pair(left=1)
 
 
 @pytest.mark.parametrize(

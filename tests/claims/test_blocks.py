@@ -67,17 +67,11 @@ def indented(text: str, by: str = "    ") -> str:
     "text",
     [
         pytest.param("```\n{}```\n", id="fenced"),
-        pytest.param("```yaml\n{}```\n", id="fenced-with-a-language"),
-        pytest.param("~~~\n{}~~~\n", id="fenced-with-tildes"),
         pytest.param("````\n```\n{}```\n````\n", id="a-fence-in-a-fence"),
         pytest.param("```\n    ```\n{}```\n", id="a-deeper-fence-does-not-close"),
-        pytest.param("```\n```python\n{}```\n", id="a-fence-with-a-language-does-not-close"),
         pytest.param("1. Print this:\n   ```\n{}   ```\n", id="fenced-in-a-list"),
-        pytest.param("- ```\n{}  ```\n", id="a-list-item-that-is-a-fence"),
         pytest.param("```\n{}", id="a-fence-that-nobody-closed"),
         pytest.param("<prompt>\n{}</prompt>\n", id="an-echoed-prompt"),
-        pytest.param("<example>\n{}</example>\n", id="an-example"),
-        pytest.param("<!--\n{}-->\n", id="a-comment"),
         pytest.param("> He said:\n{}\n", id="a-quote-that-goes-on"),
     ],
 )
@@ -98,12 +92,9 @@ def test_what_does_not_begin_at_the_margin_is_not_said(kind: str, by: str) -> No
     [
         pytest.param(f"```\n{EXIT}```\n", "EXIT_STATUS", 2, id="fence"),
         pytest.param("**EXIT_STATUS:** COMPLETE\n", "EXIT_STATUS", 1, id="bold"),
-        pytest.param("`EXIT_STATUS`: COMPLETE\n", "EXIT_STATUS", 1, id="code"),
         pytest.param("1. EXIT_STATUS: COMPLETE\n", "EXIT_STATUS", 1, id="list"),
         pytest.param("exit_status: complete\n", "EXIT_STATUS", 1, id="lower-case"),
         pytest.param("  EXIT_STATUS: COMPLETE\n", "EXIT_STATUS", 1, id="indented"),
-        pytest.param(RALPH.replace("---", "--"), "RALPH_STATUS", 1, id="dashes"),
-        pytest.param(f"**{PRP}", "PRP_PHASE_STATUS", 1, id="prp"),
     ],
 )
 def test_a_block_that_does_not_count_is_seen(text: str, name: str, line: int) -> None:
@@ -117,9 +108,7 @@ def test_a_block_that_does_not_count_is_seen(text: str, name: str, line: int) ->
     "text",
     [
         pytest.param("I print EXIT_STATUS: COMPLETE at the end.\n", id="in-a-sentence"),
-        pytest.param("The exit_status of the command is 0.\n", id="other-words"),
         pytest.param("LAST_EXIT_STATUS: 0\n", id="another-name"),
-        pytest.param("---END_RALPH_STATUS---\n", id="an-end"),
         *(pytest.param(block, id=kind) for kind, block in ALL.items()),
     ],
 )
@@ -135,11 +124,8 @@ def test_what_is_no_such_block(text: str) -> None:
         pytest.param(lambda text: f"\ufeff{text}", id="a-byte-order-mark"),
         pytest.param(lambda text: "".join(f"\x1b[1;32m{row}\x1b[0m\n" for row in text.splitlines()), id="colours"),
         pytest.param(lambda text: text.replace("\n", "  \n"), id="blanks-at-the-end"),
-        pytest.param(lambda text: text.replace(": ", ":\t"), id="tabs-behind-the-keys"),
         pytest.param(lambda text: f"{text}\n{text}", id="twice-the-same"),
         pytest.param(lambda text: f"```\ncode\n```\n{text}", id="behind-a-fence"),
-        pytest.param(lambda text: f"@@ -1,2 +1,2 @@\n context\n-old\n+new\n{text}", id="behind-a-diff"),
-        pytest.param(lambda text: f"# Changelog\n\n- a\n\n{text}", id="below-a-changelog"),
         pytest.param(lambda text: text.rstrip("\n"), id="without-a-last-line-end"),
         pytest.param(lambda text: f"{text.replace('true', 'false')}\n{text}", id="the-last-one-counts"),
     ],
@@ -155,7 +141,6 @@ def test_it_is_read_nevertheless(kind: str, change: object) -> None:
     [
         pytest.param(str.lower, id="other-case"),
         pytest.param(lambda text: '{"text": "' + text.replace("\n", "\\n") + '"}', id="in-a-json-string"),
-        pytest.param(lambda text: text.replace("_STATUS", "-STATUS"), id="another-delimiter"),
         pytest.param(lambda text: text.replace("STATUS", "ST\u200bATUS"), id="an-invisible-character"),
     ],
 )
@@ -167,26 +152,17 @@ def test_what_merely_looks_like_it_is_none(kind: str, change: object) -> None:
     ("text", "problem"),
     [
         pytest.param("EXIT_STATUS: {COMPLETE|CONTINUE}\n", "'{COMPLETE|CONTINUE}' is not one of", id="braces"),
-        pytest.param("EXIT_STATUS: COMPLETE\nREMAINING_WORK: {none|what}\n", "is a template", id="braces-around-words"),
         pytest.param("EXIT_STATUS: Complete\n", "'Complete' is not one of COMPLETE, CONTINUE", id="other-case"),
-        pytest.param("EXIT_STATUS:\n", "EXIT_STATUS has no value", id="no-value"),
-        pytest.param("EXIT_STATUS: COMPLETE or so\n", "is not one of", id="more-words"),
         pytest.param(RALPH.replace("true", "true | false"), "'true | false' is not one of", id="a-choice"),
         pytest.param(
             RALPH.replace("FILES_MODIFIED: 3", "FILES_MODIFIED: <count>"), "'<count>' is no number", id="count"
         ),
         pytest.param(RALPH.replace("STATUS: COMPLETE\n", "", 1), "STATUS is missing", id="a-field-is-missing"),
         pytest.param(RALPH.replace("EXIT_SIGNAL: true", "EXIT_SIGNAL: true\nEXIT_SIGNAL: false"), "twice", id="twice"),
-        pytest.param(RALPH.replace("WORK_TYPE", "WORK"), "is no field of it", id="an-unknown-field"),
-        pytest.param(RALPH.replace("EXIT_SIGNAL: true", "EXIT_SIGNAL: yes"), "'yes' is not one of", id="yes"),
-        pytest.param(DOYAKEN.replace("true", "true/false"), "'true/false' is not one of", id="a-slash"),
-        pytest.param(DOYAKEN.replace("3", "three"), "'three' is no number", id="a-number-in-words"),
         pytest.param(DOYAKEN.replace("  CONFIDENCE: high\n", ""), "CONFIDENCE is missing", id="four-fields"),
-        pytest.param(DOYAKEN.replace("pass", "green"), "'green' is not one of pass, fail", id="another-word"),
         pytest.param(
             PRP.replace("EXIT_SIGNAL: true", "EXIT_SIGNAL: true | false"), "'true | false'", id="prp-template"
         ),
-        pytest.param(PRP.replace("TESTS_TOTAL: 2", "TESTS_TOTAL: many"), "'many' is no number", id="prp-type"),
     ],
 )
 def test_a_block_that_is_not_filled_in_is_malformed(text: str, problem: str) -> None:
@@ -199,11 +175,8 @@ def test_a_block_that_is_not_filled_in_is_malformed(text: str, problem: str) -> 
     ("text", "said"),
     [
         pytest.param(RALPH.replace("true", "false"), "EXIT_SIGNAL: false, and STATUS: COMPLETE", id="status-complete"),
-        pytest.param(RALPH.replace("COMPLETE", "IN_PROGRESS", 1), "and STATUS: IN_PROGRESS", id="status-in-progress"),
         pytest.param(RALPH.replace("PASSING", "FAILING"), "and TESTS_STATUS: FAILING", id="its-own-tests-fail"),
         pytest.param(EXIT.replace("none", "two tests"), "work remains: 'two tests'", id="work-remains"),
-        pytest.param(DOYAKEN.replace("none", "the docs"), "work remains: 'the docs'", id="work-remains-doyaken"),
-        pytest.param(DOYAKEN.replace("pass", "fail"), "and TESTS_STATUS: fail", id="failing-tests"),
         pytest.param(PRP.replace("CAN_EXIT: true", "CAN_EXIT: false"), "and CAN_EXIT: false", id="can-not-exit"),
         pytest.param(
             f"{RALPH}\nEXIT_STATUS: CONTINUE\n", "RALPH_STATUS say done, EXIT_STATUS not done", id="two-kinds"
@@ -236,7 +209,6 @@ def test_no_remaining_work(words: str) -> None:
     "text",
     [
         pytest.param(RALPH.replace("---END_RALPH_STATUS---\n", ""), id="no-end"),
-        pytest.param(RALPH.replace("---END_RALPH_STATUS---", "---END_PRP_PHASE_STATUS---"), id="another-end"),
         pytest.param("DOYAKEN_STATUS:\n\n" + DOYAKEN.partition("\n")[2], id="doyaken-with-a-gap"),
         pytest.param(RALPH.replace("EXIT_SIGNAL", "```\nEXIT_SIGNAL"), id="a-fence-in-the-middle"),
     ],
@@ -258,11 +230,6 @@ def test_no_block_reaches_into_the_next_message() -> None:
     head, _, tail = RALPH.partition("EXIT_SIGNAL")
     assert read(head, f"EXIT_SIGNAL{tail}").blocks == ()
     assert read("```\nnever closed", RALPH).explicit is True
-
-
-def test_the_override_may_have_a_remark() -> None:
-    said = read("EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true  # bypass the threshold\n")
-    assert (said.explicit, said.value("exit", "EXIT_OVERRIDE")) == (True, "true")
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,6 @@ def weigh(
         pytest.param({"interrupted": "ctrl-c", "breaker": OPEN}, Outcome.INTERRUPTED, 13, id="interrupt-before-open"),
         pytest.param({"breaker": OPEN}, Outcome.HALTED, 12, id="open-before-complete"),
         pytest.param({"counted": Claims(low=9)}, Outcome.COMPLETE, 0, id="complete-before-many-low-ones"),
-        pytest.param(
-            {"counted": Claims(low=9), "failure": "a test fails"}, Outcome.CONTINUE, 10, id="a-better-one-is-not-low"
-        ),
     ],
 )
 def test_the_chain_with_a_good_claim(changes: dict[str, Any], outcome: Outcome, code: int) -> None:
@@ -83,7 +80,6 @@ def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
     [
         pytest.param(Claims(low=1, low_in=2), 1, id="the-same-iteration"),
         pytest.param(Claims(low=1, low_in=1), 2, id="another-one"),
-        pytest.param(Claims(low=0, low_in=2), 1, id="cleared-in-this-one"),
     ],
 )
 def test_an_iteration_counts_once(counted: Claims, expected: int) -> None:
@@ -101,7 +97,6 @@ def test_a_blocked_claim_counts_once_an_iteration() -> None:
     ("text", "changes", "expected"),
     [
         pytest.param(EXIT, {}, 3, id="done-again"),
-        pytest.param(EXIT, {"counted": Claims(done=2, done_in=2)}, 2, id="in-the-same-iteration"),
         pytest.param(EXIT, {"untested": "no run"}, 2, id="of-untested-code"),
         pytest.param(EXIT, {"failure": "a test fails"}, 0, id="against-a-failure"),
         pytest.param("EXIT_STATUS: CONTINUE\n", {}, 0, id="not-done"),
@@ -113,13 +108,6 @@ def test_done_signals_in_a_row(text: str, changes: dict[str, Any], expected: int
     decision = judge(text, replace(context, **changes))
     assert decision.claims_done == expected
     assert ("done in a row" in [each.name for each in decision.indicator_rows]) is (expected >= 2)
-
-
-def test_the_circuit_before_a_person() -> None:
-    context = replace(CONTEXT, counted=Claims(low=5), measures=Measures(), limits=Limits(exit_blocked=1))
-    decision = judge("All tasks are completed.", context)
-    assert decision.decision is Outcome.HALTED
-    assert decision.reason.startswith("the circuit opens: 1 claim in a row that the exit gate blocked")
 
 
 def test_a_claim_is_never_progress() -> None:
@@ -139,11 +127,9 @@ def test_an_honest_not_done_is_no_blocked_claim() -> None:
     ("text", "context", "score", "points"),
     [
         pytest.param(f"It is done.\n\n{DOYAKEN}", CONTEXT, 100, [30, 20, 15, 20, 10, 5], id="everything"),
-        pytest.param(DOYAKEN, CONTEXT, 90, [30, 20, 15, 20, 0, 5], id="no-words"),
         pytest.param("It is done.", CONTEXT, 50, [0, 0, 15, 20, 10, 5], id="no-block"),
         pytest.param(DOYAKEN.replace("true", "false"), CONTEXT, 70, [30, 0, 15, 20, 0, 5], id="not-complete"),
         pytest.param(DOYAKEN, replace(CONTEXT, measures=Measures()), 50, [30, 20, 0, 0, 0, 0], id="nothing-known"),
-        pytest.param("", replace(CONTEXT, measures=Measures()), 0, [0] * 6, id="nothing"),
         pytest.param("DOYAKEN_STATUS:\n  PHASE_COMPLETE: maybe\n", CONTEXT, 40, [0, 0, 15, 20, 0, 5], id="malformed"),
     ],
 )
@@ -159,9 +145,6 @@ def test_the_score(text: str, context: ClaimContext, score: int, points: list[in
         pytest.param({"task_file": UNKNOWN}, 70, 56, id="no-task-file"),
         pytest.param({"files": UNKNOWN}, 70, 60, id="no-git-rounded-up"),
         pytest.param({"files": UNKNOWN, "task_file": UNKNOWN}, 70, 50, id="never-below-block-and-complete"),
-        pytest.param({"task_file": NO}, 70, 70, id="a-no-is-measured"),
-        pytest.param({"task_file": UNKNOWN}, 40, 40, id="never-above-what-is-set"),
-        pytest.param({"task_file": UNKNOWN}, 100, 80, id="all-of-it"),
     ],
 )
 def test_what_cant_be_measured_lowers_what_is_needed(changes: dict[str, Any], threshold: int, needed: int) -> None:

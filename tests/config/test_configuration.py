@@ -176,22 +176,12 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
     assert loaded.allow_non_interactive
 
 
-def test_what_it_lays_over_fits_the_shipped_workflow() -> None:
-    laid = apply_overlay(load_shipped_workflow("tdd"), parse(FULL).overlay)
-    assert laid.parameters["required_green_runs"] == 3
-    assert laid.phases[1].gate_1.guards[-1] == "covered"
-    assert [phase.gate_1.replaced for phase in laid.phases] == [False, False, True, False]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         pytest.param("run: {criteria: criteria.yaml}", RunDefaults(criteria="criteria.yaml"), id="criteria-file"),
         pytest.param("run: {criteria: '5'}", RunDefaults(criteria="5"), id="quoted-number-is-a-path"),
-        pytest.param("run: {report: out.json}", RunDefaults(report=("out.json",)), id="one-report"),
-        pytest.param("run: {report: []}", RunDefaults(), id="no-report"),
         pytest.param("run: {report: ./..a/b.json}", RunDefaults(report=("./..a/b.json",)), id="dots-that-stay-inside"),
-        pytest.param("run: {dir: .}", RunDefaults(dir="."), id="the-root-itself-as-state-folder"),
         pytest.param("run: {task: on}", RunDefaults(task="on"), id="a-task-may-be-called-on"),
     ],
 )
@@ -203,68 +193,49 @@ def test_run_defaults(text: str, expected: RunDefaults) -> None:
 
 #: What a schema refuses too.
 WRONG_STRUCTURE = [
-    pytest.param("drive: {signal: auto}", "1:17", "drive.signal can't be 'auto'", "ask", id="a-signal-by-itself"),
     pytest.param("drive: {time_limit: soon}", "1:21", "has to be a span of time", "20m", id="no-span-of-time"),
     pytest.param("drive: {budget: {iterations: 0}}", "1:30", "can't be 0", "1 or more", id="a-budget-of-nothing"),
-    pytest.param("drive: {budget: {money: 3}}", "1:18", "unknown key 'money'", "iterations", id="a-budget-of-money"),
     pytest.param("drive: {roles: {boss: claude}}", "1:17", "'boss' is no role", "planner", id="no-role"),
     pytest.param("drive: {env: [PHASE_GATE_KEY]}", "1:15", "never reaches an agent", "take it out", id="the-key"),
-    pytest.param("agents: {until: dawn}", "1:17", "agents.until can't be 'dawn'", "cycle", id="until-another-time"),
-    pytest.param("agents: {untill: phase}", "1:10", "unknown key 'untill' in agents", "until", id="unknown-for-agents"),
-    pytest.param(
-        "agents: {stop_blocks: often}", "1:23", "agents.stop_blocks has to be a whole number", "digits", id="how-often"
-    ),
     pytest.param("- a", "1:1", "the file has to be a mapping", "key: value", id="a-list"),
     pytest.param("workflw: tdd", "1:1", "unknown key 'workflw'", "use one of: workflow,", id="unknown-key"),
     pytest.param("workflow:", "1:1", "workflow has no value", "take the key out", id="workflow-of-nothing"),
     pytest.param("run: fast", "1:6", "run has to be a mapping, not 'fast'", "key: value", id="run-that-is-a-text"),
-    pytest.param("run:\n  tsak: a", "2:3", "unknown key 'tsak' in run", "use one of: task,", id="unknown-key-in-run"),
     pytest.param("run:\n  phase: red", "2:3", "would record every run", "--phase with", id="phase-in-a-file"),
     pytest.param("run: {exit_signal: x}", "1:7", "not given on purpose", "--exit-signal with", id="signal-in-a-file"),
     pytest.param("run: {shard: 1/2}", "1:7", "its own number", "--phase-shard with", id="shard-in-a-file"),
-    pytest.param("run: {exit: gate2}", "1:13", "run.exit can't be 'gate2'", "gate1", id="exit-that-is-no-choice"),
     pytest.param("run: {criteria: 0}", "1:17", "run.criteria can't be 0", "1 or more", id="no-criteria"),
     pytest.param("run: {criteria: ' '}", "1:17", "run.criteria is blank", "text", id="blank-criteria"),
     pytest.param("run: {criteria: }", "1:7", "not nothing", "digits", id="criteria-of-nothing"),
-    pytest.param("run: {report: {a: b}}", "1:15", "has to be a list", "[one, two]", id="report-that-is-a-mapping"),
     pytest.param(
         "workflow: tdd\nrun: {workflow: tdd}", "2:17", "the workflow is named twice", "keep one", id="workflow-twice"
     ),
-    pytest.param("parameters: [a]", "1:13", "parameters has to be a mapping", "", id="parameters-in-a-list"),
     pytest.param("parameters: {a: }", "1:14", "parameters.a has no value", "number", id="parameter-of-nothing"),
-    pytest.param("parameters: {a: [1]}", "1:17", "one value, not a list", "", id="parameter-that-is-a-list"),
     pytest.param("metrics: {a: float}", "1:14", "metrics.a can't be 'float'", "number", id="unknown-type"),
-    pytest.param("metrics: {A: int}", "1:11", "can't be named 'A'", "lower case", id="metric-in-upper-case"),
     pytest.param(
         "guards: {a: {remedy: x}}", "1:13", "the key 'condition' is missing", "", id="guard-without-condition"
     ),
-    pytest.param("guards: {A: {}}", "1:10", "can't be named 'A'", "lower case", id="guard-in-upper-case"),
-    pytest.param("phases: {RED: }", "1:10", "phases.RED has to be a mapping", "", id="phase-of-nothing"),
     pytest.param("phases: {RED: {gate_2: x}}", "1:16", "unknown key 'gate_2' in phases.RED", "", id="other-gate-2"),
-    pytest.param("phases: {RED: {guards: a}}", "1:24", "has to be a list", "[one", id="guards-without-brackets"),
     pytest.param(
         "phases: {RED: {replace: true}}", "1:25", "no condition to replace", "add one", id="replace-by-nothing"
     ),
-    pytest.param("lock_timeout: soon", "1:15", "has to be a number", "number", id="timeout-in-words"),
     pytest.param("docs: '*.md'", "1:7", "docs has to be a list", "[one", id="docs-without-brackets"),
-    pytest.param("docs: ['']", "1:8", "an item of docs is blank", "", id="blank-glob"),
-    pytest.param("evidence: {a: 1}", "1:12", "unknown key 'a' in evidence", "commands", id="other-evidence"),
     pytest.param("evidence: {commands: {b: {}}}", "1:26", "the key 'run' is missing", "", id="a-command-without-one"),
     pytest.param("evidence: {commands: {B: {run: a}}}", "1:23", "can't be named", "lower case", id="a-command-named-B"),
-    pytest.param("evidence: {quality: {max: 1}}", "1:22", "unknown key 'max'", "exclude", id="a-limit"),
     pytest.param("evidence: {documents: {include: []}}", "1:33", "no document would", "name some", id="no-document"),
     pytest.param("store: git:origin", "1:8", "is named with its project", "git:REMOTE#PROJECT", id="no-project"),
     pytest.param("store: origin#shop", "1:8", "is no store that we know", "git:REMOTE#PROJECT", id="no-kind-of-store"),
     pytest.param("overrides: {allow_non_interactive: on}", "1:36", "boolean, not 'on'", "true", id="on-for-true"),
-    pytest.param("overrides: {force: true}", "1:13", "unknown key 'force'", "allow", id="unknown-override"),
 ]
 
 #: Names and conditions: what only the loader knows.
 WRONG_MEANING = [
+    pytest.param("exit_gate: {patterns: [ok, '(a+)+$']}", "1:28", "patterns: a group may not", "phrase", id="a-group"),
+    pytest.param("confidence: {threshold: 101}", "1:25", "101 can never be reached", "100 or less", id="sure-of-101"),
+    pytest.param("confidence: {low: 80}", "1:19", "it is above the threshold, 70", "70 or less", id="low-is-high"),
     pytest.param(
         "store: 'git:ext::sh -c touch% x#shop'", "1:8", "is no remote that a store may be on", "ssh", id="a-command"
     ),
-    pytest.param("store: 'git:ftp://a/b#c'", "1:8", "is no remote", "file://", id="a-remote-by-ftp"),
     pytest.param("store: 'git:a#b/c'", "1:8", "can't be a project's", "1 to 64", id="project-in-path"),
     pytest.param(
         "store: 'postgresql://ada:secret@db/c#d'", "1:8", "may not hold a password", "PGPASSFILE", id="a-password"
@@ -275,9 +246,6 @@ WRONG_MEANING = [
     pytest.param("phases:\n  RED: {}\n  red: {}", "3:3", "phase RED comes twice", "keep one", id="phase-in-two-cases"),
     pytest.param("phases: {RED: {condition: a >}}", "1:27", "phases.RED.condition: ", "", id="condition-cut-short"),
     pytest.param("run: {dir: ../x}", "1:12", "is no path below the root", "PHASE_GATE_DIR", id="a-folder-above"),
-    pytest.param("run: {dir: 'C:/x'}", "1:12", "is no path below the root", "`/`", id="a-folder-on-a-drive"),
-    pytest.param("run: {dir: '..\\x'}", "1:12", "is no path below the root", "`/`", id="a-folder-above-on-windows"),
-    pytest.param("run: {report: ../a.md}", "1:15", "is no path below the root", "--phase-report", id="a-report-above"),
     pytest.param(
         "run: {report: [a.md, /b.md]}", "1:22", "'/b.md' is no path", "--phase-report", id="an-absolute-report"
     ),
@@ -298,8 +266,6 @@ def test_refuses_with_place_and_remedy(text: str, place: str, problem: str, reme
     ("text", "place"),
     [
         pytest.param("", "1:1", id="empty"),
-        pytest.param("workflow: tdd\nworkflow: tdd", "2:1", id="key-twice"),
-        pytest.param("run: !!python/object:os.system {}", "1:6", id="tag"),
         pytest.param("workflow: " + "x" * 10_000_000, "1:1", id="ten-megabytes"),
     ],
 )
@@ -314,13 +280,9 @@ def test_what_is_no_yaml_is_refused_by_the_reader(text: str | bytes, place: str)
     ("text", "place", "problem"),
     [
         pytest.param("parameters:\n  requird: 1", "2:3", "has no parameter 'requird'", id="unknown-parameter"),
-        pytest.param("parameters:\n  required_green_runs: '2'", "2:3", "type int, not text", id="text-for-number"),
         pytest.param("phases:\n  grene: {}", "2:3", "has no phase 'GRENE'", id="unknown-phase"),
         pytest.param("phases:\n  red: {condition: nope > 0}", "2:20", "unknown name 'nope'", id="unknown-metric"),
         pytest.param("phases:\n  red:\n    guards: [nope]", "3:14", "unknown guard 'nope'", id="unknown-guard"),
-        pytest.param(
-            "guards:\n  tests-kept: {condition: iteration > 0, remedy: x}", "2:3", "exists already", id="shipped-guard"
-        ),
         pytest.param("metrics:\n  refactoring_complete: bool", "2:3", "exists already", id="metric-that-is-a-fact"),
         pytest.param("phases:\n  red: {condition: iteration == true}", "2:20", "int with bool", id="mixed-types"),
         pytest.param(
@@ -350,7 +312,6 @@ def test_what_does_not_fit_the_workflow_is_found_in_the_file(text: str, place: s
     [
         pytest.param(lambda root: (root / FILE_NAME).mkdir(), "phase-gate.yaml: this is a folder", id="folder"),
         pytest.param(lambda root: (root / FILE_NAME).symlink_to("gone"), "no such file", id="dangling-link"),
-        pytest.param(lambda root: (root / FILE_NAME).symlink_to(FILE_NAME), "can't be read", id="link-to-itself"),
         pytest.param(lambda root: (root / "phase-gate.yml").touch(), "phase-gate.yml: ", id="other-suffix"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -23,8 +22,6 @@ def read(folder: Path, name: str, text: str | bytes) -> list[tuple[str, str]]:
     ("name", "text"),
     [
         pytest.param("a.yaml", "AC-1: It adds up\nAC-2: Nothing is 0\n", id="a-mapping"),
-        pytest.param("A.YAML", "AC-1: It adds up\nAC-2: Nothing is 0\n", id="a-suffix-in-capitals"),
-        pytest.param("a.yaml", "\ufeffAC-1: It adds up\r\nAC-2: Nothing is 0\r\n", id="with-a-byte-order-mark"),
         pytest.param("a.yaml", "criteria:\n  AC-1: It adds up\n  AC-2: Nothing is 0\n", id="a-mapping-under-criteria"),
         pytest.param(
             "a.yaml", "title: Sums\ncriteria: [AC-1 It adds up, AC-2 Nothing is 0]\n", id="beside-other-things"
@@ -42,16 +39,7 @@ def read(folder: Path, name: str, text: str | bytes) -> list[tuple[str, str]]:
         ),
         pytest.param("a.yaml", "AC-1: >\n  It adds\n  up\nAC-2: |\n  Nothing\n  is 0\n", id="texts-of-several-lines"),
         pytest.param("a.json", '{"AC-1": "It adds up", "AC-2": "Nothing is 0"}', id="json"),
-        pytest.param(
-            "a.json",
-            json.dumps({"criteria": [{"id": "AC-1", "text": "It adds up"}, {"id": "AC-2", "text": "Nothing is 0"}]}),
-            id="json-records",
-        ),
         pytest.param("a.md", "- [ ] AC-1 It adds up\n- [x] AC-2 Nothing is 0\n", id="markdown"),
-        pytest.param("a.markdown", "# AC-1 It adds up\n# AC-2 Nothing is 0\n", id="markdown-by-its-long-name"),
-        pytest.param(
-            "a.md", "\ufeff- AC-1 It adds up\r\n- AC-2 Nothing is 0\r\n", id="markdown-with-a-byte-order-mark"
-        ),
     ],
 )
 def test_forms(tmp_path: Path, name: str, text: str) -> None:
@@ -62,12 +50,9 @@ def test_forms(tmp_path: Path, name: str, text: str) -> None:
     ("text", "expected"),
     [
         pytest.param("AC-1:\n", [("AC-1", "")], id="no-text"),
-        pytest.param("AC-1: ~\n", [("AC-1", "")], id="an-explicit-nothing"),
         pytest.param("AC-1: '~'\n", [("AC-1", "~")], id="a-tilde-in-quotes"),
-        pytest.param("AC-1: [a, b]\n", [("AC-1", "")], id="something-else-than-a-text"),
         pytest.param("[AC-1]\n", [("AC-1", "")], id="an-id-alone"),
         pytest.param("login.works: It does\n", [("login.works", "It does")], id="any-word-before-a-colon"),
-        pytest.param("- 'login: It does'\n", [("login", "It does")], id="any-word-before-a-colon-in-a-text"),
     ],
 )
 def test_odd_but_plain(tmp_path: Path, text: str, expected: list[tuple[str, str]]) -> None:
@@ -99,16 +84,6 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, text: str | bytes,
     with pytest.raises(CriteriaError) as caught:
         read(tmp_path, name, text)
     assert f"{caught.value.problem}; {caught.value.remedy}".startswith(problem)
-
-
-def test_a_folder_and_a_file_that_is_not_there(tmp_path: Path) -> None:
-    (tmp_path / "folder.md").mkdir()
-    with pytest.raises(CriteriaError, match=r"folder\.md: this is a folder, not a file"):
-        read_criteria("folder.md", base=tmp_path, root=tmp_path)
-    with pytest.raises(
-        CriteriaError, match=r"docs/gone\.md: there is no such file \[bad-criteria\]\n  try: look again"
-    ):
-        read_criteria("docs/gone.md", base=tmp_path, root=tmp_path, if_missing="look again")
 
 
 def test_a_path_starts_at_its_folder_and_is_named_from_the_root(tmp_path: Path) -> None:
@@ -186,21 +161,15 @@ def test_a_line_that_gives_a_criterion(line: str) -> None:
         pytest.param("AC-1: what this is about", id="a-sentence-that-begins-with-it"),
         pytest.param("- see AC-1", id="an-item-that-mentions-it"),
         pytest.param("- [ ] covers AC-1", id="a-box-that-mentions-it"),
-        pytest.param("## Notes on AC-1", id="a-heading-that-mentions-it"),
         pytest.param("> - [ ] AC-1 It adds up", id="in-a-quote"),
         pytest.param("- ~~AC-1~~ It adds up", id="its-id-struck-out"),
         pytest.param("- ac-1 It adds up", id="in-small-letters"),
         pytest.param("- AC1 It adds up", id="without-a-hyphen"),
-        pytest.param("- AC-1x2 It adds up", id="letters-behind-it"),
         pytest.param("- AC-1/AC-2 It adds up", id="two-at-once"),
-        pytest.param("-AC-1 It adds up", id="no-item"),
-        pytest.param("#AC-1 It adds up", id="no-heading"),
         pytest.param("```\n- [ ] AC-1 It adds up\n```", id="in-a-fence"),
         pytest.param("````\n```\n- [ ] AC-1 It adds up\n```\n````", id="in-a-fence-in-a-fence"),
-        pytest.param("> ~~~\n> - [ ] AC-1 It adds up\n> ~~~", id="in-a-fence-in-a-quote"),
         pytest.param("```\n- [ ] AC-1 It adds up", id="in-a-fence-that-never-ends"),
         pytest.param("<!--\n- [ ] AC-1 It adds up\n-->", id="in-a-comment-of-some-lines"),
-        pytest.param("- [ ] later <!--\n- [ ] AC-1 It adds up\n-->", id="in-a-comment-that-begins-in-a-line"),
     ],
 )
 def test_a_line_that_gives_none(line: str) -> None:
@@ -211,11 +180,8 @@ def test_a_line_that_gives_none(line: str) -> None:
     "before",
     [
         pytest.param("```python\n# AC-2\n```", id="a-fence-with-a-language"),
-        pytest.param("`````\n```\n`````", id="a-fence-with-a-fence-in-it"),
         pytest.param("``` `a` ```", id="code-that-is-no-fence"),
-        pytest.param("<!-- a\nb -->", id="a-comment-of-two-lines"),
         pytest.param("a <!-- that never ends", id="a-comment-that-never-ends"),
-        pytest.param("---\ntitle: Sums\n---", id="front-matter"),
     ],
 )
 def test_what_stands_before_hides_nothing(before: str) -> None:
@@ -226,19 +192,6 @@ def test_what_stands_before_hides_nothing(before: str) -> None:
 def test_what_an_id_looks_like(given: str) -> None:
     assert found(f"- [ ] {given}: It adds up\n") == [(given, "It adds up")]
     assert found(f"### {given}\n") == [(given, "")]
-
-
-def test_a_heading_may_end_with_a_hash_of_its_own() -> None:
-    assert found("## AC-1 Written in C#\n") == [("AC-1", "Written in C#")]
-
-
-def test_lines_are_those_of_the_file() -> None:
-    text = "# Sums\r\n\r\n- [ ] AC-1 It adds up\r\n<!--\r\n-->\r\n- [x] AC-2 Nothing is 0\r\n"
-    listed, _ = find_criteria(text, file="docs/criteria.md")
-    assert [(each.id, each.file, each.line) for each in listed] == [
-        ("AC-1", "docs/criteria.md", 3),
-        ("AC-2", "docs/criteria.md", 6),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from phase_gate.config.reading import Node, Place, Reader, Text, find
 from phase_gate.config.yaml import read_document
-from phase_gate.errors import ConfigurationError, CriteriaError, PhaseGateError, SignalError, WorkflowError
+from phase_gate.errors import PhaseGateError, SignalError, WorkflowError
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
 
@@ -83,23 +83,17 @@ def document(text: str) -> Node:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("1", 1, id="integer"),
-        pytest.param("-3", -3, id="negative"),
         pytest.param("1.10", 1.1, id="float"),
         pytest.param("1e3", 1000.0, id="exponent"),
-        pytest.param(".5", 0.5, id="no-leading-digit"),
         pytest.param("true", True, id="true"),
         pytest.param("False", False, id="yaml-1.2-allows-a-capital"),
         pytest.param("on", "on", id="on-is-a-text"),
         pytest.param("null", None, id="null"),
         pytest.param("2026-01-13", "2026-01-13", id="date-is-a-text"),
         pytest.param("1_000", "1_000", id="underscores-make-a-text"),
-        pytest.param("0x10", "0x10", id="hexadecimal-is-a-text"),
         pytest.param(".nan", ".nan", id="not-a-number-is-a-text"),
-        pytest.param(".", ".", id="a-dot-is-a-text"),
         pytest.param("١", "١", id="foreign-digits-are-a-text"),
         pytest.param("'1'", "1", id="quotes-make-a-text"),
-        pytest.param('"true"', "true", id="quoted-boolean-is-a-text"),
     ],
 )
 def test_value_by_its_look(text: str, expected: object) -> None:
@@ -112,14 +106,9 @@ def test_value_by_its_look(text: str, expected: object) -> None:
     ("reader", "text", "expected"),
     [
         pytest.param("text", "k: 1.10", "1.10", id="a-text-may-look-like-a-number"),
-        pytest.param("text", "k: on", "on", id="a-text-may-look-like-a-switch"),
-        pytest.param("boolean", "k: true", True, id="boolean"),
-        pytest.param("integer", "k: 7", 7, id="integer"),
         pytest.param("number", "k: 7", 7, id="a-whole-number-is-a-number"),
-        pytest.param("number", "k: 0.5", 0.5, id="number"),
         pytest.param("choice", "k: 'first'", "first", id="choice-in-quotes"),
         pytest.param("list", "k: [a, 1, no]", ("a", "1", "no"), id="list-of-texts"),
-        pytest.param("list", "k: []", (), id="empty-list"),
         pytest.param("list_or_one", "k: a", ("a",), id="one-text-for-a-list"),
         pytest.param("mapping", "k: {inner: x}", Inner(inner="x"), id="mapping"),
     ],
@@ -135,24 +124,17 @@ def test_typed_reading(reader: str, text: str, expected: object) -> None:
         pytest.param("text", "{}", "1:1", "the key 'k' is missing", "add it", id="missing"),
         pytest.param("text", "# a\nk:", "2:1", "k has no value", "quotes", id="text-of-nothing"),
         pytest.param("text", "k: '  '", "1:4", "k is blank", "give it a text", id="blank-text"),
-        pytest.param("text", "k: [a]", "1:4", "k has to be a text, not a list", "one text", id="list-for-text"),
         pytest.param("boolean", "k: yes", "1:4", "has to be a boolean, not 'yes'", "true or false", id="yes"),
         pytest.param("boolean", "k: 'true'", "1:4", "has to be a boolean", "without quotes", id="quoted-true"),
-        pytest.param("boolean", "k:", "1:1", "not nothing", "true or false", id="boolean-of-nothing"),
-        pytest.param("boolean", "k: [true]", "1:4", "one value, not a list", "one number", id="list-for-boolean"),
         pytest.param("integer", "k: 1.5", "1:4", "whole number", "digits", id="fraction-for-integer"),
-        pytest.param("integer", "k: '5'", "1:4", "whole number", "without quotes", id="quoted-integer"),
         pytest.param("integer", "k: 0", "1:4", "k can't be 0", "1 or more", id="below-the-minimum"),
         pytest.param("integer", "k: 010", "1:4", "leading zero", "quotes", id="octal-or-decimal"),
         pytest.param("integer", f"k: {'9' * 5000}", "1:4", "too big", "shorter", id="5000-digits"),
         pytest.param("number", "k: 1e999", "1:4", "too big", "shorter", id="infinity"),
-        pytest.param("number", "k: -1", "1:4", "k can't be -1", "0 or more", id="negative-number"),
         pytest.param("value", "k: {}", "1:4", "one value, not a mapping", "one number", id="mapping-for-value"),
         pytest.param("choice", "k: frist", "1:4", "k can't be 'frist'", "first, any", id="closest-choice-first"),
-        pytest.param("choice", "k: Any", "1:4", "k can't be 'Any'", "any", id="choices-have-one-spelling"),
         pytest.param("list", "k: a", "1:4", "k has to be a list, not 'a'", "[one, two]", id="text-for-list"),
         pytest.param("list", "k:\n- a\n- [b]", "3:3", "an item of k", "one text", id="list-in-list"),
-        pytest.param("list_or_one", "k: {}", "1:4", "has to be a list, not a mapping", "[one", id="mapping-for-list"),
         pytest.param("mapping", "k: a", "1:4", "k has to be a mapping, not 'a'", "key: value", id="text-for-mapping"),
         pytest.param("mapping", "k: {}", "1:4", "the key 'inner' is missing in k", "add it", id="path-in-words"),
     ],
@@ -170,9 +152,7 @@ def test_typed_reading_refuses(reader: str, text: str, place: str, problem: str,
     ("error", "slug"),
     [
         pytest.param(WorkflowError, "bad-workflow", id="workflow"),
-        pytest.param(ConfigurationError, "bad-configuration", id="configuration"),
         pytest.param(SignalError, "bad-signal", id="signal"),
-        pytest.param(CriteriaError, "bad-criteria", id="criteria"),
     ],
 )
 def test_unknown_key_names_the_known_ones(error: type[PhaseGateError], slug: str) -> None:

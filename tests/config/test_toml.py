@@ -10,7 +10,6 @@ import pytest
 
 from phase_gate.config.configuration import load_configuration, parse_configuration
 from phase_gate.errors import ConfigurationError, PhaseGateError
-from phase_gate.project import Project
 from phase_gate.workflow.settings import Configuration
 
 YAML = """\
@@ -81,10 +80,7 @@ def test_both_files_say_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("", id="empty"),
         pytest.param("[project]\nname = 'a'\ndependencies = ['pytest-phase-gate']\n", id="a-dependency"),
-        pytest.param("[tool.pytest]\naddopts = '-q'\n", id="another-table"),
-        pytest.param("[project.scripts]\nphase-gate = 'a:b'\n", id="a-command-of-that-name"),
         pytest.param("[tool.phase-gate]\n", id="an-empty-table"),
     ],
 )
@@ -95,9 +91,7 @@ def test_nothing_said_means_the_defaults(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("[tool]\nphase-gate = {lock_timeout = 3}\n", id="inline"),
         pytest.param("[tool]\nphase-gate.lock_timeout = 3\n", id="dotted-key"),
-        pytest.param("tool.phase-gate.lock_timeout = 3\n", id="dotted-from-the-top"),
         pytest.param("[ tool . 'phase-gate' ]\r\nlock_timeout = 3\r\n", id="spaces-and-quotes"),
         pytest.param(b"\xef\xbb\xbf[tool.phase-gate]\nlock_timeout = 3\n", id="byte-order-mark"),
     ],
@@ -110,26 +104,15 @@ def test_the_table_is_found_however_it_is_written(tmp_path: Path, text: str | by
     ("text", "place", "problem"),
     [
         pytest.param("[tool.phase-gate]\nlock_timout = 3\n", "2:1", "unknown key 'lock_timout'", id="unknown-key"),
-        pytest.param("[tool.phase-gate]\n  lock_timeout = '3'\n", "2:18", "lock_timeout has to be a number", id="type"),
-        pytest.param("[tool.phase-gate]\nrun = {exti = 'dual'}\n", "2:7", "unknown key 'exti' in run", id="inline"),
-        pytest.param("[tool.phase-gate.run]\nexit = 'maybe'\n", "2:8", "run.exit can't be 'maybe'", id="sub-table"),
         pytest.param("[tool.phase-gate]\nrun.exit = 'maybe'\n", "2:12", "run.exit can't be 'maybe'", id="dotted-key"),
-        pytest.param("[tool.phase-gate]\ndocs = '*.md'\n", "2:8", "docs has to be a list", id="text-for-list"),
-        pytest.param("[tool.phase-gate.drive]\nidle_limit = 0\n", "2:14", "idle_limit can't be 0", id="bound"),
         pytest.param("[tool.phase-gate]\nworkflow = ''\n", "2:12", "workflow is blank", id="blank"),
-        pytest.param("[tool.phase-gate]\nrun = 3\n", "2:7", "run has to be a mapping, not '3'", id="number-for-table"),
         pytest.param("[[tool.phase-gate]]\nrun = 3\n", "1:1", "has to be a mapping, not a list", id="array-of-tables"),
-        pytest.param("[tool]\nphase-gate = 3\n", "2:14", "has to be a mapping, not '3'", id="no-table"),
         pytest.param("[tool.phase-gate]\nlock_timeout = inf\n", "2:16", "has to be a number", id="infinity"),
-        pytest.param("[tool.phase-gate]\nlock_timeout = 2020-01-01\n", "2:16", "has to be a number", id="date"),
         pytest.param(
             "[tool.phase-gate.phases.RED]\nguards = []\ncondition = '''\nlock_timeout = 3\n'''\n",
             "3:13",
             "phases.RED.condition: column 14: = is not an operator",
             id="a-condition-of-several-lines",
-        ),
-        pytest.param(
-            "[tool.a]\ndocs = 3\n[tool.phase-gate]\ndocs = 4\n", "4:8", "docs has to be a list", id="same-key-elsewhere"
         ),
         pytest.param("[tool.phase-gate]\nrun = {\n", "2:8", "not TOML: ", id="syntax"),
         pytest.param("[tool.phase-gate]\na = 1\na = 2\n", "3:", "not TOML: ", id="a-key-twice"),
@@ -147,15 +130,6 @@ def test_both_files_are_refused(tmp_path: Path) -> None:
     error = refusal(tmp_path, "[tool.phase-gate]\nlock_timeout = 4\n")
     assert error.problem == "pyproject.toml has a table [tool.phase-gate], and there is a phase-gate.yaml"
     assert load(tmp_path, "[project]\nname = 'a'\n").lock_timeout == 3
-
-
-def test_a_project_reads_its_table(tmp_path: Path) -> None:
-    inner = tmp_path / "inner"
-    inner.mkdir()
-    (tmp_path / ".git").mkdir()
-    (inner / "pyproject.toml").write_text("[tool.phase-gate]\nlock_timeout = 4\n")
-    project = Project.find(inner, environment={"HOME": "/nowhere"})
-    assert (project.root, project.configuration.lock_timeout) == (inner, 4)
 
 
 @pytest.mark.processes

@@ -132,13 +132,6 @@ def test_shipped_tdd_is_the_published_one() -> None:
     )
 
 
-def test_shipped_guards_say_what_is_wrong_and_what_to_do() -> None:
-    assert set(GUARDS) >= {"complete-run", "tests-kept", "no-new-skips", "baseline-kept", "code-as-tested"}
-    assert all(guard.remedy and guard.detail for guard in GUARDS.values())
-    assert load_shipped_workflow("tdd").guards == USUAL
-    assert load_shipped_workflow("pipeline").guards == GUARDS
-
-
 # Our own form
 
 
@@ -483,21 +476,6 @@ def test_a_replaced_condition_is_marked_and_keeps_the_guards() -> None:
     assert laid.phases[1].gate_1.condition == parse_condition("tests_failing == 0")
     assert laid.phases[1].gate_1.replaced
     assert laid.phases[1].gate_1.guards == tdd.phases[1].gate_1.guards
-
-
-def test_parameters_metrics_and_guards_are_laid_over() -> None:
-    guard = Guard(name="covered", condition=parse_condition("coverage >= required_green_runs"), remedy="cover it")
-    laid = overlaid(
-        parameters={"required_green_runs": 3},
-        metrics={"coverage": "number"},
-        guards={"covered": guard},
-        phases={"RED": PhaseOverlay(guards=("covered", "complete-run"))},
-    )
-    assert laid.parameters["required_green_runs"] == 3
-    assert laid.parameters["required_docs_count"] == 3
-    assert laid.metrics == {"coverage": "number"}
-    assert laid.guards == {**USUAL, "covered": guard}
-    assert laid.phases[0].gate_1.guards == (*load_shipped_workflow("tdd").first.gate_1.guards, "covered")
 
 
 # Schema

@@ -39,16 +39,11 @@ def read(text: str | bytes) -> Node:
     [
         pytest.param("on: no\nyes: off", {"on": "no", "yes": "off"}, id="yaml-1.1-booleans-stay-text"),
         pytest.param("a: 1.10\nb: 007\nc: 1_000", {"a": "1.10", "b": "007", "c": "1_000"}, id="numbers-stay-text"),
-        pytest.param("a: 2026-01-13\nb: 12:30:00", {"a": "2026-01-13", "b": "12:30:00"}, id="dates-stay-text"),
         pytest.param("a:\nb: ~\nc: null", {"a": "", "b": "~", "c": "null"}, id="nothing-stays-text"),
         pytest.param("[a, {b: [c]}]", ["a", {"b": ["c"]}], id="flow-style"),
         pytest.param("a: |\n  x\n  y\nb: >\n  x\n  y\n", {"a": "x\ny\n", "b": "x y\n"}, id="block-text"),
-        pytest.param("{}", {}, id="an-empty-mapping-is-a-document"),
         pytest.param("'<<': a", {"<<": "a"}, id="a-quoted-merge-key-is-a-key"),
         pytest.param("\ufeffa: b", {"a": "b"}, id="a-byte-order-mark-is-no-fault"),
-        pytest.param("a: b\r\nc: d\r\n", {"a": "b", "c": "d"}, id="windows-line-ends"),
-        pytest.param("a: grün 🟢", {"a": "grün 🟢"}, id="any-language"),
-        pytest.param("---\na: b\n...\n", {"a": "b"}, id="explicit-document-marks"),
     ],
 )
 def test_reads_texts(text: str, expected: object) -> None:
@@ -85,25 +80,18 @@ BOMB = "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\n"
     ("text", "place", "problem", "remedy"),
     [
         pytest.param("a: 1\nb: 2\na: 3", "3:1", "key 'a' again, first in line 1", "one of the two", id="duplicate-key"),
-        pytest.param("x:\n  a: 1\n  a: 1", "3:3", "key 'a' again", "one of the two", id="duplicate-key-further-in"),
         pytest.param(BOMB, "1:4", "anchor &a", "write the value out", id="a-bomb-ends-at-its-first-anchor"),
         pytest.param("a: *b", "1:4", "alias *b", "in full", id="alias-without-anchor"),
         pytest.param("a: 1\nb: !!int 2", "2:4", "tag ", "take the tag out", id="standard-tag"),
-        pytest.param("a: ! b", "1:4", "tag !", "take the tag out", id="tag-without-a-name"),
         pytest.param("? [a, b]\n: c", "1:3", "a key has to be a text", "plain word", id="list-as-key"),
         pytest.param("a:\n  <<: b", "2:3", "merge key <<", "write the merged keys out", id="merge-key"),
         pytest.param("a: 1\n---\nb: 2", "3:1", "a second document", "one document", id="second-document"),
         pytest.param("", "1:1", "the file is empty", "fill it", id="empty-file"),
-        pytest.param("# only\n# comments\n", "1:1", "the file is empty", "fill it", id="only-comments"),
         pytest.param("%YAML 1.1\n---\na: b", "1:1", "directives", "line with %", id="directive"),
         pytest.param("a: b\n\tc: d", "2:1", "not YAML", "indent with spaces", id="tab-as-indentation"),
         pytest.param("a: b: c", "1:5", "not YAML: mapping values", "quotes", id="two-colons"),
-        pytest.param("a: [1, 2\nb: 3", "2:", "not YAML", "mend", id="open-bracket"),
-        pytest.param("a: @b", "1:4", "not YAML", "mend", id="reserved-indicator"),
         pytest.param("a: b\nc: d\x00e", "2:5", "the character U+0000", "UTF-8", id="nul"),
-        pytest.param("a: \x1b[2Jb", "1:4", "the character U+001B", "UTF-8", id="escape-sequence"),
         pytest.param("# safe\u2028a: b", "1:7", "the character U+2028", "UTF-8", id="line-end-that-editors-hide"),
-        pytest.param("a: \u202eb", "1:4", "the character U+202E", "UTF-8", id="text-that-runs-backwards"),
         pytest.param("a: \ud800", "1:4", "the character U+D800", "UTF-8", id="lone-surrogate"),
         pytest.param('a: "\\0"', "1:4", "the escape makes the character U+0000", "printable", id="escaped-nul"),
     ],
@@ -159,7 +147,6 @@ def test_refuses_binary(content: bytes, place: str, problem: str) -> None:
     [
         pytest.param("a: " + "b" * 97, 100, True, id="exactly-the-limit"),
         pytest.param("a: " + "b" * 98, 100, False, id="one-byte-more"),
-        pytest.param("a: " + "ü" * 49, 100, False, id="bytes-count-not-characters"),
         pytest.param("a: " + "b" * 10_000_000, LIMIT, False, id="ten-megabytes"),
     ],
 )
@@ -178,7 +165,6 @@ def test_size_limit(text: str, limit: int, is_read: bool) -> None:
     "nest",
     [
         pytest.param(lambda depth: "[" * depth + "]" * depth, id="lists"),
-        pytest.param(lambda depth: "{a: " * depth + "b" + "}" * depth, id="mappings"),
         pytest.param(lambda depth: "\n".join(" " * level + "a:" for level in range(depth)), id="indentation"),
     ],
 )
@@ -215,7 +201,6 @@ PIPES = [pytest.param(os.mkfifo, "f: this is not a regular file", id="named-pipe
         pytest.param(lambda path: None, "f: there is no such file", id="absent"),
         pytest.param(lambda path: path.mkdir(), "f: this is a folder", id="folder"),
         pytest.param(lambda path: path.symlink_to("nowhere"), "f: there is no such file", id="dangling-link"),
-        pytest.param(lambda path: path.symlink_to(path), "f: can't be read", id="link-to-itself"),
         *PIPES,
     ],
 )

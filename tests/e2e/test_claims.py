@@ -12,9 +12,30 @@ from typing import Any
 import pytest
 
 from tests.claims.test_blocks import DOYAKEN, EXIT, PRP
-from tests.config.test_claim_settings import DOCUMENT
 from tests.e2e.sessions import command, ledger, status
 from tests.support import OURS, Project, Ran
+
+#: The source document's block, as it stands there.
+DOCUMENT = """\
+{
+  "exit_gate": {
+    "enabled": true,
+    "indicator_threshold": 2,
+    "require_explicit_signal": true,
+    "evidence_checks": {
+      "tests": true,
+      "build": false,
+      "acceptance_criteria": true,
+      "clean_git": false
+    },
+    "patterns": [
+      "<promise>COMPLETE</promise>",
+      "all tasks completed",
+      "ready for review"
+    ]
+  }
+}
+"""
 
 TEST = "from work import answer\n\n\ndef test_answer():\n    assert answer() == 42\n"
 WORK = "def answer():\n    return 42\n"

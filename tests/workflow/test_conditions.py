@@ -40,26 +40,16 @@ def refusal(text: str) -> ConditionError:
     ("text", "expected"),
     [
         pytest.param("x == 5.0", True, id="an-int-equals-its-float"),
-        pytest.param("x == 50e-1", True, id="exponent"),
         pytest.param("x == 0005", True, id="zeros-in-front-mean-nothing"),
-        pytest.param("x > -3.5", True, id="negative-float"),
-        pytest.param("name == 'Ann'", False, id="text-has-case"),
         pytest.param(r"""odd == 'a\\b\"c\'d\ne\tf'""", True, id="every-escape"),
         pytest.param("name == '#) AND ('", False, id="text-holds-anything"),
         pytest.param("!no", True, id="mark-before-a-bare-name"),
-        pytest.param("!(x == 4)", True, id="mark-before-parentheses"),
         pytest.param("yes == TRUE", True, id="true-in-upper-case"),
-        pytest.param("nothing == Null", True, id="null-in-any-case"),
-        pytest.param("x IN [4, 6]", False, id="in-any-case-and-not-there"),
         pytest.param("NOT x in [4, 6]", True, id="not-takes-the-whole-clause"),
         pytest.param("x in [4.5, 5.0]", True, id="in-compares-int-with-float"),
-        pytest.param("nothing in [1, null]", True, id="null-in-a-list"),
         pytest.param("NOT no AND no", False, id="not-binds-closer-than-and"),
         pytest.param("yes OR no AND no", True, id="and-binds-closer-than-or"),
-        pytest.param("(yes OR no) AND no", False, id="parentheses-win"),
         pytest.param("No aNd nO", False, id="words-in-mixed-case-do-not-touch-names"),
-        pytest.param("android == 1 OR nothing == null", True, id="a-name-may-start-like-a-word"),
-        pytest.param("\n  x == 5\r\n\tAND yes\n", True, id="line-breaks-are-space"),
     ],
 )
 def test_evaluate(text: str, expected: bool) -> None:
@@ -76,10 +66,6 @@ def test_evaluate(text: str, expected: bool) -> None:
         "android": 2,
     }
     assert parse_condition(text).evaluate(values).met is expected
-
-
-def test_big_integers_compare_exactly_with_floats() -> None:
-    assert evaluate("x == 9007199254740992.0", x=2**53 + 1) is False
 
 
 # --- What can't be compared
@@ -126,26 +112,17 @@ def test_every_pair_of_types(operator: str, left: str, right: str) -> None:
     ("text", "values", "problem"),
     [
         pytest.param("x == 1", {}, "no value for x", id="no-value"),
-        pytest.param("x == y", {}, "no value for x, y", id="two-without-value"),
-        pytest.param("x == x", {}, "no value for x", id="a-name-is-told-once"),
         pytest.param("1 == true", {}, "can't compare int with bool", id="a-boolean-is-no-integer"),
-        pytest.param("x == 1", {"x": True}, "can't compare bool with int", id="a-true-value-is-not-one"),
-        pytest.param('"2" > 1', {}, "can't compare text with int", id="text-is-no-number"),
         pytest.param("x < y", {"x": True, "y": False}, "bool has no order", id="booleans-have-no-order"),
         pytest.param("x >= null", {"x": None}, "null has no order", id="null-has-no-order"),
         pytest.param("x", {"x": 1}, "x is int, not bool", id="bare-number"),
-        pytest.param("x in ['a', 2]", {"x": 1}, "can't compare int with text", id="in-with-another-type"),
         pytest.param("x > 1", {"x": float("nan")}, "x is not a finite number", id="nan"),
-        pytest.param("x != x", {"x": float("nan")}, "x is not a finite number", id="nan-differs-from-nothing"),
         pytest.param("x > 1", {"x": 10**5000}, "x is too large a number", id="integer-too-long-to-print"),
         pytest.param(
             "x == 1",
             {"x": [1]},
             "x has a value of type list, which a condition can't compare",
             id="value-of-another-type",
-        ),
-        pytest.param(
-            "x == y", {"y": float("nan")}, "no value for x; y is not a finite number", id="two-different-reasons"
         ),
     ],
 )
@@ -202,23 +179,15 @@ def test_a_clause_in_full() -> None:
     )
 
 
-def test_a_value_that_cannot_be_used_is_not_among_the_values() -> None:
-    clause = only_clause("x < y", x=float("nan"), y=3)
-    assert (clause.values, clause.unknown, clause.shown) == ({"y": 3}, ("x",), "? < 3")
-
-
 @pytest.mark.parametrize(
     ("text", "values", "shown"),
     [
         pytest.param("x == 0", {"x": 0}, "0", id="only-the-value-beside-a-literal"),
-        pytest.param("x == y", {"x": 5, "y": 5}, "5 == 5", id="both-values"),
         pytest.param("x >= y", {"x": 5}, "5 >= ?", id="question-mark-for-unknown"),
-        pytest.param("NOT x", {"x": False}, "false", id="the-value-is-not-negated"),
         pytest.param("NOT x == y", {"x": 1, "y": 2}, "NOT 1 == 2", id="not-stays-before-two-values"),
         pytest.param("x == 'a'", {"x": 'say "a"'}, r'"say \"a\""', id="text-is-quoted"),
         pytest.param("x == 'a'", {"x": "\x1b[31m\n"}, r'"\u001b[31m\n"', id="text-cannot-steer-the-terminal"),
         pytest.param("x == 'a'", {"x": "b" * 100}, f'"{"b" * 60}..."', id="long-text-is-cut"),
-        pytest.param("x in [1, 2]", {"x": 3}, "3", id="only-the-value-before-a-list"),
         pytest.param("1 in [1, 2]", {}, "1 in [1, 2]", id="literals-as-they-are"),
     ],
 )
@@ -229,11 +198,8 @@ def test_shown(text: str, values: dict[str, MetricValue], shown: str) -> None:
 @pytest.mark.parametrize(
     ("text", "groups"),
     [
-        pytest.param("a AND b", [None, None], id="conjuncts-have-none"),
         pytest.param("NOT a AND NOT NOT b", [None, None], id="a-negated-leaf-has-none"),
         pytest.param("a and (b||c)", [None, "b OR c", "b OR c"], id="or-group"),
-        pytest.param("a OR b AND c", ["a OR b AND c"] * 3, id="and-below-or"),
-        pytest.param("a AND !(b AND c)", [None, "NOT (b AND c)", "NOT (b AND c)"], id="negated-group"),
         pytest.param("a AND (b OR NOT (c OR d))", [None, *["b OR NOT (c OR d)"] * 3], id="the-outermost-group-counts"),
     ],
 )
@@ -249,15 +215,10 @@ def test_group(text: str, groups: list[str | None]) -> None:
     [
         pytest.param("a&&b||!c", "a AND b OR NOT c", id="marks-become-words"),
         pytest.param("((a)) AND ((b OR (c)))", "a AND (b OR c)", id="only-needed-parentheses"),
-        pytest.param("(a AND b) OR (c AND d)", "a AND b OR c AND d", id="and-in-or-needs-none"),
-        pytest.param("a OR (b OR c)", "a OR b OR c", id="nested-or-is-flat"),
-        pytest.param("NOT (a == 1)", "NOT a == 1", id="not-before-a-comparison"),
         pytest.param("NOT (a AND b)", "NOT (a AND b)", id="not-before-a-group"),
         pytest.param("x==TRUE", "x == true", id="literals-in-lower-case"),
-        pytest.param("x IN[1,'a',NULL]", 'x in [1, "a", null]', id="list"),
         pytest.param("x == 'it\\'s \"b\" \\\\'", r'x == "it' + r"'" + r's \"b\" \\"', id="text-in-double-quotes"),
         pytest.param(r"x == 'a\nb\tc'", r'x == "a\nb\tc"', id="one-line-whatever-the-text"),
-        pytest.param("x == 1E3", "x == 1000.0", id="a-float-stays-one"),
     ],
 )
 def test_canonical_text(source: str, text: str) -> None:
@@ -265,19 +226,6 @@ def test_canonical_text(source: str, text: str) -> None:
     assert (condition.text, condition.source) == (text, source)
     assert parse_condition(text) == condition
     assert hash(parse_condition(text)) == hash(condition)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        pytest.param("x == 1", "x == true", id="one-is-not-true"),
-        pytest.param("x == 1", "x == 1.0", id="int-is-not-float"),
-        pytest.param("x == 1", 'x == "1"', id="number-is-not-text"),
-        pytest.param("x == y", 'x == "y"', id="name-is-not-text"),
-    ],
-)
-def test_different_conditions_are_not_equal(one: str, other: str) -> None:
-    assert parse_condition(one) != parse_condition(other)
 
 
 # --- What can't be understood
@@ -288,53 +236,35 @@ def test_different_conditions_are_not_equal(one: str, other: str) -> None:
     [
         pytest.param("", "column 1: the condition is empty", "write at least one clause", id="empty"),
         pytest.param("x = 5", "column 3: = is not an operator", "write == to compare", id="single-equals-sign"),
-        pytest.param("x => 5", "column 3: = is not an operator", "in >= and <= the = comes last", id="arrow"),
         pytest.param("a & b", "column 3: & is not an operator", "write AND", id="single-ampersand"),
-        pytest.param("a | b", "column 3: | is not an operator", "write OR", id="single-bar"),
         pytest.param("x + 1 > 2", "column 3: a condition can't calculate", "plain names", id="plus"),
-        pytest.param("x - y > 2", "column 3: a condition can't calculate", "plain names", id="minus"),
-        pytest.param("x -1 > 2", "column 3: a condition can't calculate", "plain names", id="minus-a-number"),
         pytest.param("a.b == 1", "column 2: a name has no parts", "use a plain name", id="attribute"),
         pytest.param("x > .5", "column 5: a name has no parts, and a number", "write 0.5", id="number-without-digit"),
         pytest.param("f(x)", "column 2: f can't be called or indexed", "use a plain name", id="call"),
-        pytest.param("x[0] == 1", "column 2: x can't be called or indexed", "use a plain name", id="index"),
         pytest.param("{x}", "column 1: { has no meaning", "remove it", id="brace"),
-        pytest.param("x == 1 # why", "column 8: # has no meaning", "remove it", id="comment"),
         pytest.param("größe == 1", "column 3: ö has no meaning", "remove it", id="letter-beyond-ascii"),
         pytest.param("x\xa0== 1", "column 2: U+00A0 has no meaning", "remove it", id="invisible-space"),
-        pytest.param("x == '5", "column 6: this text has no end", "close it with '", id="open-single-quote"),
         pytest.param("x == '5\n'", "line 1, column 6: this text has no end", "in the same line", id="text-over-lines"),
         pytest.param(r"x == 'a\xb'", "column 8: this escape is unknown", r"write one of \\ \" \' \n \t", id="escape"),
-        pytest.param("x == 'a\x1b'", "column 8: the invisible character U+001B", "remove it", id="escape-character"),
         pytest.param("x == 'a\tb'", "column 8: the invisible character U+0009", r"written as \t", id="raw-tab-in-text"),
-        pytest.param("x == 0x1F", "column 6: 0x1F is not a number", "in decimal", id="hexadecimal"),
         pytest.param("x == 1_000", "column 6: 1_000 is not a number", "in decimal", id="underscore-in-number"),
         pytest.param("x < 1e999", "column 5: 1e999 is too large", "write a number between", id="infinite-literal"),
         pytest.param(
             "x ==", "column 5: the condition ends where a name or a value", "write a name", id="no-right-side"
         ),
-        pytest.param("x <> 5", "column 4: there is > where a name or a value", "write a name", id="sql-not-equal"),
         pytest.param("x == NOT y", "column 6: there is NOT where a name", "write a name", id="not-behind-an-operator"),
-        pytest.param("a AND", "column 6: the condition ends where a name", "write a name", id="ends-in-and"),
-        pytest.param("NOT", "column 4: the condition ends where a name", "write a name", id="not-alone"),
-        pytest.param("()", "column 2: there is ) where a name", "write a name", id="empty-parentheses"),
         pytest.param("a b", "column 3: there is b where AND or OR", "put AND or OR between", id="two-names"),
-        pytest.param("a, b", "column 2: there is , where AND or OR", "put AND or OR between", id="comma"),
         pytest.param("x NOT IN [1]", "column 3: NOT stands behind", "NOT name in [1, 2]", id="not-in"),
         pytest.param("(a AND (b)", "column 1: this ( is never closed", "add the missing )", id="open-parenthesis"),
         pytest.param("a AND b)", "column 8: this ) closes nothing", "remove it", id="closing-parenthesis"),
         pytest.param("(a OR b) == true", "column 10: what stands in parentheses", "NOT (...)", id="group-compared"),
-        pytest.param("(x) == 5", "column 5: what stands in parentheses", "remove the parentheses", id="name-in-parens"),
         pytest.param("1 < x < 3", "column 7: comparisons can't be chained", "two comparisons with AND", id="chain"),
         pytest.param("!x == 5", "column 4: ! before a comparison", "write NOT x == ...", id="mark-before-comparison"),
         pytest.param("5", "column 1: 5 is no condition by itself", "compare it: name == 5", id="bare-number"),
         pytest.param("x in 5", "column 6: there is 5 where [ after in", "in brackets", id="in-without-list"),
         pytest.param("x in []", "column 7: there is ] where a value", "write a number", id="empty-list"),
         pytest.param("x in [y]", "column 7: a list holds values", "compare with the name by ==", id="name-in-list"),
-        pytest.param("x in [1 2]", "column 9: there is 2 where , or ]", "put commas between", id="no-comma"),
-        pytest.param("x in [1", "column 8: the condition ends where , or ]", "a ] behind the last", id="open-list"),
         pytest.param("a\nAND b = 1", "line 2, column 7: = is not", "write ==", id="line-and-column"),
-        pytest.param("a AND b = 1\n", "column 9: = is not", "write ==", id="a-last-line-break-is-no-second-line"),
         pytest.param("a " + "b" * 31, f"column 3: there is {'b' * 30}... where", "put AND", id="long-word-is-cut"),
         pytest.param("a AND all_diagrams_valid == 3", "column 7: all_diagrams_valid stands", "NOT", id="alias-of-3"),
         pytest.param("a == all_diagrams_valid", "column 6: all_diagrams_valid stands", "NOT", id="alias-as-an-operand"),
@@ -366,12 +296,6 @@ def test_error(text: str, problem: str, remedy: str) -> None:
             "(" * (MAX_DEPTH + 1) + "x" + ")" * (MAX_DEPTH + 1),
             f"column {MAX_DEPTH + 1}: parentheses and NOT are nested more than {MAX_DEPTH} deep",
             id="parentheses",
-        ),
-        pytest.param(
-            "NOT " * MAX_DEPTH + "x",
-            "NOT " * (MAX_DEPTH + 1) + "x",
-            f"column {4 * MAX_DEPTH + 1}: parentheses and NOT are nested more than {MAX_DEPTH} deep",
-            id="nots",
         ),
         pytest.param(
             " OR ".join(["x"] * MAX_CLAUSES),
@@ -426,8 +350,6 @@ TYPES: dict[str, MetricType] = {"count": "int", "seconds": "number", "done": "bo
         pytest.param("done AND NOT done AND done == true AND done in [true, false]", id="booleans"),
         pytest.param("name == 'a' AND name < 'b' AND name in ['a', 'b']", id="texts"),
         pytest.param("count != null AND null == done AND name in ['a', null]", id="null-equals-or-not"),
-        pytest.param("null in [1, 'a']", id="null-in-anything"),
-        pytest.param("true AND 1 == 1.0", id="literals"),
     ],
 )
 def test_check_types_accepts(text: str) -> None:
@@ -448,21 +370,6 @@ def test_check_types_accepts(text: str) -> None:
             'line 2, column 3: can\'t compare text with int: "5" < count',
             "compare count with a number",
             id="the-name-keeps-its-type-and-the-literal-goes",
-        ),
-        pytest.param(
-            "done == 1",
-            "column 1: can't compare bool with int: done == 1",
-            "compare done with true or false by == or !=",
-            id="boolean-with-one",
-        ),
-        pytest.param(
-            "count < null",
-            "column 1: can't compare int with null: count < null",
-            "compare count with a number",
-            id="order-with-null",
-        ),
-        pytest.param(
-            "null < null", "column 1: null has no order: null < null", "compare null by == or != only", id="null-order"
         ),
         pytest.param(
             "count in [1, 'a']",
@@ -496,9 +403,7 @@ ALIAS = "diagrams_total > 0 AND diagrams_valid == diagrams_total"
     [
         pytest.param("all_diagrams_valid", ALIAS, id="bare"),
         pytest.param("all_diagrams_valid == true", ALIAS, id="is-true"),
-        pytest.param("all_diagrams_valid != false", ALIAS, id="is-not-false"),
         pytest.param("all_diagrams_valid == false", f"NOT ({ALIAS})", id="is-false"),
-        pytest.param("NOT all_diagrams_valid", f"NOT ({ALIAS})", id="not"),
         pytest.param("a AND all_diagrams_valid", f"a AND {ALIAS}", id="joins-the-conjunction"),
         pytest.param("no_improvements_found", "no_more_improvements_identified", id="renamed"),
         pytest.param("a == 'all_diagrams_valid'", 'a == "all_diagrams_valid"', id="a-text-is-no-name"),
@@ -511,10 +416,8 @@ def test_other_spellings(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
-        pytest.param("a", "b == 1", "a AND b == 1", id="leaves"),
         pytest.param("a AND b", "c AND d", "a AND b AND c AND d", id="flat"),
         pytest.param("a OR b", "c OR d", "(a OR b) AND (c OR d)", id="or-stays-together"),
-        pytest.param("a", "NOT (b AND c)", "a AND NOT (b AND c)", id="not"),
     ],
 )
 def test_conjoin(one: str, other: str, expected: str) -> None:
@@ -560,7 +463,6 @@ SEED_TYPES: dict[str, MetricType] = {
     [
         pytest.param(REFACTOR, 4, id="refactor"),
         pytest.param(DOCUMENT, 5, id="document"),
-        pytest.param("exit_signal == true\n", 1, id="gate-2"),
         pytest.param("no_improvements_found AND all_diagrams_valid", 3, id="aliases"),
     ],
 )

@@ -196,13 +196,6 @@ any_literal = st.builds(
 )
 
 
-@thorough
-@given(left=any_literal | st.just("x"), choices=st.lists(any_literal, min_size=1), right=any_literal)
-def test_any_literal_survives_the_round_trip(left: str, choices: list[str], right: str) -> None:
-    condition = parse_condition(f"{left} == {right} OR {left} in [{','.join(choices)}]")
-    assert_round_trip(condition, {"x": "a"})
-
-
 def assert_answers(text: str) -> None:
     """Any text is a condition that can be evaluated, or an error that says where."""
     try:
@@ -269,11 +262,8 @@ def test_any_value_gets_an_answer(expression: Pair, context: Context) -> None:
     [
         pytest.param("(" * MAX_LENGTH, id="only-opening-parentheses"),
         pytest.param("!" * 9999 + "x", id="nested-marks"),
-        pytest.param("a AND (b OR (" * 700 + "x", id="nested-groups"),
-        pytest.param("x OR " * 2000, id="many-clauses"),
         pytest.param("x == '" + "\\" * 9993, id="only-backslashes"),
         pytest.param("9" * MAX_LENGTH, id="one-long-number"),
-        pytest.param("\n" * 9998 + "x=", id="an-error-behind-many-lines"),
         pytest.param("(" * 1_000_000, id="far-too-long"),
     ],
 )
