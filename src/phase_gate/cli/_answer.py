@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from phase_gate.errors import UsageError
@@ -23,13 +23,9 @@ if TYPE_CHECKING:
 
 
 class Done(Value):
-    """What a command did or found, printed as text or as JSON.
+    """What a command did or found, printed as text or as JSON."""
 
-    Where it is long, the text is an iterator of rows, one line each, and values of the document are iterators of
-    items: they are printed one by one, and never held all at once.
-    """
-
-    text: str | Iterator[str]
+    text: str
     document: Mapping[str, Any] = field(default_factory=dict)
     #: What to type now: shown below the text.
     next_command: str = ""

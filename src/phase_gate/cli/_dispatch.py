@@ -13,7 +13,7 @@ from phase_gate import exit_codes
 from phase_gate._version import __version__
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._parser import find_topic, load_command, parse, refuse_placeholders, with_command
-from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders, say_rows, screen_width
+from phase_gate.cli._streams import close_streams, open_streams, render_json, say_plain, say_rows, screen_width
 from phase_gate.errors import PhaseGateError, as_fault, require_cpython
 from phase_gate.visible import show_line
 
@@ -28,21 +28,14 @@ def dispatch(given: list[str]) -> int:
     # What follows `--` is pytest's.
     ours = given[: given.index("--")] if "--" in given else given
     answer = _answer(given)
-    code = answer.code
-    try:
-        _print(answer, as_json="--json" in ours, is_quiet="-q" in ours)
-    except Exception as error:
-        # In the middle of a long answer. What is printed by now is no JSON document, so no reader takes it for one.
-        refusal = _refuse(error)
-        code = refusal.code
-        say(str(refusal.text), aside=True)
-    return close_streams(code)
+    _print(answer, as_json="--json" in ours, is_quiet="-q" in ours)
+    return close_streams(answer.code)
 
 
 def _answer(given: list[str]) -> Done:
     try:
         require_cpython()
-        return _call(given)
+        return call_in(Path.cwd(), given, environment=dict(os.environ), interactive=_is_interactive())
     except KeyboardInterrupt:
         # While a signal is proven, or a command runs: what was not recorded by now is not.
         text = "phase-gate: interrupted; phase-gate status shows what is recorded"
@@ -61,10 +54,6 @@ def _refuse(error: Exception) -> Done:
         text=f"phase-gate: {error}",
         is_error=True,
     )
-
-
-def _call(given: list[str]) -> Done:
-    return call_in(Path.cwd(), given, environment=dict(os.environ), interactive=_is_interactive())
 
 
 def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], interactive: bool) -> Done:
@@ -89,15 +78,14 @@ def _print(answer: Done, *, as_json: bool, is_quiet: bool) -> None:
     following = answer.next_command
     if as_json:
         if not answer.is_printed:
-            say_document({**answer.document, "next_command": following} if following else answer.document)
+            document = {**answer.document, "next_command": following} if following else answer.document
+            say_plain(render_json(document, indent=2))
         return
     if answer.text and (answer.is_error or not is_quiet):
-        text = answer.text
-        rows = text.split("\n") if isinstance(text, str) else map(show_line, text)
-        say_rows(rows, aside=answer.is_error, is_file=answer.is_file)
+        say_rows(answer.text.split("\n"), aside=answer.is_error, is_file=answer.is_file)
         if following:
             say_rows([f"  next: {show_line(following)}"], aside=answer.is_error)
-    say_orders(answer.orders)
+    say_plain(*answer.orders)
 
 
 def _is_interactive() -> bool:

@@ -7,7 +7,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from json import dumps
 
 from phase_gate import exit_codes
@@ -16,7 +16,7 @@ from phase_gate.visible import escape_orders, fit_encoding, show_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO, TextIO
+    from typing import BinaryIO, TextIO
 
 #: Rows that are typed or copied.
 _TO_TYPE = ("next", "try: ", "$ ")
@@ -114,29 +114,8 @@ def say_progress(text: str) -> None:
         say_aside(text)
 
 
-def say_document(document: Mapping[str, Any]) -> None:
-    """Print what `json.dumps(..., indent=2)` gives, item by item where there are iterators."""
-    if not any(isinstance(value, Iterator) for value in document.values()):
-        _write(f"{render_json(document, indent=2)}\n")
-        return
-    before = "{"
-    for key, value in document.items():
-        _write(f"{before}\n  {render_json(key)}: ")
-        before = ","
-        if not isinstance(value, Iterator):
-            _write(_indented(value, 2))
-            continue
-        opened = "["
-        for item in value:
-            if not _write(f"{opened}\n    {_indented(item, 4)}"):
-                return
-            opened = ","
-        _write("[]" if opened == "[" else "\n  ]")
-    _write("\n}\n")
-
-
-def say_orders(lines: Iterable[str]) -> None:
-    """Print what a CI system is to obey. The caller has escaped what is not ours in them."""
+def say_plain(*lines: str) -> None:
+    """Print documents, and what a CI system is to obey: what is not ours in them is escaped already."""
     for line in lines:
         _write(f"{line}\n")
 
@@ -144,11 +123,6 @@ def say_orders(lines: Iterable[str]) -> None:
 def render_json(value: object, indent: int | None = None) -> str:
     """Return a document that may be printed: escapes stand for what a terminal or a CI system would obey."""
     return escape_orders(dumps(value, indent=indent))
-
-
-def _indented(value: object, columns: int) -> str:
-    # No line end is part of a JSON string: each is one of the indentation's.
-    return render_json(value, indent=2).replace("\n", "\n" + " " * columns)
 
 
 def draw(text: str, out: TextIO) -> bool:

@@ -1,8 +1,7 @@
-"""`phase-gate history`, `report`: the runs of the task, and its whole story. They stream the ledger, and only look."""
+"""`phase-gate history`, `report`: the runs of the task, and its whole story. They only look."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -24,24 +23,16 @@ def history(call: Call) -> Done:
         raise UsageError(f"--last {last}: that leaves nothing", remedy="give 1 or more")
     store = call.store(project)
     opened = store.look()
-    if call.arguments.events:
-        return Done(
-            text=_event_rows(_end(_events(store.lines()), last)),
-            document={"events": _end(_events(store.lines()), last)},
-        )
     if call.arguments.calibration:
         return _calibration(store.lines())
-    overrides: list[dict[str, Any]] = []
-    # In one pass: what people have let pass is little, and stands behind the runs.
-    lines = _set_aside(store.lines(), overrides)
-    runs = _end(collect_runs(lines, project.task, lost=store.lost_runs(opened.state)), last)
-    document = {"task": project.task, "root": str(project.root), "runs": runs, "overrides": _each(overrides)}
-    return Done(text=_rows(runs, overrides), document=document)
-
-
-def _end(rows: Iterator[dict[str, Any]], last: int | None) -> Iterator[dict[str, Any]]:
-    """Yield the last so many rows; all of them where no number is given."""
-    yield from rows if last is None else deque(rows, maxlen=last)
+    if call.arguments.events:
+        events = [_tell_event(line) for line in store.lines()][-(last or 0) :]
+        return Done(text=show_rows(_event_rows(events)) or "nothing has happened yet", document={"events": events})
+    lines = list(store.lines())
+    runs = collect_runs(lines, project.task, lost=store.lost_runs(opened.state))[-(last or 0) :]
+    waived = _list_waivers(lines)
+    document = {"task": project.task, "root": str(project.root), "runs": runs, "overrides": waived}
+    return Done(text=show_rows(_rows(runs, waived)), document=document)
 
 
 def _calibration(lines: Iterable[Line]) -> Done:
@@ -57,29 +48,24 @@ def _calibration(lines: Iterable[Line]) -> Done:
     return Done(text=show_rows(rows), document=calibration_to_json(found))
 
 
-def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:
-    """Yield the runs that the ledger's lines tell of, in the order in which they began.
-
-    Holds no more than the runs that overlap: the first one's end lets it go.
-    """
+def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Return the runs that the ledger's lines tell of, in the order in which they began."""
     runs: dict[str, dict[str, Any]] = {}
-    open_ones: set[str] = set()
+    going_on: set[str] = set()
     for line in lines:
         kind = line.event.kind
         if kind == "run-started":
             row = read_event(line, lambda event: _began(event, task, lost))
             runs[row["id"]] = row
-            open_ones.add(row["id"])
+            going_on.add(row["id"])
         elif kind in ("run-ended", "run-lost"):
             run, change = read_event(line, _ended)
-            if run in open_ones:
+            if run in going_on:
                 runs[run] |= change
-                open_ones.remove(run)
+                going_on.remove(run)
         elif kind in ("repaired", "rollback-accepted"):
-            open_ones.clear()  # the state forgets them there: their ends do not count any more
-        while runs and (first := next(iter(runs))) not in open_ones:
-            yield runs.pop(first)
-    yield from runs.values()
+            going_on.clear()  # the state forgets them there: their ends do not count any more
+    return list(runs.values())
 
 
 def _began(event: Event, task: str, lost: tuple[str, ...]) -> dict[str, Any]:
@@ -98,10 +84,7 @@ def _began(event: Event, task: str, lost: tuple[str, ...]) -> dict[str, Any]:
         "why": "",
         "green": None,
         "duration_s": None,
-        "tree": data["tree"],
-        "arguments": data["arguments"],
-        "python": data["python"],
-        "pytest": data["pytest"],
+        **{name: data[name] for name in ("tree", "arguments", "python", "pytest")},
     }
 
 
@@ -111,14 +94,10 @@ def _ended(event: Event) -> tuple[str, dict[str, Any]]:
         return _text(data["run"]), {"kind": "lost", "why": "it began and never ended"}
     return _text(data["run"]), {
         "kind": _text(data["kind"]),
-        "iteration": data["iteration"],
-        "exit_status": data["exit_status"],
         "ended_at": event.at,
         "counts": dict(data["tally"]),
         "metrics": dict(data["metrics"]),
-        "why": data["why"],
-        "green": data["green"],
-        "duration_s": data["duration_s"],
+        **{name: data[name] for name in ("iteration", "exit_status", "why", "green", "duration_s")},
     }
 
 
@@ -128,22 +107,17 @@ def _text(value: object) -> str:
     return value
 
 
-def _set_aside(lines: Iterable[Line], overrides: list[dict[str, Any]]) -> Iterator[Line]:
-    """Yield the lines, and keep what people have let pass, oldest first, with the cycle that it was for."""
-    cycle = 0
+def _list_waivers(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    """Return what people have let pass, oldest first, with the cycle that it was for."""
+    cycle, found = 0, []
     for line in lines:
         if line.event.kind == "cycle-began":
             cycle = read_event(line, lambda event: event.data.get("cycle", 0))
         elif line.event.kind == "waived":
-            row = {"kind": "waive", "cycle": cycle, "at": line.event.at}
-            read_event(line, lambda event, row=row: describe_override(row | event.data))  # type: ignore[misc]
-            overrides.append({**row, **line.event.data})
-        yield line
-
-
-def _each(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows that are there by the time they are asked for."""
-    yield from rows
+            row = {"kind": "waive", "cycle": cycle, "at": line.event.at, **line.event.data}
+            read_event(line, lambda event, row=row: describe_override(row))  # type: ignore[misc]
+            found.append(row)
+    return found
 
 
 def _show_count(name: str, number: int) -> str:
@@ -151,35 +125,36 @@ def _show_count(name: str, number: int) -> str:
     return f"1 {name.removesuffix('s')}" if number == 1 and name == "errors" else f"{number} {name}"
 
 
-def _rows(runs: Iterator[dict[str, Any]], overrides: list[dict[str, Any]]) -> Iterator[str]:
-    title = f"{'began':20}  {'phase':9} {'it':>3}  {'kind':10}  tests"
+def _rows(runs: list[dict[str, Any]], waived: list[dict[str, Any]]) -> Iterator[str]:
+    if runs:
+        yield f"{'began':20}  {'phase':9} {'it':>3}  {'kind':10}  tests"
+    else:
+        yield from ("no run is recorded yet", "  next: pytest --phase=red")
     for run in runs:
-        if title:
-            yield title
-            title = ""
         counts = ", ".join(_show_count(name, number) for name, number in run["counts"].items())
         why = f" ({run['why']})" if run["why"] else ""
         iteration = "" if run["iteration"] is None else str(run["iteration"])
         yield f"{run['at'][:19] + 'Z':20}  {run['phase']:9} {iteration:>3}  {run['kind']:10}  {counts}{why}"
-    if title:
-        yield from ("no run is recorded yet", "  next: pytest --phase=red")
-    for row in overrides:
+    for row in waived:
         yield f"waived {row['at'][:19]}Z  {describe_override(row)}"
 
 
-def _events(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
-    for line in lines:
-        brief = read_event(line, _brief)
-        yield {"seq": line.seq, "at": line.event.at, "kind": line.event.kind, **brief}
+def _tell_event(line: Line) -> dict[str, Any]:
+    return {"seq": line.seq, "at": line.event.at, "kind": line.event.kind, **read_event(line, _brief)}
 
 
-def _event_rows(events: Iterator[dict[str, Any]]) -> Iterator[str]:
-    is_empty = True
+def _event_rows(events: list[dict[str, Any]]) -> Iterator[str]:
     for row in events:
-        is_empty = False
-        yield f"{row['seq']:>5}  {row['at']}  {row['kind']:16}  {_words(row)}"
-    if is_empty:
-        yield "nothing has happened yet"
+        words = ", ".join(f"{name} {value}" for name, value in row.items() if name not in ("seq", "at", "kind"))
+        yield f"{row['seq']:>5}  {row['at']}  {row['kind']:16}  {words}"
+
+
+#: What is told of an event, or of the document in it.
+_TOLD = (
+    *("attempt", "number", "command", "commit", "mark", "skip_kind", "wave", "outcome", "code", "seconds", "run"),
+    *("phase", "task", "name", "value", "status", "how", "exit_code", "answer", "decision", "indicators", "confidence"),
+    *("type", "error", "reason", "by", "to", "next", "why", "cycle", "guard"),
+)
 
 
 def _brief(event: Event) -> dict[str, Any]:
@@ -187,49 +162,11 @@ def _brief(event: Event) -> dict[str, Any]:
     if event.kind == "evaluated":
         verdict = evaluation_to_json(verdict_of(event))
         return {name: verdict[name] for name in ("phase", "iteration", "can_exit", "reason")}
-    if event.kind == "claimed":
-        claim = data["claim"]
-        return {name: claim[name] for name in ("phase", "iteration", "decision", "indicators", "confidence", "reason")}
-    kept = (
-        *("attempt", "command", "commit", "mark", "skip_kind", "wave", "outcome", "code", "seconds"),
-        "run",
-        "phase",
-        "task",
-        "answer",
-        "name",
-        "value",
-        "reason",
-        "by",
-        "to",
-        "next",
-        "how",
-        "why",
-        "cycle",
-        "guard",
-    )
-    found = {name: data[name] for name in kept if data.get(name) is not None}
-    for name, inner in _INSIDE.get(event.kind, ()):
-        if inner in data[name]:
-            found[inner] = data[name][inner]
-    if "kind" in data:
-        found["run_kind"] = data["kind"]
-    return found
-
-
-#: What is told of events that hold a document of their own.
-_INSIDE = {
-    "task-taken": (("spec", "name"),),
-    "executor-reported": (("result", "status"),),
-    "verify-ran": (("check", "how"), ("check", "exit_code")),
-    "reviewed": (("word", "by"), ("word", "answer")),
-    "attempt-failed": (("failure", "type"), ("failure", "error")),
-    "iteration-started": (("iteration", "number"), ("iteration", "phase")),
-    "iteration-ended": (("iteration", "number"), ("iteration", "outcome"), ("iteration", "reason")),
-}
-
-
-def _words(row: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in row.items() if name not in ("seq", "at", "kind"))
+    documents = [data, *(value for value in data.values() if isinstance(value, dict))]
+    found = {
+        name: each[name] for name in _TOLD for each in documents if isinstance(each.get(name), str | int | float | bool)
+    }
+    return {**found, "run_kind": data["kind"]} if "kind" in data else found
 
 
 # --- the whole story of the task, as one HTML file or as Markdown
