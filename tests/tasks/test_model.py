@@ -19,9 +19,8 @@ from phase_gate.tasks.model import (
     find_verification,
     is_same_command,
 )
-from phase_gate.tasks.show import progress_bar
 from phase_gate.values import replace
-from tests.tasks.support import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken, task
+from tests.tasks.support import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken
 
 #: What the document draws, with the ways to and from BLOCKED, to SKIPPED, and back from APPROVED before its commit.
 DRAWN = {
@@ -97,28 +96,6 @@ def test_each_status_is_reached_by_its_events_and_survives_json(status: Status) 
 def test_what_can_not_happen_raises(status: Status, event: Event) -> None:
     with pytest.raises(ValueError, match=r"follow|not|taken once more"):
         apply(story(*WAYS[status]), event)
-
-
-@pytest.mark.parametrize(
-    ("status", "drawn"),
-    [
-        (Status.PENDING, "[--------] Step 1/3"),
-        (Status.EXECUTING, "[#-------] Step 1/3"),
-        (Status.VERIFYING, "[####----] Step 2/3"),
-        (Status.REVIEWING, "[#######-] Step 3/3"),
-        (Status.APPROVED, "[########] Step 3/3"),
-        (Status.SKIPPED, "[--------] Step 1/3"),
-    ],
-    ids=str,
-)
-def test_the_progress_bar(status: Status, drawn: str) -> None:
-    assert progress_bar(task(*WAYS[status])) == f"Gate Progress: {drawn}"
-
-
-def failures_after(*events: Event) -> list[tuple[str, bool, str]]:
-    verification = find_verification(story(*events))
-    assert verification is not None
-    return [(each.type, each.recovered, each.resolution) for each in verification.failures]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 from phase_gate.config.files import load_shipped_workflow
 from phase_gate.tasks.result import merge_gate_results
 from phase_gate.tasks.routing import main_line
-from tests.e2e.sessions import SCHEMAS, command
-from tests.support import Project, Ran
-from tests.tasks.pipelines import AGREED, CHECKS, CONFIGURATION, LINE, MADE, PATHS, Pipe
+from tests.e2e.sessions import SCHEMAS
+from tests.support import Project
+from tests.tasks.pipelines import CHECKS, CONFIGURATION, LINE, PATHS, Pipe
 
 pytestmark = pytest.mark.processes
 
@@ -273,24 +273,6 @@ def test_merging_keeps_the_scores_and_takes_the_rest_from_the_engine(pipe: Pipe)
     assert merge_gate_results({"pass": True, "score": None}, {**engine, "score": 0.5})["score"] == 0.5
 
 
-@pytest.mark.criterion("PG-07")
-@pytest.mark.parametrize(
-    ("phase", "code", "said"),
-    [
-        pytest.param({"phase": "INTAKE"}, 13, "speaks of 'INTAKE', and the last verdict of CONS", id="another-phase"),
-        pytest.param({}, 2, "names no phase", id="no-phase"),
-        pytest.param({"phase": ["INTAKE"]}, 2, "names no phase", id="no-name"),
-    ],
-)
-def test_scores_of_another_phase_are_not_merged(pipe: Pipe, phase: dict[str, Any], code: int, said: str) -> None:
-    pipe.at("CONSENSUS_MASTER_PLAN")
-    pipe.look()
-    pipe.project.write({"handler.json": json.dumps({**phase, "pass": True, "score": 0.97})})
-    ran = pipe.gate("explain", "--gate-result", "--merge", "handler.json")
-    assert ran.code == code
-    assert said in ran.err
-
-
 # --- PG-08 to PG-10: change requests
 
 ROUTES = {
@@ -352,18 +334,6 @@ def test_a_request_that_was_rejected_in_time_leads_nowhere(pipe: Pipe) -> None:
     assert pipe.gate("pipeline", "request", "reject", "CR-1", "--reason", "next year").code == 0
     assert pipe.signal()["can_exit"]
     assert pipe.phase == "AUDIT"
-
-
-@pytest.mark.criterion("PG-09")
-def test_several_requests_lead_to_the_earliest_target_and_are_all_approved(pipe: Pipe) -> None:
-    pipe.at("AUDIT")
-    pipe.prepare()
-    for kind in ("config", "dependency", "architecture"):
-        pipe.gate("pipeline", "request", "new", "--type", kind, "--title", "another wish")
-    assert pipe.signal()["can_exit"]
-    pipe.enter()
-    assert pipe.phase == "CONSENSUS_ARCHITECTURE"
-    assert {row["status"] for row in pipe.pipeline["requests"]} == {"approved"}
 
 
 @pytest.mark.sweep
@@ -824,53 +794,3 @@ def test_the_first_green_run_of_a_recovery_counts(pipe: Pipe) -> None:
     verdict = pipe.gate("explain", "--json").document["evaluation"]
     assert verdict["gate_1"]["open"], ran.out
     assert unmet(verdict) == []
-
-
-@pytest.mark.criterion("PG-14")
-def test_the_report_names_the_failure_that_a_root_cause_is_of(pipe: Pipe) -> None:
-    pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 1}\n")
-    pipe.fail()
-    pipe.recover()
-    pipe.do()
-    pipe.fail()
-    assert pipe.phase == "STUCK"
-    report = pipe.gate("pipeline", "recover", "--json").document["stuck"]
-    assert report["current_failure"]["phase"] == "CONSENSUS_MASTER_PLAN"
-    assert report["root_cause_summary"] == "not recorded"
-    assert report["failures"][0]["phase"] == "INTAKE"
-    assert "nobody looked" in report["failures"][0]["root_cause"]
-
-
-@pytest.mark.criterion("PG-14")
-def test_the_report_names_the_gate_that_a_failed_recovery_was_for(pipe: Pipe) -> None:
-    pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 1}\n")
-    pipe.fail()
-    pipe.signal()
-    report = pipe.gate("pipeline", "recover", "--json").document["stuck"]
-    assert (report["current_failure"]["phase"], report["failed_phase"]) == ("RECOVERY_LOOP", "INTAKE")
-    assert pipe.gate("pipeline", "recover").has("RECOVERY_LOOP, which INTAKE led to: ")
-
-
-@pytest.mark.criterion("PG-01", "PG-15")
-def test_a_plain_pipeline_takes_at_most_twenty_commands(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    typed: list[str] = []
-
-    def gate(pipe: Pipe, *words: str) -> Ran:
-        typed.append(words[0])
-        return command(pipe.project, *words)
-
-    monkeypatch.setattr(Pipe, "gate", gate)
-    pipe.begin()
-    while pipe.phase != "DONE":
-        for name in MADE[pipe.phase]:
-            pipe.make(name)
-        if pipe.phase in AGREED:
-            votes = {f"docs/{name}.yaml": f"vote: approve\nconfidence: 1.0\nby: {name}\n" for name in ("ann", "bob")}
-            pipe.project.write(votes)
-            assert pipe.gate("pipeline", "vote", *votes).code == 0
-        if pipe.phase == "QA_VALIDATION":
-            typed.append("pytest")
-            pipe.project.run("--phase=qa_validation")
-        assert pipe.signal()["can_exit"]
-    assert len(typed) <= 20, typed
-    assert typed.count("advance") == 4, "it begins, and writes three snapshots: a signal enters what follows"

@@ -68,17 +68,3 @@ def test_no_program_of_the_repository_is_run(
     os.utime(repository.root / "a.py", (2, 2))
     assert count_lines(repository.root, base) >= 1 + 2
     assert not canary.exists()
-
-
-def test_behind_a_filter_of_the_repository(repository: Project) -> None:
-    """git has another form of it; the lines are those of that form."""
-    repository.git("config", "filter.crypt.clean", "tr a-y b-z")
-    edit(repository, ".gitattributes", "a.py filter=crypt\n")
-    (repository.root / "a.py").touch()
-    commit(repository)
-    base = head_of(repository.root)
-    assert count_lines(repository.root, base) == 0
-    edit(repository, "a.py", "a = 1\na = 2\n")
-    assert count_lines(repository.root, base) > 0
-    commit(repository)
-    assert count_lines(repository.root, base) == 1

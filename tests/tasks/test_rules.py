@@ -25,7 +25,6 @@ from phase_gate.values import replace
 from tests.tasks.support import (
     AT,
     SPEC,
-    approved,
     at,
     began,
     check,
@@ -119,7 +118,7 @@ def test_the_table_of_retries_is_the_documents() -> None:
 )
 def test_nothing_is_run_again_on_the_same_files(kind: FailureType, tree: str, is_refused: bool) -> None:
     verification = after(kind)
-    require_attempt(verification, tree=tree, at=at(31))  # somebody may well begin to mend it
+    require_attempt(verification, at=at(31))  # somebody may well begin to mend it
     if not is_refused:
         refuse_unchanged(verification, tree)
         return
@@ -132,20 +131,7 @@ def test_nothing_is_run_again_on_the_same_files(kind: FailureType, tree: str, is
 @pytest.mark.parametrize(("seconds", "left"), [(0, 30), (29, 1)], ids=["at-once", "nearly"])
 def test_a_time_out_is_tried_again_later(seconds: float, left: int) -> None:
     with pytest.raises(NotAllowedError, match=f"30 s, and {left} s of them are left"):
-        require_attempt(after(T), tree="U", at=at(seconds))
-
-
-@pytest.mark.parametrize(
-    ("events", "refused"),
-    [
-        pytest.param((began(), reported()), "waits for its verify command", id="verifying"),
-        pytest.param((began(), reported(), *check()), "waits for its reviewer", id="reviewing"),
-        pytest.param(approved()[1:], "is APPROVED", id="approved"),
-    ],
-)
-def test_no_attempt_begins_in_the_middle_of_one(events: tuple[Event, ...], refused: str) -> None:
-    with pytest.raises(NotAllowedError, match=refused):
-        require_attempt(task(taken(), *events), tree="T", at=AT)
+        require_attempt(after(T), at=at(seconds))
 
 
 @pytest.mark.parametrize(

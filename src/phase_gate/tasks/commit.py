@@ -12,7 +12,7 @@ from phase_gate.storage.tree.fingerprint import list_matcher
 from phase_gate.storage.tree.git import NoGitError, act_with_git, head_of, try_git
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus
-from phase_gate.tasks.judging import advise_task, holds_back, waived_files
+from phase_gate.tasks.judging import holds_back, require_status, waived_files
 from phase_gate.tasks.model import Status, Verification
 from phase_gate.tasks.rules import refuse_escalated
 from phase_gate.visible import show_rows
@@ -49,14 +49,7 @@ def find_committable(board: TaskBoard) -> str:
 def _refuse(current: Verification) -> None:
     if current.voided:
         refuse_escalated(current)
-    if current.status is Status.SKIPPED:
-        raise NotAllowedError(
-            f"{current.task} is {current.word}: only what was approved is committed",
-            remedy="commit it yourself, if you answer for it",
-        )
-    if current.status is not Status.APPROVED:
-        advice = advise_task(current)
-        raise NotAllowedError(f"{current.task} is {current.status}: only APPROVED commits", remedy=advice.next_step)
+    require_status(current, (Status.APPROVED,), "only what was approved is committed")
     if current.commit:
         raise NotAllowedError(
             f"{current.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from phase_gate.errors import NotAllowedError
 from phase_gate.gate.judging import Case, evaluate_without_run
 from phase_gate.gate.measured import Finding, Measured, cap_findings, covered_by
 from phase_gate.gate.state import State
@@ -132,6 +133,16 @@ def weak_notes(verification: Verification) -> tuple[str, ...]:
 def command(words: str, task: str) -> str:
     """Return what to type about a task."""
     return f"phase-gate {words} --task {task}"
+
+
+def require_status(verification: Verification, statuses: Collection[Status], otherwise: str) -> None:
+    """Refuse a step where it is not its turn. Raises NotAllowedError.
+
+    :param otherwise: what is so in every other status.
+    """
+    if verification.status not in statuses:
+        problem = f"{verification.task} is {verification.word}: {otherwise}"
+        raise NotAllowedError(problem, remedy=advise_task(verification).next_step)
 
 
 def advise_task(verification: Verification, evaluation: Evaluation | None = None) -> Verdict:

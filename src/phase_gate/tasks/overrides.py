@@ -11,7 +11,7 @@ from phase_gate.gate.overrides import Person, forced_events, override_record, re
 from phase_gate.gate.verdict import with_advice
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus
-from phase_gate.tasks.judging import advise_task
+from phase_gate.tasks.judging import advise_task, require_status
 from phase_gate.tasks.model import FINISHED, IN_PROGRESS, PHASE, FailureType, Status
 from phase_gate.tasks.rules import escalate, since_resumed
 
@@ -21,6 +21,9 @@ KINDS = {
     "false-negative": "the verify command is wrong, and the work is not",
     "time-pressure": "user risk: there is no time, and a person answers for it",
 }
+
+#: Where an attempt can be ended.
+_GOES_ON = (*IN_PROGRESS, Status.APPROVED)
 
 
 def skip_task(session: TaskSession, person: Person, *, kind: str | None) -> tuple[TaskStatus, Mapping[str, Any]]:
@@ -48,8 +51,7 @@ def _take_out(
 ) -> tuple[TaskStatus, Mapping[str, Any]]:
     with session.step() as step:
         current, change = step.current, step.change
-        if current.status in FINISHED:
-            raise NotAllowedError(f"{session.task} is {current.word} already", remedy="phase-gate verify status")
+        require_status(current, set(Status) - FINISHED, "it is finished already")
         person.require(change.opened.state, "a skip" if kind else "a forced completion")
         refuse_excuse(person.reason)
         confirm()
@@ -111,9 +113,7 @@ def abandon_attempt(session: TaskSession, *, reason: str, by: str) -> TaskStatus
             raise NotAllowedError(
                 f"{session.task} was committed as {current.commit[:10]}", remedy="give the new work a task of its own"
             )
-        if not _goes_on(step):
-            following = advise_task(current).next_step
-            raise NotAllowedError(f"no attempt of {session.task} goes on: it is {current.word}", remedy=following)
+        require_status(current, _GOES_ON, "no attempt of it goes on")
         _end_attempt(step, f"abandoned by {by}: {reason.strip()}")
     return step.status
 
@@ -125,14 +125,10 @@ def void_steps(session: TaskSession, reason: str) -> TaskStatus:
     What was committed stays in git, and waits for a person as well.
     """
     with session.step() as step:
-        if _goes_on(step) and not step.current.commit:
+        if step.current.status in _GOES_ON and not step.current.commit:
             _end_attempt(step, reason)
         step.record("steps-voided", reason=reason)
     return step.status
-
-
-def _goes_on(step: Step) -> bool:
-    return step.current.status in (*IN_PROGRESS, Status.APPROVED)
 
 
 def _end_attempt(step: Step, error: str) -> None:

@@ -123,24 +123,11 @@ def retries_left(verification: Verification) -> int:
     return max(0, min(of_its_type, FAILURES - len(failed)))
 
 
-def require_attempt(verification: Verification, *, tree: str, at: str) -> None:
-    """Refuse an attempt that must not begin now. Raises NotAllowedError."""
-    task, status = verification.spec.slug, verification.status
-    if status in FINISHED:
-        raise NotAllowedError(f"{task} is {verification.word}", remedy="phase-gate verify status")
-    if status is Status.VERIFYING:
-        raise NotAllowedError(
-            f"attempt {verification.attempt} of {task} waits for its verify command",
-            remedy=f"phase-gate verify run --task {task}",
-        )
-    if status is Status.REVIEWING and tree == verification.verified_tree:
-        raise NotAllowedError(
-            f"attempt {verification.attempt} of {task} waits for its reviewer",
-            remedy=f"phase-gate verify review verdict.yaml --task {task}, or change what is not right yet",
-        )
+def require_attempt(verification: Verification, *, at: str) -> None:
+    """Refuse an attempt where a person is asked, or that comes too soon. Raises NotAllowedError."""
     refuse_escalated(verification)
     last = verification.last_failure
-    if last is None or last.type not in RETRIES or status not in (Status.FAILED, Status.REJECTED):
+    if last is None or last.type not in RETRIES or verification.status not in NOT_PASSED:
         return
     wait = RETRIES[last.type].delay - seconds_between(last.at, at)
     if wait > 0:

@@ -17,7 +17,7 @@ from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import Step, TaskSession, TaskStatus
 from phase_gate.tasks.changes import read_texts
-from phase_gate.tasks.judging import is_unlisted
+from phase_gate.tasks.judging import is_unlisted, require_status
 from phase_gate.tasks.lint import steps_of
 from phase_gate.tasks.model import PHASE, Check, FailureType, Status, Verification
 from phase_gate.tasks.rules import check_limit, time_left
@@ -123,20 +123,12 @@ class _VerifyRun:
         self._hold = store.hold(check.id)
 
     def _refuse(self, current: Verification) -> None:
-        task, place, report = current.task, self.session.board.place, current.report
-        if current.status is not Status.VERIFYING or report is None:
-            waits = {
-                Status.REVIEWING: f"phase-gate verify review FILE --task {task}",
-                Status.APPROVED: f"phase-gate verify commit --task {task}",
-                Status.SKIPPED: "phase-gate verify status",
-            }
-            raise NotAllowedError(
-                f"{task} is {current.status}: there is no report whose truth the verify command could show",
-                remedy=waits.get(current.status, f"phase-gate verify executor FILE --task {task}"),
-            )
+        require_status(current, (Status.VERIFYING,), "there is no report whose truth the verify command could show")
+        place, report = self.session.board.place, current.report
+        assert report is not None, "what is verified was reported"
         if place and current.place not in ("", place) and report.tree != self.before.digest:
             raise NotAllowedError(
-                f"{task} is worked on in another work tree, and these are not the files that {report.by} reported",
+                f"{current.task} is worked on in another work tree: these are not the files that {report.by} reported",
                 remedy="run it there, or bring those files here first",
             )
 

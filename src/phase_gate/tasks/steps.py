@@ -19,7 +19,7 @@ from phase_gate.tasks.handins import (
     result_to_json,
     verdict_to_json,
 )
-from phase_gate.tasks.judging import judge, waived_files
+from phase_gate.tasks.judging import judge, require_status, waived_files
 from phase_gate.tasks.model import FINISHED, NOT_PASSED, FailureType, Status, Verification, Word
 from phase_gate.tasks.rules import extend_limits, late, refuse_unchanged, require_attempt
 
@@ -39,14 +39,12 @@ def begin_attempt(step: Step, *, head: str = "", by: str = "", memory: str = "")
     """
     current, session = step.current, step.session
     step.refuse_halted()
-    if current.status is Status.EXECUTING:
-        raise NotAllowedError(
-            f"attempt {current.attempt} of {session.task} goes on since {current.began_at}",
-            remedy=f"phase-gate verify executor FILE --task {session.task}",
-        )
-    require_attempt(current, tree=step.tree.digest, at=step.change.at)
+    is_stale = current.status is Status.REVIEWING and step.tree.digest != current.verified_tree
+    may_begin = (Status.PENDING, Status.BLOCKED, *NOT_PASSED, *((Status.REVIEWING,) if is_stale else ()))
+    require_status(current, may_begin, f"attempt {current.attempt} has not ended")
+    require_attempt(current, at=step.change.at)
     _refuse_dependencies(session, current)
-    if current.status is Status.REVIEWING:
+    if is_stale:
         # What was verified is not there any more: that attempt is over, and counts as no failure.
         step.fail(FailureType.VERIFY_FAILURE, "stale: files were changed after the verify run", counts=False)
     given = {"head": head, "by": by, "memory": memory, "place": session.board.place if memory else ""}
@@ -128,7 +126,7 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
     session, verdict, by = board.open_for(attachment, read_verdict, "a verdict", waits=(Status.REVIEWING,))
     with session.step() as step:
         step.refuse_halted()
-        _refuse_status(step.current)
+        require_status(step.current, (Status.REVIEWING,), "there is no evidence to review")
         changes, reading = step.changes(attachment.path), ABSENT
         if isinstance(verdict, MalformedResultError):
             step.fail(FailureType.MALFORMED, f"{verdict.problem}; {verdict.remedy}")
@@ -140,27 +138,6 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
             reading = _record_verdict(step, verdict, changes, by=by, attachment=attachment.path)
         step.judge(reading, changes)
     return step.status
-
-
-def _refuse_status(current: Verification) -> None:
-    if current.status is Status.REVIEWING:
-        return
-    if current.status is Status.APPROVED:
-        assert current.review is not None, "a reviewer approved it"
-        raise NotAllowedError(
-            f"{current.task} was approved by {current.review.by} already", remedy="phase-gate verify status"
-        )
-    missing = {
-        Status.PENDING: ("its executor has not reported", "phase-gate verify executor FILE"),
-        Status.EXECUTING: ("its executor has not reported", "phase-gate verify executor FILE"),
-        Status.VERIFYING: ("its verify command has not passed", "phase-gate verify run"),
-        Status.SKIPPED: ("a person took it out of the gate", "phase-gate verify status"),
-    }
-    why, following = missing.get(current.status, ("this attempt has failed", "phase-gate verify executor FILE"))
-    raise NotAllowedError(
-        f"{current.task} is {current.status}: there is no evidence to review, {why}",
-        remedy=f"{following} --task {current.task}",
-    )
 
 
 def _refuse_reviewer(current: Verification, by: str) -> None:

@@ -11,9 +11,6 @@ from phase_gate.errors import MalformedResultError
 from phase_gate.tasks.handins import (
     MAX_SIZE,
     UNFILLED,
-    Claimed,
-    ExecutorResult,
-    Verdict,
     read_executor_result,
     read_verdict,
     result_to_json,
@@ -48,53 +45,6 @@ def without(document: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 def claim(**more: object) -> dict[str, Any]:
     return {**SUCCESS, "verification": {**SUCCESS["verification"], **more}}
-
-
-def test_a_report_is_read_whole() -> None:
-    document = {**SUCCESS, "by": "ann", "resolution": "installed it"}
-    result = read_executor_result(yaml.safe_dump(document), "result.yaml")
-    assert result == ExecutorResult(
-        status="success",
-        task_name="Task 3: Create PlannerId",
-        files_modified=("src/a.ts",),
-        verification=Claimed(command="npm test -- PlannerId", exit_code=0, output_summary="5 tests passed"),
-        done_criteria_met=True,
-        evidence="5 of 5\npass",
-        by="ann",
-        resolution="installed it",
-    )
-    assert faults("executor-result", result_to_json(result)) == []
-    assert read_executor_result(yaml.safe_dump(result_to_json(result)), "again") == result
-
-
-def test_a_verdict_is_read_whole() -> None:
-    document = {
-        **REJECTED,
-        "concerns": ["a"],
-        "blockers": ["b"],
-        "by": "bob",
-        "attempt": 2,
-        "tree": "t",
-        "evidence": "e",
-    }
-    verdict = read_verdict(yaml.safe_dump(document), "verdict.yaml")
-    assert verdict == Verdict(
-        verdict="REJECTED",
-        task_name="Task 3",
-        confidence="HIGH",
-        findings=("All 5 tests pass",),
-        recommendation="retry",
-        concerns=("a",),
-        blockers=("b",),
-        feedback="null input",
-        by="bob",
-        attempt=2,
-        tree="t",
-        evidence="e",
-    )
-    assert not verdict.is_approved
-    assert faults("verdict", verdict_to_json(verdict)) == []
-    assert read_verdict(yaml.safe_dump(verdict_to_json(verdict)), "again") == verdict
 
 
 GOOD_RESULTS = [
@@ -170,31 +120,29 @@ BAD_VERDICTS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("document", "is_good"), [*((each, True) for each in GOOD_RESULTS), *((each, False) for each in BAD_RESULTS)]
-)
-def test_reader_and_schema_of_reports_agree(document: Any, is_good: bool) -> None:
-    if is_good:
-        read_executor_result(yaml.safe_dump(document), "r")
-    else:
-        with pytest.raises(MalformedResultError) as caught:
-            read_executor_result(yaml.safe_dump(document), "r")
-        assert caught.value.problem.startswith("r:")
-        assert caught.value.remedy
-    assert (faults("executor-result", document) == []) is is_good
+READERS: dict[str, Any] = {"executor-result": read_executor_result, "verdict": read_verdict}
+WRITERS: dict[str, Any] = {"executor-result": result_to_json, "verdict": verdict_to_json}
 
 
 @pytest.mark.parametrize(
-    ("document", "is_good"), [*((each, True) for each in GOOD_VERDICTS), *((each, False) for each in BAD_VERDICTS)]
+    ("name", "document", "is_good"),
+    [
+        *(("executor-result", each, True) for each in GOOD_RESULTS),
+        *(("executor-result", each, False) for each in BAD_RESULTS),
+        *(("verdict", each, True) for each in GOOD_VERDICTS),
+        *(("verdict", each, False) for each in BAD_VERDICTS),
+    ],
 )
-def test_reader_and_schema_of_verdicts_agree(document: Any, is_good: bool) -> None:
+def test_reader_and_schema_agree(name: str, document: Any, is_good: bool) -> None:
+    assert (faults(name, document) == []) is is_good
     if is_good:
-        read_verdict(yaml.safe_dump(document), "v")
-    else:
-        with pytest.raises(MalformedResultError) as caught:
-            read_verdict(yaml.safe_dump(document), "v")
-        assert caught.value.problem.startswith("v:")
-    assert (faults("verdict", document) == []) is is_good
+        read = READERS[name](yaml.safe_dump(document), "r")
+        assert READERS[name](yaml.safe_dump(WRITERS[name](read)), "again") == read
+        return
+    with pytest.raises(MalformedResultError) as caught:
+        READERS[name](yaml.safe_dump(document), "r")
+    assert caught.value.problem.startswith("r:")
+    assert caught.value.remedy
 
 
 @pytest.mark.parametrize("name", ["executor-result", "verdict"])
@@ -223,21 +171,3 @@ def test_what_is_no_document_is_malformed(text: str | bytes, problem: str) -> No
         with pytest.raises(MalformedResultError, match="r:") as caught:
             read(text, "r")
         assert problem in caught.value.problem
-
-
-def test_the_form_of_the_protocol_is_no_report() -> None:
-    form = """\
-status: success | failure | blocked
-task_name: "Task N: Name"
-files_modified: [...]
-verification:
-  command: "{verify_command}"
-  exit_code: {code}
-  output_summary: "{summary}"
-done_criteria_met: true | false
-evidence: |
-  {description}
-error: null | "{error}"
-"""
-    with pytest.raises(MalformedResultError):
-        read_executor_result(form, "r")
