@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import graphlib
 import io
 import tokenize
 from collections.abc import Iterable, Iterator
@@ -132,37 +133,17 @@ def _is_upward(importer: str, imported: str) -> bool:
     return there > here
 
 
-def cycles(found: list[Edge]) -> list[list[str]]:
-    """Return the groups of modules that import each other when they are loaded."""
+def find_ring(found: list[Edge]) -> list[str]:
+    """Return modules that import each other when they are loaded, in their order; none where no modules do."""
     graph: dict[str, set[str]] = {}
     for edge in found:
         if edge.when == "top" and edge.importer != edge.imported:
             graph.setdefault(edge.importer, set()).add(edge.imported)
-    groups: list[list[str]] = []
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-
-    def visit(name: str) -> None:
-        index[name] = low[name] = len(index)
-        stack.append(name)
-        for other in sorted(graph.get(name, ())):
-            if other not in index:
-                visit(other)
-                low[name] = min(low[name], low[other])
-            elif other in stack:
-                low[name] = min(low[name], index[other])
-        if low[name] == index[name]:
-            group: list[str] = []
-            while not group or group[-1] != name:
-                group.append(stack.pop())
-            if len(group) > 1:
-                groups.append(sorted(group))
-
-    for name in sorted(graph):
-        if name not in index:
-            visit(name)
-    return groups
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 class Size(NamedTuple):
@@ -295,7 +276,7 @@ def main() -> None:
     total = [size for name, size in now.items() if name not in ("scripts", "bench")]
     print(f"{sum(size.modules for size in total)} modules, {sum(size.lines for size in total)} lines in src")
     print(f"{len(found)} imports, {sum(edge.when == 'function' for edge in found)} of them inside functions")
-    print(f"{len(upward(found))} imports upwards, {len(cycles(found))} groups of modules that import each other")
+    print(f"{len(upward(found))} imports upwards, modules in a ring: {' -> '.join(find_ring(found)) or 'none'}")
     print(_HEADING)
     for name, size in sorted(now.items(), key=lambda item: -item[1].lines):
         print(f"{name:14} {size}")

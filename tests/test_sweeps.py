@@ -66,16 +66,8 @@ def run(tables: pytest.Pytester, *words: str) -> list[str]:
     ("words", "expected"),
     [
         pytest.param((), [*SAMPLE, *OTHERS], id="a-sample"),
-        pytest.param(("test_it.py",), [*SAMPLE, *OTHERS], id="of-a-file"),
-        pytest.param(("-k", "long"), [], id="a-word-is-no-id"),
         pytest.param(("test_it.py::test_table",), TABLE, id="a-table-by-its-id"),
-        pytest.param(("test_it.py::test_table[2]",), ["test_table[2]"], id="a-row-by-its-id"),
         pytest.param(("test_it.py::test_long",), ["test_long"], id="a-long-one-by-its-id"),
-        pytest.param(
-            ("test_it.py::TestOthers",),
-            ["test_table_of_the_module[1]", "test_table_of_the_module[2]", *OTHERS[1:]],
-            id="a-class-by-its-id",
-        ),
         pytest.param(
             ("test_it.py::TestOthers::test_table_of_the_module[3::4]",), [OTHERS[1]], id="a-row-with-colons-by-its-id"
         ),
@@ -83,15 +75,6 @@ def run(tables: pytest.Pytester, *words: str) -> list[str]:
 )
 def test_what_is_kept(tables: pytest.Pytester, words: tuple[str, ...], expected: list[str]) -> None:
     assert run(tables, *words) == expected
-
-
-def test_everything_is_kept_where_every_row_is_wanted(tables: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.sweeps.IS_WHOLE", True)
-    assert len(run(tables)) == len([*TABLE, *OTHERS, "test_long"]) + 1
-
-
-def test_pytest_says_how_many_are_left_out(tables: pytest.Pytester) -> None:
-    tables.runpytest_inprocess().assert_outcomes(passed=7, deselected=5)
 
 
 @pytest.mark.parametrize(

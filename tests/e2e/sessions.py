@@ -1,20 +1,21 @@
-"""Small honest projects, and the questions that tests of several clauses ask about them.
-
-Everything goes through real runs of the plugin and real calls of the command.
-"""
+"""Small honest projects, and the questions that tests ask about what runs left. Looks in this process: no start."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import jsonschema
 from referencing import Registry, Resource
 
+from phase_gate.cli.story import collect_runs
 from phase_gate.gate.events import verdict_of
+from phase_gate.gate.state import State
 from phase_gate.gate.verdict import evaluation_to_json, show_verdict
+from phase_gate.storage.paths import task_folder
+from phase_gate.storage.store import TaskStore
 from tests.conftest import ROOT
-from tests.e2e.looking import store_of
 from tests.support import Project, Ran
 
 SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"
@@ -110,3 +111,53 @@ def faults(name: str, document: Any) -> list[str]:
 def sentence(verdict: Any) -> str:
     """Return a verdict as people read it."""
     return show_verdict(verdict["status"], verdict["reason"])
+
+
+# --- what a run left
+
+
+#: The end of pytest's summary line: `5 passed, 1 skipped in 0.12s`.
+_SUMMARY = re.compile(r"^(?:=+ )?(?P<counts>\d+ [a-z].*) in [\d.]+s(?: \([\d:]+\))?(?: =+)?$", re.M)
+
+
+def store_of(project: Project, task: str = "default") -> TaskStore:
+    return TaskStore(task_folder(project.root / ".phase-gate", task), task=task)
+
+
+def state_of(project: Project, task: str = "default") -> State:
+    return store_of(project, task).look().state
+
+
+def history_of(project: Project, task: str = "default") -> list[dict[str, Any]]:
+    """Return what `history --json` lists, oldest first."""
+    store = store_of(project, task)
+    return list(collect_runs(store.lines(), task, lost=store.lost_runs(store.look().state)))
+
+
+def last_run(project: Project, task: str = "default") -> dict[str, Any]:
+    return history_of(project, task)[-1]
+
+
+def buckets_of(project: Project) -> dict[str, str]:
+    """Return every test of the last complete run with its bucket."""
+    store = store_of(project)
+    latest = store.look().state.snapshots.latest
+    assert latest is not None, "there is a complete run"
+    files = store.objects.load(latest.inventory)["files"]
+    ids = [f"{path}::{name}" if name else path for path, file in files.items() for name in file["ids"]]
+    assert len(ids) == len(set(ids)), "an id stands in one file, once"
+    odd: dict[str, str] = store.objects.load(latest.outcomes)
+    assert set(odd) <= set(ids), "what has an outcome was collected"
+    return {test_id: odd.get(test_id, "passed") for test_id in ids}
+
+
+def summary_of(output: str) -> dict[str, int]:
+    """Return the numbers of pytest's own summary line, warnings left out."""
+    found = _SUMMARY.findall(output)
+    assert found, f"no summary line in:\n{output}"
+    counts: dict[str, int] = {}
+    for part in found[-1].split(", "):
+        number, _, name = part.partition(" ")
+        if not name.startswith("warning"):
+            counts["errors" if name == "error" else name] = int(number)
+    return counts

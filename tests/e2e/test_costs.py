@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections import Counter
@@ -12,7 +13,7 @@ import pytest
 
 from phase_gate import hookspecs, plugin
 from phase_gate.storage.opening import Opener
-from tests.e2e.looking import last_run, state_of
+from tests.e2e.sessions import last_run, state_of
 from tests.support import LOADED, OURS, Project
 
 FILES, TESTS = 20, 5
@@ -173,3 +174,26 @@ def test_hooks_are_specified_with_their_first_implementation(project: Project) -
 
 def test_the_entry_module_names_every_hook() -> None:
     assert set(plugin.HOOKS) == {name for name in vars(hookspecs) if name.startswith("pytest_phase_gate_")}
+
+
+# --- ledger and state stay small
+
+#: Bytes of the ledger that a run of a small suite takes at most, and lines of `state.json`.
+_RUN, _LINES = 2048, 60
+
+
+@pytest.mark.parametrize("tests", ["def test_add():\n    assert 1\n", None])
+def test_a_run_adds_little_to_the_ledger(project: Project, tests: str | None) -> None:
+    if tests is None:
+        project.green()
+    else:
+        project.write(test_it=tests)
+        project.run("--phase=green")
+    ledger = project.root / ".phase-gate" / "ledger.jsonl"
+    before = ledger.stat().st_size
+    project.run("--phase=green")
+    project.run("--phase=green")
+    assert ledger.stat().st_size - before <= 2 * _RUN
+    text = (project.root / ".phase-gate" / "state.json").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < _LINES
+    assert json.loads(text)["last_run"]["kind"] == "complete"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import unicodedata
 
 import pytest
 
@@ -233,3 +235,116 @@ def test_red_says_what_to_do_where_the_code_is_there_already(project: Project) -
     project.write(calc=CALC, test_calc=FAILING_TESTS).commit_all()
     project.run("--phase=red", "--phase-report=verdict.json")
     assert "git stash" in project.report()["next_hint"]
+
+
+# --- texts with examples
+
+EXAMPLES = "Sums\n====\n\n>>> from calc import add\n>>> add(1, 2)\n3\n\nThat is all.\n"
+
+
+@pytest.fixture
+def red_text(project: Project) -> Project:
+    """RED, exited: the example in a text fails."""
+    project.write(
+        {"pytest.ini": "[pytest]\npythonpath = .\naddopts = --doctest-glob=README.rst\n", "README.rst": EXAMPLES}
+    )
+    project.write(calc="def add(a, b):\n    return 0\n")
+    ran = project.run("--phase=red", "--exit-signal=red")
+    assert ran.code == 0, ran.out
+    return project
+
+
+def test_other_words_change_nothing(red_text: Project) -> None:
+    red_text.write({"README.rst": EXAMPLES.replace("all.", "new.")}, calc="def add(a, b):\n    return a + b\n")
+    red_text.run("--phase=green")
+    ran = red_text.run("--phase=green", "--exit-signal=done")
+    assert ran.code == 0, ran.out
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(
+    "text",
+    [
+        EXAMPLES.replace("\n3\n", "\n0\n"),
+        EXAMPLES.replace(">>> add(1, 2)\n3\n", ""),
+        EXAMPLES.replace("add(1, 2)", "add(1, 2)  # doctest: +SKIP"),
+        EXAMPLES.replace(">>>", ""),
+    ],
+)
+def test_other_examples_are_refused(red_text: Project, text: str) -> None:
+    red_text.write({"README.rst": text})
+    ran = red_text.run("--phase=green", "-v")
+    assert ran.code in (5, 10), ran.out
+    assert "README.rst" in ran.out
+    assert "tests-unchanged" in ran.out or "tests-kept" in ran.out
+
+
+# --- two spellings of one file, as on macOS and Windows
+# It is renamed here, which such systems show in the same way: git, told to ignore case, still has the old one.
+
+NAME = unicodedata.normalize("NFC", "test_café")
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        pytest.param("test_calc", "Test_Calc", id="case"),
+        pytest.param(NAME, unicodedata.normalize("NFD", NAME), id="decomposed"),
+    ],
+)
+@pytest.mark.parametrize("is_edited", [False, True], ids=["as it was", "edited"])
+def test_a_test_under_another_spelling_is_the_same_only_if_it_is_as_it_was(
+    project: Project, name: str, other: str, is_edited: bool
+) -> None:
+    project.write({f"{name}.py": FAILING_TESTS, "pytest.ini": "[pytest]\npython_files = *est_*.py\n"})
+    project.commit_all()
+    project.git("config", "core.ignorecase", "true")
+    project.git("config", "core.precomposeunicode", "true")
+    assert project.run("--phase=red", "--exit-signal=they fail").code == 0
+    project.write(calc=CALC)
+    (project.root / f"{name}.py").unlink()
+    project.write({f"{other}.py": FAILING_TESTS.replace("== 3", "!= 4") if is_edited else FAILING_TESTS})
+    for _ in range(2):
+        ran = project.run("--phase=green")
+    assert ran.code == (10 if is_edited else 0)
+    assert ("[tests-kept]" in ran.out) is is_edited
+
+
+# --- a filter of git's, as git-crypt installs it
+
+OLD_TEST = "def test_old():\n    assert 1 + 1 == 2\n"
+
+
+@pytest.fixture
+def crypt(project: Project) -> Project:
+    """All sources are kept in another form than they have here; what was committed is no Python."""
+    project.write({".gitignore": "__pycache__\n.phase-gate\n", ".gitattributes": "*.py filter=crypt\n"})
+    project.write({"tests/test_old.py": OLD_TEST})
+    project.git("init", "-q")
+    project.git("config", "filter.crypt.clean", "printf '\\0CRYPT'; tr a-y b-z")
+    project.git("config", "filter.crypt.smudge", "tail -c +7 | tr b-z a-y")
+    project.git("config", "filter.crypt.required", "true")
+    project.commit_all()
+    return project
+
+
+def test_a_cycle_with_commits_and_checkouts_in_it(crypt: Project) -> None:
+    main = crypt.git("branch", "--show-current").strip()
+    crypt.write({"tests/test_calc.py": FAILING_TESTS})
+    # The old test passes: it is known by its last commit, encrypted or not.
+    assert crypt.run("--phase=red").code == 0
+    crypt.commit_all()
+    assert crypt.gate("signal", "--reason", "both fail").code == 0
+    crypt.write({"tests/calc.py": CALC})
+    assert crypt.run("--phase=green").code == 10, "once"
+    crypt.commit_all()
+    crypt.git("checkout", "-q", "HEAD~1")
+    crypt.git("checkout", "-q", main)
+    os.utime(crypt.root / "tests/calc.py", (1, 1))
+    assert crypt.gate("check", "--gate1").code == 10
+    assert crypt.run("--phase=green").code == 0, "twice, on the same sources"
+    crypt.git("status")
+    assert crypt.gate("check", "--gate1").code == 0
+    assert crypt.gate("signal", "--reason", "both pass, twice").code == 0
+    crypt.write({"tests/calc.py": f"{CALC}# more\n"})
+    assert crypt.gate("check").has("files have changed")

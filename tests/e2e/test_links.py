@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.cli import main
-from tests.e2e.looking import last_run, state_of
+from tests.e2e.sessions import last_run, state_of
 from tests.storage.stores import contents
 from tests.support import Project
 

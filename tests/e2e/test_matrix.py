@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.recording.document import TestIds
-from tests.e2e.looking import buckets_of, history_of, last_run, state_of, summary_of
+from tests.e2e.sessions import buckets_of, history_of, last_run, state_of, summary_of
 from tests.support import Project
 from tests.sweeps import IS_WHOLE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.looking import buckets_of, history_of, last_run, state_of
+from tests.e2e.sessions import buckets_of, history_of, last_run, state_of
 from tests.support import CALC, FAILING_TESTS, OURS, Project, Ran
 
 PASSING = "def test_one():\n    pass\n\n\ndef test_two():\n    pass\n"

@@ -18,7 +18,7 @@ from phase_gate.cli import main
 from phase_gate.errors import ForeignRootError
 from phase_gate.storage.root import Climb, find_root
 from phase_gate.storage.tree import names as walked_files
-from tests.e2e.looking import last_run
+from tests.e2e.sessions import last_run
 from tests.support import Project
 
 PASSING = "def test_one():\n    pass\n"

@@ -12,7 +12,7 @@ import pytest
 
 from phase_gate.cli import main
 from phase_gate.project import Project as RealProject
-from tests.e2e.looking import history_of, state_of
+from tests.e2e.sessions import history_of, state_of
 from tests.storage.stores import contents
 from tests.support import CALC, Project, Ran
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.looking import history_of, last_run, state_of, store_of
+from tests.e2e.sessions import history_of, last_run, state_of, store_of
 from tests.support import CALC, FAILING_TESTS, Project, Ran
 
 #: A shop with three known failures: nobody has time for them now.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.looking import state_of, store_of
+from tests.e2e.sessions import state_of, store_of
 from tests.support import CALC, FAILING_TESTS, Project, Ran
 
 OLD = "def test_old():\n    assert 1 + 1 == 2\n\n\ndef test_older():\n    assert 2 + 2 == 4\n"

@@ -140,7 +140,7 @@ def test_twin_another_root_in_the_same_state_folder(bad: Project, tmp_path: Path
     folder = Path(shutil.move(bad.state, tmp_path / "shared"))
     bad.run("--phase=green", f"--phase-dir={folder}")
     other = bad.at(tmp_path / "other").write(calc=CALC, test_calc=WEAKENED)
-    ran = other.run_process("--phase=green", f"--phase-dir={folder}", "--phase-task=second")
+    ran = other.run_process("-v", "--phase=green", f"--phase-dir={folder}", "--phase-task=second")
     assert "frozen by task default" not in " ".join(ran.out.split())
 
 

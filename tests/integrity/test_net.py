@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.integrity.net import all_scenarios, compare, next_play, parse, read, render, try_scenario
+from tests.integrity.net import all_scenarios, compare, next_play, read, try_scenario
 from tests.integrity.stage import OPENS, STREAK, Stage
 
 
@@ -29,12 +29,6 @@ def test_every_line_of_the_table_is_a_scenario_that_is_refused() -> None:
 _ONE, _TWO = frozenset({"tests-kept"}), frozenset({"tests-kept", "no-new-skips"})
 
 
-def test_a_table_is_read_as_it_was_written() -> None:
-    table = {"a": {"proof": frozenset({"tests-kept", "x > 0"}), "without b": _ONE}, "b": {"proof": OPENS}}
-    assert render({**table, "c": {}}) == "a | proof: tests-kept; x > 0 | without b: tests-kept\nb | proof: opens\n"
-    assert parse(render(table)) == table
-
-
 @pytest.mark.parametrize(
     ("refused_by", "entry", "mode"),
     [
@@ -50,16 +44,3 @@ def test_a_table_is_read_as_it_was_written() -> None:
 def test_what_is_played_next(refused_by: frozenset[str], entry: dict[str, frozenset[str]], mode: str | None) -> None:
     left = next_play(refused_by, entry)
     assert (left and left[0]) == mode
-
-
-@pytest.mark.parametrize(
-    ("was", "has", "told"),
-    [
-        pytest.param(_TWO, _TWO, [], id="nothing-changed"),
-        pytest.param(_TWO, _ONE, ["it: lost no-new-skips"], id="a-guard-is-lost"),
-        pytest.param(_ONE, OPENS, ["it: lost tests-kept: OPENS"], id="the-only-guard-is-lost"),
-        pytest.param(OPENS, _ONE, ["it: gained tests-kept"], id="a-false-alarm"),
-    ],
-)
-def test_compare(was: frozenset[str], has: frozenset[str], told: list[str]) -> None:
-    assert [*compare("it", was, has)] == told

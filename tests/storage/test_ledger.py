@@ -148,13 +148,6 @@ def test_tampering_is_noticed_at_its_line(number: int, problem: str, tamper: Tam
     assert (caught.value.slug, caught.value.exit_code) == ("state-tampered", 11)
 
 
-@settings(deadline=None)
-@given(st.binary())
-def test_bytes_that_are_no_line_raise_value_error_only(raw: bytes) -> None:
-    with pytest.raises(ValueError):
-        parse_line(raw)
-
-
 # --- the key
 
 

@@ -20,7 +20,6 @@ from phase_gate.storage.signal_file import (
     remove_signal_file,
     write_signal_file,
 )
-from tests.sweeps import IS_WHOLE
 
 
 @pytest.fixture
@@ -71,8 +70,6 @@ def test_an_answer_is_read(path: Path, content: str, expected: Signal) -> None:
     found = read(path, content)
     assert (found.signal, found.problem, found.contradicts) == (expected, "", False)
 
-
-EXACTLY = "write exit_signal: true, false, blocked or test-wrong, exactly"
 
 MALFORMED: dict[str, tuple[str | bytes, str]] = {
     "yes": ("exit_signal: yes\n", "exit-signal.yaml:1:14: exit_signal is 'yes'"),
@@ -215,23 +212,3 @@ def test_a_reason_is_written_as_it_is_or_refused_at_once(path: Path, reason: str
         found = read_signal_file(path)
         assert found is not None
         assert found.signal == signal
-
-
-# --- anything at all
-
-KEYS = ["exit_signal", "phase", "task", "iteration", "reason", "remaining_work", "by"]
-VALUES = ["true", "false", "blocked", "yes", "5", "[", "]", "{", "}", "- ", "&a", "*a", "!!str"]
-SIGNS = [": ", "\n", "\n  ", "'", '"', "|", "#", "\t"]
-SNIPPETS = st.lists(st.sampled_from([*KEYS, *VALUES, *SIGNS]) | st.text(max_size=3)).map("".join)
-
-
-@settings(deadline=None, max_examples=300 if IS_WHOLE else 60)
-@given(SNIPPETS | st.binary())
-def test_nothing_but_our_own_errors_comes_out(content: str | bytes) -> None:
-    problem = remedy = ""
-    try:
-        assert parse_signal(content).answer in ANSWERS
-    except PhaseGateError as error:
-        problem, remedy = error.problem, error.remedy
-    assert bool(problem) == bool(remedy)
-    assert problem == "" or problem.startswith("exit-signal.yaml")

@@ -63,13 +63,6 @@ def test_a_transaction_writes_events_and_state(tmp_path: Path) -> None:
     assert json.loads(store.checkpoint_file.read_bytes())["state"] == state_to_json(opened.state)
 
 
-def test_people_see_where_the_task_stands(store: TaskStore) -> None:
-    shown = stored(store)
-    assert (shown["task"], shown["phase"], shown["cycle"], shown["streak"]) == ("default", "RED", 1, 0)
-    assert shown["facts"] == {"one": True, "two": True, "three": True}
-    assert store.state_file.read_bytes().count(b"\n") < 30
-
-
 def test_the_lineage_is_random_and_stays(store: TaskStore, tmp_path: Path) -> None:
     lineage = store.look().lineage
     declare(store, "four")
@@ -144,6 +137,9 @@ def test_a_state_that_lags_is_made_up_for_by_replay(tmp_path: Path, behind: int)
 # --- opening: the end is unfinished
 
 
+GARBAGE = b"\0" * 64 + b'garbage"}\n{"more":\n'
+
+
 def unfinished_transaction(store: TaskStore) -> bytes:
     """Return the bytes of a transaction of three lines, without the last of them."""
     size = store.ledger_file.stat().st_size
@@ -190,9 +186,6 @@ def test_a_first_transaction_that_never_ended_is_no_task(tmp_path: Path) -> None
     begin(store)
     assert [line.seq for line in store.lines()] == [1, 2, 3]
     assert (store.folder / "ledger.unfinished-0").read_bytes() == end
-
-
-GARBAGE = b"\0" * 64 + b'garbage"}\n{"more":\n'
 
 
 def test_garbage_behind_the_last_checkpoint_is_an_unfinished_end(store: TaskStore) -> None:

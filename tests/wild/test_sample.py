@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from scripts.wild.comparing import Evidence, Said, find_problems, find_unexplained
-from scripts.wild.preparing import make_environment
-from scripts.wild.projects import PROJECTS, Project
+from scripts.wild.comparing import Evidence, Said, find_problems
+from scripts.wild.projects import Project
 from scripts.wild.running import Tools, run_alone, run_gated
 from scripts.wild.table import Row, count_clean, render
 
@@ -79,17 +78,6 @@ def test_an_honest_suite_is_clean(sources: Path, tmp_path: Path, workers: int) -
     assert count_clean([row]) == 1
 
 
-def test_a_suite_that_fails_by_itself_is_told_apart(sources: Path, tmp_path: Path) -> None:
-    (sources / "test_wrong.py").write_text("def test_wrong():\n    assert False\n", encoding="utf-8")
-    tools = make_tools(plugins=())
-    alone = run_alone(tools, sources, (), home=tmp_path / "home")
-    row = Row(project=PROJECT, workers=0, alone=alone, evidence=make_evidence())
-    assert row.fails_by_itself
-    assert row.problems == ()
-    assert count_clean([row]) == 0
-    assert "its own suite fails here" in render([row])
-
-
 # --- what would be a false alarm, or a wrong count ---------------------------------------------------------------
 
 
@@ -150,59 +138,3 @@ def make_evidence(
 def test_a_quarrel_is_noticed(evidence: Evidence, complaint: str) -> None:
     problems = find_problems(evidence, make_said())
     assert any(problem.startswith(complaint) for problem in problems) if complaint else problems == ()
-
-
-def test_no_verdict_is_a_problem() -> None:
-    evidence = Evidence(said=(make_said(),), runs=(), verdict={})
-    assert find_problems(evidence, make_said()) == ("no verdict was written",)
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        pytest.param("3 passed in 0.01s", {"passed": 3}, id="quiet"),
-        pytest.param("=== 1 failed, 2 errors, 3 warnings in 1.00s ===", {"failed": 1, "errors": 2}, id="warnings-left"),
-        pytest.param("=== 1 passed, 1 error in 0.10s ===", {"passed": 1, "errors": 1}, id="one-error"),
-        pytest.param(
-            "\x1b[32m=== \x1b[1m9 passed\x1b[0m in 75.20s (0:01:15) ===\x1b[0m", {"passed": 9}, id="in-colour"
-        ),
-        pytest.param("2 passed, 4 subtests passed in 0.1s", {"passed": 2, "subtests passed": 4}, id="subtests"),
-        pytest.param("no tests ran in 0.01s", {}, id="nothing-ran"),
-    ],
-)
-def test_summary(line: str, expected: dict[str, int]) -> None:
-    assert make_said(line).summary == expected
-
-
-@pytest.mark.parametrize(
-    ("notes", "summary", "expected"),
-    [
-        pytest.param(["exempt: 2 known skips"], {"skipped": 2}, (), id="two-skips"),
-        pytest.param(["exempt: 1 known skip"], {"skipped": 2}, ("2 skipped, 1 of them explained",), id="one-too-few"),
-        pytest.param(["exempt: 3 known xfails"], {"xfailed": 2, "xpassed": 1}, (), id="xpassed-is-an-xfail-too"),
-        pytest.param(["narrowed: -m 'not slow'"], {"passed": 1, "deselected": 9}, (), id="deselected-by-an-option"),
-        pytest.param([], {"deselected": 9}, ("9 deselected, and no note says by what",), id="deselected-by-nobody"),
-    ],
-)
-def test_explanations(notes: list[str], summary: dict[str, int], expected: tuple[str, ...]) -> None:
-    assert find_unexplained({"notes": notes}, summary) == expected
-
-
-# --- around it ---------------------------------------------------------------------------------------------------
-
-
-def test_a_suite_sees_nothing_of_the_session_that_started_it(tmp_path: Path) -> None:
-    outer = {
-        "PATH": "before",
-        "PHASE_GATE_RUN": "1",
-        "PYTEST_ADDOPTS": "-x",
-        "PYTHONPATH": "src",
-        "CI": "1",
-        "LANG": "C",
-    }
-    assert make_environment(outer, tmp_path) == {"PATH": os.pathsep.join((str(tmp_path), "before")), "LANG": "C"}
-
-
-def test_every_project_is_there_once_with_its_version() -> None:
-    assert len({project.name for project in PROJECTS}) == len(PROJECTS) >= 8
-    assert all(project.version for project in PROJECTS)
