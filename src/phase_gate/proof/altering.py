@@ -12,7 +12,7 @@ import builtins
 import io
 import re
 import tokenize
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
 from phase_gate.source.names import FunctionNode, last_name
@@ -181,11 +181,16 @@ def _other_number(value: float) -> ast.expr | None:
 # --- what is expected
 
 
-def _find_expected(test: FunctionNode) -> list[_Found]:
-    """Return what a test expects, as far as it may be altered: where it is written, and the check."""
-    finder = _Finder(test)
-    finder.read_block(test.body, Site(test=test.name))
-    return [*finder.found, *finder.find_cells()]
+def _find_expected(test: FunctionNode) -> Iterator[_Found]:
+    """Yield what a test expects, as far as it may be altered: where it is written, and the check."""
+    names: dict[str, list[_Found]] = {}
+    for node, site in _read_block(test.body, Site(test=test.name)):
+        if isinstance(node, ast.Name):
+            names.setdefault(node.id, []).append((node, site))
+        elif _can_be_altered(node, site.way):
+            yield node, site
+    if names:
+        yield from _find_cells(test, names)
 
 
 def _is_literal(node: ast.expr) -> bool:
@@ -195,129 +200,105 @@ def _is_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict | ast.JoinedStr)
 
 
-class _Finder:
-    def __init__(self, test: FunctionNode) -> None:
-        self._test = test
-        given = test.args
-        self._parameters = {each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
-        self.found: list[_Found] = []
-        #: Where a parameter is what is expected.
-        self._sides: dict[str, list[_Found]] = {}
-
-    # --- statements
-
-    def read_block(self, block: Iterable[ast.stmt], around: Site) -> None:
-        for statement in block:
-            self._read(statement, around)
-            if isinstance(statement, ast.If | ast.Match | ast.Try) and _has_way_out(statement):
-                return
-
-    def _read(self, statement: ast.stmt, around: Site) -> None:
-        match statement:
-            case ast.Assert(test=claim):
-                self._read_claim(claim, statement, around)
-            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]) as call):
-                is_plain = not any(isinstance(each, ast.Starred) for each in (left, right))
-                if is_plain and (name in _EQUAL or name == "assertIs"):
-                    self._read_pair(left, right, "equal" if name in _EQUAL else "same", call, around)
-            case ast.With() | ast.AsyncWith():
-                self._read_with(statement, around)
-            case ast.Try() | ast.TryStar():
-                if all(_lets_through(each) or _swallows(each, statement) for each in statement.handlers):
-                    self.read_block(statement.body, around)
-                self.read_block(statement.orelse, around)
-                self.read_block(statement.finalbody, around)
-            case ast.For() | ast.AsyncFor() | ast.While():
-                self.read_block(statement.body, around)
-                self.read_block(statement.orelse, around)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                self.read_block(statement.body, replace(around, inside=statement.name))
-
-    def _read_with(self, statement: ast.With | ast.AsyncWith, around: Site) -> None:
-        for item in statement.items:
-            context = item.context_expr
-            call = context.value if isinstance(context, ast.Await) else context
-            if not isinstance(call, ast.Call):
-                return  # `with expectation:` may wait for an exception
-            name = last_name(call.func)
-            if name in _RAISES | _WARNS:
-                self._read_pattern(name, call, around)
-            elif _MAY_WAIT.search(name):
-                return
-            if name in _RAISES:
-                if not call.args or _names_failure(call.args[0]):
-                    return
-                around = replace(around, is_under_raises=True)
-        self.read_block(statement.body, around)
-
-    # --- checks
-
-    def _read_claim(self, claim: ast.expr, statement: ast.Assert, around: Site) -> None:
-        match claim:
-            case ast.BoolOp(op=ast.And(), values=parts):
-                for part in parts:
-                    self._read_claim(part, statement, around)
-            case ast.BoolOp(values=parts) if any(isinstance(each, ast.Constant) and each.value for each in parts):
-                for part in parts:
-                    self._read_claim(part, statement, replace(around, is_always_true=True))
-            case ast.Tuple(elts=[first, *_]):  # assert (a == 1, "message")
-                self._read_claim(first, statement, replace(around, is_always_true=True))
-            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-                self._read_pair(left, right, "equal", statement, around)
-            case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
-                self._read_pair(left, right, "same", statement, around)
-
-    def _read_pair(self, left: ast.expr, right: ast.expr, way: Way, place: ast.Assert | ast.Call, around: Site) -> None:
-        pairs = [(right, left), (left, right)]
-        literal = [(expected, other) for expected, other in pairs if _is_literal(expected)]
-        if len(literal) == 2:
+def _read_block(block: Iterable[ast.stmt], around: Site) -> Iterator[_Found]:
+    """Yield what checks in a block expect."""
+    for statement in block:
+        yield from _read(statement, around)
+        if isinstance(statement, ast.If | ast.Match | ast.Try) and _has_way_out(statement):
             return
-        for expected, other in literal or pairs:
-            against = ast.unparse(other)
-            if not _TOLERANT.search(against):
-                self._add(expected, way, place, around, against)
 
-    def _read_pattern(self, name: str, call: ast.Call, around: Site) -> None:
-        pattern = next((each.value for each in call.keywords if each.arg == "match"), None)
-        if pattern is None and name.endswith(("Regex", "Regexp")) and len(call.args) > 1:
-            pattern = call.args[1]
-        if pattern is not None:
-            self._add(pattern, "match", call, around)
 
-    def _add(self, expected: ast.expr, way: Way, place: ast.Assert | ast.Call, around: Site, against: str = "") -> None:
-        last_line = place.end_lineno or place.lineno
-        site = replace(around, first_line=place.lineno, last_line=last_line, way=way, against=against)
-        if isinstance(expected, ast.Name) and expected.id in self._parameters:
-            self._sides.setdefault(expected.id, []).append((expected, site))
-        elif _can_be_altered(expected, way):
-            self.found.append((expected, site))
+def _read(statement: ast.stmt, around: Site) -> Iterator[_Found]:
+    match statement:
+        case ast.Assert(test=claim):
+            yield from _read_claim(claim, _at(statement, around))
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]) as call):
+            if (name in _EQUAL or name == "assertIs") and not isinstance(left, ast.Starred):
+                yield from _read_pair(left, right, "equal" if name in _EQUAL else "same", _at(call, around))
+        case ast.With() | ast.AsyncWith():
+            yield from _read_with(statement, around)
+        case ast.Try() | ast.TryStar():
+            is_open = all(_lets_through(each) or _swallows(each, statement) for each in statement.handlers)
+            for block in (statement.body if is_open else [], statement.orelse, statement.finalbody):
+                yield from _read_block(block, around)
+        case ast.For() | ast.AsyncFor() | ast.While():
+            yield from _read_block(statement.body, around)
+            yield from _read_block(statement.orelse, around)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield from _read_block(statement.body, replace(around, inside=statement.name))
 
-    # --- rows of parameters
 
-    def find_cells(self) -> Iterator[_Found]:
-        """Yield the cells of parameters that are used for nothing but to be expected."""
-        uses = self._uses() if self._sides else {}
-        for names, rows, is_single in _tables(self._test):
-            for position, name in enumerate(names):
-                sides = self._sides.get(name, [])
-                has_one_way = len({site.way for _, site in sides}) == 1
-                if has_one_way and {id(node) for node, _ in sides} == uses[name]:
-                    site = replace(sides[0][1], parameter=name)
-                    for number, row in enumerate(rows):
-                        cell = _cell(row, position, None if is_single else len(names))
-                        if cell is not None and _can_be_altered(cell, site.way):
-                            yield cell, replace(site, row=number)
+def _at(place: ast.Assert | ast.Call, around: Site) -> Site:
+    return replace(around, first_line=place.lineno, last_line=place.end_lineno or place.lineno)
 
-    def _uses(self) -> dict[str, set[int]]:
-        """Return where names are used in the test, by `id` of their nodes; the message of an assert is no use."""
-        nodes = [node for statement in self._test.body for node in ast.walk(statement)]
-        messages = [node.msg for node in nodes if isinstance(node, ast.Assert) and node.msg is not None]
-        told = {id(node) for message in messages for node in ast.walk(message)}
-        uses: dict[str, set[int]] = {}
-        for node in nodes:
-            if isinstance(node, ast.Name) and id(node) not in told:
-                uses.setdefault(node.id, set()).add(id(node))
-        return uses
+
+def _read_with(statement: ast.With | ast.AsyncWith, around: Site) -> Iterator[_Found]:
+    for item in statement.items:
+        context = item.context_expr
+        call = context.value if isinstance(context, ast.Await) else context
+        if not isinstance(call, ast.Call):
+            return  # `with expectation:` may wait for an exception
+        name = last_name(call.func)
+        if name in _RAISES | _WARNS:
+            patterns = [each.value for each in call.keywords if each.arg == "match"]
+            patterns += call.args[1:2] if name.endswith(("Regex", "Regexp")) else []
+            yield from ((each, replace(_at(call, around), way="match")) for each in patterns[:1])
+        elif _MAY_WAIT.search(name):
+            return
+        if name in _RAISES:
+            if not call.args or _names_failure(call.args[0]):
+                return
+            around = replace(around, is_under_raises=True)
+    yield from _read_block(statement.body, around)
+
+
+def _read_claim(claim: ast.expr, site: Site) -> Iterator[_Found]:
+    match claim:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            for part in parts:
+                yield from _read_claim(part, site)
+        case ast.BoolOp(values=parts) if any(isinstance(each, ast.Constant) and each.value for each in parts):
+            for part in parts:
+                yield from _read_claim(part, replace(site, is_always_true=True))
+        case ast.Tuple(elts=[first, *_]):  # assert (a == 1, "message")
+            yield from _read_claim(first, replace(site, is_always_true=True))
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.Is() as how], comparators=[right]):
+            yield from _read_pair(left, right, "equal" if isinstance(how, ast.Eq) else "same", site)
+
+
+def _read_pair(left: ast.expr, right: ast.expr, way: Way, site: Site) -> Iterator[_Found]:
+    pairs = [(right, left), (left, right)]
+    literal = [(expected, other) for expected, other in pairs if _is_literal(expected)]
+    for expected, other in (literal or pairs) if len(literal) < 2 else ():
+        against = ast.unparse(other)
+        if not _TOLERANT.search(against):
+            yield expected, replace(site, way=way, against=against)
+
+
+# --- rows of parameters
+
+
+def _find_cells(test: FunctionNode, expected: Mapping[str, list[_Found]]) -> Iterator[_Found]:
+    """Yield the cells of parameters that are used for nothing but to be expected.
+
+    :param expected: the names that checks expect, and where.
+    """
+    nodes = [node for statement in test.body for node in ast.walk(statement)]
+    # The message of an assert is no use.
+    messages = [node.msg for node in nodes if isinstance(node, ast.Assert) and node.msg is not None]
+    told = {id(node) for message in messages for node in ast.walk(message)}
+    used = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in told]
+    for names, rows, is_single in _tables(test):
+        for position, name in enumerate(names):
+            sides = expected.get(name, [])
+            has_one_way = len({site.way for _, site in sides}) == 1
+            if not has_one_way or {id(node) for node, _ in sides} != {id(node) for node in used if node.id == name}:
+                continue
+            site = replace(sides[0][1], parameter=name)
+            for number, row in enumerate(rows):
+                cell = _cell(row, position, None if is_single else len(names))
+                if cell is not None and _can_be_altered(cell, site.way):
+                    yield cell, replace(site, row=number)
 
 
 def _can_be_altered(node: ast.expr, way: Way) -> bool:
