@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.config.criteria import find_criteria, read_criteria
-from phase_gate.config.reading import MAX_BYTES
+from phase_gate.config.nodes import MAX_BYTES
 from phase_gate.errors import CriteriaError
 
 BOTH = [("AC-1", "It adds up"), ("AC-2", "Nothing is 0")]

@@ -9,7 +9,7 @@ import pytest
 
 from phase_gate.config.configuration import parse_configuration
 from phase_gate.config.files import apply_overlay, load_shipped_guards, load_shipped_workflow
-from phase_gate.config.reading import MAX_BYTES
+from phase_gate.config.nodes import MAX_BYTES
 from phase_gate.config.workflow import parse_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import ConfigurationError, WorkflowError

@@ -17,7 +17,7 @@ from phase_gate.config.files import (
     load_workflow,
     shipped_workflow_names,
 )
-from phase_gate.config.reading import MAX_BYTES, Items, Node, Table
+from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table
 from phase_gate.config.workflow import parse_guards, parse_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import PhaseGateError, WorkflowError

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from phase_gate.config import yaml as yaml_text
-from phase_gate.config.reading import Items, Node, Table, Text
+from phase_gate.config.nodes import Items, Node, Table, Text
 from phase_gate.config.yaml import MAX_DEPTH, read_bytes, read_document, read_documents
 from phase_gate.errors import CriteriaError, DocumentError
 

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phase_gate.config.reading import MAX_BYTES, STAND_IN, Fault, FaultyError, Reader
+from phase_gate.config.nodes import MAX_BYTES
+from phase_gate.config.reading import STAND_IN, Fault, FaultyError, Reader
 from phase_gate.config.workflow import build_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import DocumentError, WorkflowError

@@ -13,7 +13,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from phase_gate.config.reading import MAX_BYTES, Node, Reader, Table, Text, find, plain
+from phase_gate.config.nodes import MAX_BYTES, Node, Table, Text, find, plain
+from phase_gate.config.reading import Reader
 from phase_gate.config.vocabulary import RESERVED_NAMES, take_names
 from phase_gate.config.yaml import read_bytes, read_document
 from phase_gate.errors import ConfigurationError, UsageError

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from phase_gate.config.reading import MAX_BYTES, Items, Node, Table, Text
+from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table, Text
 from phase_gate.config.yaml import decode_text, read_bytes, read_document
 from phase_gate.errors import CriteriaError, DocumentError
 from phase_gate.gate.order import shorten

@@ -9,7 +9,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
-from phase_gate.config.reading import MAX_BYTES, Reader, closest_first, plain, shorten
+from phase_gate.config.nodes import MAX_BYTES, closest_first, plain, shorten
+from phase_gate.config.reading import Reader
 from phase_gate.config.vocabulary import Vocabulary, name_types, type_of
 from phase_gate.config.workflow import parse_guards, parse_workflow
 from phase_gate.config.yaml import read_bytes

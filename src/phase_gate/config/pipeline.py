@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from phase_gate.config.reading import Node, Reader, Table, closest_first, find, find_meant, shorten
+from phase_gate.config.nodes import Node, Table, closest_first, find, find_meant, shorten
+from phase_gate.config.reading import Reader
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricValue
 from phase_gate.workflow.model import (

@@ -1,43 +1,29 @@
-"""From the nodes of a file that people write to annotated values; every fault with its place.
+"""From the nodes of a file to annotated values; every fault with its place.
 
-A node is Python's own data that knows where it stands: a text, a table, a list. Numbers and booleans are what YAML 1.2
-calls so, and only without quotes; `on`, `no` and dates are texts. Loading stops at the first fault. Checking wants all
-of them: then they are collected, and the reader goes on with a stand-in.
+Loading stops at the first fault. Checking wants all of them: then they are collected, and the reader goes on with a
+stand-in.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from phase_gate.codec import reader
+from phase_gate.config.nodes import Items, Node, Place, Scalar, Table, Text, closest_first, find_meant, shorten, show
 from phase_gate.errors import ConditionError, PhaseGateError
 from phase_gate.names import find_name_fault
-from phase_gate.values import MISSING, Value, annotation_of, default_of, fields, replace, told_about
-from phase_gate.visible import cut
+from phase_gate.values import MISSING, Value, annotation_of, default_of, fields, told_about
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.phrases import PatternError, check_pattern
 
 T = TypeVar("T", bound=Value)
-Scalar = int | float | str | bool | None
 
 #: More faults than a user mends in one go; the rest comes with the next look.
 MAX_FAULTS = 100
-#: Far more than any set of rules that a person can still read.
-MAX_BYTES = 1024 * 1024
-#: As many digits as a 64-bit integer may need; Python itself refuses to convert thousands of them.
-_MAX_DIGITS = 18
-#: In a remedy: more than there are metrics and guards, few enough for a screen.
-_MAX_NAMES = 100
 
-_WORDS: Mapping[str, bool | None] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-}
 #: How values of a type are called, and written.
 _TYPES: Mapping[type, tuple[str, str]] = {
     bool: ("a boolean", "write true or false, without quotes"),
@@ -55,97 +41,6 @@ _STAND_INS: Mapping[str, Any] = {
     "Condition": STAND_IN,
     "tuple[str, ...]": (),
 }
-
-
-class Place(str):
-    """`file:line:column`."""
-
-    line: int
-    column: int
-
-    @classmethod
-    def of(cls, file: str, line: int, column: int) -> Place:
-        place = cls(f"{file}:{line}:{column}")
-        place.line, place.column = line, column
-        return place
-
-
-class Text(str):
-    """One text; `is_plain` if it stood there without quotes, so that it may be read as a number or a boolean."""
-
-    at: Place
-    #: Where it stands in its file, as in `phases.RED.next`.
-    path: str
-    is_plain: bool
-
-    @classmethod
-    def of(cls, text: str, at: Place, path: str, *, is_plain: bool = False) -> Text:
-        made = cls(text)
-        made.at, made.path, made.is_plain = at, path, is_plain
-        return made
-
-    @property
-    def is_null(self) -> bool:
-        return self.is_plain and _WORDS.get(self, self) is None
-
-    @property
-    def value(self) -> Scalar:
-        """What it is by its look; ValueError if it is a number that other readers take for another one."""
-        if not self.is_plain or not self.isascii():
-            return str(self)
-        if self in _WORDS:
-            return _WORDS[self]
-        digits = self[1:] if self[:1] in ("-", "+") else str(self)
-        if digits.isdigit():
-            if len(digits) > _MAX_DIGITS:
-                raise ValueError("the number is too big")
-            if len(digits) > 1 and digits.startswith("0"):
-                raise ValueError("a number with a leading zero is octal to some readers and decimal to others")
-            return int(self)
-        try:
-            number = math.nan if set(self) - set("0123456789.eE+-") else float(self)
-        except ValueError:
-            return str(self)
-        if math.isinf(number):
-            raise ValueError("the number is too big")
-        return str(self) if math.isnan(number) else number
-
-
-class Items(list["Node"]):
-    at: Place
-    path: str
-
-    @classmethod
-    def of(cls, items: Iterable[Node], at: Place, path: str) -> Items:
-        made = cls(items)
-        made.at, made.path = at, path
-        return made
-
-
-class Table(dict[str, "Node"]):
-    """Keys in the order of the file, each a `Text`; no key comes twice."""
-
-    at: Place
-    path: str
-
-    @classmethod
-    def of(cls, entries: Mapping[str, Node], at: Place, path: str) -> Table:
-        made = cls(entries)
-        made.at, made.path = at, path
-        return made
-
-    def only(self, keys: Collection[str]) -> Table:
-        return Table.of({key: row for key, row in self.items() if key in keys}, self.at, self.path)
-
-
-Node = Text | Table | Items
-
-
-def find(node: Node, *keys: str) -> Node:
-    """Return what stands below these keys, as far as it is there."""
-    for key in keys:
-        node = node[key] if isinstance(node, Table) and key in node else node
-    return node
 
 
 class Fault(Value):
@@ -389,55 +284,8 @@ class Reader:
             self.stop(row, f"{row.path}: {error.problem}", error.remedy)
 
 
-def plain(value: T) -> T:
-    """Return a value without the places of its texts: for all that only uses it."""
-    return replace(value, **{name: _plain(getattr(value, name)) for name in fields(type(value))})
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Text):
-        return str(value)
-    if isinstance(value, tuple):
-        return tuple(map(_plain, value))
-    if isinstance(value, dict):
-        return {_plain(name): _plain(each) for name, each in value.items()}
-    return plain(value) if isinstance(value, Value) else value
-
-
 def _as_list(row: Node) -> Node:
     """Return a list of one for a text; of a table, for each text in it."""
     if isinstance(row, Table):
         return Table.of({key: _as_list(each) for key, each in row.items()}, row.at, row.path)
     return Items.of([row], row.at, row.path) if isinstance(row, Text) else row
-
-
-# --- words for messages
-
-
-def closest_first(word: str, known: Iterable[str]) -> str:
-    """Return the known words for a remedy, the one that was probably meant first."""
-    names = list(dict.fromkeys(known))
-    near = find_meant(word, names)
-    ordered = [*filter(None, [near]), *(name for name in names if name != near)]
-    return ", ".join(ordered[:_MAX_NAMES] + ["…"] * (len(ordered) > _MAX_NAMES))
-
-
-def find_meant(word: str, known: Iterable[str]) -> str:
-    """Return the known word that was probably meant; empty if none looks like it."""
-    import difflib  # here, not above: only a message needs it
-
-    # Cut: the comparison is quadratic, and a word of a megabyte is no slip of a finger.
-    return next(iter(difflib.get_close_matches(word[:60], list(known), n=1)), "")
-
-
-def shorten(text: str) -> str:
-    """Return the text in quotes, cut where it would flood a message."""
-    return repr(cut(text))
-
-
-def show(node: Node) -> str:
-    if isinstance(node, Table):
-        return "a mapping"
-    if isinstance(node, Items):
-        return "a list"
-    return "nothing" if node.is_null else shorten(node)

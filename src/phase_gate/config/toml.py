@@ -10,7 +10,8 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 
-from phase_gate.config.reading import Items, Node, Place, Reader, Table, Text
+from phase_gate.config.nodes import Items, Node, Place, Table, Text
+from phase_gate.config.reading import Reader
 from phase_gate.config.yaml import decode_text
 from phase_gate.errors import ConfigurationError
 

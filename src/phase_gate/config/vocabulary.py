@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from phase_gate.config.reading import STAND_IN, Reader, Text, closest_first, shorten
+from phase_gate.config.nodes import Text, closest_first, shorten
+from phase_gate.config.reading import STAND_IN, Reader
 from phase_gate.errors import ConditionError
 from phase_gate.values import Value, replace
 from phase_gate.workflow.conditions import Condition

@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from phase_gate.config.nodes import MAX_BYTES, Node, Table, Text, closest_first, find, find_meant, plain, shorten
 from phase_gate.config.pipeline import (
     RULES,
     PipelineReader,
@@ -18,18 +19,7 @@ from phase_gate.config.pipeline import (
     with_implied_guards,
     without_pipeline_guards,
 )
-from phase_gate.config.reading import (
-    MAX_BYTES,
-    Node,
-    Reader,
-    Table,
-    Text,
-    closest_first,
-    find,
-    find_meant,
-    plain,
-    shorten,
-)
+from phase_gate.config.reading import Reader
 from phase_gate.config.vocabulary import RESERVED_NAMES, Vocabulary, name_types, take_names
 from phase_gate.config.yaml import read_document, read_documents
 from phase_gate.errors import WorkflowError

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeVar
 
 from phase_gate.codec import from_json, spell_out
-from phase_gate.config.reading import Items, Node, Reader, Table, Text, find, shorten
+from phase_gate.config.nodes import Items, Node, Table, Text, find, shorten
+from phase_gate.config.reading import Reader
 from phase_gate.config.yaml import read_document
 from phase_gate.errors import DocumentError, MalformedResultError, VoteError
 from phase_gate.tasks.model import Choice

@@ -11,7 +11,8 @@ from typing import NoReturn
 from xml.sax import saxutils
 
 from phase_gate.config.configuration import check_timeouts
-from phase_gate.config.reading import MAX_BYTES, Items, Node, Place, Reader, Table, Text, closest_first, plain, shorten
+from phase_gate.config.nodes import MAX_BYTES, Items, Node, Place, Table, Text, closest_first, plain, shorten
+from phase_gate.config.reading import Reader
 from phase_gate.config.yaml import decode_text, find_odd_character, read_bytes, read_document
 from phase_gate.errors import DocumentError, TaskFileError
 from phase_gate.tasks.lint import MAX_LENGTH
