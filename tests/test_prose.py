@@ -104,7 +104,11 @@ CODE_WORDS = {
     r"of ours": "our, the state folder's",
 }
 #: Packages and modules whose docstrings, comments and messages are plain already. The others follow, one by one.
-CLEAN = ("storage",)
+CLEAN = (
+    *("storage", "decisions"),
+    *("bound.py", "codec.py", "errors.py", "exit_codes.py", "hookspecs.py", "names.py"),
+    *("plugin.py", "project.py", "task.py", "values.py", "visible.py"),
+)
 _FOREIGN = re.compile(r"<!-- generated.*?<!-- end -->|^```.*?^```|`[^`\n]+`|\]\([^)]*\)|:param \w+:", re.M | re.S)
 
 

@@ -1,7 +1,7 @@
-"""Two of Python's modules as they were when we were imported.
+"""Copies of the modules `os` and `time`, made when this module is imported.
 
-A test may leave `os.replace` or `time.time` mocked. What the end of a run calls is taken from here; what is not
-makes it fail, which closes the gate and is said.
+A test may leave `os.replace` or `time.time` mocked, so the end of a run uses these copies. A mocked function that is
+called anyway makes the run fail, which closes the gate with a message.
 """
 
 from __future__ import annotations

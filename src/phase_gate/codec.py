@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     T = TypeVar("T", bound=Value)
-    #: Takes what stands there, and the file that it stands in; None: JSON, which is read strictly.
+    #: Receives a node and its file; None: JSON, which is read strictly.
     Read = Callable[[Any, Any], Any]
 
 
@@ -57,7 +57,7 @@ def _plain(value: Any, of_value: Callable[[Value], Any]) -> Any:
         return list(value) if is_simple else [_plain(each, of_value) for each in value]
     if isinstance(value, frozenset):
         return sorted(value)
-    # A member of an enumeration, or a text that knows where it stood in its file.
+    # A member of an enumeration, or a text with a position in its file.
     return str(value) if isinstance(value, str) else value
 
 
@@ -205,7 +205,7 @@ def _read_mapping(text: str, where: str, names: Mapping[str, Any]) -> Read:
 
 
 def _split(text: str, mark: str) -> list[str]:
-    """Return the parts between marks that stand in no brackets."""
+    """Split a text at marks outside of brackets."""
     if mark not in text:
         return [text]
     parts, depth = [""], 0

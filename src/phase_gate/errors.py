@@ -1,4 +1,4 @@
-"""Every error that we raise on purpose: a problem, a slug, a remedy."""
+"""All errors that are raised on purpose, each with a problem, a slug and a remedy."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class PhaseGateError(Exception):
-    """Base of every error we raise on purpose; shown without a traceback."""
+    """Base of all errors that are raised on purpose. They are shown without a traceback."""
 
     slug: ClassVar[str] = "phase-gate-error"
-    #: What happened, for a reader who looks the slug up; empty for what is only a base of others.
+    #: The explanation of the slug; empty for a base class.
     meaning: ClassVar[str] = ""
-    #: What the command ends with. The plugin turns usage and configuration errors into pytest's 4.
+    #: The exit code of the command. The plugin turns usage and configuration errors into pytest's 4.
     exit_code: ClassVar[int] = exit_codes.COMMAND_USAGE
 
     def __init__(self, problem: str, remedy: str) -> None:
@@ -209,16 +209,16 @@ class InternalFaultError(StateError):
 
 
 def require_cpython() -> None:
-    """Raise InterpreterError for another interpreter: what we look at there is not what we know."""
+    """Raise InterpreterError for another interpreter, because recording depends on CPython."""
     if (name := sys.implementation.name) != "cpython":
         raise InterpreterError(
-            f"phase gate judges runs of CPython only, and this is {name}",
-            remedy="run it with CPython 3.11 or newer; without --phase, pytest runs as ever",
+            f"pytest-phase-gate supports CPython only, and this is {name}",
+            remedy="run it with CPython 3.11 or newer; without --phase, pytest works as usual",
         )
 
 
 def as_fault(error: Exception, *, remedy: str) -> InternalFaultError:
-    """Return what we did not foresee as an error of ours, with the place where it came up."""
+    """Return an unexpected exception as an InternalFaultError with its file and line."""
     frames = error.__traceback__
     while frames is not None and frames.tb_next is not None:
         frames = frames.tb_next
@@ -233,5 +233,5 @@ def _explained(base: type[PhaseGateError]) -> Iterator[tuple[str, str]]:
         yield from _explained(error)
 
 
-#: What each message's slug means, in a sentence or two: shown by `explain`, listed in the reference.
+#: The explanation of each slug, for `explain` and the reference.
 MESSAGES: Mapping[str, str] = dict(sorted(_explained(PhaseGateError)))

@@ -14,7 +14,7 @@ NOT_TRUSTED = 11
 CIRCUIT_OPEN = 12
 #: Not allowed now: phase order, wrong signal, override refused.
 NOT_ALLOWED = 13
-#: What the user interrupted: what a shell says of Ctrl-C.
+#: Interrupted by the user: a shell's code for Ctrl-C.
 INTERRUPTED = 130
 
 #: Code, name and meaning, as the reference lists them.
@@ -23,7 +23,7 @@ MEANINGS: tuple[tuple[int, str, str], ...] = (
     (
         GATE_CLOSED,
         "gate closed",
-        "The run or the phase does not satisfy the gate yet, or a budget is spent; the reason says what is missing",
+        "The run or the phase does not satisfy the gate yet, or a budget is spent; the reason names what is missing",
     ),
     (NOT_TRUSTED, "not trusted", "State or evidence was tampered with, can't be read, or could not be stored"),
     (CIRCUIT_OPEN, "circuit open", "The breaker is open or the work is stuck: a person is needed"),
@@ -32,5 +32,5 @@ MEANINGS: tuple[tuple[int, str, str], ...] = (
         "not allowed",
         "Not allowed now: phase order, a stale or contradictory signal, a refused override; or a person has to answer",
     ),
-    (INTERRUPTED, "interrupted", "The user interrupted `phase-gate drive`, or another command of ours"),
+    (INTERRUPTED, "interrupted", "The user interrupted `phase-gate drive` or another command"),
 )

@@ -1,10 +1,9 @@
 """The pytest plugin's entry: options, hook specifications, marker, lazy start.
 
-Every pytest start pays for this module, so it imports nothing that pytest has not loaded. Without `--phase` nothing
-is recorded, said or imported; only the hook specifications and the markers are registered, so that strict projects
-work.
+Every pytest start pays for this module, so it imports nothing that pytest has not loaded. Without `--phase` it
+only registers the hook specifications and the markers, so that projects with strict settings work.
 
-PYTEST_DONT_REWRITE: there is no assert in here, and rewriting would cost every start.
+PYTEST_DONT_REWRITE: there is no assert in here, and rewriting would slow down every start.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add("--phase-workflow", metavar="NAME", help="Other workflow: a shipped one or a YAML file")
     add("--phase-dir", metavar="DIR", help="Other state folder (also PHASE_GATE_DIR)")
-    # What our own commands say to a run that they start; not for people.
+    # For runs that our own commands start; not for people.
     add("--phase-confirming", metavar="I/N", help=argparse.SUPPRESS)
     add("--phase-baseline", metavar="REV", help=argparse.SUPPRESS)
 
@@ -88,7 +87,7 @@ def pytest_plugin_registered(manager: pytest.PytestPluginManager) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
     if getattr(known, "phase", None) is not None or getattr(known, "phase_baseline", None) is not None:
-        # Before the project's code runs: what pytest and Python consist of, and whether a signal lies there.
+        # Before the project's code runs: record the modules of pytest and Python, and whether a signal file exists.
         from phase_gate.recording import look_ahead
 
         look_ahead(early_config)

@@ -236,7 +236,7 @@ class Look:
 
     def __init__(self, project: Project, command: str, refused: Mapping[str, StateError]) -> None:
         self._project, self._command = project, command
-        #: Tasks that can't be trusted as the shared store has them, whatever the folder says.
+        #: Tasks that can't be trusted in the shared store, whatever the folder contains.
         self.refused = refused
 
     def __call__(self, task: str) -> State | None:

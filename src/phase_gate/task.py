@@ -1,4 +1,4 @@
-"""Open a task: its state, the rules that it is judged by, its files, and where it stands.
+"""Open a task: its state, its rules, its files and its status.
 
 Begin reading here to learn what any command knows of a task. A task is opened once and handed down; what takes time
 (rules, files) is read when it is first asked for, and once.
@@ -50,7 +50,7 @@ class Task:
 
     @classmethod
     def open(cls, project: Project, *, command: str = "") -> Task:
-        """Return the task as it stands: only looks, without a lock.
+        """Return the task. Takes no lock and writes nothing.
 
         :param command: the name to show while others wait for our lock.
         """
@@ -64,7 +64,7 @@ class Task:
 
     @again_if_moved
     def record(self, *events: Event) -> Task:
-        """Write events that hold whatever the state is by now; return the task after them."""
+        """Write events that are valid in any state; return the task after them."""
         with self.transaction() as change:
             change.record(*events)
         return self.after(change)
@@ -126,7 +126,7 @@ class Task:
 
     @functools.cached_property
     def tree(self) -> Tree:
-        """The files as they are now, as far as the task's verdict speaks of them."""
+        """The current files that the task's verdict depends on."""
         for part, value in parts_of(self.state):
             files = part.listed_files(value)
             if files is not None:
@@ -144,7 +144,7 @@ class Task:
         return changed_since_last_run(self.store.folder, left, {**self.tree.files, **self.tree.beside})
 
     def standing(self, *, gate_1_only: bool = False) -> Standing:
-        """Return where the task stands now. Every command that says so asks this."""
+        """Return the current status of the task, for every command that shows it."""
         return assess(
             self.state,
             # Where no phase has begun there is nothing that files could have changed since.
@@ -158,7 +158,7 @@ class Task:
         )
 
     def outdated(self) -> Standing | None:
-        """Return why the last verdict does not speak of the present phase and files; None: it does."""
+        """Return why the last verdict is not about the current phase and files; None if it is."""
         return outdated(
             self.state,
             tree=self.tree.digest,
@@ -186,14 +186,14 @@ class Task:
         try:
             phase = self.rules.phase(self.state.phase or "")
         except PhaseGateError:
-            phase = None  # the command that judges it says what is wrong; this is a hint
+            phase = None  # only a hint: the command that evaluates it reports the problem
         return not self.state.parts.keys() - {DRIVE} if phase is None else phase.tests != "none"
 
 
 def take_listed_tree(project: Project, files: Iterable[str]) -> Tree:
     """Return the fingerprint of the sources and of these files: paths, folders, or globs from the root.
 
-    Other files that git does not track do not count: reports and verdicts lie there, and the task lists its work.
+    Other untracked files do not count, because they are reports and verdicts. The task lists its own files.
     """
     files = tuple(files)
     plain = [each for each in files if not set(each) & set("*?") and not (project.root / each).is_dir()]

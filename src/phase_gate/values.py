@@ -29,7 +29,7 @@ else:
 
 
 class _Factory:
-    """A default that is made anew for each value."""
+    """A default that a factory creates for each value."""
 
     __slots__ = ("make",)
 
@@ -38,7 +38,7 @@ class _Factory:
 
 
 class _Told:
-    """A default, and what else is said about its field."""
+    """A default, with further information about the field."""
 
     __slots__ = ("default", "told")
 
@@ -46,14 +46,14 @@ class _Told:
         self.default, self.told = default, told
 
 
-#: Stands for "no default": the field has to be given.
+#: Means that a field has no default.
 MISSING: Any = object()
 
 
 def field(*, default: Any = MISSING, default_factory: Callable[[], Any] | None = None, **told: Any) -> Any:
-    """Give a field a default, made anew for each value by a factory.
+    """Give a field a default, or a factory that creates one for each value.
 
-    :param told: what a reader of documents should know, such as `minimum=1`.
+    :param told: information for readers of documents, such as `minimum=1`.
     """
     held = default if default_factory is None else _Factory(default_factory)
     return _Told(held, told) if told else held
@@ -85,7 +85,7 @@ class _ValueType(type):
 
     _fields: tuple[str, ...]
     _defaults: dict[str, Any]
-    #: What is said about fields, beside their defaults.
+    #: Further information about fields, from `field()`.
     _told: dict[str, dict[str, Any]]
     #: The fields that may be given without their names.
     _by_place: tuple[str, ...]
@@ -142,19 +142,19 @@ def fields(kind: type[Value]) -> tuple[str, ...]:
 
 
 def has_default(value: Value, name: str) -> bool:
-    """Tell whether a field holds what it holds where nothing is given."""
+    """Return whether a field has its default value."""
     default, held = default_of(type(value), name), getattr(value, name)
     return held is default or bool(held == default)
 
 
 def default_of(kind: type[Value], name: str) -> Any:
-    """Return what a field holds where nothing is given; MISSING if it has to be."""
+    """Return the default of a field; MISSING without one."""
     default = kind._defaults.get(name, MISSING)
     return default.make() if type(default) is _Factory else default
 
 
 def annotation_of(kind: type[Value], name: str) -> tuple[str, str]:
-    """Return the annotation of a field as it is written, and the module that it is written in."""
+    """Return the annotation of a field as written, and the name of its module."""
     for each in kind.__mro__:
         text = vars(each).get("__annotations__", {}).get(name)
         if text is not None:
@@ -163,12 +163,12 @@ def annotation_of(kind: type[Value], name: str) -> tuple[str, str]:
 
 
 def told_about(kind: type[Value], name: str) -> dict[str, Any]:
-    """Return what `field` was told beside the default."""
+    """Return the further information about a field, from `field()`."""
     return kind._told.get(name, {})
 
 
 def as_dict(value: Value) -> dict[str, Any]:
-    """Return the fields with what they hold; values inside stay values."""
+    """Return the fields as a dictionary. Nested values stay values."""
     return {name: getattr(value, name) for name in type(value)._fields}
 
 

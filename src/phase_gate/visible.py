@@ -34,7 +34,7 @@ _ORDER = rf"^[^\S\n]*+:(?=:)|{_ORDER_ANYWHERE}"
 def find_unseen(text: str, *, but: str = "") -> str | None:
     """Return the first character that a reader would not see, as `U+202E`; None if there is none.
 
-    :param but: characters that may stand there.
+    :param but: characters that are allowed.
     """
     if _is_plain(text):
         return None
@@ -62,7 +62,7 @@ def show_rows(rows: Iterable[str]) -> str:
     return "\n".join(map(show_line, rows))
 
 
-#: Signs of ours, and what stands for them where a terminal has only the characters of its code page.
+#: Our symbols, with ASCII replacements for terminals with a limited code page.
 _PLAIN_SIGNS = str.maketrans({"·": "-", "…": "...", "✓": "+", "✗": "-", "–": "-", "’": "'", "“": '"', "”": '"'})
 
 
@@ -106,7 +106,7 @@ def _show(text: str, but: str = "") -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Tell whether nothing in a text is worth a closer look: nearly always, and at no cost."""
+    """Return whether a text is surely harmless. A cheap test that is nearly always true."""
     return text.isprintable() and (text.isascii() or max(text) < _FIRST_PRINTABLE)
 
 
@@ -123,7 +123,7 @@ def _unseen(text: str, but: str) -> Iterator[re.Match[str]]:
 
 
 def _belongs(text: str, place: int) -> bool:
-    """Tell whether the character is part of how its neighbours are written."""
+    """Return whether the character belongs to the spelling of the characters around it."""
     character, before, after = text[place], text[place - 1 : place], text[place + 1 : place + 2]
     if character in _LOOKS:
         return after == _KEYCAP if before.isascii() else _is_seen(before)

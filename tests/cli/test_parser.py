@@ -117,7 +117,7 @@ def test_honest_sentences_stay(text: str) -> None:
 
 def test_a_signal_hides_nothing(begin: Begin) -> None:
     desk = begin("green")
-    refused = "--reason can't be used: the character U+001B in it can't be seen"
+    refused = "--reason can't be used: it contains the invisible character U+001B"
     assert desk.error("signal", "--reason", "ok\x1b[1A\x1b[2Kforged") == (2, "bad-usage", refused)
     given = desk.json("signal", "--reason", "both pass\n  ::error::forged", "--by", "Zo\u00eb")["gate_2"]
     assert (given["reason"], given["by"]) == ("both pass ::error::forged", "Zo\u00eb")
@@ -127,7 +127,7 @@ def test_a_runs_own_signal_hides_nothing(project: Project) -> None:
     project.write(test_ok="def test_ok():\n    assert 1 + 1 == 2\n")
     refused = project.run("--phase=green", "--exit-signal=ok\x1b[2J", "-v")
     assert refused.code == 4
-    assert refused.has("--exit-signal can't be used: the character U+001B in it can't be seen [bad-usage]")
+    assert refused.has("--exit-signal can't be used: it contains the invisible character U+001B [bad-usage]")
     assert project.run("--phase=green", "--exit-signal=one\ntwo", "-v").has("one two")
 
 

@@ -91,7 +91,7 @@ def test_a_vote_has_one_name(pipe: Pipe) -> None:
     pipe.project.write({"vote.yaml": "vote: approve\nconfidence: 1\nby: ann\n"})
     ran = pipe.gate("pipeline", "vote", "vote.yaml", "--by", "bob")
     assert (ran.code, "words" in pipe.pipeline) == (13, False)
-    assert "vote.yaml is signed by ann, and --by says bob" in ran.err
+    assert "vote.yaml is signed by ann, but --by is bob" in ran.err
     assert pipe.gate("pipeline", "vote", "vote.yaml", "--by", "ANN").code == 10
 
 

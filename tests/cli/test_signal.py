@@ -85,11 +85,11 @@ STALE: dict[str, tuple[str, Callable[[Desk], object]]] = {
     ),
     "after-a-run-that-was-lost": ("run feedface began after it and never ended", Desk.lose_run),
     "after-the-phase-was-entered-anew": (
-        "GREEN has no complete run that a signal could speak of",
+        "GREEN has no complete run for a signal",
         lambda desk: desk.gate("rewind", "green", "--reason", "again"),
     ),
     "after-the-phase-before-was-entered-anew": (
-        "RED has no complete run that a signal could speak of",
+        "RED has no complete run for a signal",
         lambda desk: desk.gate("rewind", "red", "--reason", "one is missing"),
     ),
 }

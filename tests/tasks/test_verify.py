@@ -224,7 +224,7 @@ def test_a_claim_that_does_not_fit_is_never_a_strong_pass(gate: Gate, claimed: d
         pytest.param({}, "eve", "eve executed this attempt", id="the-executor"),
         pytest.param({}, " EVE ", "executed this attempt", id="the-executor-in-capitals"),
         pytest.param({}, "\uff45\uff56\uff45", "executed this attempt", id="the-executor-in-other-letters"),
-        pytest.param({"by": "eve"}, "ann", "is signed by eve, and --by says ann", id="two-names"),
+        pytest.param({"by": "eve"}, "ann", "is signed by eve, but --by is ann", id="two-names"),
         pytest.param({"blockers": ["no rollback"]}, "ann", "open blockers: no rollback", id="open-blockers"),
         pytest.param({"attempt": 2}, "ann", "speaks of attempt 2, this is 1", id="another-attempt"),
         pytest.param({"evidence": "0123456789abcdef"}, "ann", "speaks of verify run 0123", id="another-run"),

@@ -1,4 +1,4 @@
-"""What a command changes about a task: one module a decision. Each locks the task, judges, records and returns a value.
+"""Changes of a task, one module per decision. Each locks the task, evaluates, records, and returns a value.
 
-May read and write the state, and ask features for evidence; prints nothing. Begin with `signalling`.
+Reads and writes the state, and asks features for evidence. Prints nothing. Begin with `signalling`.
 """

@@ -1,4 +1,4 @@
-"""Enter the next phase, or judge one that needs no tests."""
+"""Enter the next phase, or evaluate one that needs no tests."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from phase_gate.workflow.names import DONE
 
 
 class EnteredPhase(Value):
-    """A phase of a pipeline or another workflow that begins, or whose files to fill in were asked for."""
+    """A phase that was entered, or whose template files were requested."""
 
     task: Task
     phase: Phase
-    #: False where it began earlier.
+    #: False if the task was in it before.
     is_new: bool
-    #: What a pipeline asks for in it, by name.
+    #: The requirements of a pipeline phase, by name.
     needs: tuple[tuple[str, str], ...] = ()
-    #: The files to fill in that were written, and those that were there; None where they were not asked for.
+    #: The template files that were written (None if not requested), and those that existed.
     written: tuple[str, ...] | None = None
     kept: tuple[str, ...] = ()
-    #: The files of a pipeline's constitution, where a cycle of it began.
+    #: The files of a pipeline's constitution, if a cycle began.
     constitution: tuple[str, ...]
 
 
@@ -43,10 +43,10 @@ class JudgedPhase(Value):
 
 @again_if_moved
 def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> EnteredPhase | JudgedPhase:
-    """Enter the phase that follows, or judge the present one.
+    """Enter the next phase, or evaluate the current one.
 
-    :param template: also write the files that a pipeline asks for and that are missing, to be filled in.
-    :param show: says what is going on while a command of the project runs.
+    :param template: also write templates of the required files that are missing.
+    :param show: reports progress while a command of the project runs.
     """
     project, store = task.project, task.store
     if task.state.phase in (None, DONE):
@@ -68,7 +68,7 @@ def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> Enter
 
         write_snapshot(task)
     measured = measure_now(task, show=show)
-    # A phase that takes a run ends elsewhere: a refusal here leaves nothing behind.
+    # A phase that needs a run ends elsewhere: a refusal here must store nothing.
     remembered = remember_next(task, may_end=not task.takes_run)
     with task.transaction() as change:
         store.refuse_while_running(change.opened.state)
@@ -115,7 +115,7 @@ def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> Enter
 
 
 def _begin_pipeline(task: Task, *, template: bool) -> EnteredPhase | None:
-    """Begin a cycle of a workflow whose first phase needs no run; None where that is not so."""
+    """Begin a cycle of a pipeline whose first phase needs no run; None for other workflows."""
     workflow = task.project.workflow()
     if workflow.pipeline is None or workflow.first.tests != "none":
         return None
@@ -129,7 +129,7 @@ def _begin_pipeline(task: Task, *, template: bool) -> EnteredPhase | None:
 def describe_entry(
     task: Task, phase: Phase, *, template: bool = False, is_new: bool = True, constitution: tuple[str, ...] = ()
 ) -> EnteredPhase:
-    """Return what there is to say of a phase that the task is in; write its files to fill in where asked."""
+    """Describe the phase that the task is in, and write its templates if requested."""
     entered = EnteredPhase(task=task, phase=phase, is_new=is_new, constitution=constitution)
     if not task.state.is_pipeline:
         return entered

@@ -1,4 +1,4 @@
-"""Decide whether an agent's work is complete, by its claim and by what was measured; give its signal where asked."""
+"""Compare an agent's claim of completion with the measurements; optionally give its signal."""
 
 from __future__ import annotations
 
@@ -24,42 +24,42 @@ from phase_gate.values import Value, replace
 from phase_gate.visible import count
 from phase_gate.workflow.settings import ExitGate
 
-#: Of the environment: how many indicators it takes.
+#: Environment variable: the number of indicators that a claim needs.
 THRESHOLD_VARIABLE = "PHASE_GATE_EXIT_THRESHOLD"
 
 
 class Claim(Value):
-    """What an agent says, and by which threshold it is weighed."""
+    """An agent's claim, and the threshold that applies to it."""
 
     said: StatusBlocks
     prose: str
-    #: Where it was read from.
+    #: The file it was read from.
     file: Path
-    #: That file from the root, if it lies there: what an agent printed is no work of its.
+    #: The same file relative to the root, if it is inside: an agent's output does not count as its work.
     handed: tuple[str, ...] = ()
     threshold: Threshold
-    #: What the project asks for.
+    #: The project's threshold.
     own_threshold: Threshold
     kind: str | None = None
     by: str
     as_signal: bool = False
-    #: Who may lower the threshold for this claim; None: an agent, who may not.
+    #: The person who may lower the threshold for this claim; None for an agent.
     person: Person | None = None
 
 
 class DecidedClaim(Value):
     decision: Decision
     said: StatusBlocks
-    #: What Gate 1 makes of it, where it asks for a claim.
+    #: The new evaluation, if Gate 1 requires a claim.
     gate_1: Evaluation | None
-    #: On the signal that was given, if one was.
+    #: The evaluation of the signal, if one was given.
     verdict: Evaluation | None
-    #: After it.
+    #: The task afterwards.
     task: Task
 
 
 def read_claim(texts: Iterable[str], gate: ExitGate, *, kind: str | None = None, file: Path, by: str) -> Claim:
-    """Return what an agent said in these messages, to be weighed by what the project asks for."""
+    """Return the claim in an agent's messages, with the project's threshold."""
     text, threshold = read_claim_text(texts), own_threshold(gate, kind)
     said = read_blocks(text)
     prose = sentences(text, said.reasons)
@@ -71,8 +71,8 @@ def decide_claim(
 ) -> DecidedClaim:
     """Decide on the claim and record it.
 
-    :param show: says what is going on while a command of the project runs.
-    :param show_progress: says how far a proof is.
+    :param show: reports progress while a command of the project runs.
+    :param show_progress: reports the progress of a proof.
     """
     task = task.leave_out(claim.handed)
     # Before the lock: a build may take minutes.
@@ -87,7 +87,7 @@ def decide_claim(
 
 
 def _lower_threshold(state: State, claim: Claim) -> Threshold:
-    """Return the threshold as a person lowers it: a gate that opens by a claim is not lowered by the claim itself."""
+    """Return the threshold that a person has lowered. A claim can't lower its own threshold."""
     threshold, own = claim.threshold, claim.own_threshold
     asks = f"{count(threshold.value, 'indicator')}, where Gate 1 of {state.phase} needs {own.value}"
     if claim.person is None:
@@ -99,12 +99,12 @@ def _lower_threshold(state: State, claim: Claim) -> Threshold:
 
 @again_if_moved
 def _decide(task: Task, claim: Claim, looked: ClaimContext) -> tuple[Decision, Evaluation | None, Task]:
-    """Decide on the claim and record it; return the decision, what Gate 1 makes of it, and the task after it."""
+    """Decide on the claim and record it. Return the decision, the new evaluation of Gate 1, and the task."""
     configuration = task.project.configuration
     with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)
         if change.state.phase != looked.phase or change.state.iteration != looked.iteration:
-            raise NotAllowedError("the task moved on while the claim was looked at", remedy="claim again")
+            raise NotAllowedError("the task changed while the claim was evaluated", remedy="claim again")
         context = replace(looked, breaker=change.state.breaker, counted=change.state.claims, at=change.at)
         decision, breaker = decide(
             claim.said, claim.prose, context, configuration.exit_gate, configuration.confidence, claim.threshold
@@ -125,7 +125,7 @@ def _decide(task: Task, claim: Claim, looked: ClaimContext) -> tuple[Decision, E
 
 
 def _judge_again(task: Task, looked: ClaimContext, change: Transaction) -> Evaluation | None:
-    """Judge the iteration anew where its Gate 1 asks for a claim, and record that; return the verdict."""
+    """Evaluate the iteration again if its Gate 1 requires a claim, and record that; return the verdict."""
     phase = task.rules.phase(looked.phase)
     if phase is None or not looked.asked or looked.untested or change.state.measurement is None:
         return None
@@ -138,7 +138,7 @@ def _judge_again(task: Task, looked: ClaimContext, change: Transaction) -> Evalu
 def _signal(
     task: Task, claim: Claim, decision: Decision, *, show: Callable[[str], None], show_progress: Callable[[str], None]
 ) -> tuple[Evaluation | None, Task]:
-    """Give the signal that the block gives, if it gives one that counts; return the verdict, and the task after it."""
+    """Give the signal of the status block, if it counts. Return the verdict and the task."""
     said, reason = claim.said, claim.said.reason.strip('"')[:500] or "claimed by a status block"
     if said.explicit is False and not said.contradictions:
         signal = Signal(answer="not-done", reason=said.remaining[:500] or reason, by=claim.by)

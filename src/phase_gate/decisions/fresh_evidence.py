@@ -1,4 +1,4 @@
-"""Evidence for a verdict that needs no test run. Taken before the lock: a command of the project may take minutes."""
+"""Evidence for a verdict without a test run. Collected before locking: a command of the project may take minutes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import name_rules
 
-#: Stores and returns what the phase that follows is compared with, should this one end.
+#: Stores and returns the data that the next phase is compared with, if this phase ends.
 Remembering = Callable[[Phase], Mapping[str, str]]
 
 
 def measure_now(task: Task, *, show: Callable[[str], None]) -> Measured:
-    """Return what the rules of the present phase speak of; nothing where that takes a run of the tests.
+    """Return the metrics that the rules of the current phase use; empty if they need a test run.
 
-    :param show: says what is going on while a command of the project runs.
+    :param show: reports progress while a command of the project runs.
     """
     store, state = task.store, task.state
     if state.phase is None or state.exited:
@@ -35,7 +35,7 @@ def measure_now(task: Task, *, show: Callable[[str], None]) -> Measured:
     if phase is None:
         return Measured()
     if phase.tests != "none":
-        return _look_again(task, phase)
+        return _measure_pipeline(task, phase)
     measured = gathering.gather(task, workflow, phase, show=show)
     changed = _changed_rules(store, state, workflow)
     return replace(
@@ -45,8 +45,8 @@ def measure_now(task: Task, *, show: Callable[[str], None]) -> Measured:
     )
 
 
-def _look_again(task: Task, phase: Phase) -> Measured:
-    """Return what a pipeline looks at anew after a run: votes and artifacts are no part of its tree."""
+def _measure_pipeline(task: Task, phase: Phase) -> Measured:
+    """Measure votes and artifacts again after a run: they are not part of the tree."""
     if not task.state.is_pipeline:
         return Measured()
     from phase_gate.tasks.evidence import look_again
@@ -55,7 +55,7 @@ def _look_again(task: Task, phase: Phase) -> Measured:
 
 
 def case_of(change: Transaction, task: Task, phase: Phase, reading: Reading = ABSENT) -> Case:
-    """Return what is judged within a transaction: the task as it is there, with the rules that it has."""
+    """Return the input of an evaluation within a transaction."""
     root = str(task.project.root)
     return Case(state=change.state, workflow=task.rules, phase=phase, at=change.at, root=root, reading=reading)
 
@@ -63,10 +63,10 @@ def case_of(change: Transaction, task: Task, phase: Phase, reading: Reading = AB
 def record_verdict(
     change: Transaction, task: Task, evaluation: Evaluation, case: Case, remembered: Remembering
 ) -> None:
-    """Record a verdict, and what follows from it.
+    """Record a verdict and its consequences.
 
-    :param task: as it is within the transaction; a pipeline looks at it where the verdict enters a phase.
-    :param remembered: what `remember_next` returned.
+    :param task: the task within the transaction.
+    :param remembered: the result of `remember_next`.
     """
     change.record(
         *judgement_events(
@@ -79,7 +79,7 @@ def record_verdict(
 
 
 def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[Finding]:
-    """Return what the last run's rules say otherwise than those that were frozen: a run may bring others."""
+    """Return the differences between the last run's rules and the frozen ones."""
     frozen = store.objects.load_frozen(state.freeze.current)
     if frozen is None:
         return []
@@ -89,7 +89,7 @@ def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[F
 
 
 def remember_next(task: Task, *, may_end: bool = True) -> Remembering:
-    """Look at what the next phase is to be compared with; return what gives it, should the present one end."""
+    """Collect the data that the next phase is compared with; return a function that stores it."""
     state = task.state
     if not may_end or state.phase is None or state.exited:
         return lambda phase: {}
@@ -104,7 +104,7 @@ def remember_next(task: Task, *, may_end: bool = True) -> Remembering:
         return name
 
     seen = gathering.remember_next(task, task.rules, present, keep=hold)
-    # Stored only where the phase really ends; another process may have moved the task on meanwhile.
+    # Stored only if the phase really ends, and not if another process has changed the task.
     return lambda phase: {
         provider: task.store.keep(*held[name]) for provider, name in seen.items() if phase.name == state.phase
     }

@@ -1,4 +1,4 @@
-"""Give the signal of Gate 2: judge the last complete run with it, or leave it for the next evaluation."""
+"""Give the signal of Gate 2: evaluate the last complete run with it, or leave it for the next evaluation."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from phase_gate.workflow.names import of_task
 def give_signal(
     task: Task, signal: Signal, *, show: Callable[[str], None], show_progress: Callable[[str], None]
 ) -> tuple[Evaluation, Task]:
-    """Judge the last iteration with this signal, record it, and return the verdict and the task after it.
+    """Evaluate the last iteration with this signal, record it, and return the verdict and the task.
 
-    :param show: says what is going on while a command of the project runs.
-    :param show_progress: says how far a proof is.
+    :param show: reports progress while a command of the project runs.
+    :param show_progress: reports the progress of a proof.
     """
     task.require_begun()
     if signal.answer == "done":
@@ -58,7 +58,7 @@ def give_signal(
         workflow = locked.rules
         phase = workflow.phase(state.phase)
         if phase is not None and phase.tests == "none":
-            store.close_lost(change)  # no run is needed here, so none would ever say that it is past
+            store.close_lost(change)  # no run is needed here, so no later run would do it
             state = change.state
         if state.is_stuck:
             raise stuck_error(state)
@@ -70,7 +70,7 @@ def give_signal(
             raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, workflow, phase))
         waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
         if waiting is not None and waiting.is_malformed and signal.answer == "done":
-            # It may be a veto that was spelled badly, so nothing goes past it.
+            # It may be a misspelled veto, so it blocks every other signal.
             raise NotAllowedError(
                 f"another signal waits, and it is malformed: {waiting.explained}",
                 remedy=show_next(of_task("phase-gate withdraw", project.task), "takes it back, then signal again"),
@@ -78,7 +78,7 @@ def give_signal(
         needs_no_run = phase.tests == "none" and _is_past(state)
         stale = "" if needs_no_run else _why_stale(state, phase, locked)
         if given.calls_person and (stale or state.exited):
-            # It opens nothing, so nothing has to be tested for it: an agent that can't go on may always say so.
+            # It opens no gate, so it needs no fresh run: an agent may always report that it is blocked.
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration), given)
             if not reading.calls_person:
                 reading = replace(given, file="" if reading.answer == "malformed" else reading.file)
@@ -92,11 +92,11 @@ def give_signal(
             measured = _require_fresh(state, phase, stale, hint=hint_at_outputs(locked.changed_files))
             if proved is not None and proved.data["proof"]["tree"] == measured.tree:
                 change.record(proved)
-            # A veto that waits in the file counts here as it would at the end of a run.
+            # A veto in the file counts here, as it would at the end of a run.
             reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
-            # Documents are no part of the tree: where no test is asked for, they are looked at again.
+            # Documents are not part of the tree, so a phase without tests measures them again.
             case = case_of(change, locked, phase, reading)
-            evaluation = evaluate_again(case, **_looked_again(project, state, phase, measured_now))
+            evaluation = evaluate_again(case, **_fresh_evidence(project, state, phase, measured_now))
         record_verdict(change, locked, evaluation, case, remembered)
     if waiting is None or not waiting.is_malformed:
         remove_signal_file(store.signal_file)
@@ -104,13 +104,13 @@ def give_signal(
 
 
 def _is_stale(task: Task) -> bool:
-    """Tell whether the last run is not what a signal may speak of, before anything is looked at for its sake."""
+    """Return whether a signal can't refer to the last run. Cheap, for use before anything is measured."""
     phase = task.rules.phase(task.state.phase or "")
     return phase is None or (phase.tests != "none" and bool(_why_stale(task.state, phase, task)))
 
 
-def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -> dict[str, Any]:
-    """Return what is judged anew beside what the run has measured."""
+def _fresh_evidence(project: Project, state: State, phase: Phase, now: Measured) -> dict[str, Any]:
+    """Return the evidence that replaces a part of the run's measurements."""
     if phase.tests == "none":
         return {"evidence": now, "replaces": offered_names(project.configuration)}
     if state.is_pipeline:
@@ -119,12 +119,12 @@ def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -
 
 
 def _is_past(state: State) -> bool:
-    """Tell whether no run is what a verdict would be about: there was none, or a later look came."""
+    """Return whether the last evaluation was not of a run."""
     return state.measurement is None or state.measurement.iteration < state.iteration
 
 
 def _both(waiting: Reading, given: Reading) -> Reading:
-    # Whichever counts, the file is spent with it.
+    # The file is used up in either case.
     return replace(strictest(waiting, given), file=waiting.file)
 
 
@@ -142,7 +142,7 @@ def leave_answer(task: Task, signal: Signal, file: Path) -> None:
     """Leave the answer of a driven agent for its drive, which runs the tests first."""
     at_work = [(part, value) for part, value in parts_of(task.state) if part.holds_signal(value)]
     if not at_work:
-        raise NotAllowedError("no agent of a drive is at work on this task", remedy="answer for your own task")
+        raise NotAllowedError("no drive is working on this task", remedy="answer for your own task")
     for part, value in at_work:
         if why := part.refuses_answer(value, signal.answer):
             raise NotAllowedError(why, remedy="stop here: the drive asks a person")
@@ -150,7 +150,7 @@ def leave_answer(task: Task, signal: Signal, file: Path) -> None:
 
 
 def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:
-    """Return what the file that waits says to this evaluation."""
+    """Return how a waiting signal file applies to this evaluation."""
     if waiting is None:
         return ABSENT
     if waiting.signal is None:
@@ -161,11 +161,11 @@ def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: i
 
 
 def _why_stale(state: State, phase: Phase, task: Task) -> str:
-    """Return why no iteration is left that a signal could speak of now; empty if there is one."""
+    """Return why a signal can't refer to the last iteration; empty if it can."""
     measured, last = state.measurement, state.last_run
     lost = [run.id for run in state.open_runs if not run.nested]
     if measured is None:
-        return f"{phase.name} has no complete run that a signal could speak of"
+        return f"{phase.name} has no complete run for a signal"
     if lost:
         return f"run {lost[0][:8]} began after it and never ended"
     if last is not None and last.id != measured.run:
@@ -178,11 +178,11 @@ def _why_stale(state: State, phase: Phase, task: Task) -> str:
 
 
 def _require_fresh(state: State, phase: Phase, stale: str, *, hint: str) -> Measurement:
-    """Return the iteration that a signal speaks of. Raises StaleSignalError if there is none any more."""
+    """Return the iteration that a signal refers to. Raises StaleSignalError if it is out of date."""
     if stale:
         then = "; ".join(filter(None, ("then signal again", hint)))
         raise StaleSignalError(stale, remedy=show_next(way_to(phase, state.task), then))
-    assert state.measurement is not None, "else it is stale"
+    assert state.measurement is not None, "otherwise it is stale"
     return state.measurement
 
 
