@@ -95,5 +95,5 @@ def test_the_last_words_count() -> None:
     rows = "Credit balance is too low\nAPI Error: 529 Overloaded.\n"
     assert classify(1, rows, is_known=True).kind == "busy"
     assert classify(1, rows + "x\n" * 100, is_known=True).kind == "failed", "that was long ago"
-    assert classify(None, "", is_known=True) == Ending(kind="failed")
+    assert classify(None, rows, is_known=True) == Ending(kind="failed"), "it was ended from outside"
     assert len(classify(1, "API Error: 529 " + "x" * 5000, is_known=True).said) == 200

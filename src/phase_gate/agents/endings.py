@@ -71,8 +71,8 @@ def classify(code: int | None, tail: str, *, is_known: bool) -> Ending:
     :param tail: the end of all that it printed.
     :param is_known: whether we know how it reports errors; other programs may say it anywhere in a line.
     """
-    if code == 0:
-        return Ending(kind="ended")
+    if not code:
+        return Ending(kind="failed" if code is None else "ended")
     for row in reversed(re.sub(_COLOUR, "", tail[-LAST_WORDS:]).splitlines()[-_LAST_ROWS:]):
         row, said = row.strip(), row.strip()
         if _EVENT.match(row):
