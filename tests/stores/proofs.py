@@ -23,7 +23,7 @@ from phase_gate.errors import StorageError, StoreBusyError
 from phase_gate.storage.files import FileSystem
 from phase_gate.stores import choosing
 from phase_gate.stores.git_repository import Answer, Repository
-from phase_gate.stores.postgresql_session import Connection
+from phase_gate.stores.postgresql import Connection
 from phase_gate.stores.shared import Head
 from tests.conftest import ROOT
 from tests.storage.stores import assert_intact

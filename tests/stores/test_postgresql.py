@@ -15,10 +15,9 @@ import pytest
 from phase_gate.cli import main
 from phase_gate.errors import StoreUnreachableError, UsageError
 from phase_gate.storage.ledger import GENESIS
-from phase_gate.stores import postgresql_session
+from phase_gate.stores import postgresql
 from phase_gate.stores.address import StoreAddress, parse_address
-from phase_gate.stores.postgresql import PostgresqlStore
-from phase_gate.stores.postgresql_session import Connection, Row
+from phase_gate.stores.postgresql import Connection, PostgresqlStore, Row
 from phase_gate.stores.shared import Head
 from tests.stores.database import Database, free_port
 from tests.stores.test_conformance import add
@@ -217,7 +216,7 @@ def test_a_server_that_is_stopped_in_its_tracks(
     """It answers nothing, and its machine says that all is well."""
     add(store, Head(), "one")
     backend = store._connection.opened.info.backend_pid
-    monkeypatch.setattr(postgresql_session, "ANSWER_TIMEOUT", 0.2)
+    monkeypatch.setattr(postgresql, "ANSWER_TIMEOUT", 0.2)
     os.kill(backend, signal.SIGSTOP)
     try:
         with pytest.raises(StoreUnreachableError, match=r"no answer within 0.2 s"):
