@@ -89,21 +89,6 @@ def test_coverage_run_tells_what_ran_and_keeps_its_own_data(red: Project, option
     assert "3, 8" in said, said
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        pytest.param("[run]\nrelative_files = true\n", id="relative-names"),
-        pytest.param("[run]\ndata_file = data/own\n", id="another-data-file"),
-    ],
-)
-@pytest.mark.parametrize("words", [("--cov",), ("--cov", "-n", "2"), None], ids=["plugin", "workers", "coverage-run"])
-def test_settings_of_coverage_change_nothing(red: Project, settings: str, words: tuple[str, ...] | None) -> None:
-    red.write({".coveragerc": settings, "data/.gitignore": "*\n"}, calc=GREEDY)
-    ran = with_coverage_run(red) if words is None else with_plugin(red, *words)
-    assert ran.has(UNTESTED)
-    assert measured(red) == (6, 2)
-
-
 def test_what_no_test_imports_is_untested(red: Project) -> None:
     red.write(calc=MODEST, extra="def more():\n    return 1\n")
     assert with_plugin(red, "--cov=.").has("no test reaches 2 new lines: extra.py:1, extra.py:2")
@@ -189,12 +174,3 @@ def test_nothing_new_needs_no_coverage(project: Project) -> None:
     ran = project.run_process("--phase=green", ON="1")
     assert "new code is unknown" not in ran.out
     assert measured(project) == (0, 0)
-
-
-def test_coverage_is_not_asked_where_no_rule_speaks_of_new_code(project: Project) -> None:
-    project.write({"phase-gate.yaml": "workflow: tdd\n"}, test_calc=TEST)
-    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
-    project.write(calc=GREEDY)
-    ran = with_plugin(project, "--cov")
-    assert "no test reaches" not in ran.out
-    assert measured(project) == (None, None)

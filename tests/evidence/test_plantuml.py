@@ -6,13 +6,12 @@ a line counted from 0, and a reason; with status 200 if there was an error.
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from phase_gate.evidence.documents.diagrams import NO_PLANTUML, Checked, Diagram, check_plantuml, find_plantuml
+from phase_gate.evidence.documents.diagrams import NO_PLANTUML, Checked, Diagram, check_plantuml
 
 pytestmark = pytest.mark.processes
 
@@ -104,19 +103,3 @@ def test_where_it_is_not_installed_nothing_is_known(tmp_path: Path) -> None:
     found = check(tmp_path, {"PATH": str(tmp_path)}, diagram(GOOD), diagram("@startuml\nA -> B\n"))
     # What has no end needs no PlantUML to be broken.
     assert found == {GOOD: NO_PLANTUML, "@startuml\nA -> B\n": (5, "@start... without its @end...")}
-
-
-def test_a_jar_goes_before_the_path(tmp_path: Path, environment: dict[str, str]) -> None:
-    java = tmp_path / "bin" / "java"
-    java.write_text("#!/bin/sh\n", encoding="utf-8")
-    java.chmod(0o755)
-    jar = tmp_path / "plantuml.jar"
-    jar.touch()
-    named = {**environment, "PLANTUML_JAR": str(jar)}
-    assert find_plantuml(named) == [str(java), "-Djava.awt.headless=true", "-jar", str(jar)]
-    # A jar that is not there, or no Java: the script is still good.
-    assert find_plantuml({**named, "PLANTUML_JAR": "gone.jar"}) == [str(tmp_path / "bin" / "plantuml")]
-    java.unlink()
-    assert find_plantuml(named) == [str(tmp_path / "bin" / "plantuml")]
-    os.unlink(tmp_path / "bin" / "plantuml")
-    assert find_plantuml(named) is None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from types import FrameType
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -274,71 +272,3 @@ def test_a_metric_that_shards_disagree_about_is_unknown() -> None:
     facts = combine_shards(shards)
     assert facts.measured == {"license_ok": True}
     assert facts.complaints == ("metric 'coverage' is 60 in shard 1/2 and 40 in shard 2/2: unknown in the whole run",)
-
-
-@pytest.mark.parametrize(
-    ("places", "expected"),
-    [
-        pytest.param([], (), id="none"),
-        pytest.param([3], ((3, 4),), id="one"),
-        pytest.param([0, 1, 2, 5, 7, 8], ((0, 3), (5, 6), (7, 9)), id="gaps"),
-    ],
-)
-def test_ranges(places: list[int], expected: Any) -> None:
-    assert to_ranges(places) == expected
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """How many functions, Python's own too, are called: no clock, so no machine is too slow."""
-    seen = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal seen
-        seen += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return seen
-
-
-def many(each: int, *, total: int = 20) -> list[Shard]:
-    ids = tuple(sorted(f"tests/test_{number % 50}.py::test_{number}" for number in range(each * total)))
-    digest = collection_digest(ids)
-    return [
-        replace(
-            shard(index + 1, *ids[index::total], total=total),
-            collected=ids,
-            collection=digest,
-            left_out={SPLITTER: to_ranges(place for place in range(len(ids)) if place % total != index)},
-        )
-        for index in range(total)
-    ]
-
-
-def test_twenty_shards_cost_no_more_for_each_test_when_there_are_more() -> None:
-    few, more = many(50), many(500)
-    assert len(combine_shards(more).outcomes) == 10_000
-    assert calls_of(lambda: combine_shards(more)) < 10 * calls_of(lambda: combine_shards(few))
-
-
-def test_finding_what_was_left_out_is_no_dearer() -> None:
-    def with_one_left_out(shards: list[Shard]) -> list[Shard]:
-        gone = shards[0].collected[0]
-        return [
-            replace(
-                each,
-                facts=replace(
-                    each.facts,  # type: ignore[type-var]
-                    outcomes={test_id: bucket for test_id, bucket in each.facts.outcomes.items() if test_id != gone},  # type: ignore[union-attr]
-                ),
-                left_out={**each.left_out, MARKS: ((0, 1),)},
-            )
-            for each in shards
-        ]
-
-    few, more = with_one_left_out(many(50)), with_one_left_out(many(500))
-    assert len(combine_shards(more).deselected) == 1
-    assert calls_of(lambda: combine_shards(more)) < 10 * calls_of(lambda: combine_shards(few))

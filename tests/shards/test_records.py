@@ -51,11 +51,6 @@ def test_the_end_takes_the_beginnings_place(tmp_path: Path) -> None:
     assert [each.facts is None for each in read_shards(tmp_path, key=None)] == [False]
 
 
-def test_nothing_of_it_is_for_commits(tmp_path: Path) -> None:
-    written(tmp_path / "folder", shard(1, *IDS))
-    assert (tmp_path / "folder" / ".gitignore").read_text().splitlines()[-1] == "*"
-
-
 @pytest.mark.parametrize("folder", ["empty", "not-there"])
 def test_no_record_at_all(tmp_path: Path, folder: str) -> None:
     (tmp_path / "empty").mkdir()

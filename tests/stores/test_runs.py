@@ -121,20 +121,6 @@ def test_red_on_linux_and_green_on_windows(
     assert main(["check", "--gate1"]) == 0
 
 
-@pytest.mark.parametrize("is_elsewhere", [False, True], ids=["in-this-folder", "on-another-machine"])
-def test_what_another_task_froze_holds_where_it_was_frozen(
-    shop: tuple[Project, in_memory.Server], is_elsewhere: bool
-) -> None:
-    project, _ = shop
-    assert project.run("--phase=red", "--exit-signal=both fail").code == 0
-    if is_elsewhere:
-        shutil.rmtree(project.root / ".phase-gate")
-        assert main(["status"]) == 0  # it is taken over, and nothing of it was made here
-    project.write(calc=CALC, test_calc=FAILING_TESTS.replace("== 3", "in (3, None)"))
-    ran = project.run("--phase=green", "--phase-task=other")
-    assert ("tests-unchanged" in ran.out.partition("Gate 1")[2]) is not is_elsewhere, ran.out
-
-
 # --- beyond its time limit: real processes, killed ones and late ones among them
 
 #: Seconds that a run of these tests may take; `run_limit` has hours.
