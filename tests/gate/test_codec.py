@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from phase_gate.codec import to_json
 from phase_gate.gate.breaker import Breaker, Status
-from phase_gate.gate.events import EVENT_KINDS, apply
+from phase_gate.gate.events import apply
 from phase_gate.gate.measured import Measured, Waiver
-from phase_gate.gate.outcomes import Green, Kind
-from phase_gate.gate.parts import DRIVE, PARTS, WORK
+from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import (
     NEW_STATE,
     Aim,
@@ -40,10 +35,11 @@ from phase_gate.gate.state import (
     state_from_json,
     state_to_json,
 )
+from phase_gate.proof.model import Proof
 from phase_gate.tasks.model import FailureType
 from phase_gate.values import as_dict, replace
-from phase_gate.workflow.settings import DriveSettings
 from tests.gate.verdicts import verdict
+from tests.report.history import History
 from tests.tasks.support import began, check, failed, reported, taken, task
 
 # --- a state and its document
@@ -145,104 +141,34 @@ def test_other_documents_are_refused(document: dict[str, Any], error: type[Excep
 
 # --- events and the state that they give
 
-RUNS = ("r1", "r2", "r3")
-PHASES = ("RED", "GREEN", "REFACTOR")
+
+def happened() -> list[Event]:
+    """Return the events of two cycles: runs of every kind, signals, overrides, a proof, and a run that never ended."""
+    history, done = History(), Reading(answer="done", reason="so it is", by="Ada")
+    old = {"test_a.py::test_one": "p", "test_a.py::test_two": "s"}
+    history.run("GREEN", old, tree="a")
+    history.run("GREEN", old, tree="a", signal=done)
+    history.run("RED", {**old, "test_b.py::test_new": "f"}, signal=done)
+    history.run("GREEN", {**old, "test_b.py::test_new": "f"}, signal=done)
+    history.run("GREEN", {**old, "test_b.py::test_new": "p"}, tree="b", unselected=1)
+    history.run("GREEN", {**old, "test_b.py::test_new": "k"}, tree="b", interrupted="interrupted")
+    history.prove(Proof())
+    for kind in ("breaker-reset", "force"):
+        history.override(kind, reason="it is known", by="Ada")
+    history.run("RED", {**old, "test_b.py::test_new": "f"})
+    history.begin_run("RED")
+    fact = {"name": "fact", "value": True, "reason": "r", "by": "Ada"}
+    repaired = Event(kind="repaired", data={"vanished": True}, at="later")
+    return [*history.events, Event(kind="fact-declared", data=fact, at="later"), repaired]
 
 
-@st.composite
-def events(draw: st.DrawFn) -> Event:
-    run, phase = draw(st.sampled_from(RUNS)), draw(st.sampled_from(PHASES))
-    # Those of the verification gate follow a table of their own: see test_verification.
-    kind = draw(st.sampled_from(sorted(EVENT_KINDS - PARTS[WORK].kinds)))
-    run_kind = draw(st.sampled_from([each for each in Kind if each is not Kind.LOST]))
-    data = {
-        "task": "default",
-        "run": draw(st.sampled_from([run, None])) if kind in ("cycle-began", "phase-entered") else run,
-        "phase": phase,
-        "workflow": "tdd",
-        "baseline": draw(st.sampled_from([None, {"inventory": "i", "outcomes": "o"}])),
-        "tree": draw(st.sampled_from(["t1", "t2"])),
-        "nested": run_kind is Kind.NESTED,
-        "rewinds": draw(st.booleans()),
-        "rules": "rules",
-        "kind": run_kind,
-        "green": draw(st.sampled_from(list(Green))),
-        "iteration": 1,
-        "metrics": {"tests_total": 1},
-        "inventory": "i",
-        "outcomes": "o",
-        "known": "i",
-        "targets": draw(st.sampled_from([None, "ids"])),
-        "recovered": draw(st.sampled_from([[], ["a::b"]])),
-        "frozen": draw(st.sampled_from([None, "f1", "f2"])),
-        "red": draw(st.sampled_from([None, "red"])),
-        "sources": draw(st.sampled_from([None, "texts"])),
-        "freezes": draw(st.booleans()),
-        "how": draw(st.sampled_from(["next", "rewind"])),
-        "first": draw(st.booleans()),
-        "vanished": draw(st.booleans()),
-        "guard": "tests-unchanged",
-        "findings": ["one", "two"] if kind == "waived" else [],
-        "expires": draw(st.sampled_from(["", "later"])),
-        "evaluation": to_json(verdict(phase=phase, run=None, can_exit=draw(st.booleans()))),
-        "claim": {
-            "iteration": 1,
-            "phase": phase,
-            "gate": "blocked",
-            "reason": "so it is",
-            "decision": "continue",
-            "explicit": draw(st.booleans()),
-            "indicators": 1,
-            "confidence": 50,
-            "claims_low": 1,
-            "threshold": 2,
-            "confidence_needed": 70,
-            "claimed_done": True,
-            "met_both": True,
-            "claims_done": 0,
-        },
-        "proof": {"tree": "t1", "freeze": "f1", "object": "o", "iteration": 1, "metrics": {"targets_proven": 1}},
-        "remembered": {},
-        "premature": draw(st.booleans()),
-        "next": draw(st.sampled_from(["GREEN", "DONE"])),
-        "name": "fact",
-        "value": draw(st.booleans()),
-        "reason": "because",
-        "by": "dev",
-    }
-    if kind in PARTS[DRIVE].kinds:
-        data |= draw(driven(kind))
-    return Event(kind=kind, data=data, at=draw(st.sampled_from(["early", "late"])))
-
-
-@st.composite
-def driven(draw: st.DrawFn, kind: str) -> dict[str, Any]:
-    """Return what events of a drive have beside the rest, an iteration of its own instead of a number."""
-    iteration = {"number": draw(st.integers(1, 3)), "phase": draw(st.sampled_from(PHASES)), "at": "then"}
-    began = {"mark": "m"}
-    ended = {"how": draw(st.sampled_from(["ended", "waits"])), "counts": draw(st.booleans()), "idle": 1}
-    return {
-        "id": draw(st.sampled_from(["d1", "d2"])),
-        "settings": to_json(DriveSettings()),
-        "goal": draw(st.sampled_from([None, "object"])),
-        "resumed": draw(st.booleans()),
-        "iteration": {**iteration, **(began if kind == "iteration-started" else ended)},
-        "outcome": draw(st.sampled_from(["done", "budget"])),
-    }
-
-
-def fold(happened: Iterable[Event], state: State = NEW_STATE) -> State:
-    return reduce(apply, happened, state)
-
-
-@settings(max_examples=50, deadline=None)
-@given(happened=st.lists(events(), max_size=20), cut=st.integers(0, 20))
-def test_replaying_gives_the_same_state_through_any_checkpoint(happened: list[Event], cut: int) -> None:
-    whole = fold(happened)
-    checkpoint = state_from_json(through_json(state_to_json(fold(happened[:cut]))))
-    replayed = fold([replace(event, data=through_json(event.data)) for event in happened[cut:]], checkpoint)
-    assert through_json(state_to_json(replayed)) == through_json(state_to_json(whole))
-    assert replayed == whole
+def test_replaying_gives_the_same_state_through_any_checkpoint() -> None:
+    events = happened()
+    whole = reduce(apply, events, NEW_STATE)
+    for cut in range(len(events)):
+        checkpoint = state_from_json(through_json(state_to_json(reduce(apply, events[:cut], NEW_STATE))))
+        rest = [replace(event, data=through_json(event.data)) for event in events[cut:]]
+        assert reduce(apply, rest, checkpoint) == whole
 
 
 @pytest.mark.parametrize("kind", ["signal-refused", "signal-withdrawn", "signal-spent"])

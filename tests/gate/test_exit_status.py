@@ -26,21 +26,6 @@ def test_exit_status(tests: Tests, opened: tuple[int, ...], closed: tuple[int, .
         assert tuple(exit_status_for(each, meaning=meaning, tests=tests, is_open=is_open) for each in said) == expected
 
 
-@pytest.mark.parametrize(
-    ("tests", "is_open", "expected"),
-    [
-        pytest.param("failing", True, 0, id="in-red-they-are-part-of-the-failure"),
-        pytest.param("failing", False, 10, id="in-red-the-gate-decides"),
-        pytest.param("passing", True, 2, id="elsewhere-2-stays"),
-    ],
-)
-def test_interrupted_by_collection_errors(tests: Tests, is_open: bool, expected: int) -> None:
-    status = exit_status_for(2, meaning="gate1", tests=tests, is_open=is_open, has_collection_errors=True)
-    assert status == expected
-    for said in (3, 4, 5, 6):
-        assert exit_status_for(said, meaning="gate1", tests=tests, is_open=True, has_collection_errors=True) == said
-
-
 @pytest.mark.parametrize("tests", ["failing", "passing", "none"])
 def test_to_observe_only_is_pytests_own_status(tests: Tests) -> None:
     for said in range(7):

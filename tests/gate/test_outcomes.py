@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, split_id
@@ -267,63 +265,25 @@ def test_a_set_of_parameters_was_red_if_its_test_was(bucket: Bucket) -> None:
 
 # --- the balance
 
-BUCKETS = st.sampled_from(tuple(Bucket))
-IDS = [f"test_{file}.py::test_{name}" for file in "ab" for name in "xyz"]
-OUTCOMES = st.dictionaries(st.sampled_from(IDS), BUCKETS)
-BODIES = st.sampled_from(["old", "new"])
-
-
-@st.composite
-def histories(draw: st.DrawFn) -> Past | None:
-    ids = draw(st.lists(st.sampled_from(IDS), unique=True))
-    if not ids:
-        return None
-    odd = {test_id: draw(BUCKETS) for test_id in ids if draw(st.booleans())}
-    return Past.of(inventory(*ids, body=draw(BODIES)), odd)
-
-
-@given(
-    outcomes=OUTCOMES,
-    body=BODIES,
-    baseline=histories(),
-    first=histories(),
-    known=st.lists(st.sampled_from(IDS), unique=True),
-    targets=st.lists(st.sampled_from(IDS), unique=True),
-    recovered=st.lists(st.sampled_from(IDS), unique=True),
-    red=st.lists(st.sampled_from(IDS), unique=True),
-    head=st.dictionaries(st.sampled_from(["test_a.py", "test_b.py"]), st.just({"test_x": "new"})),
-    in_first_phase=st.booleans(),
+HISTORIES = (
+    References(),
+    LATER,
+    since(),
+    since(past(FAILED)),
+    since(past(SKIPPED), recovered=(ME,)),
+    later(baseline=WITHOUT_ME, targets=(ME,), red={ME: "body"}),
+    later(**UNSEEN, head={"test_a.py": {"test_me": "body"}}),
 )
-def test_every_test_stands_in_exactly_one_place(
-    outcomes: dict[str, Bucket],
-    body: str,
-    baseline: Past | None,
-    first: Past | None,
-    known: list[str],
-    targets: list[str],
-    recovered: list[str],
-    red: list[str],
-    head: Mapping[str, Mapping[str, str]],
-    in_first_phase: bool,
-) -> None:
-    given_past = References(
-        baseline=baseline,
-        first=first,
-        known=inventory(*known, body=body),
-        known_ids=known,
-        targets=targets,
-        recovered=recovered,
-        red=dict.fromkeys(red, body),
-        head=head,
-    )
-    judged = judge_outcomes(outcomes, inventory(*outcomes, body=body), given_past, in_first_phase=in_first_phase)
-    for test_id, bucket in outcomes.items():
-        assert len(where(judged, test_id)) == (bucket is not Bucket.NOT_RUN), (test_id, bucket)
-    assert sum(len(getattr(judged, name)) for name in SIX) == sum(
-        bucket is not Bucket.NOT_RUN for bucket in outcomes.values()
-    )
-    assert judged.flaky <= judged.passing
-    assert judged.baseline_failing <= judged.failing
-    if judged.green is Green.GREEN:
-        assert judged.passing
-        assert not judged.failing | judged.newly_skipped | judged.odd | judged.flaky
+
+
+@pytest.mark.parametrize("in_first_phase", [True, False])
+@pytest.mark.parametrize("body", ["body", "new"])
+def test_every_test_stands_in_exactly_one_place(body: str, in_first_phase: bool) -> None:
+    for history, bucket in product(HISTORIES, Bucket):
+        judged = judge(bucket, history, in_first_phase=in_first_phase, body=body)
+        assert len(where(judged)) == (bucket is not NOT_RUN), (history, bucket)
+        assert judged.flaky <= judged.passing
+        assert judged.baseline_failing <= judged.failing
+        if judged.green is Green.GREEN:
+            assert judged.passing
+            assert not judged.failing | judged.newly_skipped | judged.odd | judged.flaky

@@ -222,15 +222,6 @@ def test_refactor_offers_to_declare() -> None:
     assert evaluation.next_step == 'phase-gate declare refactoring_complete=true --reason "..."'
 
 
-def test_so_it_does_where_a_tool_has_found_something() -> None:
-    evaluation = judge("tdd", "REFACTOR", improvements_found=3, no_more_improvements_identified=False, iteration=1)
-    assert evaluation.reason.startswith("3 places could still be better")
-    assert evaluation.next_command == "pytest --phase=refactor"
-    assert evaluation.next_hint == (
-        'improve it (or, if it is good enough: phase-gate declare refactoring_complete=true --reason "...")'
-    )
-
-
 def test_a_phase_without_tests_is_never_entered_by_a_run() -> None:
     done = Reading(answer="done", reason="it is", by="Ada")
     evaluation = judge("tdd", "REFACTOR", reading=done, refactoring_complete=True)
@@ -254,13 +245,3 @@ def test_only_a_pipeline_begins_without_a_run() -> None:
     for name, workflow in WORKFLOWS.items():
         by_look = way_to_begin(workflow, "default") == "phase-gate advance"
         assert by_look == (workflow.pipeline is not None and workflow.first.tests == "none"), name
-
-
-@pytest.mark.parametrize(("phase", "hint"), [("RED", "it has to fail"), ("GREEN", "let the tests run")])
-def test_a_run_of_nothing_says_what_is_missing(phase: str, hint: str) -> None:
-    workflow = WORKFLOWS["tdd"]
-    seen, why = Measured(metrics=GREEN), {"kind": "empty", "why": "every test was skipped"}
-    case = Case(state=NEW_STATE, workflow=workflow, phase=phase_of(workflow, phase), at=AT)
-    verdict = evaluate(case, seen, iteration=None, run="r1", **why)
-    assert (verdict.status, verdict.next_command) == ("void", f"pytest --phase={phase.lower()}")
-    assert hint in verdict.next_hint

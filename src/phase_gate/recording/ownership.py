@@ -27,6 +27,7 @@ _STDLIB = tuple(
     {folder + os.sep for folder in (os.path.dirname(os.__file__), os.path.realpath(os.path.dirname(os.__file__)))}
 )
 _PACKAGES = tuple(os.path.realpath(path) + os.sep for path in site.getsitepackages())
+_INSTALLED = (*_STDLIB, *_PACKAGES, _OURS)
 _NAMED = tuple(f"{os.sep}{name}{os.sep}" for name in PACKAGE_FOLDERS)
 
 
@@ -99,7 +100,7 @@ def real_path(file: str) -> str:
 
 def is_installed(path: str) -> bool:
     """Tell whether a file belongs to an installed distribution, to this plugin, or came with Python, by its path."""
-    return path.startswith((*_STDLIB, *_PACKAGES, _OURS)) or any(part in path for part in _NAMED)
+    return path.startswith(_INSTALLED) or any(part in path for part in _NAMED)
 
 
 class Ownership:
@@ -126,14 +127,15 @@ class Ownership:
 
         A link that leads outside is imported from here all the same. What it leads to below the root, the file is.
         """
-        spelled = next((start for start in self._spellings if file.startswith(start)), None)
-        if spelled is None and is_installed(file):
+        is_spelled = file.startswith(self._spellings)
+        if not is_spelled and is_installed(file):
             return ""  # most modules: the disk is not asked
         path = real_path(file)
         if path.startswith(self._top):
             return self.shown(path) if self.is_projects(path) else ""
-        if spelled is None or is_installed(path) or is_in_environment(file, self.root):
+        if not is_spelled or is_installed(path) or is_in_environment(file, self.root):
             return ""
+        spelled = next(start for start in self._spellings if file.startswith(start))
         return file.removeprefix(spelled).replace(os.sep, "/")
 
     def is_foreign(self, file: str) -> bool:

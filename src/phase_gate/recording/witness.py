@@ -62,7 +62,8 @@ class Witness:
         manager = self._config.pluginmanager
         for name, plugin in plugins.items():
             manager.register(plugin, name)
-            self._guarded[name] = (plugin, list(_callers(manager, plugin)))
+            hooks = (each for each in (*vars(type(plugin)), *vars(plugin)) if each.startswith("pytest_"))
+            self._guarded[name] = (plugin, [each for each in hooks if hasattr(manager.hook, each)])
 
     def seen(self) -> Seen:
         """Return all of it, after a last look."""
@@ -81,8 +82,8 @@ class Witness:
         manager = self._config.pluginmanager
         removed = [
             name
-            for name, (plugin, callers) in self._guarded.items()
-            if manager.get_plugin(name) is not plugin or list(_callers(manager, plugin)) != callers
+            for name, (plugin, hooks) in self._guarded.items()
+            if manager.get_plugin(name) is not plugin or not all(_calls(manager, each, plugin) for each in hooks)
         ]
         optimized = ["PYTHONOPTIMIZE"] if sys.flags.optimize else []
         return (
@@ -224,12 +225,9 @@ def _doubt(slug: str, detail: str, names: Iterable[str]) -> Iterator[Finding]:
         yield Finding(slug=slug, guard=_GUARD, tier="hard", id=name, file=file, detail=detail)
 
 
-def _callers(manager: pytest.PytestPluginManager, plugin: object) -> Iterator[str]:
-    """Yield the hooks that call a part of this plugin."""
-    for name in dir(plugin):
-        caller = getattr(manager.hook, name, None) if name.startswith("pytest_") else None
-        if caller is not None and any(each.plugin is plugin for each in caller.get_hookimpls()):
-            yield name
+def _calls(manager: pytest.PytestPluginManager, hook: str, plugin: object) -> bool:
+    """Tell whether a hook still calls a part of this plugin."""
+    return any(each.plugin is plugin for each in getattr(manager.hook, hook).get_hookimpls())
 
 
 def _caller(frame: FrameType | None) -> str:
