@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from phase_gate.decisions.fresh_evidence import case_of, measure_now, record_verdict, remember_next
 from phase_gate.errors import NotAllowedError, StaleSignalError
@@ -12,7 +12,7 @@ from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_with
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
 from phase_gate.gate.parts import parts_of
-from phase_gate.gate.signals import ABSENT, Reading, Signal, read_signal, strictest
+from phase_gate.gate.signals import ABSENT, Reading, Signal, strictest
 from phase_gate.gate.standing import hint_at_outputs
 from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.verdict import Evaluation, show_next, way_to, way_to_begin
@@ -151,13 +151,7 @@ def leave_answer(task: Task, signal: Signal, file: Path) -> None:
 
 def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:
     """Return how a waiting signal file applies to this evaluation."""
-    if waiting is None:
-        return ABSENT
-    if waiting.signal is None:
-        answer: Literal["refused", "malformed"] = "malformed" if waiting.is_malformed else "refused"
-        return Reading(answer=answer, problem=waiting.explained, file=waiting.identity)
-    reading = read_signal(waiting.signal, phase=phase, task=task, iteration=iteration)
-    return replace(reading, file=waiting.identity)
+    return ABSENT if waiting is None else waiting.reading(phase=phase, task=task, iteration=iteration)
 
 
 def _why_stale(state: State, phase: Phase, task: Task) -> str:

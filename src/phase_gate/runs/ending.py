@@ -16,7 +16,7 @@ from phase_gate.gate.measuring import JudgedRun, wants_proof
 from phase_gate.gate.outcomes import Bucket, Kind, KnownIds, Past, References
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.run_end import RunEnd, judge_run
-from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
+from phase_gate.gate.signals import ABSENT, Reading, strictest
 from phase_gate.gate.state import Event, Snapshot, State
 from phase_gate.project import who_am_i
 from phase_gate.storage import snapshots
@@ -32,6 +32,7 @@ from phase_gate.values import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.runs.recorder import Recorder
+    from phase_gate.workflow.model import Phase
 
 
 def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None]) -> RunEnd:
@@ -65,7 +66,7 @@ def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_G
 
 def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignals, prover: _Prover) -> RunEnd:
     """Judge the run on that state; make the proof that its verdict wants, and judge it with that."""
-    past = _load_references(run, state, record)
+    past = load_references(run.store.objects, state, record, root=run.project.root, phase=run.phase)
     judge = partial(judge_run, workflow=run.workflow, record=record, past=past, at=now(), keep=partial(_keep, run))
     ended = judge(state, answer=signals.read, remembered=run.remembered)
     proved = prover.prove(state, ended)
@@ -88,20 +89,6 @@ def _keep(run: Recorder, name: str, document: Any) -> str:
     if name == "sources":
         document = {path: _read_text(run.project.root / path) for path in document}
     return run.store.keep(name, document)
-
-
-def _load_references(run: Recorder, state: State, record: RunRecord) -> References:
-    began = state.open_run(run.id)
-    return load_references(
-        run.store.objects,
-        state,
-        root=run.project.root,
-        tree_files=record.sources.files,
-        inventory=record.inventory,
-        surroundings=record.session.surroundings,
-        in_first_phase=run.phase.scope == "targets",
-        rewinds=began is not None and began.rewinds and state.phase != began.phase,
-    )
 
 
 def _read_text(path: Path) -> str:
@@ -140,6 +127,10 @@ class _Prover:
         return self._made[freeze]
 
 
+#: What is wrong with a signal file that only the suite, or a user who did not wait, can have written.
+_MEANWHILE = "it was made while the run was open"
+
+
 class _GivenSignals:
     """Gate 2 at the end of a run: the option and the file, read once, and what becomes of the file."""
 
@@ -149,7 +140,6 @@ class _GivenSignals:
         early = run.hello.signal
         if self._file is not None and early is not None and early.is_unreadable:
             self._file = early  # it may or may not be the same one: it waits for the next run
-        # Only the suite, or a user who did not wait, writes a signal while the run is open.
         self._is_made_meanwhile = (
             self._file is not None
             and not self._file.is_unreadable
@@ -167,18 +157,12 @@ class _GivenSignals:
         by_option = ABSENT
         if given is not None:
             by_option = Reading(answer="done", reason=given, by=who_am_i(run.project.environment))
-        file = "" if self._file is None else self._file.identity
-        return replace(strictest(by_option, self._read_file(iteration)), file=file)
-
-    def _read_file(self, iteration: int) -> Reading:
-        run, file = self._run, self._file
-        if file is None:
-            return ABSENT
+        if self._file is None:
+            return by_option
+        in_file = self._file.reading(phase=run.phase.name, task=run.project.task, iteration=iteration)
         if self._is_made_meanwhile:
-            return Reading(answer="refused", problem="it was made while the run was open")
-        if file.signal is None:
-            return Reading(answer="refused" if file.contradicts else "malformed", problem=file.explained)
-        return read_signal(file.signal, phase=run.phase.name, task=run.project.task, iteration=iteration)
+            in_file = Reading(answer="refused", problem=_MEANWHILE)
+        return replace(strictest(by_option, in_file), file=self._file.identity)
 
     def events(self) -> list[Event]:
         if not self._is_made_meanwhile or self._file is None:
@@ -187,7 +171,7 @@ class _GivenSignals:
         data = {
             "run": self._run.id,
             "answer": said,
-            "problem": "it was made while the run was open",
+            "problem": _MEANWHILE,
             "file": self._file.identity,
         }
         return [Event(kind="signal-refused", data=data)]
@@ -210,21 +194,13 @@ class _GivenSignals:
 _BUCKETS = {bucket.value: bucket for bucket in Bucket}
 
 
-def load_references(
-    objects: ObjectStore,
-    state: State,
-    *,
-    root: Path,
-    tree_files: Mapping[str, str],
-    inventory: Inventory,
-    surroundings: str,
-    in_first_phase: bool,
-    rewinds: bool = False,
-) -> References:
+def load_references(objects: ObjectStore, state: State, record: RunRecord, *, root: Path, phase: Phase) -> References:
     """Return everything that outcomes are compared with.
 
-    :param rewinds: the run goes back to the first phase when it ends; it is judged as if it had done so already.
+    A run that goes back to the first phase when it ends is judged as if it had done so already.
     """
+    in_first_phase, began = phase.scope == "targets", state.open_run(record.run)
+    rewinds = began is not None and began.rewinds and state.phase != began.phase
 
     def past(snapshot: Snapshot | None) -> Past | None:
         if snapshot is None:
@@ -241,7 +217,7 @@ def load_references(
     known = None if state.snapshots.known is None else objects.load_inventory(state.snapshots.known)
     head: Mapping[str, Mapping[str, str]] = {}
     if in_first_phase:
-        head = bodies_at_head(root, inventory, tree_files)
+        head = bodies_at_head(root, record.inventory, record.sources.files)
     return References(
         baseline=past(state.snapshots.baseline),
         first=past(state.snapshots.first),
@@ -253,7 +229,7 @@ def load_references(
         recovered=frozenset(state.aim.recovered),
         frozen=objects.load_frozen(state.freeze.current),
         withdrawn=_load_withdrawn(objects, state.freeze.would_withdraw if rewinds else state.freeze.withdrawn),
-        surroundings=surroundings,
+        surroundings=record.session.surroundings,
         red={} if state.freeze.red_bodies is None else objects.load(state.freeze.red_bodies)["bodies"],
     )
 

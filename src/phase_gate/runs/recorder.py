@@ -47,6 +47,9 @@ Compare = Callable[[Inventory, Tree, Document, Callable[[str], bool]], tuple[Fin
 class Recorder:
     """A run from its start record to its end record."""
 
+    #: Known once the order was checked.
+    phase: Phase
+
     def __init__(
         self,
         project: Project,
@@ -80,7 +83,6 @@ class Recorder:
         self.surroundings = take_surroundings(project.root)
         #: Returns what is not as other tasks of the same root have frozen it.
         self.find_altered_elsewhere: Compare = lambda *_: ()
-        self._phase: Phase | None = None
         #: The task as this run knows it: opened before the project's code runs, then as its own start left it.
         self.opened = Opened()
         self._entry: Entry | None = None
@@ -113,15 +115,6 @@ class Recorder:
         named = "verification" if hello.verifies else hello.workflow
         workflow = project.workflow(named, extra_guards=hello.guards, extra_workflows=hello.workflows)
         return cls(project, workflow, store, hello)
-
-    @property
-    def phase(self) -> Phase:
-        assert self._phase is not None, "the order was checked"
-        return self._phase
-
-    @phase.setter
-    def phase(self, phase: Phase) -> None:
-        self._phase = phase
 
     @property
     def is_open(self) -> bool:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from phase_gate.errors import ContradictionError, PhaseGateError, SignalError
 from phase_gate.gate.order import shorten
-from phase_gate.gate.signals import Given, Signal
+from phase_gate.gate.signals import Given, Reading, Signal, read_signal
 from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, write_atomically
-from phase_gate.values import Value, as_dict, field
+from phase_gate.values import Value, as_dict, field, replace
 
 #: Real signals are far shorter; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
@@ -55,6 +55,13 @@ class SignalFile(Value):
     @property
     def is_malformed(self) -> bool:
         return self.signal is None and not self.contradicts
+
+    def reading(self, *, phase: str, task: str, iteration: int) -> Reading:
+        """Return what it says to an evaluation of this iteration."""
+        if self.signal is None:
+            problem = self.explained
+            return Reading(answer="refused" if self.contradicts else "malformed", problem=problem, file=self.identity)
+        return replace(read_signal(self.signal, phase=phase, task=task, iteration=iteration), file=self.identity)
 
     @property
     def explained(self) -> str:
