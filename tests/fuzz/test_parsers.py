@@ -115,6 +115,18 @@ def test_large_input_ends_soon(name: str) -> None:
             raise AssertionError(row) from error
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("output", b"==== 5 passed, " + b"1" * 200_000 + b" skipped in 0.1s ====\n"),
+        ("criteria-markdown", b"# AC-1 a" + b" " * 200_000 + b"x\n"),
+    ],
+    ids=["digits", "blanks-in-a-heading"],
+)
+def test_patterns_do_not_try_every_start(name: str, data: bytes) -> None:
+    PARSERS[name](data)
+
+
 @pytest.mark.parametrize("depth", [200, 480, 700, 900, 990, 100_000])
 @pytest.mark.parametrize("name", ["ledger", "forged-ledger", "state", "memory", "tree-cache"])
 def test_depth_in_a_valid_place(name: str, depth: int) -> None:

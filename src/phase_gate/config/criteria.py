@@ -144,7 +144,7 @@ _BEGINS_WITH_ID = re.compile(
 #: An item, perhaps with a checkbox; or a heading, perhaps with hashes behind it.
 _LINE = re.compile(
     r"(?P<indent>\s*)(?:[-*+]|[0-9]{1,9}[.)])\s+(?P<box>\[[ xX]?\]\s+)?(?P<item>.*)"
-    r"| {0,3}#{1,6}\s+(?P<heading>.*?)(?:\s#+)?\s*"
+    r"| {0,3}#{1,6}\s+(?P<heading>.*)"
 )
 _FENCE = re.compile(r"\s*(?:(?:[-*+>]|[0-9]{1,9}[.)])\s+)*(`{3,}|~{3,})(.*)")
 
@@ -190,13 +190,20 @@ def _read_line(line: str, number: int) -> _Found | None:
     if parts is None:
         return None
     form = _HEADING if parts["item"] is None else _ITEM if parts["box"] is None else _BOX
-    text = parts["heading"] if parts["item"] is None else parts["item"]
+    text = _without_closing_hashes(parts["heading"]) if parts["item"] is None else parts["item"]
     begins = _BEGINS_WITH_ID.fullmatch(text)
     if begins is None and form != _BOX:
         return None
     identity, text = ("", text) if begins is None else (begins[1], begins[2])
     indent = len((parts["indent"] or "").expandtabs(4))
     return _Found(form=form, line=number, indent=indent, id=identity, text=" ".join(text.split()))
+
+
+def _without_closing_hashes(heading: str) -> str:
+    """Return a heading's text. By hand: a pattern would try every blank of a long line as the last one."""
+    text = heading.rstrip()
+    opened = text.rstrip("#")
+    return opened.rstrip() if opened[-1:].isspace() else text
 
 
 def _prose(text: str) -> Iterator[tuple[int, str]]:

@@ -30,7 +30,7 @@ _LENGTH, _WIDTH = 1_000_000, 300
 _PYTEST = re.compile(
     r"^=* ?(\d+ [a-z]+(?:, \d+ [a-z]+)*|no tests \w+.*) in \d[\d.]*s(?: \([\d:]+\))? ?=*$", re.MULTILINE
 )
-_RAN = re.compile(r"(\d{1,9})\d* (?:passed|failed|xfailed|xpassed)")
+_RAN = re.compile(r"(?<!\d)(\d{1,9})\d*+ (?:passed|failed|xfailed|xpassed)")
 #: Its skipped tests are in the number.
 _UNITTEST = re.compile(r"^Ran (\d{1,9}) tests? in \d[\d.]*s\n+(?:.*\(.*skipped=(\d{1,9}))?", re.MULTILINE)
 
