@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shutil
+import tomllib
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-REPOSITORY = "https://github.com/pytest-phase-gate/pytest-phase-gate"
-#: What others read by address, and where it lies; the site has it in a folder of the same name.
+REPOSITORY: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
+#: Files that others read by address; the site has them in a folder of the same name.
 _ADDED = {PurePosixPath("src/phase_gate/schemas"): "*.json"}
 
 project = "pytest-phase-gate"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -46,11 +47,11 @@ def anchors(page: Path) -> set[str]:
     return {heading.lower().strip().replace(" ", "-") for heading in words}
 
 
-#: Where the repository is shown, and its files as they are: a package index shows the README without the rest of it.
-_OURS = re.compile(
-    r"https://(?:github\.com/pytest-phase-gate/pytest-phase-gate/(?:blob|tree)|raw\.githubusercontent\.com"
-    r"/pytest-phase-gate/pytest-phase-gate)/main/(?P<path>.*)"
-)
+#: The repository's address. It is set in pyproject.toml; if the project moves, the test below lists the other places.
+REPOSITORY: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
+#: Links to files of the repository: a package index shows the README without them.
+_OURS = re.compile(rf"{re.escape(REPOSITORY)}/(?:blob|tree)/main/(?P<path>.*)")
+_ADDRESS = re.compile(r"github(?:\.com|usercontent\.com)/[\w.-]+/pytest-phase-gate\b|uses: [\w.-]+/pytest-phase-gate\b")
 
 
 def find_broken_links(page: Path) -> list[str]:
@@ -73,13 +74,26 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    ours = "https://github.com/pytest-phase-gate/pytest-phase-gate/blob/main"
+    ours = f"{REPOSITORY}/blob/main"
     text = (
         "[gone](nowhere.md) [away](https://example.org) [no](#nothing) [yes](#a-title)\n\n# A `title`\n"
         f"[here]({ours}/LICENSE) [not]({ours}/LICENCE)\n"
     )
     page.write_text(text, encoding="utf-8")
     assert find_broken_links(page) == ["nowhere.md", "#nothing", f"{ours}/LICENCE"]
+
+
+def test_the_repository_has_one_address() -> None:
+    """A file that can't read pyproject.toml repeats its address, and no file has another one."""
+    expected = REPOSITORY.removeprefix("https://")
+    found = {
+        f"{name(path)}: {address}"
+        for path in tracked_files()
+        if path.suffix in (".md", ".toml", ".yml", ".yaml", ".cff", ".py")
+        for address in _ADDRESS.findall(path.read_text(encoding="utf-8"))
+        if re.sub(r"uses: |githubusercontent.com/", "github.com/", address) != expected
+    }
+    assert found == set()
 
 
 def test_the_plugin_s_page_on_a_package_index_has_no_links_into_the_checkout() -> None:
