@@ -7,11 +7,11 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
 
-from phase_gate.cli import _watch
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.verdict import show_verdict
 from phase_gate.project import Project as RealProject
@@ -36,8 +36,7 @@ class Asker:
         def interrupt(seconds: float) -> NoReturn:
             raise KeyboardInterrupt
 
-        clock = _watch.Clock(sleep=interrupt)
-        self._monkeypatch.setattr(_watch, "Clock", lambda: clock)
+        self._monkeypatch.setattr("phase_gate.cli.look.time", SimpleNamespace(sleep=interrupt))
         ran = self._desk.gate("status", "--watch", f"--task={self._task}")
         (verdict,) = [row for row in ran.out.splitlines() if row.startswith("verdict ")]
         return ran.code, verdict.removeprefix("verdict").strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import select
@@ -13,8 +12,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from phase_gate.cli._answer import Done
-from phase_gate.cli._watch import LOOK_AGAIN, Clock, watch
+from phase_gate.cli.look import watch
 from phase_gate.errors import TamperedError
 from tests.cli.conftest import COMMAND, Begin
 
@@ -81,11 +82,6 @@ def test_it_redraws_while_a_session_runs(begin: Begin) -> None:
     assert desk.project.run("--phase=green").code in (0, 10)
     screen.wait_for("iteration 2")
     assert screen.end() == 10
-    # Its own screen, left again, with the last answer on the one before.
-    assert screen.text.count("\x1b[?1049h") == screen.text.count("\x1b[?1049l") == 1
-    left = screen.text.partition("\x1b[?1049l")[2]
-    assert "phase    GREEN, iteration 2" in left
-    assert "watching" not in left
 
 
 def test_no_json(begin: Begin) -> None:
@@ -93,65 +89,19 @@ def test_no_json(begin: Begin) -> None:
     assert desk.error("status", "--watch")[:2] == (2, "bad-usage")
 
 
-class Watched:
-    """A watch without a terminal and without time: each step happens while it sleeps."""
+def test_elsewhere_each_change_is_printed_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def damaged() -> Done:
+        raise TamperedError("it is damaged", remedy="mend it")
 
-    def __init__(self, *steps: Callable[[], None]) -> None:
-        self.out, self.steps, self.time, self.looks = io.StringIO(), list(steps), 0.0, 0
+    def stop() -> Done:
+        raise KeyboardInterrupt
 
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
-        if not self.steps:
-            raise KeyboardInterrupt
-        self.steps.pop(0)()
-
-    def run(self, look: Callable[[], Done], *files: Path) -> Done:
-        def counted() -> Done:
-            self.looks += 1
-            return look()
-
-        return watch(counted, files, out=self.out, clock=Clock(now=lambda: self.time, sleep=self.sleep))
-
-
-def nothing() -> None:
-    pass
-
-
-def test_elsewhere_each_change_is_printed_once(tmp_path: Path) -> None:
-    file, said = tmp_path / "state.json", ["one"]
-
-    def change() -> None:
-        said[0] = "two"
-        file.write_text("two", encoding="utf-8")
-
-    watched = Watched(nothing, change, nothing)
-    answer = watched.run(lambda: Done(text=said[0], code=10), file)
-    assert watched.out.getvalue() == "one\n\ntwo\n\n"
+    answers: list[Callable[[], Done]] = [lambda: Done(text="one"), lambda: Done(text="one"), damaged]
+    answers += [lambda: Done(text="mended", code=10), stop]
+    monkeypatch.setattr("phase_gate.cli.look.PAUSE", 0)
+    answer = watch(lambda: answers.pop(0)())
+    shown = capsys.readouterr().out.split("\n\n")
+    assert [row.partition(" [")[0] for row in shown] == ["one", "phase-gate: it is damaged", "mended", ""]
     assert (answer.text, answer.code) == ("", 10)
-    # It looks where a file changed, and not each time that it wakes up.
-    assert watched.looks == 2
-
-
-def test_it_looks_again_after_a_while(tmp_path: Path) -> None:
-    watched = Watched(*[nothing] * int(LOOK_AGAIN / 0.25 + 1))
-    watched.run(lambda: Done(text="same"), tmp_path / "state.json")
-    assert watched.looks == 2
-    assert watched.out.getvalue() == "same\n\n"
-
-
-def test_trouble_is_shown_and_it_goes_on(tmp_path: Path) -> None:
-    file, calls = tmp_path / "state.json", [0]
-
-    def look() -> Done:
-        calls[0] += 1
-        if calls[0] == 1:
-            raise TamperedError("it is damaged", remedy="mend it")
-        return Done(text="mended")
-
-    def touch() -> None:
-        file.write_text("x", encoding="utf-8")
-
-    watched = Watched(touch)
-    watched.run(look, file)
-    assert "it is damaged" in watched.out.getvalue()
-    assert watched.out.getvalue().endswith("mended\n\n")

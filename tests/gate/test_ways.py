@@ -168,7 +168,7 @@ UNREAD = {
                 (),
                 UNREAD | {"docs_generated": 0},
                 "0 of 3 documents",
-                "write what is missing",
+                "write them in Markdown, in docs",
             ),
             "no-decision": ("DOCUMENT", (), UNREAD | {"has_adr": False}, "there is no architecture", "add one"),
             "too-few-tests": (

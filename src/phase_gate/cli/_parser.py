@@ -174,7 +174,8 @@ def _unknown_command(given: list[str]) -> UsageError:
         return UsageError(problem, remedy=f"phase-gate {first} --help")
     meant = similar_command(first)
     problem = f"there is no command {first[:40]!r}" + (f": did you mean {meant}?" if meant else "")
-    return UsageError(problem, remedy=f"phase-gate {meant} --help" if meant else "phase-gate --help")
+    of_all = not meant or meant == "help"
+    return UsageError(problem, remedy="phase-gate --help" if of_all else f"phase-gate {meant} --help")
 
 
 # --- its arguments

@@ -124,7 +124,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "-o --output FILE  write .html or .md, by suffix (default: print it as Markdown)",
         ),
         "prove": command(
-            "prove.run",
+            "ci.prove",
             "Show that new tests fail without the change and pass with it",
             "prove --base origin/main",
             {0: "nothing was disproven", 10: "a test passes without the change, or a check can't fail", 13: _NOT_NOW},
@@ -179,7 +179,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             _BY,
         ),
         "baseline": command(
-            "baseline.baseline",
+            "steps.baseline",
             "Record the tests and outcomes that the next cycle starts from",
             "baseline --rev HEAD~1",
             _DONE_OR_NOT,
@@ -271,7 +271,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             f"--agent {_CLIENTS}  who asks; told from the event by default",
         ),
         "agent prompt": command(
-            "agent_prompt.run",
+            "agent.prompt",
             "Print the rules of a phase for an agent, and the block that it is to print",
             "agent prompt --phase green",
             _DONE,
@@ -279,7 +279,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--style exit|prp|doyaken|ralph default=exit  which status block to ask for",
         ),
         "agent uninstall": command(
-            "agent_uninstall.run",
+            "agent.uninstall",
             "Take back what init wrote for coding agents",
             "agent uninstall --agent claude",
             _DONE_OR_NOT,
@@ -419,7 +419,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--by NAME  who says so",
         ),
         "ci combine": command(
-            "ci_combine.run",
+            "ci.combine",
             "Make one run of the records that shards wrote",
             "ci combine shards --report verdict.md",
             {0: "the gate that was asked for is open", 10: _CLOSED, 12: "the breaker is open", 13: _NOT_NOW},
@@ -431,7 +431,7 @@ GROUPS: dict[str, dict[str, Command]] = {
     },
     "set up and look after it": {
         "init": command(
-            "init.run",
+            "agent.init",
             "Write a commented phase-gate.yaml, or tell coding agents to ask the gate",
             "init --agent claude codex --dry-run",
             _DONE_OR_NOT,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._streams import draw
 from phase_gate.codec import spell_out
-from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.errors import NotAllowedError, PhaseGateError, UsageError
 from phase_gate.gate.breaker import Breaker, Status, at_time
 from phase_gate.gate.measured import describe_override, waiver_to_json
 from phase_gate.gate.parts import WORK
@@ -17,7 +20,7 @@ from phase_gate.gate.state import State
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.values import Value
-from phase_gate.visible import show_rows
+from phase_gate.visible import show_rows, show_text
 from phase_gate.workflow.settings import DEFAULT_WORKFLOW
 
 TYPE_CHECKING = False
@@ -84,11 +87,7 @@ def status(call: Call) -> Done:
         raise UsageError(
             "--watch is for people: it has no JSON", remedy="phase-gate status --json, as often as you like"
         )
-    from phase_gate.cli._watch import watch
-
-    store = call.store(call.project())
-    files = (store.state_file, store.ledger_file, store.signal_file)
-    return watch(lambda: _look(call), files)
+    return watch(lambda: _look(call))
 
 
 def _look(call: Call) -> Done:
@@ -287,3 +286,38 @@ def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str
     if standing.is_open or not evaluation["can_exit"]:
         return dict(evaluation)
     return {**evaluation, "can_exit": False, **standing.document}
+
+
+# --- `--watch`: the same answer again and again, drawn anew when it changes
+
+
+#: Seconds between two looks: a look costs next to nothing, and users do not notice a shorter wait.
+PAUSE = 0.5
+#: On a terminal each answer stands at the top of an empty screen.
+_CLEAR = "\x1b[H\x1b[2J"
+
+
+def watch(look: Callable[[], Done]) -> Done:
+    """Show the answer until the user stops it (Ctrl-C); return the last one."""
+    out, shown, answer = sys.stdout, "", Done(text="")
+    if out is None:
+        return look()  # no terminal to watch on
+    clear, end = (_CLEAR, "\nwatching; Ctrl-C ends it\n") if out.isatty() else ("", "\n")
+    try:
+        while True:
+            answer = _ask(look)
+            if answer.text != shown and not draw(f"{clear}{show_text(answer.text)}\n{end}", out):
+                break  # the terminal or the reader is gone
+            shown = answer.text
+            time.sleep(PAUSE)
+    except KeyboardInterrupt:
+        pass
+    return Done(text="", code=answer.code)
+
+
+def _ask(look: Callable[[], Done]) -> Done:
+    try:
+        return look()
+    except PhaseGateError as error:
+        # A user may be in the middle of writing, or of mending it: say so, and look again.
+        return Done(text=f"phase-gate: {error}", code=error.exit_code)

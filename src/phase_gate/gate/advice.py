@@ -340,7 +340,7 @@ _IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
 _TO_DO: Mapping[str, str] = {
     "criteria_count": "write a test for each criterion",
     "tests_total": "write a test that runs",
-    "docs_generated": "write what is missing",
+    "docs_generated": "write them in Markdown, in docs",
     "diagrams_valid": "mend the diagrams",
     **dict.fromkeys(("diagrams_total", *_ABSENT), "add one"),
 }

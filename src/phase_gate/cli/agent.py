@@ -1,14 +1,18 @@
-"""`phase-gate init`: a commented phase-gate.yaml, or hooks in the settings of coding agents."""
+"""`phase-gate init`, `agent prompt`, `agent uninstall`: settings of the project, and what agents are told."""
 
 from __future__ import annotations
 
 import shlex
 
+from phase_gate.agents.agent import AGENT_NAMES, load_agent
+from phase_gate.agents.install import Edit, has_hooks, read_file, remove_block, remove_hooks, show_diff, write_edit
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli.workflow import read_schema
 from phase_gate.config.configuration import read_own_table
-from phase_gate.errors import NotAllowedError, StorageError
+from phase_gate.errors import NotAllowedError, StorageError, UsageError
+from phase_gate.report.prompt import render_prompt
 from phase_gate.storage.root import place_below
+from phase_gate.visible import show_rows
 from phase_gate.workflow.settings import PYPROJECT
 
 #: Beside phase-gate.yaml, for editors: every clone of the project has it.
@@ -48,7 +52,7 @@ workflow: tdd                    # a shipped workflow, or the path of your own f
 """
 
 
-def run(call: Call) -> Done:
+def init(call: Call) -> Done:
     if call.arguments.agent:
         return _install(call)
     project = call.project()
@@ -106,3 +110,50 @@ def _install(call: Call) -> Done:
         text="\n".join([*rows, *rewritten, f"  next: {doctor} runs the hooks as the agent would"]),
         document={**document, "written": bool(changed)},
     )
+
+
+# --- the rules of a phase in plain words, for an agent's instructions
+
+
+def prompt(call: Call) -> Done:
+    task = call.task()
+    project, workflow = task.project, task.rules
+    wanted = call.arguments.phase
+    phase = workflow.phase(wanted or task.state.phase or "") or (None if wanted else workflow.first)
+    if phase is None:
+        names = ", ".join(each.name for each in workflow.phases)
+        raise UsageError(f"workflow {workflow.name} has no phase {wanted!r}", remedy=f"use one of: {names}")
+    text = render_prompt(workflow, phase, call.arguments.style, task=project.task)
+    return Done(
+        text=text,
+        document={"task": project.task, "phase": phase.name, "style": call.arguments.style, "prompt": text},
+    )
+
+
+# --- take our hooks and our block out of the files of agents, and leave the rest
+
+
+def uninstall(call: Call) -> Done:
+    project = call.project()
+    wanted = call.arguments.agent or AGENT_NAMES
+    leaving = [load_agent(name) for name in AGENT_NAMES if name in wanted]
+    staying = [load_agent(name) for name in AGENT_NAMES if name not in wanted]
+    # Several agents read AGENTS.md: it stays for those that stay.
+    kept = {agent.instructions for agent in staying if has_hooks(read_file(project, agent.settings) or "", agent)}
+    edits: dict[str, Edit] = {}
+    for agent in leaving:
+        if (text := read_file(project, agent.settings)) is not None:
+            edits[agent.settings] = remove_hooks(agent, text)
+        path = agent.instructions
+        if path not in kept and (text := read_file(project, path)) is not None:
+            edits[path] = remove_block(path, text)
+    changed = [edit for edit in edits.values() if edit.changes]
+    document = {"files": {edit.path: edit.after for edit in changed}, "written": not call.arguments.dry_run}
+    if not changed:
+        return Done(text="there is nothing of ours in the settings of agents", document={**document, "written": False})
+    if call.arguments.dry_run:
+        return Done(text="\n".join(show_diff(edit) for edit in changed), document=document)
+    for edit in changed:
+        write_edit(project, edit)
+    rows = [f"{'removed' if edit.after is None else 'took our part out of'} {edit.path}" for edit in changed]
+    return Done(text=show_rows(rows), document=document)
