@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.claims.calibration import JudgedClaim, calibrate, judge_claims
+from phase_gate.claims.calibration import calibrate
 from phase_gate.gate.state import Event
 
 
@@ -42,16 +42,13 @@ REWOUND = Event(kind="rewound", data={})
     ],
 )
 def test_the_truth_comes_later(events: list[Event], truth: list[bool], left_open: int) -> None:
-    judged, waiting = judge_claims(events)
-    assert ([claim.was_true for claim in judged], waiting) == (truth, left_open)
-
-
-def claims(*rows: tuple[int, bool]) -> list[JudgedClaim]:
-    return [JudgedClaim(score=score, was_true=true) for score, true in rows]
+    found = calibrate(events)
+    row = next(row for row in found.rows if row.low == 70)
+    assert (row.claims, row.true, found.open) == (len(truth), sum(truth), left_open)
 
 
 def test_the_table() -> None:
-    found = calibrate(claims((20, False), (75, True), (75, False), (100, True)), left_open=2)
+    scores = ((20, RED), (75, GREEN), (75, RED), (100, GREEN))
+    found = calibrate(event for score, later in scores for event in (claimed(score), later))
     rows = [(row.low, row.claims, row.true, row.share) for row in found.rows]
     assert rows == [(0, 1, 0, 0.0), (30, 0, 0, None), (50, 0, 0, None), (70, 2, 1, 0.5), (85, 1, 1, 1.0)]
-    assert found.open == 2

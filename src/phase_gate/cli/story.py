@@ -36,16 +36,17 @@ def history(call: Call) -> Done:
 
 
 def _calibration(lines: Iterable[Line]) -> Done:
-    from phase_gate.claims.calibration import calibrate, calibration_to_json, judge_claims
+    from phase_gate.claims.calibration import calibrate
+    from phase_gate.codec import spell_out
 
-    found = calibrate(*judge_claims(line.event for line in lines))
+    found = calibrate(line.event for line in lines)
     rows = ["score    claims  true later"]
     for row in found.rows:
         share = "" if row.share is None else f"{row.share:5.0%}"
         rows.append(f"{row.low:>3}-{row.high - 1:<3}  {row.claims:>6}  {row.true:>4} {share}".rstrip())
     if found.open:
         rows.append(f"{found.open} more: nothing came after them")
-    return Done(text=show_rows(rows), document=calibration_to_json(found))
+    return Done(text=show_rows(rows), document=spell_out(found))
 
 
 def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> list[dict[str, Any]]:
