@@ -5,8 +5,6 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, split_id
@@ -22,10 +20,9 @@ from phase_gate.gate.measured import (
     name_tests,
 )
 from phase_gate.gate.outcomes import FAILING, Bucket, Green, Judgement, Kind, References, all_passed, odd_buckets
-from phase_gate.gate.record import Audit, RunRecord, Traced
-from phase_gate.gate.state import Event, OpenRun, ProofRecord, State
+from phase_gate.gate.record import JudgedRun, RunRecord
+from phase_gate.gate.state import ProofRecord, State
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.values import Value
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
@@ -43,47 +40,6 @@ def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
 
 #: What pytest raises where it refuses a test by itself; anything else came out of the module's own code.
 _REFUSED = "Failed"
-
-
-class JudgedRun(Value):
-    """A run that has ended, with its outcomes judged: what it measured is made from this."""
-
-    at: str
-    run: OpenRun
-    phase: Phase
-    record: RunRecord
-    past: References
-    #: The task before the run's end; back in the first phase, if the run leads there; and what leads there.
-    state: State
-    events: tuple[Event, ...]
-    audit: Audit
-    #: Tests that stand elsewhere than they did at the freeze, or at the cycle's beginning: old bare ids with new ones.
-    moves: Mapping[str, str]
-    kind: Kind
-    #: Why it is not a complete run.
-    why: str
-    outcomes: Judgement
-    green: Green
-    #: Green runs in a row, with this one.
-    streak: int
-    #: None for a run that does not count.
-    iteration: int | None
-    traced: Traced
-    #: It was to go back to the first phase, and no test of the step fails there: the task stays where it is.
-    stays: bool
-
-    @property
-    def in_first_phase(self) -> bool:
-        return self.phase.scope == "targets"
-
-    @property
-    def is_green(self) -> bool:
-        return self.green is Green.GREEN
-
-    @property
-    def target_files(self) -> tuple[str, ...]:
-        """The files with the tests that this cycle is about."""
-        return tuple(sorted({split_id(test_id)[0] for test_id in self.outcomes.targets}))
 
 
 def take_measure(run: JudgedRun, workflow: Workflow) -> Measured:

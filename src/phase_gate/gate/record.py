@@ -6,11 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from phase_gate.gate.failures import Failure
 from phase_gate.gate.freeze import Meaning, Parts
-from phase_gate.gate.inventory import Inventory, bare_name, join_id
+from phase_gate.gate.inventory import Inventory, bare_name, join_id, split_id
 from phase_gate.gate.measured import Finding, Measured
-from phase_gate.gate.outcomes import Bucket, Outcomes
+from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, Outcomes, References
+from phase_gate.gate.state import Event, OpenRun, State
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
+from phase_gate.workflow.model import Phase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,20 +178,51 @@ class RunRecord(Value):
         return (*self.evidence.notes, *self.start_notes)
 
 
+class JudgedRun(Value):
+    """A run that has ended, with its outcomes judged: what it measured is made from this."""
+
+    at: str
+    run: OpenRun
+    phase: Phase
+    record: RunRecord
+    past: References
+    #: The task before the run's end; back in the first phase, if the run leads there; and what leads there.
+    state: State
+    events: tuple[Event, ...]
+    audit: Audit
+    #: Tests that stand elsewhere than they did at the freeze, or at the cycle's beginning: old bare ids with new ones.
+    moves: Mapping[str, str]
+    kind: Kind
+    #: Why it is not a complete run.
+    why: str
+    outcomes: Judgement
+    green: Green
+    #: Green runs in a row, with this one.
+    streak: int
+    #: None for a run that does not count.
+    iteration: int | None
+    traced: Traced
+    #: It was to go back to the first phase, and no test of the step fails there: the task stays where it is.
+    stays: bool
+
+    @property
+    def in_first_phase(self) -> bool:
+        return self.phase.scope == "targets"
+
+    @property
+    def is_green(self) -> bool:
+        return self.green is Green.GREEN
+
+    @property
+    def target_files(self) -> tuple[str, ...]:
+        """The files with the tests that this cycle is about."""
+        return tuple(sorted({split_id(test_id)[0] for test_id in self.outcomes.targets}))
+
+
 # --- which known tests did not run, and why: not selected, or no longer there
 
 #: Bare names of the tests that a file's source defines; None if the file is gone.
 NamesIn = Callable[[str], Collection[str] | None]
-
-
-class Selection(Value):
-    """How the session came to its tests."""
-
-    deselected: Collection[str] = frozenset()
-    #: Files that were collected as a whole in this run.
-    collected_files: Collection[str] = frozenset()
-    #: Files of which only some tests were asked for, by `file.py::name`.
-    narrowed_files: Collection[str] = frozenset()
 
 
 class Audit(Value, kw_only=False):
@@ -201,14 +234,13 @@ class Audit(Value, kw_only=False):
     passing_by: tuple[str, ...] = ()
 
 
-def audit_selection(
-    known: Inventory, outcomes: Outcomes, selection: Selection, names_in: NamesIn, ran: Inventory | None = None
-) -> Audit:
+def audit_selection(known: Inventory, session: Document, names_in: NamesIn, ran: Inventory) -> Audit:
     """Tell the known tests that did not run apart.
 
     :param ran: the inventory of the outcomes. Of a file that it has as it is known, every test is there.
     """
-    here = {} if ran is None else ran.files
+    here, outcomes = ran.files, session.outcomes
+    whole = here.keys() - session.narrowed_files if session.sees_whole_files else frozenset()
     unselected: list[str] = []
     missing: list[str] = []
     for path, file in known.files.items():
@@ -227,9 +259,9 @@ def audit_selection(
                 continue  # counted from source while its module could not be imported: its sets are what is known
             if outcomes.get(join_id(path, bare)) is Bucket.UNCOLLECTABLE or outcomes.get(path) is Bucket.UNCOLLECTABLE:
                 continue  # its module can't be imported now: counted there, as failing
-            if test_id in selection.deselected:
+            if test_id in session.deselected:
                 unselected.append(test_id)
-            elif names is None or _is_gone(name, names, file.bodies, path, selection):
+            elif names is None or _is_gone(name, names, file.bodies, was_whole=path in whole):
                 missing.append(test_id)
             else:
                 unselected.append(test_id)
@@ -242,9 +274,8 @@ def _names_with_parameters(path: str, known: Iterable[str], outcomes: Outcomes) 
     return frozenset(bare_name(name) for name in (*known, *ran) if "[" in name)
 
 
-def _is_gone(name: str, names: Collection[str], bodies: Mapping[str, str], path: str, selection: Selection) -> bool:
+def _is_gone(name: str, names: Collection[str], bodies: Mapping[str, str], *, was_whole: bool) -> bool:
     bare = bare_name(name)
-    was_whole = path in selection.collected_files and path not in selection.narrowed_files
     if bare in names:
         # The function is there. A parameter set of it is gone if pytest looked at the whole file and did not make it.
         return name != bare and was_whole

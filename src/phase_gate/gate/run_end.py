@@ -18,9 +18,9 @@ from phase_gate.gate.freeze import freeze, frozen_to_json
 from phase_gate.gate.inventory import Inventory, bare_id, merge_inventories
 from phase_gate.gate.judging import Case, conclude, evaluate
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Measured, Remembered, Waiver, cap_findings, covered_by
-from phase_gate.gate.measuring import NO_NEW_SKIPS, JudgedRun, find_new_skips, find_weakened, take_measure
+from phase_gate.gate.measuring import NO_NEW_SKIPS, find_new_skips, find_weakened, take_measure
 from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
-from phase_gate.gate.record import Audit, RunRecord, Traced
+from phase_gate.gate.record import Audit, JudgedRun, RunRecord, Traced
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, OpenRun, State
 from phase_gate.gate.verdict import SENDS_BACK, Evaluation, waive_command

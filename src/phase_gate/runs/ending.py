@@ -12,9 +12,9 @@ from phase_gate.evidence.gathering import prove, remember
 from phase_gate.gate.events import apply
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.judging import judgement_events
-from phase_gate.gate.measuring import JudgedRun, wants_proof
+from phase_gate.gate.measuring import wants_proof
 from phase_gate.gate.outcomes import Bucket, Kind, KnownIds, Past, References
-from phase_gate.gate.record import RunRecord
+from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.run_end import RunEnd, judge_run
 from phase_gate.gate.signals import ABSENT, Reading, strictest
 from phase_gate.gate.state import Event, Snapshot, State

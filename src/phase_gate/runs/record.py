@@ -11,7 +11,7 @@ from phase_gate.evidence.context import RunCoverage
 from phase_gate.evidence.gathering import gather
 from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.measured import BEGINNING
-from phase_gate.gate.record import Audit, Criteria, Document, Links, RunRecord, Selection, Sources, audit_selection
+from phase_gate.gate.record import Audit, Criteria, Document, Links, RunRecord, Sources, audit_selection
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.inventory import doctests_in_source, names_in_source, take_inventory
 from phase_gate.runs.meaning import take_meaning
@@ -95,12 +95,7 @@ def _audit(run: Recorder, document: Document, inventory: Inventory, expected: In
         names = names_in_source(root / path)
         return None if names is None else {*names, *doctests_in_source(root / path, path)}
 
-    selection = Selection(
-        deselected=document.deselected,
-        collected_files=frozenset(inventory.files) if document.sees_whole_files else frozenset(),
-        narrowed_files=document.narrowed_files,
-    )
-    return audit_selection(expected, document.outcomes, selection, names_in, inventory)
+    return audit_selection(expected, document, names_in, inventory)
 
 
 def _add_imported(run: Recorder, tree: Tree, imported: Iterable[str]) -> Tree:
