@@ -30,7 +30,7 @@ SUMMARY = re.compile(r"=+ .*\b\d+ (?:passed|failed)\b.* in [\d.]+s")
 #: A task that is refused: nothing of it can be seen.
 DAMAGED = "damaged"
 _RUN, _TIME = re.compile(r"\b[0-9a-f]{16}\b"), re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
-_VOLATILE = frozenset({"at", "duration_s", "targets_s", "undo"})
+_VOLATILE = frozenset({"at", "duration_s", "targets_s"})
 
 
 def _plain(value: Any) -> Any:

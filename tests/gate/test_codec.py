@@ -31,7 +31,6 @@ from phase_gate.gate.state import (
     State,
     Streak,
     Trees,
-    Undo,
     state_from_json,
     state_to_json,
 )
@@ -119,7 +118,6 @@ FULL = State(
         "work": task(taken(), began(), reported(), *check(exit_code=1), failed(FailureType.VERIFY_FAILURE, step=2)),
     },
     rules="rules",
-    undo=Undo("r9", State(task="login", phase="RED", last_run=RunSummary(id="r1", kind="k", phase="RED", at="t"))),
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.gate.events import apply
 from phase_gate.gate.outcomes import Green, Kind
-from phase_gate.gate.state import NEW_STATE, Event, State, Streak, Trees
+from phase_gate.gate.state import NEW_STATE, Event, State, Streak, Trees, state_to_json
 from phase_gate.values import Value
 
 #: Trees: what the files were.
@@ -51,7 +51,7 @@ def begin(state: State, run: str, tree: str = T, *, nested: bool = False) -> Sta
     return apply(state, Event(kind="run-started", data=data, at=f"at-{run}"))
 
 
-def end(state: State, run: str, what: Run = GREEN) -> State:
+def end(state: State, run: str, what: Run = GREEN, *, before: State | None = None) -> State:
     counts = what.kind is Kind.COMPLETE
     data: dict[str, Any] = {
         "run": run,
@@ -64,6 +64,8 @@ def end(state: State, run: str, what: Run = GREEN) -> State:
         "outcomes": f"outcomes-{run}",
         "known": f"inventory-{run}",
     }
+    if before is not None:
+        data["before"] = state_to_json(before)
     return apply(state, Event(kind="run-ended", data=data, at=f"end-{run}"))
 
 
@@ -172,7 +174,7 @@ def test_a_void_run_takes_the_entry_back_that_it_began_with() -> None:
     entry = Event(kind="phase-entered", data={"phase": "REFACTOR", "how": "next", "run": "typo"})
     during = begin(apply(state, entry), "typo")
     assert during.phase == "REFACTOR"
-    after = end(during, "typo", Run(kind=Kind.VOID))
+    after = end(during, "typo", Run(kind=Kind.VOID), before=state)
     assert after == state
 
 

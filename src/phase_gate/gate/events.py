@@ -31,7 +31,7 @@ from phase_gate.gate.state import (
     State,
     Streak,
     Trees,
-    Undo,
+    state_from_json,
 )
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import fields, replace
@@ -54,9 +54,6 @@ def apply(state: State, event: Event) -> State:
         # What options of a run name, or what was handed to a command: no part of the tree. The newest are kept.
         reports = dict.fromkeys((*event.data["reports"], *state.reports))
         state = replace(state, reports=tuple(reports)[:_REPORTS])
-    if state.undo is not None and event.data.get("run") != state.undo.run:
-        # Something else happened since: taking the run back would take that back too.
-        state = replace(state, undo=None)
     return state
 
 
@@ -75,7 +72,6 @@ def _cycle_began(state: State, event: Event) -> State:
         signals_premature=0,
         memory=replace(state.memory, cycle=event.data.get("remembered", {})),
         rules=event.data.get("rules", state.rules),
-        undo=remember(state, event),
     )
 
 
@@ -99,7 +95,6 @@ def _phase_entered(state: State, event: Event) -> State:
         claims=Claims(),
         proof=None,
         freeze=_freeze_on_entry(state.freeze, event),
-        undo=remember(state, event),
     )
 
 
@@ -247,16 +242,6 @@ def _stuck(state: State, event: Event) -> State:
 MEASURED = ("metrics", "findings", "notes", "told", "tables")
 
 
-def remember(state: State, event: Event) -> Undo | None:
-    """Return what a run that turns out to be void goes back to: the state before it began."""
-    run = event.data.get("run")
-    if run is None:
-        return None
-    if state.undo is not None and state.undo.run == run:
-        return state.undo
-    return Undo(run, replace(state, undo=None))
-
-
 def _run_started(state: State, event: Event) -> State:
     data = event.data
     run = OpenRun(
@@ -268,12 +253,12 @@ def _run_started(state: State, event: Event) -> State:
         rewinds=data.get("rewinds", False),
         limit=data.get("limit", 0.0),
     )
-    others, undo = state.open_runs, state.undo if run.nested else remember(state, event)
+    others = state.open_runs
     if not run.nested and any(not other.nested for other in others):
         # Two runs at once share one tree and one machine: neither proves that the suite is green by itself.
         others = tuple(other if other.nested else replace(other, overlaps=True) for other in others)
         run = replace(run, overlaps=True)
-    state = replace(state, open_runs=(*others, run), undo=undo)
+    state = replace(state, open_runs=(*others, run))
     if run.nested:
         return state
     aim = replace(state.aim, criteria_file=data.get("criteria_given", ""))
@@ -307,7 +292,10 @@ def _run_ended(state: State, event: Event) -> State:
         id=run.id, kind=kind, phase=run.phase, at=event.at, iteration=data.get("iteration"), why=data.get("why", "")
     )
     if kind is Kind.VOID:
-        return _take_back(state, run, summary)
+        if "before" not in data:
+            return _close(state, run, summary)  # something else happened since it began
+        # What was refused meanwhile stays refused.
+        return replace(state_from_json(data["before"]), spent_signal=state.spent_signal)
     state = _close(state, run, summary)
     if kind is Kind.NESTED:
         return state
@@ -377,19 +365,11 @@ def streak_after(streak: Streak, run: OpenRun, *, kind: Kind, green: Green, tree
 
 
 def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
-    undo = None if state.undo is not None and state.undo.run == run.id else state.undo
     return replace(
         state,
         open_runs=tuple(other for other in state.open_runs if other.id != run.id),
         last_run=state.last_run if run.nested else summary,
-        undo=undo,
     )
-
-
-def _take_back(state: State, run: OpenRun, summary: RunSummary) -> State:
-    if state.undo is None or state.undo.run != run.id:
-        return _close(state, run, summary)
-    return replace(state.undo.state, spent_signal=state.spent_signal)  # what was refused meanwhile stays refused
 
 
 def snapshot_of(data: Json | None) -> Snapshot | None:

@@ -22,7 +22,7 @@ from phase_gate.gate.measuring import NO_NEW_SKIPS, find_new_skips, find_weakene
 from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
 from phase_gate.gate.record import Audit, JudgedRun, RunRecord, Traced
 from phase_gate.gate.signals import ABSENT, Reading
-from phase_gate.gate.state import Event, OpenRun, State
+from phase_gate.gate.state import Event, OpenRun, State, state_to_json
 from phase_gate.gate.verdict import SENDS_BACK, Evaluation, waive_command
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, name_first
@@ -58,12 +58,14 @@ def judge_run(
     at: str,
     keep: Callable[[str, Any], str],
     answer: Callable[[JudgedRun], Reading] = lambda run: ABSENT,
+    before: State | None = None,
     remembered: Remembered = NOTHING_REMEMBERED,
 ) -> RunEnd:
     """Return what a run means.
 
     :param keep: stores a document of a run that counts, and returns its digest; of `sources` it is told the paths.
     :param answer: returns what Gate 2 says of a run that counts.
+    :param before: the task before the run began, if nothing else happened since: a void run changes nothing.
     :param remembered: how things were when the run began, for a phase that it goes back to.
     """
     run = _compare(state, workflow, record, past, at=at, remembered=remembered)
@@ -71,6 +73,8 @@ def judge_run(
     is_judged = run.kind not in (Kind.VOID, Kind.NESTED)
     seen = take_measure(run, workflow) if is_judged else Measured()
     data = _end_data(run, seen.metrics)
+    if run.kind is Kind.VOID and before is not None:
+        data["before"] = state_to_json(before)
     if run.iteration is not None:
         data |= _counted_data(run, seen) | _store(run, keep)
     event = Event(kind="run-ended", data=data, at=at)

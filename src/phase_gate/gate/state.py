@@ -23,7 +23,7 @@ else:
     Json = dict
 
 #: Bump it whenever the fold gives another document for the same events, or `gate.brief` leaves out other things.
-SCHEMA = 18
+SCHEMA = 19
 
 
 class Event(Value):
@@ -277,7 +277,6 @@ class State(Value):
     proof: ProofRecord | None = None
     #: What features own of the task, by the names of `gate.parts`; most tasks have none.
     parts: Mapping[str, Any] = field(default_factory=dict)
-    undo: Undo | None = None
 
     @property
     def verdict_now(self) -> Evaluation | None:
@@ -303,13 +302,6 @@ class State(Value):
 
     def open_run(self, run: str) -> OpenRun | None:
         return next((each for each in self.open_runs if each.id == run), None)
-
-
-class Undo(Value, kw_only=False):
-    """The state before a run began, and entered a phase perhaps: one that turns out to be void changes nothing."""
-
-    run: str
-    state: State
 
 
 NEW_STATE = State()
@@ -397,8 +389,6 @@ def state_from_json(document: Json) -> State:
 
 def _with_parts(state: State) -> State:
     """Return the state with its parts read: only the table knows what they are."""
-    if state.undo is not None:
-        state = replace(state, undo=replace(state.undo, state=_with_parts(state.undo.state)))
     if not state.parts:
         return state
     return replace(state, parts={name: load_part(name).read(row) for name, row in state.parts.items()})

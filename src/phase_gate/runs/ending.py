@@ -68,7 +68,7 @@ def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignal
     """Judge the run on that state; make the proof that its verdict wants, and judge it with that."""
     past = load_references(run.store.objects, state, record, root=run.project.root, phase=run.phase)
     judge = partial(judge_run, workflow=run.workflow, record=record, past=past, at=now(), keep=partial(_keep, run))
-    ended = judge(state, answer=signals.read, remembered=run.remembered)
+    ended = judge(state, answer=signals.read, before=run.state_before(state), remembered=run.remembered)
     proved = prover.prove(state, ended)
     if proved is not None:
         ended = judge(apply(state, proved), answer=signals.read)

@@ -98,6 +98,8 @@ class Recorder:
         self._hold: RunLock | None = None
         #: How many warnings and notes there were before it began.
         self._said = (0, 0)
+        #: The task before and after the run's start; neither for a nested one.
+        self._states: tuple[State, State] | None = None
         self._outer: str | None = None
         self._began_at = 0.0
 
@@ -191,6 +193,7 @@ class Recorder:
             self.phase = entry.phase
             outer = self.project.environment.get(RUN_VARIABLE, "")
             is_nested = change.state.open_run(outer) is not None
+            before = change.state
             if not is_nested:
                 self._note_entry(change.state, entry)
                 change.record(
@@ -208,6 +211,7 @@ class Recorder:
             self.close()  # where it began once already, and another machine was first
             self._began_at, self._hold = time.time(), self.store.hold(self.id)
         self.opened = change.opened
+        self._states = None if is_nested else (before, self.state)
         self.is_nested = is_nested
         self._outer = os.environ.get(RUN_VARIABLE)
         os.environ[RUN_VARIABLE] = self.id
@@ -283,6 +287,10 @@ class Recorder:
             "optimize": sys.flags.optimize,
             **self._start_facts,
         }
+
+    def state_before(self, state: State) -> State | None:
+        """Return the task before the run began; None where something else happened to it since."""
+        return self._states[0] if self._states is not None and state is self._states[1] else None
 
     def look_again(self) -> State:
         """Return the task's state now that the tests have run: as our start left it, if no process wrote since."""
