@@ -256,30 +256,3 @@ def test_the_table_is_of_the_phase_that_saw_it(project: Project) -> None:
     project.write(leap="def is_leap(year):\n    return year % 4 == 0\n").run("--phase=green")
     shown = command(project, "status", "--criteria")
     assert shown.has("+ AC-1  passing", "- AC-2  failing", "test_leap.py::test_century  failed", "in GREEN saw it")
-
-
-def test_without_ids_there_is_no_table(project: Project) -> None:
-    begin(project).run("--phase=red", "--phase-criteria=2")
-    shown = command(project, "status", "--criteria")
-    assert shown.code == 13
-    assert shown.has("no complete run of this cycle was given criteria with ids", "--phase-criteria=FILE")
-
-
-def test_a_person_lets_a_criterion_pass(project: Project) -> None:
-    project.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"})
-    one_test = TESTS.partition('@pytest.mark.criterion("AC-2")')[0]
-    begin(project, one_test).run("--phase=red", "--phase-criteria=criteria.md", "-v")
-    waived = command(project, "waive", "criteria-covered", "--reason", "seen by hand", "--by", "M. Meier")
-    assert waived.has("criteria-covered is waived for 1 finding")
-    ran, verdict = judge(project, "--phase=red", "--exit-signal=one test, one look")
-    assert verdict["can_exit"], ran.out
-    assert ran.has("criteria-covered (waived)", "by M. Meier")
-    assert standings(project) == {"AC-1": "failing", "AC-2": "waived"}
-    project.write(leap=LEAP)
-    project.run("--phase=green", "-v")
-    _, verdict = judge(project, "--phase=green")
-    assert verdict["reason"] == WAITS
-    # It was for this one.
-    project.write({"criteria.md": f"{CRITERIA}- [ ] AC-3 New\n"})
-    _, verdict = judge(project, "--phase=red", "--phase-criteria=criteria.md")
-    assert not verdict["gate_1"]["satisfied"]

@@ -33,30 +33,6 @@ def test_what_came_after_the_freeze_may_go(project: Project) -> None:
     assert project.run("--phase=green", "-v").code == 0
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("place", ["test_old.py", "tests/test_calc.py"])
-def test_in_the_next_red_a_moved_test_is_an_old_one(project: Project, place: str) -> None:
-    project.green()
-    assert project.gate(*SIGNAL).code == 0
-    project.write({place: FAILING_TESTS, "pytest.ini": "[pytest]\npythonpath = .\n", "test_mul.py": NEW})
-    project.remove("test_calc.py")
-    red = project.run("--phase=red", "-v")
-    assert red.code == 0, red.out
-    assert red.has(f"2 tests moved: test_calc.py::test_add -> {place}::test_add")
-    assert project.gate(*SIGNAL).code == 0
-    project.write(calc=MUL)
-    project.run("--phase=green", "-v")
-    assert project.run("--phase=green", "-v").code == 0
-
-
-def test_a_corrected_and_moved_test_after_going_back(project: Project) -> None:
-    project.green()
-    (project.root / "test_calc.py").rename(project.root / "test_sums.py")
-    project.write(test_mul=NEW)
-    assert project.run("--phase=red").code == 0  # only the new one is what RED is about
-    assert project.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
-
-
 # --- doctests
 
 DOUBLE = '''\
@@ -95,14 +71,6 @@ def test_a_doctest_that_is_not_asked_for_is_not_gone(project: Project) -> None:
     assert project.gate(*SIGNAL).code == 0
     project.write(calc=MUL, double=DOUBLE.replace("return number", "return number * 2"))
     assert project.run("--phase=green").has("partial run")
-
-
-def test_an_old_doctest_in_a_changed_file_is_old(project: Project) -> None:
-    right = DOUBLE.replace("return number", "return number * 2")
-    project.write(double=right).commit_all()
-    project.write(double=f"{right}\n\n{DOUBLE.replace('double', 'twice')}")
-    red = project.run("--phase=red", "--doctest-modules")
-    assert red.code == 0, red.out
 
 
 @pytest.mark.parametrize("name", ["spec.txt", "docs/spec.rst", "README.md"])
@@ -176,15 +144,6 @@ def test_a_marked_test_in_a_module_that_cannot_be_imported(project: Project) -> 
     assert project.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
 
 
-def test_a_marked_test_covers_no_criterion(project: Project) -> None:
-    marked = '@pytest.mark.criterion("AC-1")\n' + GUARD.format(reason='"zero"')
-    project.write({"criteria.md": "- [ ] AC-1 zero\n"}, calc=CALC, test_mul=NEW)
-    project.write(test_guard=f"import pytest\n\nfrom calc import add\n\n\n{marked}")
-    red = project.run("--phase=red", "--phase-criteria=criteria.md")
-    assert red.code == 10
-    assert red.has("criteria-covered", "AC-1")
-
-
 # --- RED and GREEN do not send each other back
 
 
@@ -215,22 +174,6 @@ def test_a_person_is_named_where_both_phases_refuse(in_green: Project, guard: st
     assert in_green.run("--phase=green", "-v").code == 0
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("guard", ["tests-unchanged", "red-was-seen"])
-def test_tests_that_fail_again_are_taken_in(in_green: Project, guard: str) -> None:
-    if guard == "tests-unchanged":
-        in_green.write(conftest="import pytest\n\n\n@pytest.fixture\ndef cart():\n    return []\n")
-    else:
-        shutil.rmtree(in_green.root / ".phase-gate")
-    in_green.run("--phase=green")
-    in_green.write(calc="")
-    assert in_green.run("--phase=red").code == 0
-    assert in_green.gate(*SIGNAL).code == 0
-    in_green.write(calc=CALC)
-    in_green.run("--phase=green")
-    assert in_green.run("--phase=green").code == 0
-
-
 def test_red_says_what_to_do_where_the_code_is_there_already(project: Project) -> None:
     project.write(calc=CALC, test_calc=FAILING_TESTS).commit_all()
     project.run("--phase=red", "--phase-report=verdict.json")
@@ -252,13 +195,6 @@ def red_text(project: Project) -> Project:
     ran = project.run("--phase=red", "--exit-signal=red")
     assert ran.code == 0, ran.out
     return project
-
-
-def test_other_words_change_nothing(red_text: Project) -> None:
-    red_text.write({"README.rst": EXAMPLES.replace("all.", "new.")}, calc="def add(a, b):\n    return a + b\n")
-    red_text.run("--phase=green")
-    ran = red_text.run("--phase=green", "--exit-signal=done")
-    assert ran.code == 0, ran.out
 
 
 @pytest.mark.sampled(4)

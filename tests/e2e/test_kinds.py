@@ -211,26 +211,6 @@ def test_ctrl_c_in_red_stays_2_beside_a_broken_module(project: Project) -> None:
 # --- partial
 
 
-@pytest.mark.sweep
-def test_last_failed_is_partial_and_not_missing(project: Project) -> None:
-    def run(*arguments: str) -> Ran:
-        # With the cache: --lf needs it.
-        return project.process(sys.executable, "-m", "pytest", "-p", "phase_gate.plugin", *arguments)
-
-    project.write({"limit.txt": "2"})
-    project.write(
-        test_a="import pytest\n\n\n@pytest.mark.parametrize('n', [1, 2, 3])\ndef test_n(n):\n"
-        "    assert n != int(open('limit.txt').read())\n\n\ndef test_fine():\n    pass\n",
-        test_b="def test_fine():\n    pass\n",
-    )
-    assert run("--phase=green").code == 1
-    project.write({"limit.txt": "0"})
-    ran = run("--phase=green", "--lf")
-    assert ran.code == 10
-    expect(project, "partial", "4 known tests did not run (--lf)", streak=0, iteration=1)
-    ran.has("1 passed")
-
-
 def test_a_partial_run_never_re_opens_an_exited_phase(project: Project) -> None:
     project.red()
     assert project.run("--phase=red", "-k", "add").code == 10

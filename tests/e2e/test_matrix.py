@@ -433,21 +433,6 @@ def test_a_crashed_worker_is_replaced_and_its_test_fails(project: Project) -> No
     assert state_of(project).streak.count == 0
 
 
-def test_a_crashed_worker_that_is_not_replaced_leaves_tests_without_a_result(project: Project) -> None:
-    project.write(test_crash=CRASHING)
-    ran = project.run_process(
-        "--phase=green", "-n", "1", "--max-worker-restart=0", "--phase-report=verdict.json", plugins=("xdist",)
-    )
-    run = last_run(project)
-    assert run["counts"] == summary_of(ran.out)
-    metrics = project.report()["metrics"]
-    assert metrics["tests_not_run"] > 0
-    assert metrics["suite_total"] + metrics["tests_not_run"] == 17, "every collected test is somewhere"
-    assert (run["kind"], run["why"]) == ("incomplete", f"{metrics['tests_not_run']} collected tests did not run")
-    assert ran.code != 0
-    assert (state_of(project).streak.count, state_of(project).iteration) == (0, 0)
-
-
 GROUPED = """\
 import pytest
 

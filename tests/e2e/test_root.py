@@ -15,7 +15,6 @@ import pytest
 
 from phase_gate import bound
 from phase_gate.cli import main
-from phase_gate.errors import ForeignRootError
 from phase_gate.storage.root import Climb, find_root
 from phase_gate.storage.tree import names as walked_files
 from tests.e2e.sessions import last_run
@@ -177,16 +176,6 @@ def test_real_strays_in_a_folder_that_everybody_may_write_to(shared: Path) -> No
         os.chown(shared, STRANGER, -1)
     with ordinary_user():
         assert find_root(Climb.begin(shared / "own", {"HOME": "/nowhere"})) == shared, "it is the user's alone"
-
-
-@posix_only
-def test_the_real_top_folder_is_refused() -> None:
-    with ordinary_user() as user:
-        is_own = os.lstat("/").st_uid == user
-        climb = Climb.begin(Path("/"), {"HOME": "/nowhere"})
-        with contextlib.nullcontext() if is_own else pytest.raises(ForeignRootError, match="the root / belongs to "):
-            climb.refuse_foreign(find_root(climb))
-        Climb.begin(Path("/"), {"PHASE_GATE_TRUST_ROOT": "/"}).refuse_foreign(Path("/"))
 
 
 # --- a walk without git

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,20 +112,6 @@ def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Project) ->
     assert refused.code == 11
     assert refused.has("ran in no shard: tests/test_")
     assert not (suite.root / ".phase-gate").exists()
-
-
-@pytest.mark.sweep
-def test_hashing_on_a_worker(suite: Project) -> None:
-    """What a worker drops without a word is no more doubtful than what a process alone drops."""
-    suite.write({"conftest.py": HASHING})
-    suite.environment.setenv("SHARDS", "2")
-    suite.environment.setenv("SHARD", "1")
-    assert suite.run_process("--phase=green", "--phase-shard=1/2", "-n", "1", plugins=("xdist",)).code == 0
-    suite.environment.setenv("SHARD", "2")
-    assert suite.run_process("--phase=green", "--phase-shard=2/2", plugins=("xdist",)).code == 0
-    document = gate("ci", "combine", "--json").document
-    assert document["metrics"]["tests_passing"] == 13
-    assert document["metrics"]["outcomes_doubtful"] == 0
 
 
 @pytest.mark.parametrize(
@@ -263,14 +248,6 @@ def test_one_that_dies_is_named(suite: Project) -> None:
     assert refused.has("shard 2/2 began at", "and never ended", "run that shard again")
 
 
-def test_one_that_is_stopped_is_named(suite: Project) -> None:
-    suite.write({"tests/test_sub.py": "def test_a():\n    assert 0\n\n\ndef test_b():\n    pass\n"})
-    assert [ran.code for ran in run_shards(suite, 2, "-x")] == [0, 1]
-    refused = gate("ci", "combine")
-    assert refused.code == 11
-    assert refused.has("shard 2/2 is not complete", "1 test of its own did not run: tests/test_sub.py::test_b")
-
-
 def test_sources_that_are_not_those_here_are_refused(suite: Project) -> None:
     run_shards(suite, 2)
     suite.write({"calc.py": CALC + "\n# later\n"})
@@ -278,27 +255,6 @@ def test_sources_that_are_not_those_here_are_refused(suite: Project) -> None:
     assert refused.code == 11
     assert refused.has("the shards ran on other sources than what lies here")
     assert not (suite.root / ".phase-gate").exists()
-
-
-@pytest.mark.sweep
-def test_shards_of_clones_are_combined_in_another_clone(suite: Project, tmp_path: Path) -> None:
-    """As CI does it: each shard in a checkout of its own, its record carried in a folder of its own."""
-    suite.commit_all()
-    records = tmp_path / "records"
-    for index in (1, 2):
-        clone = tmp_path / f"clone-{index}"
-        suite.git("clone", "-q", str(suite.root), str(clone))
-        suite.pytester.chdir()
-        suite.environment.chdir(clone)
-        assert run_shard(suite, index, 2).code == 0
-        shutil.copytree(clone / FOLDER, records / f"shard-{index}")
-    suite.environment.chdir(suite.root)
-    assert gate("ci", "combine", str(records), "--exit=gate1").has("13 tests", "needs one more green run")
-    suite.write({"README.md": "more"})
-    suite.commit_all()
-    again = gate("ci", "combine", str(records), "--dir=.other")
-    assert again.code == 11
-    assert again.has("the shards ran on commit", "and here is")
 
 
 def test_the_order_of_phases_is_looked_at_before_the_tests_run(suite: Project) -> None:
@@ -335,10 +291,3 @@ def test_the_exit_signal_goes_with_the_whole_run(suite: Project) -> None:
     ran = gate("ci", "combine", "--exit-signal", "all fail for the missing module", "--exit=dual")
     assert ran.code == 0
     assert ran.has("RED has exited")
-
-
-@pytest.mark.sweep
-def test_a_shard_with_no_tests_of_its_own_ends_well(suite: Project) -> None:
-    codes = [ran.code for ran in run_shards(suite, 5, "tests/test_sub.py")]
-    assert codes == [0] * 5
-    assert gate("ci", "combine").has("4 tests")

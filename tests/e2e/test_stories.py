@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.sessions import history_of, last_run, state_of, store_of
+from tests.e2e.sessions import history_of, state_of, store_of
 from tests.support import CALC, FAILING_TESTS, Project, Ran
 
 #: A shop with three known failures: nobody has time for them now.
@@ -100,25 +100,6 @@ def test_a_new_failure_is_not_a_known_one(project: Project) -> None:
 WRONG = FAILING_TESTS.replace("sub(3, 2) == 1", "sub(3, 2) == 5")
 
 
-def test_a_wrong_test_is_corrected_in_red(project: Project) -> None:
-    project.write(test_calc=WRONG)
-    assert run(project, "red", "--exit-signal=both fail").code == 0
-    project.write(calc=CALC.replace("    return a - b\n", "    return 0\n"))
-    assert run(project, "green").code == 1
-    assert project.gate("signal", "--test-wrong", "--reason", "3 - 2 is 1").code == 10
-
-    project.write(test_calc=FAILING_TESTS)
-    assert run(project, "red", "--exit-signal=the corrected one fails").code == 0
-    assert targets(project) == ["test_calc.py::test_sub"], "the other has been red, and passes by now"
-    assert standing(project)[:2] == (1, "RED"), "it is the same cycle"
-
-    project.write(calc=CALC)
-    assert run(project, "green").code == 10
-    assert run(project, "green").code == 0
-    assert found(project) == []
-    assert found(project, "advisory") == []
-
-
 def test_what_was_red_before_the_correction_may_not_be_skipped_after_it(project: Project) -> None:
     project.write(test_calc=WRONG)
     run(project, "red", "--exit-signal=both fail")
@@ -147,17 +128,6 @@ def test_a_corrected_test_that_passes_at_once_stays_where_a_person_can_waive_it(
     waive(project, "tests-unchanged")
     assert run(project, "green", "-v").code == 0
     assert numbers(project, "tests_altered") == [1], "waived, and still said"
-
-
-def test_red_typed_by_mistake_in_green(project: Project) -> None:
-    project.red().write(calc=CALC)
-    assert run(project, "green", "-v").code == 10
-    ran = run(project, "red", "-v")
-    assert ran.code == 10
-    assert ran.has("no test of this step fails", "next    pytest --phase=green")
-    assert last_run(project)["kind"] == "incomplete"
-    assert standing(project) == (1, "GREEN", 1), "nothing is lost"
-    assert run(project, "green", "-v").code == 0
 
 
 def test_green_typed_by_mistake_on_the_first_day(project: Project) -> None:
@@ -198,9 +168,6 @@ def test_a_module_that_is_skipped_as_a_whole_is_shown(project: Project) -> None:
     assert run(project, "green", "-v").has("note    exempt: 1 skipped module")
 
 
-# --- a colleague's work
-
-
 # --- the surroundings change
 
 
@@ -218,25 +185,3 @@ def test_another_python_for_the_next_run(project: Project, monkeypatch: pytest.M
     assert [row["python"] for row in history_of(project)[-1:]] == ["3.99.0"]
     assert found(project) == []
     assert numbers(project, "tests_newly_skipped", "tests_skipped", "consecutive_green_runs") == [0, 1, 2]
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        pytest.param({"test_calc.py": FAILING_TESTS.partition("\n\n\n")[0]}, ["test_calc.py::test_sub"], id="deleted"),
-        pytest.param({"test_calc.py": "", "test_sums.py": FAILING_TESTS}, [], id="twin-moved"),
-        pytest.param({"test_calc.py": FAILING_TESTS.replace("test_sub", "test_minus")}, [], id="twin-renamed"),
-    ],
-)
-def test_old_tests_that_are_gone_in_the_next_red_are_named(
-    project: Project, files: dict[str, str], expected: list[str]
-) -> None:
-    project.green()
-    assert run(project, "green", "--exit-signal=all pass").code == 0
-    project.write(files, test_mul="def test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n")
-    for _ in range(2):
-        # Named as long as RED goes on; whether they were right to go is for a person to say.
-        ran = run(project, "red")
-        assert ran.code == 0 or not expected, "it is advice"
-        assert [test for slug, test in found(project, "advisory") if slug == "tests-gone"] == expected

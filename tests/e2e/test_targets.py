@@ -201,15 +201,6 @@ def test_an_old_test_that_breaks_closes_red_and_is_named(project: Project) -> No
     )
 
 
-def test_an_old_skip_stays_exempt_and_is_shown(project: Project) -> None:
-    skipping = "import pytest\n\n\n@pytest.mark.skip(reason='later')\ndef test_later():\n    pass\n"
-    project.write(test_skipping=skipping)
-    cycle(project).write(test_new=NEW)
-    ran = red(project)
-    assert ran.code == 0
-    assert ran.has("note    exempt: 1 known skip")
-
-
 # --- known failures
 
 BROKEN = "def test_broken():\n    assert 0\n\n\ndef test_fine():\n    pass\n"

@@ -73,13 +73,6 @@ def test_nor_in_refactor(bad: Project) -> None:
     assert (ran.code, BODY in " ".join(ran.out.split())) == (10, True)
 
 
-def test_is_open_for_another_state_folder(bad: Project) -> None:
-    """Written down among the limits: nothing is frozen there, and the panel says so."""
-    weaken(bad)
-    is_kept, said = go_elsewhere(bad, OTHER_FOLDER)
-    assert (is_kept, "RED was never seen" in said) == (True, True), said
-
-
 @pytest.mark.parametrize(
     ("is_removed", "told_by"),
     [
@@ -124,14 +117,6 @@ def end_cycle(project: Project) -> None:
 def test_twin_a_task_without_an_open_freeze_holds_no_other(bad: Project, happens: Callable[[Project], None]) -> None:
     happens(bad)
     weaken(bad)
-    is_kept, said = go_elsewhere(bad, OTHER_TASK)
-    assert is_kept, said
-
-
-def test_twin_red_never_asks_and_then_has_a_freeze_of_its_own(bad: Project) -> None:
-    bad.write(calc="", test_calc=FAILING_TESTS.replace("== 1", "== 1.0"))
-    assert bad.run("--phase=red", OTHER_TASK, "--exit-signal=it fails").code == 0
-    bad.write(calc=CALC)
     is_kept, said = go_elsewhere(bad, OTHER_TASK)
     assert is_kept, said
 
