@@ -33,6 +33,27 @@ _LATER = (
 _FIRST_TESTS = "def test_one():\n    assert [1] == [2]\n\n\ndef test_two():\n    import absent\n"
 
 
+def clean_environment(home: Path) -> dict[str, str]:
+    """Return an environment for commands of a user who has nothing but this home folder."""
+    kept = ("LANG", "TMPDIR", "SYSTEMROOT")
+    paths = (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
+    return {
+        **{name: os.environ[name] for name in kept if name in os.environ},
+        **{f"GIT_{role}_NAME": "dev" for role in ("AUTHOR", "COMMITTER")},
+        **{f"GIT_{role}_EMAIL": "dev@example.org" for role in ("AUTHOR", "COMMITTER")},
+        "GIT_CEILING_DIRECTORIES": str(home),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "HOME": str(home),
+        "XDG_STATE_HOME": str(home / "state"),
+        "USER": "dev",
+        "COLUMNS": "200",
+        "PATH": os.pathsep.join(paths),
+        "PYTHONPATH": os.pathsep.join(filter(None, (WITHOUT_EXTRAS, os.environ.get("PYTHONPATH")))),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+
+
 class WarmServer:
     """A warm process that forks one child an order: `words`, `root`, `environment`, and what `prepare` wants to know.
 

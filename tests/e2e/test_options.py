@@ -110,16 +110,22 @@ def test_confirm_runs_again_in_a_fresh_process(passing: Project) -> None:
     assert ran.out.count("test session starts") == 2, "both outputs are shown whole"
 
 
-@pytest.mark.sweep
-def test_the_signal_goes_with_the_last_confirming_run(passing: Project) -> None:
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("how", ["file", "option"])
+def test_the_signal_goes_with_the_last_confirming_run(passing: Project, how: str) -> None:
     passing.write({"phase-gate.yaml": "parameters: {required_green_runs: 3}\n"})
-    ran = passing.run_process("--phase=green", "--phase-confirm", "-v", "--exit-signal", "three times green")
-    assert ran.code == 0
-    assert ran.out.count("held for the last run") == 1
+    waiting = passing.state / "exit-signal.yaml"
+    if how == "file":
+        passing.write({".phase-gate/exit-signal.yaml": "exit_signal: true\nreason: three times green\n"})
+    typed = ("--exit-signal", "three times green") if how == "option" else ()
+    ran = passing.run_process("--phase=green", "--phase-confirm", "-v", *typed)
+    assert (ran.code, waiting.exists()) == (0, False)
     state = state_of(passing)
     assert (state.exited, state.iteration, state.streak.count, state.signals_premature) == (True, 3, 3, 0)
     assert state.evaluation is not None
     assert state.evaluation.gate_2.reason == "three times green"
+    if how == "option":
+        assert ran.out.count("held for the last run") == 1
 
 
 #: Passes as often as the file says, then does otherwise.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import shutil
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from phase_gate.values import Value
 from tests.faults import file_system
 from tests.storage.stores import edit_json, vouch_for_ledger
 from tests.support import CALC, FAILING_TESTS, OURS
-from tests.warm import WarmServer, lasting_server
+from tests.warm import WarmServer, clean_environment, lasting_server
 
 PYTEST = ("pytest", *OURS, "-p", "no:terminalprogress")
 GATE = "phase-gate"
@@ -73,18 +72,7 @@ class Project:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = ("PATH", "LANG", "TMPDIR", "PYTHONPATH", "SYSTEMROOT")
-        return {
-            **{name: os.environ[name] for name in kept if name in os.environ},
-            **{f"GIT_{role}_NAME": "dev" for role in ("AUTHOR", "COMMITTER")},
-            **{f"GIT_{role}_EMAIL": "dev@example.org" for role in ("AUTHOR", "COMMITTER")},
-            "HOME": str(self.home),
-            "XDG_STATE_HOME": str(self.home),
-            "USER": "dev",
-            "COLUMNS": "200",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        }
+        return clean_environment(self.home)
 
     def run(self, *words: str, plan: Plan | None = None, at_terminal: bool = False, **environment: str) -> Ended:
         """Run `pytest ...` or `phase-gate ...` in a process of its own."""

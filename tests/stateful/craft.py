@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from phase_gate.values import Value, replace
+from tests.scenarios import load_projects
 from tests.stateful import papers
 from tests.stateful.session import Session
 
@@ -21,6 +22,10 @@ _TEST = re.compile(
 )
 _FEATURE = re.compile(r"plus(\d+)\( ?4 ?\)")
 _FUNCTION = re.compile(r"^def plus(\d+)", re.MULTILINE)
+
+
+#: Three documents, a decision and a C4 diagram among them.
+_DOCUMENTS: dict[str, str] = load_projects()["documents"]["good"]
 
 
 class Test(Value):
@@ -226,12 +231,10 @@ class Craft:
 
     def write_documents(self) -> bool:
         """Document the cycle: three documents, a decision and a C4 diagram."""
-        count = self._revision
         written = [
-            self.session.write(f"docs/{name}.md", f"# {name.title()}\n\n{_WORDS}\n\nRevision {count}.\n\n{_C4}")
-            for name in ("guide", "reference", "overview")
+            self.session.write(name, f"{text}\nRevision {self._revision}.\n") for name, text in _DOCUMENTS.items()
         ]
-        return any([*written, self.session.write("docs/adr/0001-numbers.md", _DECISION.format(count=count))])
+        return any(written)
 
 
 _PHASES = {
@@ -250,29 +253,3 @@ _FILES = {
 def _tests_text(tests: list[Test]) -> str:
     lead = "import pytest\n\n\n" if any(test.is_marked for test in tests) else ""
     return lead + "\n\n".join(write_test(test) for test in tests) or "# no test yet\n"
-
-
-_WORDS = (
-    "This small project adds numbers. Each function adds one number to its argument and gives the sum back to the "
-    "caller, who may print it, store it, compare it or throw it away; there is no state, no configuration, no file."
-)
-_C4 = "```mermaid\nC4Context\n    title Numbers\n    Person(user, \"User\")\n    System(calc, \"calc\")\n    Rel(user, calc, \"adds\")\n```\n"  # fmt: skip  # noqa: E501
-_DECISION = """\
-# 1. One function a number
-
-## Status
-
-Accepted (revision {count})
-
-## Context
-
-Callers want to read in the name which number is added, and they want to import only what they use.
-
-## Decision
-
-There is one function for each number, and no function that takes the number as an argument.
-
-## Consequences
-
-There are many small functions. Each has a test of its own, and none of them needs any documentation.
-"""

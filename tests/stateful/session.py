@@ -7,14 +7,13 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from phase_gate.values import Value
-from tests.warm import WITHOUT_EXTRAS, WarmServer
+from tests.warm import WarmServer, clean_environment
 
 #: What an inner session loads in addition to pytest's own plugins.
 _PLUGINS = ("-p", "phase_gate.plugin")
@@ -58,20 +57,7 @@ class Session:
         self.later = 0
         #: Who types: `$` an agent, without a terminal; `person$` a person at a terminal.
         self.prompt = "$"
-        self._environment = {
-            "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
-            "HOME": str(self._folder),
-            "GIT_CEILING_DIRECTORIES": str(self._folder),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            **{f"GIT_{role}_NAME": "dev" for role in ("AUTHOR", "COMMITTER")},
-            **{f"GIT_{role}_EMAIL": "dev@example.org" for role in ("AUTHOR", "COMMITTER")},
-            "XDG_STATE_HOME": str(self._folder / "user"),
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": WITHOUT_EXTRAS,
-            "USER": "dev",
-            "COLUMNS": "160",
-        }
+        self._environment = clean_environment(self._folder)
 
     def close(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import io
 import os
-import pty
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +14,9 @@ from phase_gate.errors import RollbackError
 from phase_gate.gate.state import Event
 from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard
 from phase_gate.storage.store import TaskStore
+from tests.cli.terminals import terminal
 from tests.storage.stores import begin, contents, declare, facts, open_store, pass_once
+from tests.support import call
 
 SEEN = LastSeen(lineage="a" * 32, serial=7, head="b" * 64, cycle_is_open=True)
 
@@ -191,23 +190,12 @@ class Rolled:
     def store(self) -> TaskStore:
         return open_store(self.folder, guard=RollbackGuard.for_folder(self.folder, os.environ))
 
-    def audit(self, *arguments: str, terminal: bool) -> tuple[int, dict[str, object]]:
+    def audit(self, *arguments: str, terminal_is_there: bool) -> tuple[int, dict[str, object]]:
         """Run `phase-gate audit` as somebody at a terminal would, or as a script would."""
-        command = [sys.executable, "-m", "phase_gate.cli", "audit", "--json", *arguments]
-        master, slave = pty.openpty()
-        try:
-            done = subprocess.run(
-                command,
-                cwd=self.root,
-                stdin=slave if terminal else subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-        finally:
-            os.close(master)
-            os.close(slave)
-        return done.returncode, json.loads(done.stdout)
+        with terminal() as person, open(person, closefd=False) as at_terminal, pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.stdin", at_terminal if terminal_is_there else io.StringIO())
+            ran = call(self.root, "audit", "--json", *arguments)
+        return ran.code, ran.document
 
 
 @pytest.fixture
@@ -215,28 +203,26 @@ def rolled(tmp_path: Path) -> Rolled:
     return Rolled(tmp_path)
 
 
-@pytest.mark.processes
 def test_a_person_at_a_terminal_accepts_and_the_streak_starts_anew(rolled: Rolled) -> None:
-    code, document = rolled.audit(terminal=True)
+    code, document = rolled.audit(terminal_is_there=True)
     assert (code, document["intact"]) == (11, False)
 
-    code, document = rolled.audit("--accept-rollback", "--reason", "backup", "--by", "dev", terminal=True)
+    code, document = rolled.audit("--accept-rollback", "--reason", "backup", "--by", "dev", terminal_is_there=True)
     assert (code, document) == (0, {"reason": "backup", "by": "dev", "serial": 5})
     state = rolled.store().look().state
     assert (state.streak.count, state.measurement, state.trees.green) == (0, None, None)
     last = list(rolled.store().lines())[-1].event
     assert (last.kind, last.data["reason"], last.data["by"]) == ("rollback-accepted", "backup", "dev")
 
-    code, document = rolled.audit("--accept-rollback", "--reason", "again", "--by", "dev", terminal=True)
+    code, document = rolled.audit("--accept-rollback", "--reason", "again", "--by", "dev", terminal_is_there=True)
     assert (code, document["error"]) == (
         13,
         {"slug": "not-allowed", "problem": "nothing was rolled back", "remedy": "phase-gate status"},
     )
 
 
-@pytest.mark.processes
 @pytest.mark.parametrize(
-    ("arguments", "terminal", "code", "problem"),
+    ("arguments", "has_terminal", "code", "problem"),
     [
         pytest.param(
             ("--reason", "backup", "--by", "dev"), False, 13, "is for a person at a terminal", id="a-script-may-not"
@@ -246,10 +232,10 @@ def test_a_person_at_a_terminal_accepts_and_the_streak_starts_anew(rolled: Rolle
     ],
 )
 def test_nobody_else_accepts(
-    rolled: Rolled, arguments: tuple[str, ...], terminal: bool, code: int, problem: str
+    rolled: Rolled, arguments: tuple[str, ...], has_terminal: bool, code: int, problem: str
 ) -> None:
     before = contents(rolled.folder)
-    ended, document = rolled.audit("--accept-rollback", *arguments, terminal=terminal)
+    ended, document = rolled.audit("--accept-rollback", *arguments, terminal_is_there=has_terminal)
     assert ended == code
     assert isinstance(error := document["error"], dict)
     assert problem in error["problem"]
