@@ -9,7 +9,7 @@ import sys
 
 from phase_gate.cli._answer import Call, Done, require_plugin
 from phase_gate.cli._verify_steps import open_board
-from phase_gate.drive.clients import find_roles, find_team, with_mark
+from phase_gate.drive.clients import find_roles, find_team
 from phase_gate.drive.loop import drive
 from phase_gate.drive.model import find_drive
 from phase_gate.drive.phases import PhaseSource
@@ -46,7 +46,7 @@ def _choose_source(call: Call) -> PhaseSource | TaskSource:
     if _drives_list(call, board):
         _refuse_options(call)
         settings = _with_options(call, board.project.configuration.drive)
-        session = Session(with_mark(board.project), settings, _choose_watchers(call))
+        session = Session(board.project, settings, _choose_watchers(call), work="verify tasks")
         return TaskSource(session, find_team(settings, call.environment), board.named())
     require_plugin()
     return _choose_phases(call, call.task())
@@ -93,7 +93,8 @@ def _choose_phases(call: Call, task: Task) -> PhaseSource:
         names = ", ".join(each.name.lower() for each in workflow.phases)
         raise UsageError(f"workflow {workflow.name} has no phase {settings.until!r}", remedy=f"use one of: {names}")
     roles = find_roles(settings, workflow, call.environment)
-    return PhaseSource(Session(project, settings, _choose_watchers(call), goal=goal), roles, resumes=resumes)
+    session = Session(project, settings, _choose_watchers(call), work=project.task, goal=goal)
+    return PhaseSource(session, roles, resumes=resumes)
 
 
 def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:

@@ -106,14 +106,14 @@ def _is_in(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, each) for each in patterns)
 
 
-def mark_of(project: Project) -> str:
-    """Return what every process of a list is known by: a later drive finds by it what a killed one left."""
-    return hashlib.sha256(os.fsencode(os.path.realpath(project.state_folder))).hexdigest()[:32]
+def mark_of(project: Project, work: str) -> str:
+    """Return what every process of a drive is known by: a later drive of the same work finds what a killed one left."""
+    return hashlib.sha256(os.fsencode(os.path.realpath(project.state_folder) + "\0" + work)).hexdigest()[:32]
 
 
-def with_mark(project: Project) -> Project:
+def with_mark(project: Project, mark: str) -> Project:
     """Return the project with an environment that marks everything that is started in it."""
-    marks = ":".join(filter(None, (project.environment.get(MARK), mark_of(project))))
+    marks = ":".join(filter(None, (project.environment.get(MARK), mark)))
     return replace(project, environment={**project.environment, MARK: marks})
 
 

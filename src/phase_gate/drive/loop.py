@@ -12,7 +12,6 @@ from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.model import Decision, Outcome
 from phase_gate.drive.people import call_person
 from phase_gate.drive.step import Played, Session, Step, play
-from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.process.tree import hide_environment
 from phase_gate.project import Project
 
@@ -24,7 +23,7 @@ class Source(Protocol):
     """What a drive works on."""
 
     def held(self) -> AbstractContextManager[None]:
-        """Hold what only one drive may work on. Raises NotAllowedError where another one does."""
+        """Hold what only one drive may work on, and record an error. Raises NotAllowedError where another one does."""
 
     def begin(self) -> None:
         """Record and tell that the drive begins, or goes on."""
@@ -35,9 +34,6 @@ class Source(Protocol):
     def take(self, step: Step, played: Played) -> None:
         """Judge and record what the agent left."""
 
-    def fail(self, reason: str) -> None:
-        """Record, as far as that is possible, that the drive ends by an error."""
-
 
 def drive(session: Session, source: Source) -> Decision:
     """Drive to the end.
@@ -47,12 +43,8 @@ def drive(session: Session, source: Source) -> Decision:
     hide_keys(session.project)
     with source.held(), session.interrupts:
         source.begin()
-        try:
-            while isinstance(step := source.next(), Step):
-                source.take(step, play(session, step))
-        except BaseException as error:
-            source.fail(error.problem if isinstance(error, PhaseGateError) else type(error).__name__)
-            raise
+        while isinstance(step := source.next(), Step):
+            source.take(step, play(session, step))
         if step.outcome in _CALLS_PERSON:
             session.tell("person-needed", reason=step.reason)
             call_person(session, step.reason)

@@ -66,9 +66,8 @@ class Iteration(Value):
 
     number: int
     phase: str
-    #: When it began, and what every process of its agent is known by: while it is open.
+    #: When it began, while it is open.
     at: str = ""
-    mark: str = ""
     #: How the agent ended: `ended`, `timed-out`, `interrupted`, `not-started`, `waits`, or `lost` with its driver.
     how: str = ""
     code: int | None = None

@@ -18,8 +18,7 @@ from phase_gate.drive.model import Decision, DriveState, Iteration, Outcome, fin
 from phase_gate.drive.people import ask_for_guidance, ask_for_signal
 from phase_gate.drive.step import OWNER, Played, Session, Step
 from phase_gate.drive.turn import Turn, give_answer, progress_of
-from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
-from phase_gate.evidence.process.tree import end_marked
+from phase_gate.errors import NotAllowedError, PhaseGateError
 from phase_gate.gate.state import Event
 from phase_gate.storage.store import DRIVE_NAME, TaskStore
 from phase_gate.stores.shared import again_if_moved
@@ -57,6 +56,13 @@ class PhaseSource:
         hold = store.hold(DRIVE_NAME)
         try:
             yield
+        except BaseException as error:
+            # The state can't be trusted or written, or a fault of ours: what can be recorded is.
+            reason = error.problem if isinstance(error, PhaseGateError) else type(error).__name__
+            with contextlib.suppress(PhaseGateError, OSError):
+                if not self._has_ended:
+                    self._record_end(self.session.task(), "error", reason, None)
+            raise
         finally:
             hold.release(has_ended=self._has_ended)
 
@@ -81,8 +87,7 @@ class PhaseSource:
         )
         self._task = task = _record_start(task, past, started)
         self._has_ended = False
-        if past is not None and past.open is not None and end_marked(past.open.mark):
-            session.note(f"the driver of iteration {past.open.number} died: what its agent left running is ended")
+        session.end_left_overs()
         drive = require_drive(task.state)
         _forget_old_transcripts(task.store)
         session.tell(
@@ -116,26 +121,16 @@ class PhaseSource:
         """Judge what the agent left, and record it."""
         session, turn = self.session, self._turn
         assert turn is not None, "a step was taken"
-        try:
-            turn.judge(played)
-            decision, task, notes = _settle(session, turn.task, turn)
-        except BaseException as error:
-            # The state can't be trusted or written, or a fault of ours: what can be recorded is.
-            reason = error.problem if isinstance(error, PhaseGateError) else type(error).__name__
-            with contextlib.suppress(StateError, OSError):
-                session.task().record(turn.end_event("error", reason))
-            raise
-        self._task, self._decision = _record_end(task, turn, decision), decision
+        turn.judge(played)
+        self._decision, task, notes = _settle(session, turn.task, turn)
+        outcome, reason = str(self._decision.outcome), self._decision.reason
+        self._task = task.record(turn.end_event(outcome, reason))
         if not played.is_busy:  # then its prompt was never read
             self._notes = [*turn.notes, *notes]
-        session.tell("iteration-ended", number=turn.number, outcome=str(decision.outcome), reason=decision.reason)
-
-    def fail(self, reason: str) -> None:
-        with contextlib.suppress(PhaseGateError, OSError):
-            self._record_end_of_drive(self.session.task(), "error", reason, None)
+        session.tell("iteration-ended", number=turn.number, outcome=outcome, reason=reason)
 
     def _end(self, task: Task, decision: Decision) -> Decision:
-        task = self._record_end_of_drive(task, str(decision.outcome), decision.reason, decision.exit_code)
+        task = self._record_end(task, str(decision.outcome), decision.reason, decision.exit_code)
         drive, name = require_drive(task.state), task.project.task
         doubled = self.session.settings.budget.iterations * 2
         ways = {
@@ -150,7 +145,7 @@ class PhaseSource:
             told={"iterations": drive.counted, "seconds": drive.seconds},
         )
 
-    def _record_end_of_drive(self, task: Task, outcome: str, reason: str, code: int | None) -> Task:
+    def _record_end(self, task: Task, outcome: str, reason: str, code: int | None) -> Task:
         data = {"drive": require_drive(task.state).id, "outcome": outcome, "reason": reason, "exit_code": code}
         task = task.record(Event(kind="drive-ended", data=data))
         self._has_ended = True
@@ -259,14 +254,6 @@ def _record_start(task: Task, past: DriveState | None, started: Event) -> Task:
         if past is not None and past.open is not None:
             change.record(_lost(past, past.open, at=change.at))
         change.record(started)
-    return task.after(change)
-
-
-@again_if_moved
-def _record_end(task: Task, turn: Turn, decision: Decision) -> Task:
-    with task.transaction() as change:
-        task.store.close_lost(change)
-        change.record(turn.end_event(str(decision.outcome), decision.reason))
     return task.after(change)
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from phase_gate.agents.endings import Ending, classify
-from phase_gate.drive.clients import Client, choose_environment
+from phase_gate.drive.clients import Client, choose_environment, mark_of, with_mark
 from phase_gate.drive.view import Happening, Kind, Tail, Working, render_status
 from phase_gate.evidence.process.output import blot, hidden_in
 from phase_gate.evidence.process.run import Ended, How, run_process
-from phase_gate.evidence.process.tree import PatientInterrupts
+from phase_gate.evidence.process.tree import PatientInterrupts, end_marked
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage import store
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
@@ -56,8 +56,16 @@ class Watchers(Value):
 class Session:
     """A drive while it goes on. What came of it stands in the ledger; this has what dies with the process."""
 
-    def __init__(self, project: Project, settings: DriveSettings, watchers: Watchers, *, goal: str = "") -> None:
-        self.project, self.settings, self.watchers, self.goal = project, settings, watchers, goal
+    def __init__(
+        self, project: Project, settings: DriveSettings, watchers: Watchers, *, work: str, goal: str = ""
+    ) -> None:
+        """Take what is driven.
+
+        :param work: a task, or a list of them, by a name that only one drive at a time has in this state folder.
+        """
+        self.mark = mark_of(project, work)
+        self.project = with_mark(project, self.mark)
+        self.settings, self.watchers, self.goal = settings, watchers, goal
         self.interrupts = PatientInterrupts()
         self.tail = Tail()
         #: Turns in a row for which the client was not free.
@@ -72,6 +80,11 @@ class Session:
     def is_cut_off(self) -> bool:
         """The user wants it to end at once."""
         return bool(self.interrupts.number)
+
+    def end_left_overs(self) -> None:
+        """End what a driver that was killed has left running."""
+        if end_marked(self.mark):
+            self.note("an earlier driver died: what its agents left running is ended")
 
     def task(self) -> Task:
         return Task.open(self.project, command=OWNER)
@@ -143,8 +156,6 @@ class Step(Value):
     prompt: Path
     #: Where what it hands in is expected.
     answer: Path
-    #: What every process of the agent is known by.
-    mark: str
     #: As it is shown; `limit` is its time.
     working: Working
     #: Beside what every agent gets.
@@ -230,7 +241,7 @@ def _let_work(session: Session, step: Step) -> Played:
         environment={**given, **step.environment, ANSWER_VARIABLE: str(step.answer)},
         stdin=step.prompt if client.reads_stdin else None,
         secrets=project.environment,
-        mark=step.mark,
+        mark=session.mark,
     )
     output = _read_text(ended.output)
     played = Played(

@@ -9,14 +9,13 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO, cast
 
-from phase_gate.drive.clients import Roles, mark_of
+from phase_gate.drive.clients import Roles
 from phase_gate.drive.model import Decision, Outcome
 from phase_gate.drive.people import ask_about_task
 from phase_gate.drive.prompt import write_review
 from phase_gate.drive.step import OWNER, Played, Session, Step, make_answer
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
-from phase_gate.evidence.process.tree import end_marked
 from phase_gate.storage import store
 from phase_gate.storage.lock import RunLock, is_free
 from phase_gate.storage.paths import LIST_LOCK
@@ -89,8 +88,7 @@ class TaskSource:
 
     def begin(self) -> None:
         session = self.session
-        if end_marked(mark_of(session.project)):
-            session.note("an earlier driver died: what its agents left running is ended")
+        session.end_left_overs()
         rows = self._rows(self.board.overview)
         session.tell(
             "drive-started",
@@ -123,9 +121,6 @@ class TaskSource:
         record_turn(current, role=role, seconds=played.seconds, how=played.how, code=played.code)
         if reason := self._judge(board, current, role, played):
             self._ask(current, reason)
-
-    def fail(self, reason: str) -> None:
-        """The steps are in the ledgers of the tasks; a list has none."""
 
     # --- which task is next ------------------------------------------------------------------------------------------
 
@@ -259,7 +254,6 @@ class TaskSource:
             text=text,
             prompt=folder / f"{number:04}.{role}.md",
             answer=file,
-            mark=mark_of(session.project),
             working=Working(role=role, where=current.task, number=row.attempt, limit=limit),
             left=self.left,
         )

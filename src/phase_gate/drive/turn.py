@@ -4,7 +4,6 @@ claim. Nothing is decided here but whether an answer may count.
 
 from __future__ import annotations
 
-import secrets
 import time
 from pathlib import Path
 
@@ -58,7 +57,7 @@ class Turn:
         self.phase = present or self.workflow.first
         self.client = roles.choose(self.workflow, self.phase)
         drive = require_drive(task.state)
-        self.drive, self.number, self.mark = drive.id, drive.number + 1, secrets.token_hex(16)
+        self.drive, self.number = drive.id, drive.number + 1
         self.folder = task.store.drive_folder / drive.id
         self.began_done, self.cycle = task.state.is_done, task.state.cycle
         self.before = progress_of(task)
@@ -97,7 +96,7 @@ class Turn:
         text = write_prompt(
             session, task, self.workflow, self.phase, number=self.number, notes=notes, log=log, answer=answer
         )
-        row = Iteration(number=self.number, phase=self.phase.name, mark=self.mark)
+        row = Iteration(number=self.number, phase=self.phase.name)
         self.task = task.record(Event(kind="iteration-started", data={"drive": self.drive, "iteration": to_json(row)}))
         session.tell("iteration-started", number=self.number, phase=self.phase.name, prompt=session.relative(prompt))
         left = max(1.0, settings.budget.seconds - self.spent)
@@ -110,7 +109,6 @@ class Turn:
             text=text,
             prompt=prompt,
             answer=answer,
-            mark=self.mark,
             working=self._working("agent", self.phase, min(settings.time_limit, left)),
             environment=given,
             left=left,
@@ -253,7 +251,6 @@ class Turn:
                 text=write_ballot(session, self.task, standing, name, answer),
                 prompt=self._file(f"voter{place}.md"),
                 answer=answer,
-                mark=self.mark,
                 working=self._working(name, self.phase, settings.time_limit),
                 left=left,
             )
