@@ -27,7 +27,7 @@ from phase_gate.project import Project
 from phase_gate.stores import choosing
 from phase_gate.tasks.board import TaskBoard
 from phase_gate.tasks.model import TaskSpec
-from phase_gate.tasks.next_task import NextOptions, Nothing, hand_out
+from phase_gate.tasks.next_task import Nothing, hand_out
 from phase_gate.tasks.rules import set_limits
 from phase_gate.tasks.start import verification_workflow
 from phase_gate.workflow.model_json import workflow_to_json
@@ -89,7 +89,7 @@ def work(root: Path, log: Path) -> None:
     choosing._opened.clear()  # connections are the parent's
     with log.open("a", encoding="utf-8") as file:
         while True:
-            found = hand_out(open_board(root, os.environ), NextOptions(by=log.stem, show=lambda text: None))
+            found = hand_out(open_board(root, os.environ), by=log.stem, show=lambda text: None)
             if isinstance(found, Nothing):
                 return
             file.write(f"{found.task}\n")

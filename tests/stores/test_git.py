@@ -20,7 +20,7 @@ from phase_gate.stores.git import GitStore, find_remote, open_store
 from phase_gate.stores.git_repository import Answer, Repository
 from phase_gate.stores.shared import Head, Tail
 from phase_gate.tasks.board import TaskStatus
-from phase_gate.tasks.next_task import NextOptions, hand_out
+from phase_gate.tasks.next_task import hand_out
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 from tests.stores.handing_out import make_project, open_board, take_many
 from tests.stores.kinds import GitServer, make_bare
@@ -407,7 +407,7 @@ def test_a_task_is_handed_out_by_one_question_one_fetch_and_one_push(
         choosing._opened.clear()  # as another process
         asked.clear()
         board = open_board(tmp_path / name, environment)
-        found = hand_out(board, NextOptions(by="worker", show=lambda text: None))
+        found = hand_out(board, by="worker", show=lambda text: None)
         assert isinstance(found, TaskStatus)
         assert found.task == f"part-{number:04}"
         assert asked == ["ls-remote", *(["fetch"] if number else []), "push"]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from phase_gate.tasks.artifacts import digest_of, look_at
+from phase_gate.tasks.artifacts import look_at
 from phase_gate.workflow.model import Artifact
 
 WORDS = "The post office sells parcels at its counter, and a clerk reads the price off the screen."
-SCHEMA = {"type": "object", "required": ["total"], "properties": {"total": {"type": "integer"}}}
 
 
 def artifact(path: str = "plan.md", **changes: Any) -> Artifact:
@@ -66,32 +63,6 @@ def test_what_an_artifact_lacks(tmp_path: Path, content: str | bytes, changes: d
     assert (words in found) if words else not found
 
 
-@pytest.mark.parametrize(
-    ("schema", "document", "words"),
-    [
-        pytest.param(SCHEMA, {"total": 3}, "", id="fits"),
-        pytest.param(SCHEMA, {"total": "3"}, "$.total: '3' is not of type 'integer'", id="does-not-fit"),
-        pytest.param({"type": "nonsense"}, {}, "numbers.json is no JSON Schema", id="no-schema"),
-        pytest.param(None, {}, "numbers.json", id="schema-is-not-there"),
-    ],
-)
-def test_a_schema_of_the_project(tmp_path: Path, schema: object, document: object, words: str) -> None:
-    if schema is not None:
-        (tmp_path / "numbers.json").write_text(json.dumps(schema))
-    (tmp_path / "plan.md").write_text(json.dumps(document))
-    found = problem(tmp_path, artifact(schema="numbers.json"))
-    assert (words in found) if words else not found
-
-
-def test_without_the_extra_a_schema_of_the_project_is_not_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "jsonschema", None)
-    (tmp_path / "numbers.json").write_text(json.dumps(SCHEMA))
-    (tmp_path / "plan.md").write_text('{"total": 3}')
-    assert "pytest-phase-gate[pipeline]" in problem(tmp_path, artifact(schema="numbers.json"))
-
-
 def test_a_glob_finds_several_and_all_of_them_count(tmp_path: Path) -> None:
     described = artifact("roles/*.md", min_words=5)
     (tmp_path / "roles").mkdir()
@@ -108,10 +79,10 @@ def test_a_glob_finds_several_and_all_of_them_count(tmp_path: Path) -> None:
 def test_what_makes_a_new_version(tmp_path: Path) -> None:
     file = tmp_path / "plan.md"
     file.write_text(WORDS)
-    first = digest_of(tmp_path, artifact())
+    first = look_at(tmp_path, artifact()).digest
     file.write_text(WORDS.replace(" ", "\n   ") + "\n\n")
-    assert digest_of(tmp_path, artifact()) == first, "wrapped otherwise"
+    assert look_at(tmp_path, artifact()).digest == first, "wrapped otherwise"
     file.write_text(WORDS.replace("clerk", "Clerk"))
-    assert digest_of(tmp_path, artifact()) != first
+    assert look_at(tmp_path, artifact()).digest != first
     file.unlink()
-    assert digest_of(tmp_path, artifact()) == ""
+    assert look_at(tmp_path, artifact()).digest == ""

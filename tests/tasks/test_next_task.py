@@ -13,7 +13,6 @@ pytestmark = pytest.mark.processes
 
 @pytest.fixture(params=["folder", "store"])
 def fleet(request: pytest.FixtureRequest, project: Project, monkeypatch: pytest.MonkeyPatch) -> Fleet:
-    monkeypatch.setattr("phase_gate.tasks.next_task.time.sleep", lambda seconds: None)
     return Fleet(project, monkeypatch, None if request.param == "folder" else Server())
 
 
@@ -98,21 +97,6 @@ def test_a_report_of_another_worker_is_refused(fleet: Fleet) -> None:
     assert refused.code == 13
     assert refused.has("ann has attempt 1 of part-1", "the report is bob's")
     assert a.report("part-1", "Ann").code == 0
-
-
-def test_a_worker_may_wait_for_a_task(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    a, b = fleet.machine("a"), fleet.machine("b")
-    a.take_list(part(1), part(2, depends_on=["part 1"]))
-    assert a.next("ann") == "part-1"
-
-    def finish(seconds: float) -> None:
-        monkeypatch.setattr("phase_gate.tasks.next_task.time.sleep", lambda seconds: None)
-        skip = ("--kind", "unavailable", "--reason", "the service is down", "--by", "mara")
-        assert a.call("verify", "skip", "--task", "part-1", *skip).code == 0
-
-    monkeypatch.setattr("phase_gate.tasks.next_task.time.sleep", finish)
-    assert b.next("bob", "--wait", "10m") == "part-2"
-    assert b.call("verify", "next", "--wait", "soon").code == 2
 
 
 # --- only with a store

@@ -308,7 +308,6 @@ GROUPS: dict[str, dict[str, Command]] = {
             _STEP,
             "--by NAME  the worker that takes it; the user's name by default",
             "--wave NAME  only the tasks of this wave, whatever the others are",
-            "--wait SPAN  wait so long for a task to be free, as in 10m",
         ),
         "verify executor": command(
             "_verify_steps.executor",

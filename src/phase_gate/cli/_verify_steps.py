@@ -23,7 +23,6 @@ from phase_gate.tasks.overrides import abandon_attempt, force_task, resume_task,
 from phase_gate.tasks.show import step_rows
 from phase_gate.values import replace
 from phase_gate.visible import show_rows
-from phase_gate.workflow.names import SPAN_FORM, parse_duration
 
 
 def open_board(call: Call) -> TaskBoard:
@@ -77,16 +76,12 @@ def next_task(call: Call) -> Done:
 
 
 def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Done:
-    from phase_gate.tasks.next_task import NextOptions, Nothing, hand_out
+    from phase_gate.tasks.next_task import Nothing, hand_out
 
     fault = find_name_fault(by)
     if fault:
         raise UsageError(f"--by={by}: {fault}", remedy="give a name that can be read")
-    span = getattr(call.arguments, "wait", None)
-    seconds = 0.0 if span is None else parse_duration(span)
-    if seconds is None:
-        raise UsageError(f"--wait={span}: that is no span of time", remedy=SPAN_FORM)
-    found = hand_out(board, NextOptions(by=by, wave=call.arguments.wave, wait=seconds, show=say_aside))
+    found = hand_out(board, by=by, wave=call.arguments.wave, show=say_aside)
     if not isinstance(found, Nothing):
         return _answer_taken([(found, False)])
     document = {

@@ -75,10 +75,8 @@ class PipelineReader:
     def _check_artifact(self, artifact: Artifact) -> Artifact:
         schema, where = artifact.schema, find(self._node, "artifacts", artifact.name, "schema")
         if schema and schema not in _SCHEMAS:
-            if "/" not in schema and not schema.endswith(".json"):
-                remedy = f"use {closest_first(schema, _SCHEMAS)}; or a file's path"
-                self._faults.report(where, f"there is no schema {shorten(schema)}", remedy)
-            self._faults.check_path(schema, where)
+            remedy = f"use {closest_first(schema, _SCHEMAS)}"
+            self._faults.report(where, f"there is no schema {shorten(schema)}", remedy)
         return replace(artifact, path=artifact.path.removeprefix("./"))
 
     def _check_number(self, given: float | str, where: Node) -> float:

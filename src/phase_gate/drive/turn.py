@@ -26,7 +26,7 @@ from phase_gate.gate.state import Event
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.signal_file import parse_signal, read_signal_file, remove_signal_file
 from phase_gate.task import Task
-from phase_gate.tasks.artifacts import digest_of
+from phase_gate.tasks.artifacts import look_at
 from phase_gate.tasks.asking import write_skeletons
 from phase_gate.tasks.evidence import write_snapshot
 from phase_gate.tasks.handins import parse_vote
@@ -369,7 +369,7 @@ def progress_of(task: Task) -> tuple[object, ...]:
     """Return how far the work has come; the same twice: the agent did nothing."""
     state = task.state
     documents = () if find_pipeline(state) is None else rules_of(task.rules).artifacts.values()
-    written = tuple(digest_of(task.project.root, each) for each in documents)
+    written = tuple(look_at(task.project.root, each).digest for each in documents)
     return (task.tree.digest, state.phase, state.exited, state.cycle, state.facts, written)
 
 

@@ -50,7 +50,7 @@ def words_of_artifact(artifact: Artifact) -> tuple[str, ...]:
     """Return what the artifact's content has to be, one requirement each."""
     wants = []
     if artifact.schema:
-        wants.append(_JSON_WORDS.get(artifact.schema, f"JSON that fits {artifact.schema}"))
+        wants.append(_JSON_WORDS[artifact.schema])
     elif artifact.min_words > 1:
         wants.append(f"{artifact.min_words} different words")
     if artifact.line:
@@ -63,7 +63,7 @@ def words_of_artifact(artifact: Artifact) -> tuple[str, ...]:
 def skeletons_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> dict[str, str]:
     """Return the files that the phase asks for, by path, each with a text to begin with.
 
-    A snapshot is made by its command, and for a JSON Schema of the project nothing can be made up.
+    A snapshot is written by `advance`.
     """
     rules, requires = rules_of(workflow), requires_of(phase)
     texts: dict[str, str] = {}

@@ -22,7 +22,7 @@ from phase_gate.storage.root import place_below
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import NoGitError, head_of, run_git
-from phase_gate.tasks.artifacts import SeenArtifact, digest_file, digest_of, fault_of, fingerprint, look_at
+from phase_gate.tasks.artifacts import SeenArtifact, digest_file, fault_of, fingerprint, look_at
 from phase_gate.tasks.asking import missing_commands, path_of
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
 from phase_gate.tasks.model import Pipeline, count_votes, find_pipeline, pipeline_of
@@ -83,7 +83,7 @@ class PipelineEvidence(PartEvidence):
         """Return what was remembered, with how the pipeline's files are now."""
         rules, root = rules_of(workflow), task.project.root
         files = PipelineFiles(
-            artifacts={name: digest_of(root, artifact) for name, artifact in rules.artifacts.items()},
+            artifacts={name: look_at(root, artifact).digest for name, artifact in rules.artifacts.items()},
             commit=head_of(root),
             root_cause=_read_root_cause(task.project, rules) if phase.recovers else {},
             commands=_commands_of(task.project, workflow),

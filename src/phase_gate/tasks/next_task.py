@@ -6,8 +6,6 @@ than its step allows loses the task, by the same rules as a report that comes to
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import Literal
@@ -27,9 +25,6 @@ from phase_gate.values import Value
 #: Steps whose worker may be late. A task that waits for its reviewer has done with its worker.
 _WORKED_ON = (Status.EXECUTING, Status.VERIFYING)
 
-#: The seconds between two looks while a worker waits, at least and at most.
-_LOOKS = (0.5, 5.0)
-
 #: Why there is none: the list is empty, or done; or something may come of itself; or a person has to decide.
 Why = Literal["no-task", "finished", "waiting", "needs-person"]
 
@@ -46,43 +41,24 @@ class Nothing(Value):
     at_work: int = 0
 
 
-class NextOptions(Value):
-    """What a worker asks for."""
+def hand_out(
+    board: TaskBoard, *, by: str, wave: str | None = None, show: Callable[[str], None]
+) -> TaskStatus | Nothing:
+    """Begin an attempt of the next task for this worker alone.
 
-    #: Empty where none is named.
-    by: str
-    #: Only tasks of this wave.
-    wave: str | None = None
-    #: Seconds to wait for one.
-    wait: float = 0.0
-    #: Says what is going on.
-    show: Callable[[str], None]
-
-
-def hand_out(board: TaskBoard, options: NextOptions) -> TaskStatus | Nothing:
-    """Begin an attempt of the next task for this worker alone."""
-    until, pause = time.monotonic() + options.wait, _LOOKS[0]
-    while True:
-        _release_late(board)
-        for row in _ready(board, options.wave):
-            status = _claim(board.session(row.task), row, options)
+    :param by: empty where none is named.
+    :param wave: only tasks of this one.
+    :param show: says what is going on.
+    """
+    _release_late(board)
+    while ready := board.overview.ready(lambda row: _is_over(board, row), wave=wave):
+        for row in ready:
+            status = _claim(board.session(row.task), row, by=by, show=show)
             if status is not None:
                 return status
         # Others got all of those; there may be more by now.
         board.ask_again()
-        nothing = explain_nothing(board.overview, options.wave)
-        left = until - time.monotonic()
-        if _ready(board, options.wave):
-            continue
-        if nothing.why != "waiting" or left <= 0:
-            return nothing
-        time.sleep(min(left, pause * random.uniform(0.7, 1.0)))
-        pause = min(2 * pause, _LOOKS[1])
-        board.ask_again()
-
-
-def _ready(board: TaskBoard, wave: str | None) -> list[Verification]:
-    return board.overview.ready(lambda row: _is_over(board, row), wave=wave)
+    return explain_nothing(board.overview, wave)
 
 
 def _is_over(board: TaskBoard, row: Verification) -> bool:
@@ -91,22 +67,23 @@ def _is_over(board: TaskBoard, row: Verification) -> bool:
     return ends is not None and datetime.fromisoformat(store.now()).timestamp() > ends + margin
 
 
-def _claim(session: TaskSession, row: Verification, options: NextOptions) -> TaskStatus | None:
+def _claim(session: TaskSession, row: Verification, *, by: str, show: Callable[[str], None]) -> TaskStatus | None:
     """Begin an attempt; None where another worker was first."""
     # As the folder has it: whether it is still so is found out by writing.
-    verification = require_verification(session.look_alone() or NEW_STATE, session.task)
+    state = session.look_alone() or NEW_STATE
+    verification = require_verification(state, session.task)
     if not _is_as_seen(verification, row):
         return None
-    memory, head = remember_here(session, verification), head_of(session.project.root)
+    memory, head = remember_here(session, state), head_of(session.project.root)
     try:
         with session.step() as step:
             if not _is_as_seen(step.current, row):
                 return None
-            begin_attempt(step, head=head, by=options.by, memory=memory)
+            begin_attempt(step, head=head, by=by, memory=memory)
     except MovedError:
         return None
     if memory:
-        collect_known_here(session, verification, options.show)
+        collect_known_here(session, verification, show)
     return step.status
 
 

@@ -14,17 +14,25 @@ from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.order import Entry, How, entry_events
-from phase_gate.gate.state import Event
+from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.storage.tree.git import head_of
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.changes import remember_files
 from phase_gate.tasks.lint import lint_command, lint_done, pytest_arguments
-from phase_gate.tasks.model import FINISHED, PHASE, WORKFLOW, Status, TaskSpec, Verification, find_verification
+from phase_gate.tasks.model import (
+    FINISHED,
+    PHASE,
+    WORKFLOW,
+    Status,
+    TaskSpec,
+    Verification,
+    find_verification,
+    require_verification,
+)
 from phase_gate.tasks.rules import set_limits
 from phase_gate.tasks.steps import begin_attempt
 from phase_gate.values import Value, replace
@@ -136,7 +144,7 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
     if looked is not None and looked.spec == spec and looked.limits == limits:
         return False
     _refuse_change(session, looked)
-    memory = _remember(session, session.tree(spec))
+    memory = _remember(session, session.state(), spec)
     known = collect_known(project, store, spec, limit=limits["verify"], show=options.show)
     workflow = verification_workflow(project)
     with session.transaction() as change:
@@ -173,9 +181,9 @@ def _refuse_change(session: TaskSession, looked: Verification | None) -> None:
     raise NotAllowedError(problem, remedy="give the task another name")
 
 
-def _remember(session: TaskSession, tree: Tree) -> str:
-    context = context_of(Task(session.project, session.store, session.state()), frozenset(), phase=PHASE)
-    return session.store.keep("evidence", remember_files(context, tree))
+def _remember(session: TaskSession, state: State, spec: TaskSpec) -> str:
+    context = context_of(Task(session.project, session.store, state), frozenset(), phase=PHASE)
+    return session.store.keep("evidence", remember_files(context, session.tree(spec)))
 
 
 @again_if_moved
@@ -184,21 +192,19 @@ def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
 
     :param by: the worker that has it from now on; empty where none is named.
     """
-    verification = session.verification()
-    memory, head = remember_here(session, verification), head_of(session.project.root)
+    memory, head = remember_here(session, session.state()), head_of(session.project.root)
     with session.step() as step:
         begin_attempt(step, head=head, by=by, memory=memory)
     return step.status
 
 
-def remember_here(session: TaskSession, verification: Verification) -> str:
+def remember_here(session: TaskSession, state: State) -> str:
     """Return the stored files as they are here, for a task whose files were remembered elsewhere; empty: they were not.
 
     In the same work tree they are not remembered twice: what an attempt left behind is a change of the task.
     """
-    if session.board.place in ("", verification.place):
-        return ""
-    return _remember(session, session.tree(verification.spec))
+    verification = require_verification(state, session.task)
+    return "" if session.board.place in ("", verification.place) else _remember(session, state, verification.spec)
 
 
 # --- what a verify command selects before the work begins, where it is pytest itself: the task's known tests

@@ -125,7 +125,7 @@ class Artifact(Value):
     name: str = field(key="")
     #: A glob, from the root.
     path: str = field(below_root="")
-    #: A schema that we publish, or the path of a JSON Schema: the file is JSON then.
+    #: A schema that we publish: the file is JSON then.
     schema: str = ""
     #: A regular expression that has to be found in it.
     pattern: str = field(default="", phrases=True)
