@@ -123,13 +123,14 @@ def test_chosen_paths_and_the_projects_own_choice_count(project: Project) -> Non
             "calc.py": CALC,
             "tests/test_calc.py": slow,
             "other/test_other.py": swallowed,
+            "other/test_broken.py": "import nothing_here\n",
             "pytest.ini": "[pytest]\naddopts = -m 'not slow'\nmarkers = slow\npythonpath = .\n",
         }
     )
     assert project.gate("prove", "--suite", "tests").code == 0
     assert project.gate("prove", "--suite", "other/test_other.py").code == 10
     document = json.loads(project.gate("prove", "--suite", "--json").out)
-    assert document["altered"] == 3
+    assert (document["altered"], document["tests"]) == (3, 3)
     assert [each["ids"] for each in document["findings"]] == [["other/test_other.py::test_swallowed"]]
     assert document["findings"][0]["file"] == "other/test_other.py"
     assert document["findings"][0]["shown"] == "still-passes"

@@ -254,19 +254,20 @@ def prove_suite(
         run = laboratory.run(sandbox)
         laboratory.limits = Limits(processor=math.inf, clock=max(_LEAST_SECONDS, run.seconds), is_each=True)
         passing = [test for test in run.tests if test.has_passed]
+        collected = [function for function in run.functions if "::" in function]  # others are broken files
         proof = SuiteProof(
-            tests=len({bare_id(test.id) for test in run.tests}),
+            tests=len(collected),
             passing=len({bare_id(test.id) for test in passing}),
             altered=try_altered(passing, sandbox, laboratory, show),
-            problem="" if passing else _say_nothing_passes(run),
+            problem="" if passing else _say_nothing_passes(run, has_tests=bool(collected)),
         )
     except (NoSandboxError, OSError) as error:
         proof = SuiteProof(problem=str(error))
     return replace(proof, seconds=round(time.monotonic() - began, 1), starts=laboratory.starts)
 
 
-def _say_nothing_passes(run: SandboxRun) -> str:
+def _say_nothing_passes(run: SandboxRun, *, has_tests: bool) -> str:
     messages = [test.report.message for test in run.tests if test.report and test.report.message]
-    if not any("::" in test.id for test in run.tests):
-        return run.problem or (messages[0] if messages else "pytest collected no test")
+    if not has_tests:
+        return run.problem or "pytest collected no test"
     return f"no test passes as it is: {messages[0] if messages else run.problem}"
