@@ -80,56 +80,6 @@ def filter_clean(make: Maker) -> Folder:
     return make.folder()
 
 
-def filter_process(make: Maker) -> Folder:
-    make.commit_filtered()
-    make.git("config", "filter.evil.process", make.evil)
-    make.git("config", "filter.evil.required", "true")
-    return make.folder()
-
-
-def worktree_settings(make: Maker) -> Folder:
-    make.commit_filtered()
-    make.git("config", "extensions.worktreeConfig", "true")
-    make.git("config", "--worktree", "filter.evil.clean", make.evil)
-    return make.folder()
-
-
-def included_settings(make: Maker) -> Folder:
-    make.commit_filtered()
-    (make.root / "notes.txt").write_text(f'[filter "evil"]\n\tclean = "{make.evil}"\n')
-    make.git("config", "include.path", "../notes.txt")
-    return make.folder()
-
-
-def name_with_equals_sign(make: Maker) -> Folder:
-    make.commit_filtered("a=b")
-    with (make.root / ".git" / "config").open("a") as file:
-        file.write(f'[FILTER "a=b"]\n\tclean = "{make.evil}"\n')
-    return make.folder()
-
-
-def name_of_the_users_own_filter(make: Maker) -> Folder:
-    _own_lfs(make, "cat")
-    make.commit_filtered("lfs")
-    make.git("config", "filter.lfs.clean", make.evil)
-    return make.folder()
-
-
-def extension_of_the_users_own_filter(make: Maker) -> Folder:
-    """As git-lfs does it: what a repository names is run by a program of the user's."""
-    _own_lfs(make, 'sh -c "$(git config lfs.extension.evil.clean || echo cat)"')
-    make.commit_filtered("lfs")
-    with (make.root / ".git" / "config").open("a") as file:
-        file.write(f'[LFS "\\extension.evil"]\n\tclean = "{make.evil}"\n')
-    return make.folder()
-
-
-def _own_lfs(make: Maker, clean: str) -> None:
-    own = make.beside / "gitconfig"
-    subprocess.run(["git", "config", "--file", str(own), "filter.lfs.clean", clean], check=True)
-    make.project.environment.setenv("GIT_CONFIG_GLOBAL", str(own))
-
-
 def git_file(make: Maker) -> Folder:
     filter_clean(make)
     (make.root / ".git").rename(make.root / "assets")
@@ -153,14 +103,6 @@ def hooks(make: Maker) -> Folder:
     return make.folder()
 
 
-def diff_drivers(make: Maker) -> Folder:
-    make.commit(**{".gitattributes": "*.txt diff=evil\n", "notes.txt": "a\n"})
-    (make.root / "notes.txt").write_text("b\n")
-    for key in ("diff.external", "diff.evil.command", "diff.evil.textconv"):
-        make.git("config", key, make.evil)
-    return make.folder(bites=("git", "diff"))
-
-
 def embedded_bare_repository(make: Maker) -> Folder:
     """Its files are tracked as any others: it comes with a plain clone."""
     inner = make.root / "data"
@@ -179,12 +121,6 @@ def embedded_bare_repository(make: Maker) -> Folder:
     return make.folder(inner)
 
 
-def nested_clone(make: Maker) -> Folder:
-    make.commit()
-    make.hostile_clone("vendor")
-    return make.folder(bites=("git", "-C", "vendor", "status"))
-
-
 def submodule(make: Maker) -> Folder:
     make.hostile_clone("vendor")
     make.commit()
@@ -197,14 +133,6 @@ def partial_clone(make: Maker) -> Folder:
     _forget_the_last_tree(make)
     make.git("config", "remote.origin.url", str(make.root))
     make.git("config", "remote.origin.uploadpack", f"touch {make.canary}; false")
-    return make.folder()
-
-
-def partial_clone_over_ssh(make: Maker) -> Folder:
-    make.commit()
-    _forget_the_last_tree(make)
-    make.git("config", "remote.origin.url", "ssh://nowhere.example/a")
-    make.git("config", "core.sshCommand", f"touch {make.canary}; false")
     return make.folder()
 
 
@@ -258,21 +186,12 @@ def store_by_a_command(make: Maker) -> Folder:
 
 KINDS: tuple[Callable[[Maker], Folder], ...] = (
     filter_clean,
-    filter_process,
-    worktree_settings,
-    included_settings,
-    name_with_equals_sign,
-    name_of_the_users_own_filter,
-    extension_of_the_users_own_filter,
     git_file,
     file_monitor,
     hooks,
-    diff_drivers,
     embedded_bare_repository,
-    nested_clone,
     submodule,
     partial_clone,
-    partial_clone_over_ssh,
     agents_hooks,
     project_code,
     configured_commands,

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from phase_gate.cli._table import COMMANDS
 from phase_gate.cli.doctor import check_package
+from tests.cli.calls import CALLS, STATELESS, typed
 from tests.cli.conftest import Begin, Desk
 from tests.cli.terminals import at_terminal
 from tests.storage.stores import begin as begin_task
@@ -21,51 +21,14 @@ from tests.storage.stores import declare, open_store, sign
 
 WHY = ("--reason", "it was lost", "--by", "dev")
 
-#: Commands that open the state of a task, each as it may be typed in GREEN.
-OPENING: dict[str, list[tuple[str, ...]]] = {
-    "status": [(), ("--criteria",)],
-    "check": [(), ("--gate1",)],
-    "explain": [(), ("tests-kept",)],
-    "history": [(), ("--events",), ("--calibration",)],
-    "report": [()],
-    "signal": [("--next", "--reason", "both pass"), ("--reason", "both pass")],
-    "drive": [(), ("--resume",)],
-    "claim": [("said.txt",)],
-    "agent prompt": [()],
-    "withdraw": [()],
-    "declare": [("refactoring_complete=true", "--reason", "tidy")],
-    "advance": [()],
-    "rewind": [("RED", "--reason", "wrong tests")],
-    "pipeline vote": [()],
-    "pipeline request": [("list",)],
-    "pipeline recover": [()],
-    "waive": [("tests-kept", *WHY)],
-    "breaker reset": [WHY],
-    "breaker skip": [WHY],
-    "force": [WHY],
-    "hook": [("stop",), ("pre-tool",)],
-    "baseline": [()],
-    "prove": [()],
-    "audit": [(), ("--repair",)],
-    "doctor": [()],
-}
-#: Has tests of its own: shards in tests/e2e/test_shards.py, tasks in tests/tasks/test_verify.py; what
-#: the server answers comes from the commands above; shared stores in tests/stores.
-ELSEWHERE = {"ci combine", *(name for name in COMMANDS if name.startswith(("store ", "verify ")))}
-#: Opens no state.
-STATELESS = {"demo", "init", "agent uninstall", "completion", "workflow schema", "workflow check"}
-
-ROWS = [(*name.split(), *words) for name, each in OPENING.items() for words in each]
-
-
-def test_every_command_has_its_place() -> None:
-    assert {*OPENING, *ELSEWHERE, *STATELESS} == set(COMMANDS)
+#: Has tests of its own: shards in tests/e2e, tasks in tests/tasks, shared stores in tests/stores.
+ELSEWHERE = STATELESS | {"ci combine", *(name for name in CALLS if name.startswith(("store ", "verify ")))}
+ROWS = (*typed(CALLS, but=ELSEWHERE), ("audit", "--repair"))
 
 
 @pytest.fixture
 def desk(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> Desk:
     desk = begin("green")
-    (desk.root / "said.txt").write_text("All is done.\n", encoding="utf-8")
     # Which plugin pytest loads is asked of a process, and says nothing about the state.
     monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: check_package())
     return desk

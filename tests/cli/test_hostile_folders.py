@@ -9,61 +9,20 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 
-from phase_gate.cli._table import COMMANDS
 from phase_gate.cli.doctor import Diagnosis
+from tests.cli.calls import LOOKS, typed
 from tests.cli.conftest import Begin, Desk
 from tests.cli.hostile_folders import KINDS, Folder, Maker, filter_clean
 from tests.sweeps import IS_WHOLE
 
 Kind = Callable[[Maker], Folder]
 
-#: Every command: how it is called to look. One that is not here is an error, so that a new one can't be forgotten.
-LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "init": (("--dry-run",), ("--dry-run", "--agent", "claude")),
-    "agent uninstall": (("--dry-run",),),
-    "status": ((), ("--json",), ("--criteria",), ("--block",)),
-    "check": ((), ("--gate1",)),
-    "explain": ((), ("tests-unchanged",), ("--gate-result",), ("GREEN",)),
-    "history": ((), ("--events",), ("--calibration",)),
-    "report": ((),),
-    "agent prompt": ((),),
-    "verify show": ((),),
-    "verify status": ((),),
-    "pipeline vote": ((),),
-    "pipeline request": (("list",),),
-    "pipeline recover": ((),),
-    "hook": (("stop", "--agent", "claude"), ("pre-tool", "--agent", "claude")),
-    "audit": ((),),
-    "doctor": ((),),
-    "completion": (("bash",),),
-    "store status": ((),),
-    "workflow schema": ((), ("tdd", "--mermaid")),
-    "workflow check": ((),),
-}
-#: These do something on purpose, and what they run is the user's own: see "Looking runs nobody's code" in the docs.
-ACTS = frozenset(
-    (
-        *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "waive", "force"),
-        *("breaker reset", "breaker skip"),
-        *("baseline", "prove", "ci combine", "drive"),
-        *("store trust", "store init"),
-        *(f"verify {name}" for name in ("start", "next", "executor", "run", "review", "commit", "abandon")),
-        *(f"verify {name}" for name in ("resume", "skip", "force")),
-    )
-)
-
-ALL = tuple((*name.split(), *words) for name, calls in LOOKS.items() for words in calls)
 #: One for each way in which git is asked.
 SAMPLE = (("check",), ("status",), ("hook", "stop", "--agent", "claude"), ("doctor",))
-
-
-def test_every_command_is_in_the_table() -> None:
-    assert LOOKS.keys() | ACTS == COMMANDS.keys()
-    assert not LOOKS.keys() & ACTS
 
 
 @pytest.fixture
@@ -113,5 +72,5 @@ def test_looking_runs_nobodys_code(
     desk, folder = make(kind)
     run_tests(desk, folder)
     is_whole = kind is filter_clean or IS_WHOLE
-    for words in ALL if is_whole else SAMPLE:
+    for words in typed(LOOKS) if is_whole else SAMPLE:
         look(desk, folder, words, monkeypatch)
