@@ -72,6 +72,7 @@ def indented(text: str, by: str = "    ") -> str:
         pytest.param("1. Print this:\n   ```\n{}   ```\n", id="fenced-in-a-list"),
         pytest.param("```\n{}", id="a-fence-that-nobody-closed"),
         pytest.param("<prompt>\n{}</prompt>\n", id="an-echoed-prompt"),
+        pytest.param("<!--\n{}-->\n", id="a-comment"),
         pytest.param("> He said:\n{}\n", id="a-quote-that-goes-on"),
     ],
 )
@@ -153,6 +154,7 @@ def test_what_merely_looks_like_it_is_none(kind: str, change: object) -> None:
     [
         pytest.param("EXIT_STATUS: {COMPLETE|CONTINUE}\n", "'{COMPLETE|CONTINUE}' is not one of", id="braces"),
         pytest.param("EXIT_STATUS: Complete\n", "'Complete' is not one of COMPLETE, CONTINUE", id="other-case"),
+        pytest.param("EXIT_STATUS:\n", "EXIT_STATUS has no value", id="no-value"),
         pytest.param(RALPH.replace("true", "true | false"), "'true | false' is not one of", id="a-choice"),
         pytest.param(
             RALPH.replace("FILES_MODIFIED: 3", "FILES_MODIFIED: <count>"), "'<count>' is no number", id="count"
@@ -273,3 +275,8 @@ def test_any_text_is_read(rows: list[str]) -> None:
     assert len(text.lines) == len(text.quoted)
     read_blocks(text)
     find_patterns(DEFAULT_PATTERNS, sentences(text))
+
+
+def test_the_override_may_have_a_remark() -> None:
+    said = read("EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true  # bypass the threshold\n")
+    assert (said.explicit, said.value("exit", "EXIT_OVERRIDE")) == (True, "true")

@@ -80,6 +80,7 @@ def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
     [
         pytest.param(Claims(low=1, low_in=2), 1, id="the-same-iteration"),
         pytest.param(Claims(low=1, low_in=1), 2, id="another-one"),
+        pytest.param(Claims(low=0, low_in=2), 1, id="cleared-in-this-one"),
     ],
 )
 def test_an_iteration_counts_once(counted: Claims, expected: int) -> None:
@@ -145,6 +146,8 @@ def test_the_score(text: str, context: ClaimContext, score: int, points: list[in
         pytest.param({"task_file": UNKNOWN}, 70, 56, id="no-task-file"),
         pytest.param({"files": UNKNOWN}, 70, 60, id="no-git-rounded-up"),
         pytest.param({"files": UNKNOWN, "task_file": UNKNOWN}, 70, 50, id="never-below-block-and-complete"),
+        pytest.param({"task_file": NO}, 70, 70, id="a-no-is-measured"),
+        pytest.param({"task_file": UNKNOWN}, 40, 40, id="never-above-what-is-set"),
     ],
 )
 def test_what_cant_be_measured_lowers_what_is_needed(changes: dict[str, Any], threshold: int, needed: int) -> None:
@@ -171,3 +174,10 @@ def test_untested_code_beats_any_score_and_any_setting() -> None:
     decision = judge(GOOD, replace(CONTEXT, untested="files have changed: run the tests"), loose)
     assert (decision.decision, decision.reason) == (Outcome.CONTINUE, "files have changed: run the tests")
     assert (decision.claimed_done, decision.passed) == (False, False)
+
+
+def test_the_circuit_before_a_person() -> None:
+    context = replace(CONTEXT, counted=Claims(low=5), measures=Measures(), limits=Limits(exit_blocked=1))
+    decision = judge("All tasks are completed.", context)
+    assert decision.decision is Outcome.HALTED
+    assert decision.reason.startswith("the circuit opens: 1 claim in a row that the exit gate blocked")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import phase_gate
 from phase_gate.config.check import check_workflow
 from phase_gate.config.files import load_shipped_guards, shipped_workflow_names
+from phase_gate.config.reading import MAX_FAULTS
 from phase_gate.config.workflow import parse_workflow
 from phase_gate.errors import PhaseGateError
 
@@ -252,3 +253,15 @@ def test_whatever_cannot_be_loaded_has_a_problem(text: str, data: st.DataObject)
         parse_workflow(damaged_text, name="w.yaml", guards=GUARDS)
     except PhaseGateError:
         assert problems
+
+
+def test_a_way_back_is_no_way_to_the_end() -> None:
+    text = GOOD.replace("  REVIEW:", "    may_end_cycle: true\n  REVIEW:") + (
+        "  MORE:\n    gate_1: {name: m, condition: agreed}\n    next: REVIEW\n"
+    )
+    assert found(text) == [(14, "no way leads from REVIEW, MORE to DONE: the phases go round for ever")]
+
+
+def test_more_faults_than_anybody_mends_end_the_search() -> None:
+    guards = ", ".join(f"unknown-{number}" for number in range(MAX_FAULTS + 20))
+    assert len(found(GOOD.replace("[complete-run, built]", f"[{guards}]"))) == MAX_FAULTS

@@ -92,6 +92,7 @@ BOMB = "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\n"
         pytest.param("a: b: c", "1:5", "not YAML: mapping values", "quotes", id="two-colons"),
         pytest.param("a: b\nc: d\x00e", "2:5", "the character U+0000", "UTF-8", id="nul"),
         pytest.param("# safe\u2028a: b", "1:7", "the character U+2028", "UTF-8", id="line-end-that-editors-hide"),
+        pytest.param("a: \u202eb", "1:4", "the character U+202E", "UTF-8", id="text-that-runs-backwards"),
         pytest.param("a: \ud800", "1:4", "the character U+D800", "UTF-8", id="lone-surrogate"),
         pytest.param('a: "\\0"', "1:4", "the escape makes the character U+0000", "printable", id="escaped-nul"),
     ],

@@ -238,6 +238,7 @@ def test_canonical_text(source: str, text: str) -> None:
         pytest.param("x = 5", "column 3: = is not an operator", "write == to compare", id="single-equals-sign"),
         pytest.param("a & b", "column 3: & is not an operator", "write AND", id="single-ampersand"),
         pytest.param("x + 1 > 2", "column 3: a condition can't calculate", "plain names", id="plus"),
+        pytest.param("x -1 > 2", "column 3: a condition can't calculate", "plain names", id="minus-a-number"),
         pytest.param("a.b == 1", "column 2: a name has no parts", "use a plain name", id="attribute"),
         pytest.param("x > .5", "column 5: a name has no parts, and a number", "write 0.5", id="number-without-digit"),
         pytest.param("f(x)", "column 2: f can't be called or indexed", "use a plain name", id="call"),
@@ -370,6 +371,9 @@ def test_check_types_accepts(text: str) -> None:
             'line 2, column 3: can\'t compare text with int: "5" < count',
             "compare count with a number",
             id="the-name-keeps-its-type-and-the-literal-goes",
+        ),
+        pytest.param(
+            "null < null", "column 1: null has no order: null < null", "compare null by == or != only", id="null-order"
         ),
         pytest.param(
             "count in [1, 'a']",
