@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -60,7 +60,6 @@ ANY = Limits(no_progress=99, same_error=0)
     ("breaker", "obstacle", "limits", "after"),
     [
         pytest.param(CLOSED_NOW, "test_b", THREE, CLOSED, id="closed-progress"),
-        pytest.param(CLOSED_NOW, "test_a", ANY, CLOSED, id="closed-stalled"),
         pytest.param(CLOSED_NOW, "test_a", THREE, HALF_OPEN, id="closed-last-chance"),
         pytest.param(CLOSED_NOW, "test_a", Limits(no_progress=1), OPEN, id="closed-limit"),
         pytest.param(TRYING, "test_b", THREE, CLOSED, id="half-open-progress"),
@@ -83,7 +82,6 @@ def test_rest_or_a_person_gives_one_more_chance() -> None:
     [
         pytest.param(["a", "a", "a", "a"], [CLOSED, CLOSED, HALF_OPEN, OPEN], id="the-same-failing-set"),
         pytest.param(["a", "b", "a", "b", "a"], [CLOSED, CLOSED, CLOSED, HALF_OPEN, OPEN], id="to-and-fro"),
-        pytest.param(["a", "a", "a", "b", "a"], [CLOSED, CLOSED, HALF_OPEN, CLOSED, CLOSED], id="saved-in-time"),
     ],
 )
 def test_progress_is_a_failing_set_that_was_not_there_before(runs: list[str], expected: list[Status]) -> None:
@@ -127,7 +125,6 @@ def test_limits(limit: int, expected: list[Status]) -> None:
 @pytest.mark.parametrize(
     ("limit", "expected"),
     [
-        pytest.param(1, [CLOSED, OPEN, OPEN, OPEN], id="one-is-no-repetition"),
         pytest.param(2, [CLOSED, OPEN, OPEN, OPEN], id="two"),
         pytest.param(3, [CLOSED, HALF_OPEN, OPEN, OPEN], id="three"),
     ],
@@ -150,7 +147,6 @@ def test_exactly_one_trial_after_the_rest() -> None:
     ("moment", "expected"),
     [
         pytest.param(at(60 * 24 * 365), HALF_OPEN, id="a-year-ahead"),
-        pytest.param(START.astimezone(timezone(timedelta(hours=9))).isoformat(), OPEN, id="the-same-time-elsewhere"),
         pytest.param("2026-01-01T12:31:00", HALF_OPEN, id="without-a-zone-it-is-utc"),
     ],
 )

@@ -87,8 +87,6 @@ def ended(a: Bucket, *others: Bucket) -> dict[str, Bucket]:
         {
             "one-test-each": (EACH, ended(FAILED, FAILED), {}, "failing failing", ""),
             "a-test-without-its-mark": ({"a": "AC-1"}, ended(FAILED, FAILED), {}, "failing open", NO_MARK),
-            "one-test-shows-both": ({"a": "AC-1 AC-2"}, ended(FAILED), {}, "failing failing", ""),
-            "one-of-several-fails": (THREE, ended(FAILED, PASSED, FAILED), {}, "failing failing", ""),
             "a-new-test-that-passes": (EACH, ended(FAILED, PASSED), {}, "failing passing", "b (passed)"),
             "a-new-test-that-is-skipped": (
                 EACH,
@@ -98,33 +96,12 @@ def ended(a: Bucket, *others: Bucket) -> dict[str, Bucket]:
                 "none of its tests is new and fails: b (skipped)",
             ),
             "shown-by-an-older-test": (EACH, ended(FAILED, PASSED), {"old": "b"}, "failing met-before", ""),
-            "a-known-failure": (
-                EACH,
-                ended(FAILED, FAILED),
-                {"known": "b"},
-                "failing open",
-                "none of its tests is new and fails: b (failed)",
-            ),
             "a-copy-under-another-id": (
                 EACH,
                 ended(FAILED, FAILED),
                 {"alike": "a b"},
                 "failing open",
                 "its test b is a copy of a, which is marked with another",
-            ),
-            "a-copy-of-a-test-that-shows-both": (
-                {"a": "AC-1 AC-2", "b": "AC-2"},
-                ended(FAILED, FAILED),
-                {"alike": "a b"},
-                "failing failing",
-                "",
-            ),
-            "parameters-with-marks-are-no-copies": (
-                {"f::t[1]": "AC-1", "f::t[2]": "AC-2"},
-                {"f::t[1]": FAILED, "f::t[2]": FAILED},
-                {"alike": "f::t"},
-                "failing failing",
-                "",
             ),
         }
     ),
@@ -151,7 +128,6 @@ def test_in_the_first_phase(
     named(
         {
             "both-pass": (EACH, ended(PASSED, PASSED), {}, "passing passing", ""),
-            "one-test-shows-both": ({"a": "AC-1 AC-2"}, ended(PASSED), {}, "passing passing", ""),
             "one-fails": (EACH, ended(PASSED, FAILED), {}, "passing failing", "b (failed)"),
             "no-mark": ({"a": "AC-1"}, ended(PASSED, PASSED), {}, "passing open", NO_MARK),
             "newly-skipped": (
@@ -163,20 +139,6 @@ def test_in_the_first_phase(
             ),
             "always-skipped": (EACH, ended(PASSED, SKIP), {}, "passing open", "none of its tests ran: b (skipped)"),
             "one-is-for-another-platform": (THREE, ended(PASSED, PASSED, Bucket.SKIPPED_IF), {}, "passing passing", ""),
-            "one-of-two-is-known-not-to-hold": (
-                THREE,
-                ended(PASSED, PASSED, XFAILED),
-                {},
-                "passing open",
-                "not all of its tests pass: c (xfailed)",
-            ),
-            "a-known-failure": (
-                EACH,
-                ended(PASSED, FAILED),
-                {"known": "b"},
-                "passing open",
-                "not all of its tests pass: b (failed)",
-            ),
         }
     ),
 )
@@ -232,8 +194,6 @@ def test_an_id_that_no_criterion_has_is_only_told() -> None:
                 1,
                 "3 criteria, and 2 different tests: a copy",
             ),
-            "one-twice": (2, {"a": FAILED, "b": FAILED}, "a b", 1, "2 criteria, and 1 different test: a copy"),
-            "parameters": (2, {"f::t[1]": FAILED, "f::t[2]": FAILED}, "f::t", 0, ""),
         }
     ),
 )

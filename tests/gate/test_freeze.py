@@ -103,7 +103,6 @@ TEST_A, CONFTEST_PY, DATA = "tests/test_a.py", "tests/conftest.py", "tests/data.
         {
             "nothing": ({}, []),
             "another-content-and-the-same-bodies": ({"file": changed(), "around": AROUND}, []),
-            "one-more-test": ({"file": changed(bodies={**BODIES, "test_new": "n"}), "around": AROUND}, []),
             "one-is-gone-which-another-guard-tells": (
                 {"file": changed(ids=("test_two[1]",), bodies={"test_two": "body-2"}), "around": AROUND},
                 [],
@@ -134,7 +133,6 @@ TEST_A, CONFTEST_PY, DATA = "tests/test_a.py", "tests/conftest.py", "tests/data.
             ),
             "the-code-around-grew": ({"file": changed(), "around": f"{AROUND}import os\nMORE = 1\n"}, []),
             "a-constant-is-another": ({"file": changed(), "around": "import pytest\nLIMIT = 4\n"}, [TEST_A]),
-            "a-constant-is-given-anew": ({"file": changed(), "around": f"{AROUND}LIMIT = 4\n"}, [f"{TEST_A}:3"]),
             "two-lines": (
                 {"file": changed(), "around": f"{AROUND}pytestmark = pytest.mark.skip\nLIMIT = 4\n"},
                 [f"{TEST_A}:3", f"{TEST_A}:4"],
@@ -146,14 +144,12 @@ TEST_A, CONFTEST_PY, DATA = "tests/test_a.py", "tests/conftest.py", "tests/data.
             "a-fixture-that-nobody-asked-for": ({"file": changed(), "around": AROUND + fixture("other")}, []),
             "data": ({"data": ("d2", None)}, [DATA]),
             "data-is-gone": ({"data": None}, [DATA]),
-            "a-conftest-grew": ({"conftest": f"{CONFTEST}\ndef more(): ...\n"}, []),
             "a-conftest": ({"conftest": CONFTEST.replace("1", "2")}, [CONFTEST_PY, f"{CONFTEST_PY}:5"]),
             "a-hook-came": ({"conftest": f"{CONFTEST}\ndef pytest_configure(): ...\n"}, [f"{CONFTEST_PY}:8"]),
             "a-fixture-above-a-test-that-asks-for-it": (
                 {"conftest": CONFTEST + fixture("till")},
                 [f"{CONFTEST_PY}:8"],
             ),
-            "a-fixture-above-that-nobody-asked-for": ({"conftest": CONFTEST + fixture("other")}, []),
         }
     ),
 )
@@ -181,7 +177,6 @@ def test_a_text_of_tests_that_the_run_began_with_in_another_form() -> None:
     [
         pytest.param("conftest.py", True, id="at-the-root"),
         pytest.param("tests/unit/conftest.py", False, id="below-where-no-frozen-test-is"),
-        pytest.param("test/conftest.py", False, id="a-folder-whose-name-begins-alike"),
         pytest.param("tests/helper.py", False, id="another-new-file"),
     ],
 )
@@ -199,11 +194,6 @@ def test_a_new_conftest_above_frozen_tests(path: str, is_change: bool) -> None:
         pytest.param({"ini addopts": "-q"}, [], id="the-same"),
         pytest.param({"ini addopts": "-v"}, ["ini addopts: was '-q', is '-v'"], id="another-value"),
         pytest.param({}, ["ini addopts: was '-q', is not set"], id="gone"),
-        pytest.param(
-            {"ini addopts": "-q", "ini b": "1", "ini a": "2"},
-            ["ini a: was not set, is '2'", "ini b: was not set, is '1'"],
-            id="two-more-in-order",
-        ),
         pytest.param({"ini addopts": "x" * 99}, [f"ini addopts: was '-q', is '{'x' * 57}...'"], id="a-long-one-is-cut"),
     ],
 )
@@ -211,13 +201,6 @@ def test_settings(settings: dict[str, str], told: list[str]) -> None:
     found = find_changed_settings(FROZEN, settings)
     assert [f"{finding.id}: {finding.detail}" for finding in found] == told
     assert all((finding.slug, finding.tier) == ("rules-unchanged", "hard") for finding in found)
-
-
-def test_a_long_value_is_shown_where_it_differs() -> None:
-    before = "tests_total > 0 AND tests_failing == 0 AND tests_passing == tests_total AND consecutive_green_runs >= 2"
-    frozen = replace(FROZEN, settings={"condition": before})
-    (found,) = find_changed_settings(frozen, {"condition": before.replace(">= 2", ">= 1")})
-    assert found.detail == "was '...utive_green_runs >= 2', is '...utive_green_runs >= 1'"
 
 
 # --- keeping it
@@ -248,8 +231,6 @@ def test_through_json() -> None:
         pytest.param("tests/helpers/__init__.py", (), True, id="a-package-wins-over-a-module"),
         pytest.param("tests/a/helpers.py", (), True, id="a-folder-that-is-put-first-on-the-path"),
         pytest.param("tests/a/helpers.py", ("tests/a",), False, id="a-module-of-a-package-has-another-name"),
-        pytest.param("tests/more.py", (), False, id="another-name"),
-        pytest.param("tests/helpers.txt", (), False, id="no-module"),
     ],
 )
 def test_a_new_module_of_the_name_of_a_helper(path: str, packages: tuple[str, ...], is_hiding: bool) -> None:
@@ -263,7 +244,6 @@ def test_a_new_module_of_the_name_of_a_helper(path: str, packages: tuple[str, ..
     [
         pytest.param({PROFILE: "default"}, {PROFILE: "quick"}, ["advisory"], id="another"),
         pytest.param({}, {PROFILE: "quick"}, [], id="a-test-brings-hypothesis-along"),
-        pytest.param({PROFILE: "quick"}, {}, [], id="no-test-uses-it-any-more"),
     ],
 )
 def test_a_profile_of_hypothesis_is_named_where_it_changed(

@@ -43,17 +43,12 @@ def phase(name: str) -> Phase:
         pytest.param(NEW_STATE, "red", "RED", How.BEGIN, id="a-new-task-begins-with-the-first-phase"),
         pytest.param(NEW_STATE, "auto", "RED", How.BEGIN, id="auto-without-state-is-the-first"),
         pytest.param(at("RED"), "red", "RED", How.STAY, id="the-phase-the-task-is-in"),
-        pytest.param(at("RED", exited=True), "red", "RED", How.STAY, id="also-after-its-exit"),
-        pytest.param(at("GREEN"), "Green", "GREEN", How.STAY, id="in-any-case"),
         pytest.param(at("RED", exited=True), "green", "GREEN", How.NEXT, id="the-next-one-once-that-has-exited"),
         pytest.param(at("RED", exited=True), "auto", "GREEN", How.NEXT, id="auto-is-the-next-one-once-it-has-exited"),
         pytest.param(at("GREEN", exited=True), "auto", "REFACTOR", How.NEXT, id="auto-does-not-end-a-cycle"),
         pytest.param(at(DONE, exited=True), "red", "RED", How.NEW_CYCLE, id="at-done-a-new-cycle"),
         pytest.param(at("GREEN", exited=True), "red", "RED", How.NEW_CYCLE, id="after-a-phase-that-may-end-the-cycle"),
         pytest.param(at("GREEN"), "red", "RED", How.REWIND, id="in-the-middle-of-a-cycle-a-rewind"),
-        pytest.param(
-            at("DOCUMENT"), "red", "RED", How.REWIND, id="from-a-phase-that-may-not-end-the-cycle-it-is-a-rewind"
-        ),
     ],
 )
 def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
@@ -84,13 +79,6 @@ REWIND = 'phase-gate rewind {} --reason "..."'
                 f"GREEN {NOT_EXITED} (1 of 2 tests fails)",
                 "pytest --phase=red",
             ),
-            "a-stale-verdict-is-not-repeated": (
-                TDD,
-                at("RED", iteration=1, evaluation=verdict("RED"), evaluation_is_stale=True),
-                "green",
-                f"GREEN {NOT_EXITED} (a run came after its last verdict)",
-                "pytest --phase=red",
-            ),
             "a-phase-cannot-be-skipped": (
                 TDD,
                 at("RED", exited=True),
@@ -104,13 +92,6 @@ REWIND = 'phase-gate rewind {} --reason "..."'
                 "green",
                 "GREEN lies before REFACTOR, where the task is",
                 REWIND.format("green"),
-            ),
-            "at-done": (
-                TDD,
-                at(DONE, exited=True),
-                "green",
-                "the cycle is done: GREEN can't follow",
-                "pytest --phase=red",
             ),
             "auto-at-done": (
                 TDD,
@@ -153,7 +134,6 @@ def test_refused(workflow: Workflow, state: State, requested: str, problem: str,
     ("requested", "shown"),
     [
         pytest.param("blue", "'blue'", id="an-unknown-name"),
-        pytest.param("done", "'done'", id="done-is-no-phase"),
         pytest.param("x" * 50, f"'{'x' * 37}...'", id="a-novel-is-cut"),
     ],
 )

@@ -91,11 +91,6 @@ def play(*runs: Run, state: State | None = None) -> State:
         pytest.param([GREEN, ODD, GREEN], 2, id="an-odd-run-does-not-end-it-either"),
         pytest.param([GREEN, partial(), GREEN], 2, id="a-passing-partial-run-keeps-the-chain"),
         pytest.param([GREEN, partial(before=EDITED)], 1, id="a-partial-run-after-an-edit-still-leaves-the-number"),
-        pytest.param(
-            [GREEN, partial(before=EDITED), Run(before=EDITED)], 1, id="but-the-edit-before-it-breaks-the-chain"
-        ),
-        pytest.param([GREEN, GREEN, partial(Green.NOT_GREEN)], 0, id="a-failing-partial-run-is-0"),
-        pytest.param([GREEN, incomplete()], 1, id="an-interrupted-run-without-a-failure-leaves-it"),
         pytest.param([GREEN, incomplete(Green.NOT_GREEN)], 0, id="an-interrupted-run-with-a-failure-is-0"),
         pytest.param(
             [GREEN, incomplete(after=REWRITTEN), Run(before=REWRITTEN)],
@@ -158,9 +153,7 @@ def test_the_tree_of_the_last_green_run_is_kept_for_the_documents() -> None:
         pytest.param(GREEN, True, id="a-complete-run"),
         pytest.param(partial(Green.NOT_GREEN), False, id="a-partial-run"),
         pytest.param(incomplete(Green.NOT_GREEN), False, id="an-incomplete-run"),
-        pytest.param(Run(kind=Kind.EMPTY), False, id="an-empty-run"),
         pytest.param(Run(kind=Kind.VOID), False, id="a-void-run"),
-        pytest.param(Run(kind=Kind.NESTED, nested=True), False, id="a-nested-run"),
     ],
 )
 def test_only_a_complete_run_is_an_iteration_and_takes_an_exit_back(run: Run, counts: bool) -> None:

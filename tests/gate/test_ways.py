@@ -209,13 +209,6 @@ def test_code_that_no_run_has_tested_takes_a_run_also_where_a_phase_needs_none(f
     assert judge("tdd", "DOCUMENT", *findings, code_as_tested=False).next_command == "pytest --phase=document"
 
 
-def test_every_way_names_the_task() -> None:
-    evaluation = judge("tdd", "GREEN", ALTERED, task="login", tests_altered=1)
-    assert evaluation.next_command == ""
-    assert evaluation.next_hint.count("login") == 3
-    assert judge("tdd", "REFACTOR", task="login").next_hint.endswith("--task login")
-
-
 def test_refactor_offers_to_declare() -> None:
     evaluation = judge("tdd", "REFACTOR")
     assert evaluation.next_command == "", "only people can write the reason"
@@ -239,9 +232,3 @@ def test_every_way_can_be_typed_and_leads_to_a_phase_of_the_workflow(name: str) 
         for way in filter(None, ways):
             assert is_typable(way.replace("...", "why"))
             assert "--phase=" not in way or way.partition("--phase=")[2] in phases
-
-
-def test_only_a_pipeline_begins_without_a_run() -> None:
-    for name, workflow in WORKFLOWS.items():
-        by_look = way_to_begin(workflow, "default") == "phase-gate advance"
-        assert by_look == (workflow.pipeline is not None and workflow.first.tests == "none"), name

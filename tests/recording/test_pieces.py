@@ -65,15 +65,6 @@ def test_a_fault_of_ours_is_said_and_the_tests_run(shop: Project) -> None:
     assert ran.code == 11
 
 
-@pytest.mark.processes
-def test_an_inherited_test_that_is_hidden_by_one_beside_the_others(shop: Project) -> None:
-    assert shop.run("--phase=red").code == 0
-    exit_red(shop)
-    shop.write(test_calc=TESTS + "\n    def test_add(self):\n        assert calc.add\n")
-    ran = shop.run("--phase=green", "-v")
-    assert ran.has("test_calc.py::TestCalc::test_add was changed after RED")
-
-
 def test_a_plugin_that_a_distribution_announces_is_what_the_project_is_about(tmp_path: Path) -> None:
     def module(name: str, file: str) -> SimpleNamespace:
         return SimpleNamespace(__name__=name, __file__=file)
