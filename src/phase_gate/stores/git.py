@@ -158,20 +158,24 @@ class GitStore:
         """
         # In this order: what another process of this machine adds meanwhile is news, and no rollback.
         ref, known = self._ref(task), self._repository.read_ref(self._ref(task))
-        # One connection; a ref of its own, for another process of this machine may ask, too.
-        fetched = f"refs/fetched/{os.urandom(8).hex()}"
-        try:
-            answer = self._call("fetch", *_FETCH, "--", self._remote, f"{ref}:{fetched}")
-            tip = self._repository.read_ref(fetched)
-        finally:
-            self._repository.remove_ref(fetched)
+        tip, answer = self._fetch(ref)
         if answer.status != 0 and ref in self._list_refs(ref):
-            raise self._unreachable(answer)
-        if answer.status != 0:  # the server answers, and has no such ref
-            tip = ""
+            tip, answer = self._fetch(ref)  # another machine may have made it just now
+            if answer.status != 0:
+                raise self._unreachable(answer)
         if known and not tip:
             raise self._rollback(f"no longer has task {task}, which it had")
         return tip, self._follow(task, tip, known)
+
+    def _fetch(self, ref: str) -> tuple[str, Answer]:
+        """Fetch a ref by one connection; return the commit that it names, empty where the server has none."""
+        # Into a ref of its own, for another process of this machine may ask, too.
+        fetched = f"refs/fetched/{os.urandom(8).hex()}"
+        try:
+            answer = self._call("fetch", *_FETCH, "--", self._remote, f"{ref}:{fetched}")
+            return self._repository.read_ref(fetched) if answer.status == 0 else "", answer
+        finally:
+            self._repository.remove_ref(fetched)
 
     def _follow(self, task: str, tip: str, known: str) -> list[Sent]:
         """Return the transactions from the known one on. Raises RollbackError for a rewritten ref."""
