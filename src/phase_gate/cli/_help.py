@@ -12,7 +12,7 @@ from phase_gate.exit_codes import MEANINGS
 
 _PURPOSE = "Decide from evidence whether a test-driven step is really done."
 _EVERYWHERE = (
-    "Without a command it says where the task stands, as status does. Every command has --help with an example,"
+    "Without a command it shows the status of the task. Every command has --help with an example,"
     " --json, --task NAME, --dir DIR, -q and -v."
 )
 #: Where the meaning of an argument begins.

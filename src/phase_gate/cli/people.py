@@ -83,7 +83,7 @@ def ask_for_word(call: Call, warning: str, what: str = "a forced exit", *, expec
     if word is None and call.interactive:
         say(warning, flush=True)
         try:
-            word = input(f"Type {expected} to go on: ")
+            word = input(f"Type {expected} to continue: ")
         except (EOFError, OSError, RuntimeError, ValueError):  # the terminal that we ask on was closed
             word = ""
     if word != expected:

@@ -240,7 +240,7 @@ def _withdraw_signal(call: Call) -> Done:
     store = task.store
     waiting = read_signal_file(store.signal_file, spent=task.state.spent_signal)
     if waiting is None:
-        raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows where the task stands")
+        raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows the task")
     if store.signal_file.is_dir() and not store.signal_file.is_symlink():
         # Not ours to delete, with whatever is in it; and to say that it is taken back would be wrong.
         raise StorageError(waiting.problem, remedy=f"move {store.signal_file} out of the way")
