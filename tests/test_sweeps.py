@@ -80,7 +80,7 @@ def test_what_is_kept(tables: pytest.Pytester, words: tuple[str, ...], expected:
 @pytest.mark.parametrize(
     ("folders", "mark", "wanted"),
     [
-        pytest.param(["drive", "e2e", "tasks"], "criterion", set(load_criteria()), id="clauses"),
+        pytest.param(["cli", "drive", "e2e", "tasks"], "criterion", set(load_criteria()), id="clauses"),
         pytest.param(["integrity"], "cheats", set(range(1, 60)), id="false-greens"),
     ],
 )

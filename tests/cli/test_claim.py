@@ -46,6 +46,7 @@ def green(begin: Begin) -> Desk:
 # --- the decision
 
 
+@pytest.mark.criterion("CG-03")
 def test_a_claim_that_is_true(green: Desk) -> None:
     green.project.write({"said.txt": SURE})
     ran = green.gate("claim", "said.txt")
@@ -80,6 +81,7 @@ def test_other_encodings(green: Desk, encoding: str) -> None:
     assert green.gate("claim", "said.txt").code == 0
 
 
+@pytest.mark.criterion("CG-12")
 def test_done_with_failing_tests_is_blocked(begin: Begin) -> None:
     desk = begin("stuck-1")
     code, found = claim(desk, f"All tasks are completed. Ready for review. No remaining work.\n\n{RALPH}")
@@ -106,6 +108,7 @@ def test_files_that_nobody_has_tested(green: Desk) -> None:
     assert found["reason"] == "files have changed since the last run (calc.py): run the tests"
 
 
+@pytest.mark.criterion("CG-03", "CG-05", "CG-12", "SE-07")
 @pytest.mark.parametrize(
     ("text", "explicit", "reason"),
     [

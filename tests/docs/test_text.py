@@ -145,18 +145,3 @@ def _text_of(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         return ""
-
-
-@pytest.mark.parametrize(
-    ("line", "is_found"),
-    [
-        pytest.param("see /home/dev/project", True, id="somebodys-folder"),
-        pytest.param("root=/tmp/pytest-1", True, id="a-temporary-folder"),
-        pytest.param("../root-two/test_a.py", False, id="a-relative-path"),
-        pytest.param("#!/usr/bin/env bash", False, id="a-shell"),
-        pytest.param("~/.local/state", False, id="the-readers-home"),
-        pytest.param("{tmp}/home/a", False, id="below-a-placeholder"),
-    ],
-)
-def test_machine_paths(line: str, is_found: bool) -> None:
-    assert bool(MACHINE_PATHS.search(line)) is is_found

@@ -6,8 +6,6 @@ of the tests: they run, their output is complete, the run ends with 11, and no b
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -303,19 +301,6 @@ def test_a_keyed_ledger_without_its_key(project: Project) -> None:
     assert project.run("--phase=red").code == 0
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("words", [(), ("--phase-confirm",)], ids=["alone", "confirmed"])
-def test_a_ledger_without_the_key_that_is_set(red: Project, words: tuple[str, ...]) -> None:
-    red.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    before = contents(red.root / ".phase-gate")
-    ran = red.run("--phase=red", *words)
-    assert_not_recorded(red, ran, "PHASE_GATE_KEY is set, but the ledger was made without a key", "state-keyless")
-    assert "start again with the key" in flat(ran)
-    assert contents(red.root / ".phase-gate") == before
-    red.environment.delenv("PHASE_GATE_KEY")
-    assert red.run("--phase=red").code == 0
-
-
 def test_a_baseline_is_not_taken_where_the_key_does_not_fit(project: Project) -> None:
     project.write(test_calc=FAILING_TESTS)
     ran = project.run("--phase-baseline=work tree")
@@ -338,55 +323,6 @@ def test_a_file_in_the_state_folder_s_place(project: Project) -> None:
     assert ran.has("move ", " out of the way")
     assert (project.root / ".phase-gate").read_text(encoding="utf-8") == "mine"
     assert project.call("signal", "--next", "--reason", "x").code == 11
-
-
-class Broken:
-    """A file system on which nothing can be opened for writing, written or made."""
-
-    def __init__(self, code: int) -> None:
-        self._code = code
-
-    def switch_on(self, patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(FileSystem, "open", self._fail)
-        patch.setattr(FileSystem, "write", self._fail)
-        patch.setattr(FileSystem, "make_folder", self._make_folder)
-
-    def _fail(self, *_: object) -> None:
-        raise OSError(self._code, os.strerror(self._code))
-
-    def _make_folder(self, folder: Path) -> None:
-        if not folder.is_dir():
-            self._fail()
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("story", ["the-first-run", "a-later-run"])
-@pytest.mark.parametrize(
-    ("code", "cause", "remedy"),
-    [
-        pytest.param(errno.ENOSPC, "No space left on device", "free some disk space", id="the-disk-is-full"),
-        pytest.param(errno.EROFS, "Read-only file system", "--phase-dir or PHASE_GATE_DIR", id="it-is-read-only"),
-        pytest.param(errno.EACCES, "Permission denied", "--phase-dir or PHASE_GATE_DIR", id="it-is-somebody-else-s"),
-    ],
-)
-def test_nothing_can_be_written(
-    project: Project, monkeypatch: pytest.MonkeyPatch, story: str, code: int, cause: str, remedy: str
-) -> None:
-    project.write(test_calc=FAILING_TESTS)
-    if story == "a-later-run":
-        assert project.run("--phase=red").code == 0
-    before = contents(project.root)
-    with monkeypatch.context() as patch:
-        Broken(code).switch_on(patch)
-        ran = project.run("--phase=red")
-        said = project.call("signal", "--next", "--reason", "done")
-    assert_not_recorded(project, ran, "", "state-storage")
-    assert cause in flat(ran)
-    assert remedy in flat(ran)
-    assert said.code == 11
-    assert said.has(cause)
-    assert contents(project.root) == before
-    assert project.run("--phase=red").code == 0, "it goes on as soon as it can"
 
 
 FILLS_THE_DISK = """\

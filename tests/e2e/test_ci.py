@@ -124,27 +124,7 @@ def test_a_name_that_looks_like_a_command_is_only_shown(project: Project, github
     assert [row.partition(" title=")[0] for row in obeyed] == ["::error"], "our own"
 
 
-def test_a_summary_that_is_full_stays_readable(project: Project, github: Runner) -> None:
-    github.summary.write_text("x" * (1024 * 1024 - 200), encoding="utf-8")
-    project.run("--phase=green")
-    assert github.summary.stat().st_size <= 1024 * 1024
-    assert "left out" in github.summary.read_text(encoding="utf-8")
-
-
 # --- reports by suffix, and JUnit
-
-
-def test_dotenv_and_junit_of_the_gates(project: Project, github: Runner) -> None:
-    project.run("--phase=green", "--phase-report=gate.env", "--phase-report=gates.xml")
-    rows = (project.root / "gate.env").read_text(encoding="utf-8").splitlines()
-    assert rows[:4] == [
-        "PHASE_GATE_CAN_EXIT=false",
-        "PHASE_GATE_GATE1=false",
-        "PHASE_GATE_GATE2=false",
-        "PHASE_GATE_PHASE=GREEN",
-    ]
-    suite = ElementTree.parse(project.root / "gates.xml").getroot()[0]
-    assert (suite.attrib["failures"], suite.attrib["skipped"]) == ("1", "1")
 
 
 def properties_of(path: Path) -> dict[str, Any]:

@@ -124,21 +124,6 @@ def test_measurements_are_indicators_that_can_be_switched(project: Project) -> N
     assert known(claim(project, "")) == {}
 
 
-@pytest.mark.criterion("CG-03")
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        pytest.param(GOOD, 0, id="both"),
-        pytest.param(EXIT, 10, id="too-few-indicators"),
-        pytest.param("All tasks are completed. Ready for review.", 10, id="no-signal"),
-        pytest.param(GOOD.replace("COMPLETE", "CONTINUE"), 10, id="not-true"),
-    ],
-)
-def test_enough_indicators_and_the_signal(project: Project, text: str, code: int) -> None:
-    ran = call(begin(project), text)
-    assert (ran.code, ran.document["threshold"]) == (code, 2)
-
-
 @pytest.mark.criterion("CG-04")
 def test_status_reason_and_remaining_work_are_read(project: Project) -> None:
     text = "EXIT_STATUS: CONTINUE\nEXIT_REASON: the parser is slow\nREMAINING_WORK: make it fast\n"
@@ -149,14 +134,6 @@ def test_status_reason_and_remaining_work_are_read(project: Project) -> None:
         "REMAINING_WORK": "make it fast",
     }
     assert found["remaining_work"] == "make it fast"
-
-
-@pytest.mark.criterion("CG-05")
-def test_continue_wins_over_any_number(project: Project) -> None:
-    words = "All tasks are completed. The implementation is finished. Ready for review. No remaining work."
-    found = claim(begin(project), f"{words}\n\nEXIT_STATUS: CONTINUE\n", "--threshold", "1")
-    assert (found["indicators"], found["decision"]) == (5, "continue")
-    assert found["reason"] == "it says itself that it is not done"
 
 
 @pytest.mark.criterion("CG-06")
@@ -246,26 +223,6 @@ def test_the_documents_configuration_is_accepted(project: Project) -> None:
         "tests pass",
         "acceptance criteria",
     ]
-
-
-@pytest.mark.criterion("CG-12")
-def test_done_with_failing_tests_is_blocked(project: Project) -> None:
-    found = claim(begin(project, work=WRONG), f"{GOOD}\nReady for review. No remaining work.\n")
-    assert (found["gate"], found["reason"]) == ("blocked", "1 test failed in the last complete run (iteration 3)")
-
-
-@pytest.mark.criterion("CG-12")
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("Not all tasks are completed.", id="negated"),
-        pytest.param("# Implementation finished\n\nWork goes on.\n", id="a-heading"),
-        pytest.param(f"```\n{GOOD}```\n", id="fenced"),
-    ],
-)
-def test_what_is_no_claim(project: Project, text: str) -> None:
-    found = claim(begin(project), text)
-    assert (present(found, "pattern"), found["blocks"], found["is_claim"]) == ([], [], False)
 
 
 @pytest.mark.criterion("CG-12", "SE-09")
@@ -379,14 +336,6 @@ def test_the_chain_in_its_order(project: Project) -> None:
     project.write(test_stop="def test_stop():\n    raise KeyboardInterrupt\n")
     project.run_process("--phase=green")
     assert claim(project, GOOD)["decision"] == "interrupted", "an interrupt before the circuit"
-
-
-@pytest.mark.criterion("SE-07")
-def test_without_a_block(project: Project) -> None:
-    begin(project).write({"said.txt": "All tasks are completed."})
-    ran = command(project, "claim", "said.txt")
-    assert ran.code == 10
-    assert ran.has("nothing that counts (no status block)", "no block that is filled in: the words alone are weak")
 
 
 @pytest.mark.criterion("SE-08")

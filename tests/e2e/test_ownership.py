@@ -10,25 +10,6 @@ import pytest
 
 import phase_gate
 from phase_gate.recording.ownership import Ownership
-from tests.support import Project
-
-
-@pytest.mark.sweep
-def test_a_narrow_run_keeps_nothing_more_in_sight(project: Project) -> None:
-    """What is ignored and imported counts from a whole run on: else a look at one test would undo the last green."""
-    late = (
-        "import os\n\n\ndef test_late():\n    if 'LATE' in os.environ:\n        import late\n    from calc import add\n"
-    )
-    project.write({".gitignore": "late.py\nearly.py\n"}, test_late=f"{late}\n    import early\n    assert add(1, 2)\n")
-    project.write(late="", early="").commit_all()
-    project.green()
-    project.environment.setenv("LATE", "1")
-    assert project.run("--phase=green", "-k", "late").code == 10
-    stored = json.loads((project.root / ".phase-gate" / "cache" / "checkpoint.json").read_text())["state"]
-    assert stored["beside"] == ["early.py"]
-    assert project.run("--phase=green").code == 0
-    stored = json.loads((project.root / ".phase-gate" / "cache" / "checkpoint.json").read_text())["state"]
-    assert stored["beside"] == ["early.py", "late.py"]
 
 
 @pytest.fixture
