@@ -153,6 +153,7 @@ def test_what_merely_looks_like_it_is_none(kind: str, change: object) -> None:
     ("text", "problem"),
     [
         pytest.param("EXIT_STATUS: {COMPLETE|CONTINUE}\n", "'{COMPLETE|CONTINUE}' is not one of", id="braces"),
+        pytest.param("EXIT_STATUS: COMPLETE\nREMAINING_WORK: {none|what}\n", "is a template", id="braces-around-words"),
         pytest.param("EXIT_STATUS: Complete\n", "'Complete' is not one of COMPLETE, CONTINUE", id="other-case"),
         pytest.param("EXIT_STATUS:\n", "EXIT_STATUS has no value", id="no-value"),
         pytest.param(RALPH.replace("true", "true | false"), "'true | false' is not one of", id="a-choice"),

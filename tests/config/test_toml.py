@@ -109,6 +109,12 @@ def test_the_table_is_found_however_it_is_written(tmp_path: Path, text: str | by
         pytest.param("[[tool.phase-gate]]\nrun = 3\n", "1:1", "has to be a mapping, not a list", id="array-of-tables"),
         pytest.param("[tool.phase-gate]\nlock_timeout = inf\n", "2:16", "has to be a number", id="infinity"),
         pytest.param(
+            "[tool.phase-gate]\nworkflow = '''\n[tool.a]\n'''\ndocs = 4\n",
+            "5:8",
+            "docs has to be a list",
+            id="below-a-text-that-looks-like-a-table",
+        ),
+        pytest.param(
             "[tool.phase-gate.phases.RED]\nguards = []\ncondition = '''\nlock_timeout = 3\n'''\n",
             "3:13",
             "phases.RED.condition: column 14: = is not an operator",

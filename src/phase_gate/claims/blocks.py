@@ -281,7 +281,7 @@ def _combine(blocks: tuple[Block, ...], uncounted: tuple[str, ...], notes: tuple
         contradictions.append(f"{' and '.join(done)} say done, {' and '.join(not_done)} not done")
     remaining = next((block.remaining for block in blocks if block.remaining), "")
     explicit: bool | None = None
-    if not_done or remaining or contradictions:
+    if not_done or contradictions:
         explicit = False
     elif done and not problems:
         explicit = True
