@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from phase_gate.agents.agent import AGENT_NAMES, load_agent, recognise
+from phase_gate.agents.agent import load_agent, read_stop, read_tool, recognise
 from phase_gate.agents.install import install_hooks
 from phase_gate.agents.tools import find_file_writes, find_shell_paths
 from phase_gate.claims.blocks import read_blocks
@@ -238,9 +238,8 @@ def hook_event(data: bytes) -> None:
         return  # as the hook does
     if isinstance(event, dict):
         recognise(event)
-        for agent in map(load_agent, AGENT_NAMES):
-            agent.read_stop(event)
-            find_file_writes(agent.read_tool(event), root=Path("/nowhere"), start=Path("/nowhere"))
+        read_stop(event)
+        find_file_writes(read_tool(event), root=Path("/nowhere"), start=Path("/nowhere"))
 
 
 @parser('{"a": [1, -2.5e3, "b\\"", null], "hooks": {"e": []}}\n')

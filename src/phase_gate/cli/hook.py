@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from json import loads
 from pathlib import Path
 
-from phase_gate.agents.agent import AGENT_NAMES, load_agent, recognise
+from phase_gate.agents.agent import AGENT_NAMES, load_agent, read_stop, read_tool, recognise
 from phase_gate.agents.hook import (
     ALLOW,
     NO_PROGRESS,
@@ -106,7 +106,7 @@ def _starts(call: Call, event: Document) -> Iterator[Path]:
 
 
 def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
-    stop = agent.read_stop(event)
+    stop = read_stop(event)
     project: Project | None = None
     progress = NO_PROGRESS
     try:
@@ -181,7 +181,7 @@ def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer
     if event is None:
         reason = "the event on standard input can't be read, so it is unknown what would be written"
         return HookAnswer(verdict="deny", reason=reason, next_command="phase-gate doctor")
-    tool = agent.read_tool(event)
+    tool = read_tool(event)
     try:
         return _judge_tool(call, event, tool)
     except Exception as error:
