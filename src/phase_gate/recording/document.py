@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Seconds that a stage of a test takes at least, to be counted.
 _COUNTED = 0.01
+#: Categories of pytest's reports that are no outcomes.
+_UNCOUNTED = ("", "warnings")
 
 
 def make_document(
@@ -146,22 +148,29 @@ def _rewritten_on_the_way(ended: OutcomeHooks, seen: Seen) -> Iterator[Finding]:
 
 def _take_tally(config: pytest.Config) -> dict[str, int]:
     """Return what pytest's own summary counts, by its categories."""
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
-    stats = {name: rows for name, rows in getattr(terminal, "stats", {}).items() if name not in ("", "warnings")}
-    counted = {name: sum(getattr(row, "count_towards_summary", True) for row in rows) for name, rows in stats.items()}
-    return {"errors" if name == "error" else name: number for name, number in counted.items() if number}
+    kept = _reports(config).items()
+    return {"errors" if name == "error" else name: len(rows) for name, rows in kept if rows and name not in _UNCOUNTED}
+
+
+def _reports(config: pytest.Config) -> Mapping[str, Sequence[Any]]:
+    """Return the reports that pytest itself keeps for its summary, by category."""
+    return getattr(config.pluginmanager.get_plugin("terminalreporter"), "stats", {})
 
 
 def _take_durations(config: pytest.Config, test_id: Callable[[str], str]) -> dict[str, float]:
-    """Return how long tests took, from the reports that pytest itself keeps for its summary."""
-    kept = getattr(config.pluginmanager.get_plugin("terminalreporter"), "stats", {})
+    """Return how long tests took, of those that took their time."""
     found: dict[str, float] = {}
-    for reports in kept.values():
-        for report in reports:
-            if isinstance(report, pytest.TestReport) and report.duration >= _COUNTED:
-                name = test_id(report.nodeid)
-                found[name] = found.get(name, 0.0) + report.duration
+    for report in (each for reports in _reports(config).values() for each in _slow(reports)):
+        name = test_id(report.nodeid)
+        found[name] = found.get(name, 0.0) + report.duration
     return found
+
+
+def _slow(reports: Sequence[Any]) -> list[pytest.TestReport]:
+    try:
+        return [each for each in reports if each.duration >= _COUNTED]  # thousands, and hardly a slow one
+    except AttributeError:
+        return [each for each in reports if isinstance(each, pytest.TestReport) and each.duration >= _COUNTED]
 
 
 # --- our own ids of tests: from our root, and not from pytest's rootdir

@@ -135,10 +135,13 @@ class Buckets:
         passed, plain, fold_odd, kind = self._passed.append, pytest.TestReport, self._fold_odd, type
 
         def fold(report: pytest.TestReport) -> None:
-            if report.outcome != "passed" or kind(report) is not plain or "wasxfail" in report.__dict__:
+            if report.outcome != "passed":
                 fold_odd(report)
             elif report.when == "call":
-                passed(report.nodeid)
+                if kind(report) is plain and "wasxfail" not in report.__dict__:
+                    passed(report.nodeid)
+                else:
+                    fold_odd(report)
 
         return fold
 
