@@ -178,14 +178,6 @@ def damage_line(folder: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"tests_failing":2', b'"tests_failing":0', 1))
 
 
-def link_away(name: str) -> Callable[[Path], object]:
-    def link(folder: Path) -> None:
-        (folder / name).rename(folder.parent / name)
-        (folder / name).symlink_to(folder.parent / name)
-
-    return link
-
-
 def put(name: str, content: str | bytes | None) -> Callable[[Path], object]:
     return lambda folder: place(folder / name, content)
 
@@ -195,20 +187,13 @@ def edit(**changes: object) -> Callable[[Path], object]:
 
 
 TROUBLE: dict[str, tuple[str, str, Callable[[Path], object]]] = {
-    "state-malformed": ("state.json is damaged: ", "state-tampered", put("state.json", "{")),
     "state-edited": ("state.json does not match the ledger", "state-tampered", edit(lineage="0" * 32)),
     "state-of-a-newer-version": (
         f"state.json has schema {SCHEMA + 1}, but this version supports {SCHEMA}",
         "state-schema",
         edit(schema=SCHEMA + 1, of_tomorrow=True),
     ),
-    "state-a-link": ("state.json is a symbolic link", "state-storage", link_away("state.json")),
     "ledger-line-changed": ("ledger.jsonl:5: its hash is wrong", "state-tampered", damage_line),
-    "ledger-10-mb": (
-        "ledger.jsonl ends at line 0, but state.json",
-        "state-tampered",
-        put("ledger.jsonl", b"x" * 10_000_000),
-    ),
     "ledger-gone": ("ledger.jsonl is missing", "state-tampered", lambda folder: (folder / "ledger.jsonl").unlink()),
     "lock-a-folder": ("state.json.lock is a folder, not a file", "state-storage", put("state.json.lock", None)),
 }

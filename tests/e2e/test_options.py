@@ -143,7 +143,6 @@ def test_counts():
 """
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("passes", "runs", "code", "streak"),
     [

@@ -185,3 +185,23 @@ def test_another_python_for_the_next_run(project: Project, monkeypatch: pytest.M
     assert [row["python"] for row in history_of(project)[-1:]] == ["3.99.0"]
     assert found(project) == []
     assert numbers(project, "tests_newly_skipped", "tests_skipped", "consecutive_green_runs") == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param({"test_calc.py": FAILING_TESTS.partition("\n\n\n")[0]}, ["test_calc.py::test_sub"], id="deleted"),
+        pytest.param({"test_calc.py": FAILING_TESTS.replace("test_sub", "test_minus")}, [], id="twin-renamed"),
+    ],
+)
+def test_old_tests_that_are_gone_in_the_next_red_are_named(
+    project: Project, files: dict[str, str], expected: list[str]
+) -> None:
+    project.green()
+    assert run(project, "green", "--exit-signal=all pass").code == 0
+    project.write(files, test_mul="def test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n")
+    for _ in range(2):
+        # Named as long as RED goes on; whether they were right to go is for a person to say.
+        ran = run(project, "red")
+        assert ran.code == 0 or not expected, "it is advice"
+        assert [test for slug, test in found(project, "advisory") if slug == "tests-gone"] == expected

@@ -53,6 +53,7 @@ def rewrite(store: TaskStore, change: Callable[[list[bytes]], list[bytes]]) -> N
 @pytest.mark.parametrize(("kept", "damage"), DAMAGES.values(), ids=DAMAGES)
 def test_it_goes_on_from_the_last_good_transaction(store: TaskStore, kept: int, damage: Damage) -> None:
     good = lines_of(store)[:kept]
+    assert store.look().state.streak.count == 1
     damage(store)
     damaged = contents(store.folder)
     done = repair(store)
@@ -64,15 +65,8 @@ def test_it_goes_on_from_the_last_good_transaction(store: TaskStore, kept: int, 
     *_, last = store.lines()
     assert last.event.kind == "repaired"
     assert last.event.data == {"kept_lines": kept, "dropped_bytes": dropped, "copy": "ledger.damaged-1"}
-
-
-@pytest.mark.parametrize("damage", [row[1] for row in DAMAGES.values()], ids=DAMAGES)
-def test_the_task_can_be_used_again_and_the_streak_starts_anew(store: TaskStore, damage: Damage) -> None:
-    assert store.look().state.streak.count == 1
-    damage(store)
-    repair(store)
     state = store.look().state
-    assert (state.streak.count, state.measurement, state.exited) == (0, None, False)
+    assert (state.streak.count, state.measurement, state.exited) == (0, None, False), "it starts anew"
     assert facts(declare(store, "new"))[-1] == "new"
 
 

@@ -363,9 +363,7 @@ LEDGER_EDITS: dict[str, tuple[str, Callable[[list[bytes]], list[bytes]]]] = {
         "ledger.jsonl:4: its hash is wrong",
         lambda lines: [*lines[:3], lines[3].replace(b'"one"', b'"own"'), *lines[4:]],
     ),
-    "a-line-removed": ("ledger.jsonl:4: it is number 5", lambda lines: [*lines[:3], *lines[4:]]),
     "the-last-line-removed": ("ledger.jsonl ends at line 5, but state.json is from line 6", lambda lines: lines[:-1]),
-    "a-line-appended": ("ledger.jsonl:7: it is number 6", lambda lines: [*lines, lines[-1]]),
     "an-event-appended-that-nobody-writes": (
         "ledger.jsonl:7: malformed phase-entered event",
         lambda lines: [*lines, forged_line(lines, "phase-entered")],
@@ -374,7 +372,6 @@ LEDGER_EDITS: dict[str, tuple[str, Callable[[list[bytes]], list[bytes]]]] = {
         "ends at line 5, but state.json is from line 6",
         lambda lines: [*lines[:-1], lines[-1][:-1]],
     ),
-    "binary": ("ledger.jsonl:1: ", lambda lines: [b"\x00\xff\n"]),
 }
 
 
