@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.config.compiled import load_compiled
-from phase_gate.drive.view import Happening, Kind, Tail, Working, render_lines, render_status
+from phase_gate.drive.view import Happening, Tail, Working, render_lines, render_status
 from phase_gate.workflow.model import Phase
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
@@ -34,7 +34,7 @@ def draw_drive() -> str:
     """Return the live view of a drive as SVG: the renderer's own rows, of an agent in its third iteration."""
     typed = '$ phase-gate drive --goal "slug(title): words joined by dashes" -- claude -p'
     new = {"resumed": False, "done": 0}
-    told: list[tuple[Kind, dict[str, Any]]] = [
+    told: list[tuple[str, dict[str, Any]]] = [
         (
             "drive-started",
             {"agents": {"agent": ["claude", "-p"]}, "iterations": 30, "seconds": 14400.0, "signal": "ask", **new},

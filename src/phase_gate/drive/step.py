@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 
 from phase_gate.agents.endings import Ending, classify
 from phase_gate.drive.clients import Client, choose_environment, mark_of, with_mark
-from phase_gate.drive.view import Happening, Kind, Tail, Working, render_status
+from phase_gate.drive.view import Happening, Tail, Working, render_status
 from phase_gate.evidence.process.output import blot, hidden_in
 from phase_gate.evidence.process.run import Ended, How, run_process
 from phase_gate.evidence.process.tree import PatientInterrupts, end_marked
@@ -93,7 +93,7 @@ class Session:
         root = self.project.root
         return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
-    def tell(self, kind: Kind, **data: Any) -> None:
+    def tell(self, kind: str, **data: Any) -> None:
         self.watchers.tell(Happening(kind=kind, at=store.now(), data=data))
 
     def note(self, text: str) -> None:

@@ -6,30 +6,12 @@ What an agent prints is made visible first: it can neither move the cursor nor p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from phase_gate.agents.endings import describe_event
 from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.names import show_duration
-
-Kind = Literal[
-    "drive-started",
-    "iteration-started",
-    "step-started",
-    "agent-ended",
-    "tests-ended",
-    "claim-weighed",
-    "answer",
-    "waits",
-    "iteration-ended",
-    "step-ended",
-    "committed",
-    "person-needed",
-    "decided",
-    "note",
-    "drive-ended",
-]
 
 #: Bytes of a command's output that a view may show: an event takes some thousands.
 _TAIL = 1 << 16
@@ -38,7 +20,8 @@ _TAIL = 1 << 16
 class Happening(Value):
     """What a drive tells while it goes on: a view shows it, and `--json` prints it."""
 
-    kind: Kind
+    #: A key of `_LINES`.
+    kind: str
     at: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
@@ -115,8 +98,7 @@ _SAID = frozenset({"APPROVED", "FAILED", "REJECTED", "BLOCKED"})
 
 def render_lines(happening: Happening) -> str:
     """Return a happening as lines for people; empty where there is nothing to say."""
-    write = _LINES.get(happening.kind)
-    return "" if write is None else show_rows(filter(None, write(happening.data)))
+    return show_rows(filter(None, _LINES[happening.kind](happening.data)))
 
 
 def _started(data: _Data) -> tuple[str, ...]:
