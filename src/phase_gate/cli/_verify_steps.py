@@ -19,8 +19,16 @@ from phase_gate.project import Project, who_am_i
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.judging import advise_task
 from phase_gate.tasks.model import IN_PROGRESS, NOT_PASSED, Status
-from phase_gate.tasks.overrides import abandon_attempt, force_task, resume_task, resume_wave, skip_task
 from phase_gate.tasks.show import step_rows
+from phase_gate.tasks.steps import (
+    abandon_attempt,
+    force_task,
+    report_execution,
+    resume_task,
+    resume_wave,
+    skip_task,
+)
+from phase_gate.tasks.steps import review as give_verdict
 from phase_gate.values import replace
 from phase_gate.visible import show_rows
 
@@ -117,8 +125,6 @@ def _answer_taken(taken: Sequence[tuple[TaskStatus, bool]]) -> Done:
 
 
 def executor(call: Call) -> Done:
-    from phase_gate.tasks.steps import report_execution
-
     board = open_board(call)
     return answer_step(report_execution(board, _read_attachment(call, board.project)))
 
@@ -144,10 +150,8 @@ def _draw_clock(seconds: float, limit: float) -> None:
 
 
 def review(call: Call) -> Done:
-    from phase_gate.tasks.steps import review
-
     board = open_board(call)
-    status = review(board, _read_attachment(call, board.project))
+    status = give_verdict(board, _read_attachment(call, board.project))
     is_approved = status.verification.status is Status.APPROVED
     return answer_step(status, code=exit_codes.OPEN if is_approved else exit_codes.GATE_CLOSED)
 

@@ -15,9 +15,9 @@ from phase_gate.project import who_am_i
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskSession
-from phase_gate.tasks.overrides import KINDS, resume_task, skip_task
 from phase_gate.tasks.pipeline_steps import resume_with_guidance
 from phase_gate.tasks.rules import escalate
+from phase_gate.tasks.steps import KINDS, resume_task, skip_task
 
 #: Seconds that calling a person may take, and bytes of its output that are kept.
 _CALL_TIMEOUT, _CALL_KEPT = 60.0, 16 * 1024

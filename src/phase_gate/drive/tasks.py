@@ -23,13 +23,12 @@ from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.commit import commit_task
 from phase_gate.tasks.model import FINISHED, FailureType, Status, Verification
-from phase_gate.tasks.overrides import abandon_attempt, void_steps
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.prompts import find_dependency, write_executor_prompt
 from phase_gate.tasks.rules import RETRIES, escalate, late, resume_command, seconds_between
 from phase_gate.tasks.running import Display, run_verify
 from phase_gate.tasks.start import begin
-from phase_gate.tasks.steps import fail_attempt, record_turn, report_execution, review
+from phase_gate.tasks.steps import abandon_attempt, fail_attempt, record_turn, report_execution, review, void_steps
 from phase_gate.values import replace
 from phase_gate.visible import show_line
 from phase_gate.workflow.names import show_duration
