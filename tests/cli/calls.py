@@ -27,7 +27,7 @@ LOOKS: dict[str, tuple[Words, ...]] = {
     "verify status": ((),),
     "store status": ((),),
     "workflow check": ((),),
-    "workflow schema": ((), ("tdd", "--mermaid")),
+    "workflow schema": ((),),
     "completion": (("bash",),),
     "init": (("--dry-run",), ("--dry-run", "--agent", "claude")),
     "agent uninstall": (("--dry-run",),),

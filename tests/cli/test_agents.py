@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -39,16 +38,6 @@ def test_all_agents_in_and_out_again(begin: Begin) -> None:
 
 def folders_of(desk: Desk) -> set[str]:
     return {str(path.relative_to(desk.root)) for path in desk.root.rglob("*") if path.is_dir()}
-
-
-def test_in_the_middle_of_a_cycle_the_record_of_it_stays(begin: Begin) -> None:
-    desk = begin("green")
-    before = desk.files()
-    desk.gate("init", "--agent", "copilot")
-    assert desk.gate("status").code == 10
-    desk.gate("agent", "uninstall")
-    assert desk.files() == before
-    assert desk.gate("audit").code == 0
 
 
 def test_a_dry_run_shows_a_diff_and_writes_nothing(begin: Begin) -> None:
@@ -140,16 +129,6 @@ def test_links(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> None:
     assert desk.error("init", "--agent", "claude")[2] == ".claude/settings.json leads out of the project"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
-def test_who_may_read_the_settings_stays(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({".claude/settings.json": SETTINGS})
-    path = desk.root / ".claude/settings.json"
-    path.chmod(0o600)
-    desk.gate("init", "--agent", "claude")
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
 # --- doctor
 
 
@@ -218,51 +197,8 @@ def test_the_doctor_says_what_becomes_of_a_hook_that_does_not_start(
     assert (mark, what in says) == ("bad", True)
 
 
-@pytest.mark.parametrize(
-    ("line", "way"),
-    [
-        pytest.param(
-            "uv run phase-gate hook stop --agent claude",
-            "if it is yours: phase-gate doctor --program 'uv run phase-gate'",
-            id="another-program",
-        ),
-        pytest.param(
-            "./phase-gate hook stop --agent claude",
-            "if it is yours: phase-gate doctor --program ./phase-gate",
-            id="a-program-of-the-projects",
-        ),
-        pytest.param("touch canary; phase-gate hook stop --agent claude", "", id="something-before-it"),
-        pytest.param("phase-gate hook stop --agent claude; touch canary", "", id="something-behind-it"),
-        pytest.param("$(touch canary) hook stop --agent claude", "", id="something-in-its-place"),
-        pytest.param("touch canary # phase-gate hook stop --agent claude", "", id="in-a-comment"),
-        pytest.param("phase-gate  hook stop --agent claude", "", id="one-blank-more"),
-        pytest.param("phase-gate hook stop --agent claude\ntouch canary", "", id="a-second-line"),
-    ],
-)
-def test_the_doctor_shows_what_it_does_not_run(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch, line: str, way: str
-) -> None:
-    desk = begin("")
-    settings = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}}
-    desk.project.write({".claude/settings.json": json.dumps(settings), "phase-gate": "#!/bin/sh\ntouch canary\n"})
-    (desk.root / "phase-gate").chmod(0o755)
-    expected = f"Stop: {line!r} was not run: it is not what init writes; {way or 'look at it in .claude/settings.json'}"
-    assert look(desk, "claude", monkeypatch, "phase-gate") == ("note", expected)
-    assert not (desk.root / "canary").exists()
-
-
 def test_the_next_step_is_the_doctor_with_the_same_program(begin: Begin) -> None:
     desk = begin("")
     assert desk.gate("init", "--agent", "claude").has("  next: phase-gate doctor runs")
     ran = desk.gate("init", "--agent", "claude", "--program", "uv run phase-gate")
     assert ran.has("  next: phase-gate doctor --program 'uv run phase-gate' runs")
-
-
-def test_the_doctor_misses_a_hook(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = begin("")
-    desk.gate("init", "--agent", "claude", "--program", PROGRAM)
-    path = desk.root / ".claude/settings.json"
-    document = json.loads(path.read_text())
-    del document["hooks"]["Stop"]
-    path.write_text(json.dumps(document))
-    assert look(desk, "claude", monkeypatch) == ("note", "Stop is not asked about: phase-gate init --agent claude")

@@ -39,13 +39,6 @@ def test_an_intact_ledger(begin: Begin) -> None:
     assert desk.gate("audit").out.startswith("intact: 9 events (1 created, ")
 
 
-def test_nothing_is_intact_too(begin: Begin) -> None:
-    desk = begin("")
-    ran = desk.gate("audit")
-    assert (ran.code, ran.out) == (0, "intact: 0 events\n")
-    assert not desk.folder.exists()
-
-
 def test_every_task_is_looked_at_where_none_is_named(begin: Begin) -> None:
     desk = begin("red-exited")
     desk.project.run("--phase=red", "--phase-task=other")
@@ -117,18 +110,6 @@ def test_repair_keeps_a_copy_and_the_task_goes_on(begin: Begin) -> None:
     assert desk.project.run("--phase=red").code == 0
 
 
-def test_repair_as_json(begin: Begin) -> None:
-    desk = begin("green")
-    desk.tamper()
-    document = desk.json("audit", "--repair")
-    assert document == {
-        "repaired": True,
-        "kept_lines": len(list(desk.store().lines())) - 1,
-        "dropped_bytes": 0,
-        "copy": str(desk.folder / "ledger.damaged-1"),
-    }
-
-
 @pytest.mark.parametrize("story", ["", "green"], ids=["no-task-yet", "an-intact-one"])
 @pytest.mark.parametrize(
     ("option", "problem"), [("--repair", "nothing is damaged"), ("--accept-rollback", "nothing was rolled back")]
@@ -136,11 +117,3 @@ def test_repair_as_json(begin: Begin) -> None:
 def test_what_is_whole_is_left_alone(begin: Begin, story: str, option: str, problem: str) -> None:
     desk = begin(story)
     assert desk.error("audit", option, "--reason", "why not", "--by", "dev") == (13, "not-allowed", problem)
-
-
-def test_another_task_s_ledger_is_audited_by_its_name(begin: Begin) -> None:
-    desk = begin("green")
-    desk.project.run("--phase=green", "--phase-task=other")
-    desk.tamper()
-    assert desk.gate("audit").code == 11
-    assert desk.json("audit", "--task", "other")["intact"] is True

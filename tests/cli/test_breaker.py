@@ -65,17 +65,6 @@ def test_tests_still_run_and_open_is_no_success(stuck: Desk) -> None:
     assert "has exited" not in said
 
 
-def test_pytests_own_failure_is_not_hidden(stuck: Desk) -> None:
-    assert attempt(stuck, 7).code == 1
-
-
-def test_limits_come_from_the_project(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"phase-gate.yaml": "phases:\n  GREEN:\n    breaker: {no_progress: 1, same_error: 0}\n"}).red()
-    attempt(desk, 1)
-    assert "1 complete run without progress" in " ".join(attempt(desk, 2).out.split())
-
-
 def test_a_limit_may_not_be_raised_in_mid_cycle(red: Desk) -> None:
     red.project.write({"phase-gate.yaml": "phases:\n  GREEN:\n    breaker: {same_error: 50}\n"})
     assert attempt(red, 1).has("rules-unchanged", "phases.GREEN.breaker")
@@ -105,12 +94,6 @@ def test_the_stuck_report_as_json(stuck: Desk) -> None:
     assert found["failed_iterations"] == 5
     assert found["likely_causes"][0]["runs"] == 5
     assert found["tried"][1]["changed"] == ["calc.py"]
-
-
-def test_a_closed_circuit(red: Desk) -> None:
-    attempt(red, 1)
-    assert "stuck" not in red.json("status")
-    assert red.gate("status", "-v").has("breaker  closed: 0 of 5 runs without progress, 0 of 5 times the same error")
 
 
 # --- a person lets it try again

@@ -75,12 +75,6 @@ def test_standard_input(green: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     assert green.gate("claim", "-").code == 0
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-def test_other_encodings(green: Desk, encoding: str) -> None:
-    (green.root / "said.txt").write_bytes(SURE.encode(encoding))
-    assert green.gate("claim", "said.txt").code == 0
-
-
 @pytest.mark.criterion("CG-12")
 def test_done_with_failing_tests_is_blocked(begin: Begin) -> None:
     desk = begin("stuck-1")
@@ -262,14 +256,3 @@ SAYS = {"role": "assistant", "content": SURE}
 )
 def test_a_transcript(green: Desk, text: str, counts: bool) -> None:
     assert bool(claim(green, text, "--transcript")[1]["blocks"]) is counts
-
-
-def test_a_transcript_that_is_none(green: Desk) -> None:
-    green.project.write({"said.txt": SURE})
-    assert green.error("claim", "said.txt", "--transcript") == (2, "bad-usage", "there is no line of JSON in it")
-
-
-def test_a_file_that_is_not_there(green: Desk) -> None:
-    code, slug, problem = green.error("claim", "nowhere.txt")
-    assert (code, slug) == (2, "bad-usage")
-    assert problem == "nowhere.txt can't be read: No such file or directory"

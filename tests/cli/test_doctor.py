@@ -11,17 +11,6 @@ import phase_gate
 from phase_gate.cli.doctor import Diagnosis
 from tests.cli.conftest import Begin, Desk
 
-HOOK = """\
-import pytest
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    report = yield
-    report.extra = 1
-    return report
-"""
-
 
 @pytest.fixture(autouse=True)
 def loaded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +137,7 @@ def test_a_lock_that_is_held(begin: Begin) -> None:
     desk = begin("green")
     with desk.store().transaction():
         looks = look(desk)
-    assert looks["lock"] == ("note", "held by a run or command right now: look again later")
+    assert looks["lock"] == ("note", "held by a run or command at the moment: try again later")
     assert "ledger" not in looks, "somebody may be writing it"
 
 

@@ -13,14 +13,6 @@ from tests.cli.conftest import Begin
 from tests.cli.test_dispatch import CALLS
 
 
-def test_the_overview_begins_with_what_a_newcomer_needs(begin: Begin) -> None:
-    names = [row.split()[0] for row in begin("").gate("--help").out.splitlines() if row[:2] == "  " and row[2:3] != " "]
-    assert names[:7] == ["demo", "status", "check", "explain", "signal", "report", "prove"]
-    first_level = names[: names.index("-h,")]
-    assert sorted(first_level) == sorted({name.split()[0] for name in COMMANDS})
-    assert len(first_level) < 32, "what belongs to one feature stands below its name"
-
-
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_feature_lists_its_commands(begin: Begin, feature: str) -> None:
     ran = begin("").gate(feature, "--help")

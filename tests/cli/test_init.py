@@ -66,13 +66,6 @@ def test_a_broken_one_is_named_not_replaced(begin: Begin) -> None:
     assert problem.startswith("phase-gate.yaml:1:")
 
 
-def test_from_a_subfolder_it_goes_to_the_root(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = begin("green")
-    (desk.root / "src" / "deep").mkdir(parents=True)
-    monkeypatch.chdir(desk.root / "src" / "deep")
-    assert desk.json("init")["path"] == str(desk.root / "phase-gate.yaml")
-
-
 def test_an_editor_finds_the_schema_beside_it(begin: Begin) -> None:
     desk = begin("")
     document = desk.json("init")
@@ -81,9 +74,3 @@ def test_an_editor_finds_the_schema_beside_it(begin: Begin) -> None:
     assert mark == "# yaml-language-server: $schema"
     assert document["schema"] == str(desk.root / place)
     assert (desk.root / place).read_text(encoding="utf-8") == desk.gate("workflow", "schema", "configuration").out
-
-
-def test_a_refusal_leaves_the_schema_alone(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"phase-gate.yaml": "workflow: tdd\n", "phase-gate.schema.json": "{}\n"})
-    assert desk.error("init")[0] == 13  # which looks at all files

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import jsonschema
 import pytest
 
-from phase_gate.workflow import conditions
-from phase_gate.workflow.model import Workflow
-from phase_gate.workflow.model_json import workflow_from_json
 from tests.e2e.sessions import SCHEMAS
 from tests.support import Project
 from tests.tasks.pipelines import CONFIGURATION, PATHS, Pipe
@@ -140,24 +135,6 @@ def test_a_snapshot_where_artifacts_are_part_of_the_tree(pipe: Pipe) -> None:
     assert pipe.look()["gate_1"]["satisfied"], "it does not contain itself"
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("pipeline", "vote"),
-        ("pipeline", "request", "list"),
-        ("pipeline", "recover"),
-    ],
-    ids=lambda words: words[0],
-)
-def test_another_workflow_is_no_pipeline(pipe: Pipe, words: tuple[str, ...]) -> None:
-    pipe.project.write({"test_a.py": "def test_a(): pass\n"})
-    pipe.project.run("--phase=green")
-    ran = pipe.gate(*words)
-    assert ran.code == 13
-    assert "which is no pipeline" in ran.err
-
-
 def test_a_pipeline_of_another_task_stands_by_itself(pipe: Pipe) -> None:
     pipe.at("INTAKE")
     assert pipe.gate("advance", "--task", "other").code == 0
@@ -230,25 +207,3 @@ def test_the_report_tells_what_happened_on_the_way(pipe: Pipe) -> None:
         "voted approve (1) (ann)",
     ):
         assert words in story, words
-
-
-@pytest.mark.parametrize(
-    ("words", "most"), [(("advance",), 10), (("signal", "--reason", "as asked for"), 25)], ids=["advance", "signal"]
-)
-def test_a_command_reads_the_rules_once_and_parses_what_it_evaluates(
-    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], most: int
-) -> None:
-    pipe.at("REVIEW")
-    pipe.prepare()
-    read: list[str] = []
-
-    def count_reads(document: Mapping[str, Any]) -> Workflow:
-        read.append(document["name"])
-        return workflow_from_json(document)
-
-    conditions._parse_stored.cache_clear()  # of the steps before
-    monkeypatch.setattr("phase_gate.workflow.model_json.workflow_from_json", count_reads)
-    assert pipe.gate(*words).code in (0, 10)
-    assert read == ["pipeline"]
-    # Of 36: the condition of the phase, and its guards; a signal enters the next one as well.
-    assert conditions._parse_stored.cache_info().misses < most

@@ -43,12 +43,6 @@ def test_as_json(begin: Begin) -> None:
     assert desk.json("report")["markdown"].startswith("## Phase gate: ")
 
 
-def test_before_anything_was_run(begin: Begin) -> None:
-    desk = begin("")
-    assert desk.gate("report").out.startswith("## Phase gate: Nothing is recorded yet\n")
-    assert not desk.folder.exists()
-
-
 def test_another_suffix_is_refused(begin: Begin) -> None:
     desk = begin("green")
     code, slug, problem = desk.error("report", "-o", "report.pdf")
@@ -117,11 +111,3 @@ def test_a_page_needs_its_extra(begin: Begin, monkeypatch: pytest.MonkeyPatch) -
     assert ran.code == 4
     assert ran.has("pip install 'pytest-phase-gate[report]'")
     assert "passed" not in ran.out
-
-
-@pytest.mark.parametrize("name", ["now.htm", "now.txt", "now"])
-def test_a_run_refuses_another_suffix(begin: Begin, name: str) -> None:
-    desk = begin("green-once")
-    ran = desk.project.run("--phase=green", f"--phase-report={name}")
-    assert ran.code == 4
-    assert ran.has("use one of: .json, .md, .html")

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from phase_gate.decisions import signalling
+from phase_gate.decisions.fresh_evidence import measure_now
+from phase_gate.gate.measured import Measured
+from phase_gate.task import Task
 from tests.cli.conftest import Begin, Desk
 from tests.support import CALC
 
@@ -224,12 +229,6 @@ def test_the_next_run_takes_it(begin: Begin) -> None:
     assert desk.json("status")["exited"] is True
 
 
-def test_it_may_wait_for_the_first_run_of_all(begin: Begin) -> None:
-    desk = begin("")
-    assert desk.gate("signal", "--next", "--blocked", "--reason", "no access").code == 0
-    assert desk.json("status")["signal_waiting"] == "waiting for the next evaluation"
-
-
 @pytest.mark.parametrize(
     ("reason", "expected"),
     [
@@ -278,39 +277,6 @@ def test_a_done_in_the_file_does_not_wait_for_the_next_phase(begin: Begin) -> No
     assert not (desk.folder / "exit-signal.yaml").exists()
 
 
-def run_twice(desk: Desk) -> list[str]:
-    """Return what Gate 2 says in two runs, one after the other."""
-    answers = []
-    for _ in range(2):
-        desk.project.run_process("--phase=green", "--phase-report=verdict.json")
-        answers.append(desk.project.report()["gate_2"]["answer"])
-    return answers
-
-
-def test_a_signal_that_could_not_be_taken_away_is_not_read_again(begin: Begin) -> None:
-    desk = begin("red-exited")
-    desk.project.write(calc=CALC, conftest=KEEPS_SIGNAL)
-    assert desk.gate("signal", "--next", "--not-done").code == 0
-    assert run_twice(desk) == ["not-done", "absent"]
-    assert (desk.folder / "exit-signal.yaml").exists()
-
-
-KEEPS_SIGNAL = """\
-from phase_gate.storage.files import FileSystem
-
-unlink = FileSystem.unlink
-
-
-def refuse(self, path):
-    if path.name == "exit-signal.yaml":
-        raise PermissionError(13, "Permission denied")
-    unlink(self, path)
-
-
-FileSystem.unlink = refuse
-"""
-
-
 @pytest.mark.parametrize(
     ("story", "problem"),
     [
@@ -321,3 +287,16 @@ FileSystem.unlink = refuse
 )
 def test_there_is_nothing_to_signal(begin: Begin, story: str, problem: str) -> None:
     assert begin(story).error("signal", "--reason", "done") == (13, "not-allowed", problem)
+
+
+def test_what_was_written_meanwhile_counts(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("green")
+
+    def measure(task: Task, **options: Any) -> Measured:
+        desk.lose_run()  # another process writes while evidence is gathered, before the lock
+        return measure_now(task, **options)
+
+    monkeypatch.setattr(signalling, "measure_now", measure)
+    ran = desk.gate("signal", "--reason", "both pass")
+    assert ran.code == 13
+    assert ran.has("run feedface began after it and never ended")

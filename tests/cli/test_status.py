@@ -99,10 +99,6 @@ def test_the_block_is_the_last_verdict(begin: Begin) -> None:
     assert desk.json("status", "--block")["phase"] == "GREEN"
 
 
-def test_without_a_verdict_there_is_no_block(begin: Begin) -> None:
-    assert begin("").gate("status", "--block").has("no run is recorded yet")
-
-
 def test_tasks_never_touch_each_other(begin: Begin) -> None:
     desk = begin("green")
     document = desk.json("status", "--task", "other")

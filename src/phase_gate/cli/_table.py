@@ -73,7 +73,7 @@ GROUPS: dict[str, dict[str, Command]] = {
     "begin with these": {
         "demo": command(
             "demo.demo",
-            "Show a whole cycle on a sample project, with real pytest runs",
+            "Show a cycle on a sample project, with real pytest runs",
             "demo --keep sample",
             {0: "every step worked", 1: "a step did not"},
             "--keep FOLDER  build the project in this folder, and keep it",
@@ -485,11 +485,10 @@ GROUPS: dict[str, dict[str, Command]] = {
         ),
         "workflow schema": command(
             "workflow.schema",
-            "Print the JSON Schema of a file format, or a workflow as a diagram",
+            "Print the JSON Schema of a file format",
             "workflow schema workflow",
             _DONE,
-            "name [NAME]  which schema (evaluation by default); with --mermaid a workflow, or the path of its file",
-            "--mermaid  print a workflow as a Mermaid state diagram",
+            "name [NAME]  which schema (evaluation by default)",
         ),
         "completion": command(
             "completion.completion",

@@ -1,4 +1,4 @@
-"""`phase-gate demo`: a sample project in a temporary folder, driven through a cycle by real pytest runs."""
+"""`phase-gate demo`: a sample project in a temporary folder, driven through RED and GREEN by real pytest runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from phase_gate.cli._streams import say, wants_color
 from phase_gate.errors import NotAllowedError
 from phase_gate.storage.files import refuse
 from phase_gate.values import Value
-from phase_gate.workflow.settings import FILE_NAME
 
 _TEST = """\
 from basket import Basket
@@ -67,25 +66,6 @@ class Basket:
         return sum(self.prices) - (len(self.prices) >= 10)
 """
 
-_TIDY = """\
-class Basket:
-    MANY = 10
-    DISCOUNT = 1
-
-    def __init__(self, *prices):
-        self.prices = prices
-
-    def total(self):
-        discount = self.DISCOUNT if len(self.prices) >= self.MANY else 0
-        return sum(self.prices) - discount
-"""
-
-
-#: The story is that the user says so, also where a tool could.
-_RULES = """\
-evidence: {quality: {enabled: false}}
-"""
-
 
 class Step(Value):
     """Something that is said, written and run, and how the run has to end."""
@@ -128,20 +108,6 @@ STEPS: tuple[Step, ...] = (
         writes=(("basket.py", _GOOD),),
         command=("pytest", "--phase=green", "--phase-confirm", "--exit-signal=all three pass, twice"),
     ),
-    Step(
-        says="REFACTOR. Tidy up. The tests pass, but you have not declared the refactoring done yet.",
-        writes=(("basket.py", _TIDY),),
-        command=("pytest", "--phase=refactor"),
-        ends_with=10,
-    ),
-    Step(
-        says="Declare it, with a reason for the record.",
-        command=("phase-gate", "declare", "refactoring_complete=true", "--reason", "numbers have names now"),
-    ),
-    Step(
-        says="Signal that the phase is done. You could begin the next cycle now, or continue with DOCUMENT.",
-        command=("phase-gate", "signal", "--reason", "tidy, and still green"),
-    ),
     Step(says="The history, from the ledger:", command=("phase-gate", "history")),
 )
 
@@ -173,7 +139,6 @@ def _drive(call: Call, folder: Path) -> Done:
     quiet = call.arguments.json
     # A configuration of its own: the demo must not find a project around its folder.
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    (folder / FILE_NAME).write_text(_RULES, encoding="utf-8")
     unexpected = 0
     for number, step in enumerate(STEPS, start=1):
         for name, text in step.writes:
@@ -198,7 +163,7 @@ def _drive(call: Call, folder: Path) -> Done:
             code=1,
             is_error=True,
         )
-    last = "\nThat is the whole idea. In your own project: pytest --phase=red"
+    last = "\nThat is the whole idea; REFACTOR and DOCUMENT work alike. In your own project: pytest --phase=red"
     if not quiet:
         say(last, color=colors["done"])
     return Done(text="", document={"steps": len(STEPS), "unexpected": 0})

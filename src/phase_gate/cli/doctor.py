@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -163,8 +161,6 @@ def _home() -> str:
 
 #: Seconds, as in the settings that we write.
 _TIMEOUT = 30
-#: Programs that may stand in a hint: words and paths, and nothing that a shell would act on.
-_PLAIN = re.compile(r"[\w./@:+=-]+( [\w./@:+=-]+)*", re.ASCII)
 
 
 def check_agents(project: Project, program: str = PROGRAM) -> Iterator[Diagnosis]:
@@ -188,7 +184,7 @@ def check_agents(project: Project, program: str = PROGRAM) -> Iterator[Diagnosis
 def _check(agent: Agent, commands: dict[str, str], project: Project, program: str) -> Diagnosis:
     for event, command in commands.items():
         if command != agent.command(program, event):
-            says = f"{event}: {command!r} was not run: it is not what init writes; {_way(agent, event, command)}"
+            says = f"{event}: {command!r} was not run: init does not write it; if it is yours, name it with --program"
             return Diagnosis(agent.name, "note", says)
         problem = _try(agent, event, command, project.root)
         if problem:
@@ -202,14 +198,6 @@ def _check(agent: Agent, commands: dict[str, str], project: Project, program: st
         return Diagnosis(agent.name, "good", answer)
     # Most clients pass over a hook that they do not trust, without a word, and none tells us.
     return Diagnosis(agent.name, "note", f"{answer}; to have them run, {agent.trust_step}")
-
-
-def _way(agent: Agent, event: str, command: str) -> str:
-    """Return how to have a line run that is yours, if it has the form of one."""
-    program = command.removesuffix(agent.command("", event))
-    if program == command or _PLAIN.fullmatch(program) is None:
-        return f"look at it in {agent.settings}"
-    return f"if it is yours: phase-gate doctor --program {shlex.quote(program)}"
 
 
 def _try(agent: Agent, event: str, command: str, root: Path) -> str:

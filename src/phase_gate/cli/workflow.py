@@ -93,7 +93,7 @@ def _count(phases: int) -> str:
     return "1 phase" if phases == 1 else f"{phases} phases"
 
 
-# --- `phase-gate workflow schema`: the JSON Schemas (draft-07) of our files, and workflows as diagrams
+# --- `phase-gate workflow schema`: the JSON Schemas (draft-07) of our files
 
 _FOLDER = Path(__file__).parent.parent / "schemas"
 
@@ -107,26 +107,8 @@ def read_schema(name: str) -> str:
 
 
 def schema(call: Call) -> Done:
-    if call.arguments.mermaid:
-        return _draw(call)
     name = "evaluation" if call.arguments.name is None else call.arguments.name
     if name not in schema_names():
         raise UsageError(f"there is no schema {name!r}", remedy=f"use one of: {', '.join(schema_names())}")
     text = read_schema(name)
     return Done(text=text.rstrip(), document=json.loads(text), is_file=True)
-
-
-def _draw(call: Call) -> Done:
-    from phase_gate.config.compiled import load_compiled
-    from phase_gate.config.files import load_workflow
-    from phase_gate.report.mermaid import render_mermaid
-
-    name = call.arguments.name
-    workflow = None if name is None else load_compiled(name)
-    if workflow is None:
-        project = call.project()
-        metrics = project.configuration.overlay.metrics
-        # A path is typed from the current folder; the project's own workflow is found from its root.
-        workflow = project.workflow() if name is None else load_workflow(name, root=call.start, extra_metrics=metrics)
-    text = render_mermaid(workflow)
-    return Done(text=text.rstrip(), document={"workflow": workflow.name, "mermaid": text}, is_file=True)
