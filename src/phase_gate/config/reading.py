@@ -201,7 +201,7 @@ class Reader:
             try:
                 check_pattern(value)
             except PatternError as error:
-                problem = f"{row.path.removeprefix('an item of ')}: {error}"
+                problem = f"{row.path}: {error}"
                 self.stop(row, problem, "write a simple phrase, with `.*` at most")
 
     def check_name(self, key: str, what: str, joint: str = "_") -> None:

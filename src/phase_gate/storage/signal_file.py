@@ -57,7 +57,7 @@ class SignalFile(Value):
         return self.signal is None and not self.contradicts
 
     def reading(self, *, phase: str, task: str, iteration: int) -> Reading:
-        """Return what it says to an evaluation of this iteration."""
+        """Return how the file applies to an evaluation of this iteration."""
         if self.signal is None:
             problem = self.explained
             return Reading(answer="refused" if self.contradicts else "malformed", problem=problem, file=self.identity)
