@@ -13,7 +13,7 @@ from phase_gate.gate.measured import Finding
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
 from phase_gate.shards.merging import combine_shards
-from phase_gate.shards.records import Shard, Split, collection_digest, to_ranges
+from phase_gate.shards.records import Shard, Split, collection_digest
 from phase_gate.values import replace
 
 IDS = ("t.py::test_a", "t.py::test_b", "t.py::test_c", "t.py::test_d")
@@ -42,7 +42,7 @@ def shard(index: int, *own: str, total: int = 2, **changes: Any) -> Shard:
         workflow={"name": "tdd"},
         collected=IDS,
         collection=collection_digest(IDS),
-        left_out={SPLITTER: to_ranges(place for place, each in enumerate(IDS) if each not in own)},
+        left_out={SPLITTER: tuple(place for place, each in enumerate(IDS) if each not in own)},
         facts=facts,
     )
     inner = {name: changes.pop(name) for name in list(changes) if name in FACTS}
@@ -175,13 +175,13 @@ def test_a_shard_may_be_empty() -> None:
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        pytest.param({MARKS: ((1, 2),)}, {MARKS: ((1, 2),)}, id="in-every-shard"),
-        pytest.param({MARKS: ((1, 2),)}, {}, id="in-the-shard-that-would-have-run-it"),
+        pytest.param({MARKS: (1,)}, {MARKS: (1,)}, id="in-every-shard"),
+        pytest.param({MARKS: (1,)}, {}, id="in-the-shard-that-would-have-run-it"),
     ],
 )
 def test_deselected_on_purpose_is_not_lost(first: Any, second: Any) -> None:
     """A test that a mark leaves out: whether the splitter or the mark comes first."""
-    others = [{SPLITTER: ((2, 4),)}, {SPLITTER: ((0, 1),)}]
+    others: list[dict[str, tuple[int, ...]]] = [{SPLITTER: (2, 3)}, {SPLITTER: (0,)}]
     facts = combine_shards(
         [
             shard(1, IDS[0], left_out={**others[0], **first}, narrowed_by=("-m 'not slow'",)),
@@ -196,8 +196,8 @@ def test_deselected_on_purpose_is_not_lost(first: Any, second: Any) -> None:
 def test_who_splits_by_marks_does_not_deselect() -> None:
     """`-m "a"` here and `-m "b"` there: what nobody ran is lost, not left out."""
     shards = [
-        shard(1, IDS[0], left_out={MARKS: ((1, 4),)}),
-        shard(2, *IDS[2:], left_out={MARKS: ((0, 2),)}),
+        shard(1, IDS[0], left_out={MARKS: (1, 2, 3)}),
+        shard(2, *IDS[2:], left_out={MARKS: (0, 1)}),
     ]
     assert "1 collected test ran in no shard: t.py::test_b" in str(_refusal(shards))
 
@@ -206,8 +206,8 @@ def test_a_hook_that_deselects_is_said() -> None:
     hook = "conftest:pytest_collection_modifyitems"
     facts = combine_shards(
         [
-            shard(1, IDS[0], left_out={hook: ((1, 2),), SPLITTER: ((2, 4),)}),
-            shard(2, *IDS[2:], left_out={hook: ((1, 2),), SPLITTER: ((0, 1),)}),
+            shard(1, IDS[0], left_out={hook: (1,), SPLITTER: (2, 3)}),
+            shard(2, *IDS[2:], left_out={hook: (1,), SPLITTER: (0,)}),
         ]
     )
     assert facts.narrowed_by == ("1 deselected by a hook",)

@@ -7,14 +7,14 @@ rules. Who split the suite, and how, does not matter: what was run is compared w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from phase_gate.errors import ShardError
 from phase_gate.gate.freeze import merge_parts
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
-from phase_gate.shards.records import Ranges, Shard, Split
+from phase_gate.shards.records import Shard, Split
 from phase_gate.values import fields
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
@@ -156,8 +156,8 @@ def _find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
         return frozenset()
     out_of: dict[str, set[str]] = {}
     for shard in shards:
-        for who, ranges in shard.left_out.items():
-            out_of.setdefault(who, set()).update(_ids_in(shard, ranges))
+        for who, places in shard.left_out.items():
+            out_of.setdefault(who, set()).update(shard.collected[place] for place in places)
     # What leaves out tests of another shard is what splits: a test that no shard runs is lost by it, not deselected.
     on_purpose = set().union(*(left for left in out_of.values() if left.isdisjoint(owner)))
     lost = [test_id for test_id in unseen if test_id not in on_purpose]
@@ -167,10 +167,6 @@ def _find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
             remedy="split the suite so that each test is in one shard",
         )
     return frozenset(unseen)
-
-
-def _ids_in(shard: Shard, ranges: Ranges) -> Iterator[str]:
-    return (shard.collected[place] for start, end in ranges for place in range(start, end))
 
 
 # --- what shards showed together, as if one session had shown it

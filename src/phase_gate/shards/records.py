@@ -30,9 +30,6 @@ SUFFIX = ".shard.gz"
 #: Of the documents that this version writes and reads.
 SCHEMA = 1
 
-#: Places in the sorted list of collected tests, each as first and one after the last.
-Ranges = tuple[tuple[int, int], ...]
-
 
 class Split(Value, kw_only=False):
     """Which shard, of how many."""
@@ -70,8 +67,8 @@ class Shard(Value):
     #: Every test that pytest found, sorted, before any selection; and the digest of that.
     collected: tuple[str, ...] = ()
     collection: str = ""
-    #: Which of them were deselected, by the function that did it.
-    left_out: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    #: Which of them were deselected, by their places in that list, and by the function that did it.
+    left_out: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -92,17 +89,6 @@ class Shard(Value):
 
 def collection_digest(collected: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(collected).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def to_ranges(places: Iterable[int]) -> Ranges:
-    """Return sorted places as ranges."""
-    ranges: list[tuple[int, int]] = []
-    for place in places:
-        if ranges and ranges[-1][1] == place:
-            ranges[-1] = (ranges[-1][0], place + 1)
-        else:
-            ranges.append((place, place + 1))
-    return tuple(ranges)
 
 
 # --- as a file

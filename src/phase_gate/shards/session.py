@@ -20,7 +20,7 @@ from phase_gate.runs.hello import Hello, Wanted, own_settings
 from phase_gate.runs.meaning import support_files, written_since
 from phase_gate.runs.recorder import Recorder
 from phase_gate.runs.sessions import RecordedSession, Screen
-from phase_gate.shards.records import FOLDER, Shard, Split, collection_digest, to_ranges, write_shard
+from phase_gate.shards.records import FOLDER, Shard, Split, collection_digest, write_shard
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree, changed_sources
 from phase_gate.storage.tree.git import head_of
@@ -117,7 +117,7 @@ class ShardSession(RecordedSession):
             collected=collected,
             collection=collection_digest(collected),
             left_out={
-                who: to_ranges(sorted(places[each] for each in ids if each in places)) for who, ids in left_out.items()
+                who: tuple(sorted(places[each] for each in ids if each in places)) for who, ids in left_out.items()
             },
         )
         self._write(self._shard)
