@@ -11,7 +11,7 @@ import pytest
 from phase_gate.config.compiled import load_compiled
 from phase_gate.errors import ForeignStateError, StorageError
 from phase_gate.gate.order import Entry, How, entry_events
-from phase_gate.gate.state import Event
+from phase_gate.gate.state import Event, state_to_json
 from phase_gate.storage.repair import repair
 from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard
 from phase_gate.storage.store import TaskStore
@@ -191,9 +191,11 @@ def begin_with_red(store: TaskStore) -> TaskStore:
 
 def take_back(store: TaskStore) -> None:
     """A run that turns out to be void takes back the cycle that it began."""
+    with store.transaction() as change:
+        before = state_to_json(change.state)
     with enter_green(store).transaction() as change:
         change.record(Event(kind="run-started", data={"run": "run", "phase": "GREEN", "tree": "", "rules": None}))
-        change.record(Event(kind="run-ended", data={"run": "run", "kind": "void"}))
+        change.record(Event(kind="run-ended", data={"run": "run", "kind": "void", "before": before}))
     assert store.look().state.phase is None
 
 

@@ -161,7 +161,7 @@ def _refuse(where: object, problem: str, remedy: str) -> NoReturn:
 _COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 _QUOTED = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 #: In a plan a block begins a line: a tag in the middle of a sentence only speaks of tasks.
-_BLOCK = r"<task(?P<attributes>\s[^<>]*)?>(?P<body>.*?)(?P<end></task>|\Z)"
+_BLOCK = r"<task(?P<attributes>\s[^<>]*)?>(?P<body>(?:<depends_on>.*?</depends_on>|.)*?)(?P<end></task>|\Z)"
 _ELEMENT = re.compile(r"<(?P<tag>\w+)(?P<attributes>\s[^<>]*?)?(?:/>|>(?P<text>.*?)</(?P=tag)>)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _RULE = "---"
@@ -215,7 +215,7 @@ def _read_element(element: re.Match[str], place: Place) -> Iterator[tuple[Text, 
         # <verify shell="true"> and <flaky reason="…">: what belongs to the one text stands beside it in YAML.
         yield Text.of(f"flaky_{name}" if tag == "flaky" else name, place, name), value
     if tag in ("files", "depends_on"):
-        rows = re.findall("<file>(.*?)</file>", text) or re.split("[,\n]" if tag == "files" else "\n", text)
+        rows = re.findall(r"<(?:file|task)>(.*?)</(?:file|task)>", text) or re.split("[,\n]" if tag == "files" else "\n", text)
         items = [Text.of(_meant(row, place), place, f"an item of {tag}") for row in rows if row.strip()]
         yield key, Items.of(items, place, tag)
     else:
