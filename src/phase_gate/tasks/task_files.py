@@ -215,7 +215,9 @@ def _read_element(element: re.Match[str], place: Place) -> Iterator[tuple[Text, 
         # <verify shell="true"> and <flaky reason="…">: what belongs to the one text stands beside it in YAML.
         yield Text.of(f"flaky_{name}" if tag == "flaky" else name, place, name), value
     if tag in ("files", "depends_on"):
-        rows = re.findall(r"<(?:file|task)>(.*?)</(?:file|task)>", text) or re.split("[,\n]" if tag == "files" else "\n", text)
+        rows = re.findall(r"<(?:file|task)>(.*?)</(?:file|task)>", text) or re.split(
+            "[,\n]" if tag == "files" else "\n", text
+        )
         items = [Text.of(_meant(row, place), place, f"an item of {tag}") for row in rows if row.strip()]
         yield key, Items.of(items, place, tag)
     else:
