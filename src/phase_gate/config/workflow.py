@@ -7,7 +7,7 @@ phase. Gate 2 is the explicit signal in both; a file may say so, and can't say a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -23,7 +23,6 @@ from phase_gate.config.reading import Reader
 from phase_gate.config.vocabulary import RESERVED_NAMES, Vocabulary, name_types, take_names
 from phase_gate.config.yaml import read_document, read_documents
 from phase_gate.errors import WorkflowError
-from phase_gate.gate.order import Transition, find_transitions
 from phase_gate.values import Value, as_dict, field, fields, replace
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricValue
@@ -323,27 +322,39 @@ def _check_fixed(node: Node, key: str, faults: Reader) -> None:
 
 def _check_order(workflow: Workflow, faults: Reader) -> None:
     """Refuse a phase that nothing leads to, and a way without an end."""
-    onwards = [each for each in find_transitions(workflow) if each.why != "rewind"]
-    reached = _reach(workflow.first.name, onwards)
+    following = {phase.name: frozenset(_following(phase, workflow)) for phase in workflow.phases}
+    reached = _reach(workflow.first.name, following)
     for phase in workflow.phases:
         if phase.name not in reached:
             problem = f"phase {phase.name} can't be reached from {workflow.first.name}"
             key = "on_failure" if phase.recovers else "next"
             faults.report(phase.name, problem, f"let the `{key}` of another phase name {phase.name}")
-    lost = [phase.name for phase in workflow.phases if DONE not in _reach(phase.name, onwards)]
+    lost = [phase.name for phase in workflow.phases if DONE not in _reach(phase.name, following)]
     if lost:
         problem = f"no way leads from {', '.join(lost)} to {DONE}: the phases go round for ever"
         faults.report(lost[0], problem, f"end with `next: {DONE}`, or give a phase `may_end_cycle: true`")
 
 
-def _reach(start: str, transitions: Iterable[Transition]) -> frozenset[str]:
+def _following(phase: Phase, workflow: Workflow) -> Iterator[str]:
+    """Yield the phases that may come after one, going back by option left out."""
+    if phase.recovers:
+        # The failed phase, or an earlier one that the record names.
+        yield from (each.name for each in workflow.phases if not each.recovers)
+    else:
+        yield phase.next
+    if phase.may_end_cycle:
+        yield DONE
+    if phase.on_failure:
+        yield phase.on_failure
+    if phase.routes and workflow.pipeline is not None:
+        yield from workflow.pipeline.routes.values()
+
+
+def _reach(start: str, following: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """Return the phases that one may come to from there, itself included."""
-    following: dict[str, list[str]] = {}
-    for each in transitions:
-        following.setdefault(each.source, []).append(each.target)
     reached, left = {start}, [start]
     while left:
-        new = set(following.get(left.pop(), ())) - reached
+        new = following.get(left.pop(), frozenset()) - reached
         reached |= new
         left.extend(new)
     return frozenset(reached)

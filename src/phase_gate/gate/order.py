@@ -5,7 +5,6 @@ Pure. Given the state and the workflow, say how a run in a phase begins, or refu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from phase_gate.errors import NotAllowedError, PhaseOrderError, UsageError
@@ -13,9 +12,9 @@ from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.parts import parts_of, parts_of_workflow
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import show_next, way_to, way_to_begin
-from phase_gate.values import Literal, Value, as_dict
+from phase_gate.values import Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import DONE, STUCK, rewind_command
+from phase_gate.workflow.names import DONE, rewind_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -252,46 +251,6 @@ def _unknown_current(state: State, workflow: Workflow) -> PhaseOrderError:
 def shorten(name: str) -> str:
     """Return a name as it may stand in a message: quoted, and cut if it is too long."""
     return repr(name if len(name) <= 40 else f"{name[:37]}...")
-
-
-# --- every way from one phase of a workflow to another, and why it is taken
-
-
-#: Both gates are open; the cycle may end here; back by option; Gate 1 is closed though the signal says done; a change
-#: request leads elsewhere; a recovery leads back; no recovery is left.
-Why = Literal["next", "end", "rewind", "failure", "request", "recovery", "stuck"]
-
-
-class Transition(Value):
-    source: str
-    target: str
-    why: Why
-
-
-def find_transitions(workflow: Workflow) -> tuple[Transition, ...]:
-    """Return them phase by phase, each once."""
-    found = (each for phase in workflow.phases for each in _leaving(phase, workflow))
-    return tuple(dict.fromkeys(found))
-
-
-def _leaving(phase: Phase, workflow: Workflow) -> Iterator[Transition]:
-    def to(targets: Iterable[str], why: Why) -> Iterator[Transition]:
-        return (Transition(source=phase.name, target=target, why=why) for target in targets)
-
-    if phase.recovers:
-        # The failed phase, or an earlier one that the record names.
-        yield from to((each.name for each in workflow.phases if not each.recovers), "recovery")
-        yield from to((STUCK,), "stuck")
-    else:
-        yield from to((phase.next,), "next")
-    if phase.may_end_cycle and phase.next != DONE:
-        yield from to((DONE,), "end")
-    if workflow.rewind_by_option and phase is not workflow.first:
-        yield from to((workflow.first.name,), "rewind")
-    if phase.on_failure:
-        yield from to((phase.on_failure,), "failure")
-    if phase.routes and workflow.pipeline is not None:
-        yield from to(workflow.pipeline.routes.values(), "request")
 
 
 # --- the baseline: what was so before a cycle began
