@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from xml.etree import ElementTree
 
 import pytest
 
@@ -14,7 +13,7 @@ from bench.honesty.gates import load_gates
 from bench.honesty.page import KINDS, PAGE, PICTURE, fill
 from bench.honesty.picture import draw
 from bench.honesty.play import DONE, NOT_DONE, Answer, play
-from bench.honesty.results import Outcome, Results, read
+from bench.honesty.results import read
 from phase_gate.values import replace
 from tests.integrity.stage import Stage, WarmPlace
 from tests.scenarios import Scenario, load_scenarios
@@ -81,38 +80,6 @@ def test_an_unknown_gate_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 # --- what is recorded and shown
-
-
-def _results() -> Results:
-    def outcome(answer: str, *, is_cheat: bool, seconds: float) -> Outcome:
-        return Outcome(
-            row=1,
-            is_cheat=is_cheat,
-            label="tests",
-            answers={"us": answer},
-            seconds={"us": seconds, "bare": 2.0},
-        )
-
-    return Results(
-        date="2026-01-01",
-        python="3",
-        gates={"us": "us"},
-        versions={"us": {"pytest": "9"}},
-        cases={
-            "a": outcome(DONE, is_cheat=True, seconds=1.0),
-            "b": outcome("no answer", is_cheat=True, seconds=1.0),
-            "c": outcome(DONE, is_cheat=False, seconds=3.0),
-            "d": outcome(NOT_DONE, is_cheat=False, seconds=5.0),
-        },
-    )
-
-
-def test_sums() -> None:
-    results = _results()
-    assert (results.passed("us"), results.refused("us"), results.silent("us")) == (["a"], ["d"], ["b"])
-    assert results.cost("us") == 2.0
-    assert "| us | 1 of 2 | 1 of 2 | 2.0 |" in fill("", results)
-    ElementTree.fromstring(draw(results))
 
 
 def test_the_page_and_the_picture_are_those_of_the_last_run() -> None:

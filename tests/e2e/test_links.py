@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.cli import main
-from tests.e2e.sessions import last_run, state_of
+from tests.e2e.sessions import state_of
 from tests.storage.stores import contents
 from tests.support import Project
 
@@ -152,14 +152,6 @@ def test_a_project_behind_a_link(project: Project, outside: Path) -> None:
     assert state_of(project).streak.count == 2
 
 
-def test_a_project_in_a_home_that_is_a_link(project: Project, outside: Path, home: Path) -> None:
-    (outside / "home").symlink_to(home)
-    project.environment.setenv("HOME", str(outside / "home"))
-    project.environment.chdir(outside / "home" / project.root.relative_to(home))
-    honest(project)
-    assert last_run(project)["kind"] == "complete"
-
-
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("way", "place"),
@@ -188,10 +180,3 @@ def test_a_person_may_name_any_report(project: Project, outside: Path) -> None:
     (project.root / "link").symlink_to(outside)
     assert project.run("--phase=green", "--phase-report=link/gate.json", f"--phase-report={outside}/a.md").code == 10
     assert sorted(contents(outside)) == ["a.md", "gate.json"]
-
-
-def test_links_that_are_none_of_our_business(project: Project, outside: Path) -> None:
-    assert project.run("--phase=green").code == 10
-    (project.root / ".phase-gate" / "notes").symlink_to(outside)
-    (project.root / "objects").symlink_to(outside)
-    assert project.run("--phase=green").code == 0

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from phase_gate import bound
 from phase_gate.cli import main
-from phase_gate.storage.root import Climb, find_root
 from phase_gate.storage.tree import names as walked_files
 from tests.e2e.sessions import last_run
 from tests.support import Project
@@ -131,51 +126,6 @@ def test_root_may_work_in_a_checkout_of_another_owner(project: Project) -> None:
         project.environment.setattr(bound.os, "geteuid", lambda: 0)
     assert project.run("--phase=green").code == 10
     assert last_run(project)["kind"] == "complete"
-
-
-# --- with the real owners of this machine
-
-
-@contextlib.contextmanager
-def ordinary_user() -> Iterator[int]:
-    """Be a user who is not root: another one for a moment, where the tests run as root."""
-    if os.geteuid() != 0:
-        yield os.geteuid()
-        return
-    os.seteuid(STRANGER)
-    try:
-        yield STRANGER
-    finally:
-        os.seteuid(0)
-
-
-@pytest.fixture
-def shared() -> Iterator[Path]:
-    """A folder that everybody may enter and write to, with stray marks in it, and one of the user's own inside."""
-    # Not below the tests' own folder: no other user may enter that.
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        folder = Path(name).resolve()
-        (folder / "own").mkdir()
-        for mark in ("pytest.ini", "phase-gate.yaml"):
-            (folder / mark).touch()
-        if os.geteuid() == 0:
-            os.chown(folder / "own", STRANGER, -1)
-        folder.chmod(0o777)
-        yield folder
-
-
-@posix_only
-def test_real_strays_in_a_folder_that_everybody_may_write_to(shared: Path) -> None:
-    with ordinary_user():
-        climb = Climb.begin(shared / "own", {"HOME": "/nowhere"})
-        root = find_root(climb)
-        climb.refuse_foreign(root)
-    assert root == shared / "own"
-    shared.chmod(0o755)
-    if os.geteuid() == 0:
-        os.chown(shared, STRANGER, -1)
-    with ordinary_user():
-        assert find_root(Climb.begin(shared / "own", {"HOME": "/nowhere"})) == shared, "it is the user's alone"
 
 
 # --- a walk without git

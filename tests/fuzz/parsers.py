@@ -258,7 +258,7 @@ def vote(data: bytes) -> None:
 @parser(
     '<plan wave="w1">\n<task type="auto"><name>Task 3: A</name><files>a.py, b.py</files><action>c</action>'
     '<verify shell="true">a && b 2>&1</verify><done>5 <![CDATA[<tests>]]> pass</done><timeouts verify="60"/>'
-    "<depends_on><task>b</task></depends_on></task></plan>",
+    "<depends_on>b</depends_on></task></plan>",
     "name: a\nfiles: [a.py, src/]\naction: b\nverify: pytest a\ndone: 5 tests pass\ntimeouts: {verify: 60}\n",
     "wave: w\ntasks:\n- {name: a, files: b, action: c, verify: d, done: e, flaky: accepted, flaky_reason: f}\n",
 )

@@ -146,21 +146,6 @@ def test_an_edit_of_data_that_git_does_not_track_is_seen(once: Project) -> None:
     assert once.run("--phase=green").code == 1, "the test that reads it fails"
 
 
-def test_many_files_are_counted_not_named(once: Project) -> None:
-    once.write({f"{name}.txt": "" for name in "abcdef"})
-    assert once.gate("check").has("files have changed since the last run (a.txt, b.txt, c.txt and 3 more)")
-
-
-def test_without_what_the_last_run_left_nothing_is_named(once: Project) -> None:
-    once.write({"data.csv": "1 2\n"})
-    for file in (once.root / ".phase-gate").rglob("left-files.json"):
-        file.write_text("damaged", encoding="utf-8")
-    checked = once.gate("check")
-    assert checked.code == 10
-    assert checked.has("files have changed since the last run")
-    assert "data.csv" not in checked.out
-
-
 @pytest.mark.sweep
 def test_runs_that_write_are_no_attempts_of_their_own(red: Project) -> None:
     """The breaker counts what was tried: a test that writes a file tries nothing."""

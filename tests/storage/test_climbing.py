@@ -1,7 +1,4 @@
-"""Where the climb to a root ends, and whose root is refused: by owners and permissions that are made up.
-
-`test_real_owners.py` has a few of these rows with real users.
-"""
+"""Where the climb to a root ends, and whose root is refused: by owners and permissions that are made up."""
 
 from __future__ import annotations
 
