@@ -1,4 +1,8 @@
-"""Data before prose: no code reads its own sentences. Where a sentence is cut or searched, it is somebody else's."""
+"""Data before prose, and plain English.
+
+No code parses its own sentences: where it cuts or searches text, the text is from another program. Documentation,
+schemas and the code of packages on a list have no words from another list.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ _CUTS = frozenset(
 #: Two words, a word with a colon behind it, or the second line of an answer.
 _PROSE = re.compile(r"[A-Za-z]{2,} [A-Za-z]|[a-z]{2,}: ?$|\n\s+[a-z]+:")
 
-#: Texts that others write, or that are no sentences: file, what is looked for.
+#: Texts of other programs, or texts that are not sentences: file and searched text.
 REVIEWED = {
     ("agents/tools.py", "*** Begin Patch"): "how a patch begins that an agent gives to its tool",
     ("cli/doctor.py", "phase-gate: "): "what a hook that was run as a process prints for VS Code",
@@ -150,6 +154,13 @@ def test_the_code_is_commented_in_plain_american_english(name: str) -> None:
     ]
     assert files
     assert not found, "\n".join(found)
+
+
+def test_schemas_and_shipped_rules_are_plain_american_english() -> None:
+    files = [*sorted((SOURCE / "schemas").glob("*.json")), *sorted((SOURCE / "workflows").glob("*.yaml"))]
+    found = {path.name: words for path in files if (words := odd_words(path.read_text(encoding="utf-8"), WORDS))}
+    assert files
+    assert found == {}
 
 
 def test_words_are_found_in_prose_only() -> None:

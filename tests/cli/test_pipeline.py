@@ -23,10 +23,10 @@ def test_a_phase_says_what_it_asks_for_when_it_begins(pipe: Pipe) -> None:
     pipe.project.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n"})
     ran = pipe.gate("advance")
     assert ran.has(
-        "INTAKE begins: What is wanted is written down",
+        "INTAKE begins: The requirements are written down",
         "artifact      intake-brief: docs/pipeline/intake-brief.md (20 different words)",
         "constitution  CONSTITUTION.md: recorded",
-        "next: write what is asked for (phase-gate advance --template begins each file), then phase-gate advance",
+        "next: write the required files (phase-gate advance --template creates them), then phase-gate advance",
     )
     status = pipe.gate("status", "--json")
     jsonschema.validate(status.document, json.loads((SCHEMAS / "status.schema.json").read_text()))

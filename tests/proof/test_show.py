@@ -41,8 +41,8 @@ def last(text: str) -> str:
     [
         pytest.param((PROVEN, IDLE), False, "next: let it fail without the change, or mark ", id="all-that-it-has"),
         pytest.param((PROVEN, GUARD), True, "next: let it fail without the change, or mark ", id="a-guard-if-strict"),
-        pytest.param((PROVEN, IDLE, BROKEN), False, "next: mend what fails: pytest t.py::e", id="failing-first"),
-        pytest.param((PROVEN, UNKNOWN), True, "next: mend what keeps them from an answer", id="unknown-if-strict"),
+        pytest.param((PROVEN, IDLE, BROKEN), False, "next: fix the failing test: pytest t.py::e", id="failing-first"),
+        pytest.param((PROVEN, UNKNOWN), True, "next: fix the cause", id="unknown-if-strict"),
         pytest.param((PROVEN, GUARD, REWORDED, UNKNOWN), False, "1 of 4 tests needs the change; 2 pass", id="nothing"),
     ],
 )

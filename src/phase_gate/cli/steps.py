@@ -125,7 +125,7 @@ def answer_entry(entered: EnteredPhase) -> Done:
         if entered.written:
             step = f"fill in what was written, then {step}"
         elif phase.tests == "none" and requires_of(phase).artifacts:
-            step = f"write what is asked for ({step} --template begins each file), then {step}"
+            step = f"write the required files ({step} --template creates them), then {step}"
     rows = [f"  {name:13} {text}" for name, text in needs]
     recorded = ", ".join(entered.constitution)
     if recorded:

@@ -123,7 +123,7 @@ def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]
         return
     by_verdict = {each.verdict: each for each in reversed(refused)}
     if failing := by_verdict.get("fails-with"):
-        yield f"next: mend what fails: pytest {failing.id}"
+        yield f"next: fix the failing test: pytest {failing.id}"
     elif unfailing := by_verdict.get("cannot-fail"):
         yield f"next: mend the check that can't fail: {split_id(unfailing.id)[0]}:{unfailing.line}"
     elif "passes-without" in by_verdict:
@@ -131,7 +131,7 @@ def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]
         mark = f'@pytest.mark.{PASSES_ALREADY}("why")'
         yield f"next: {todo} without the change, or mark what guards something that works already: {mark}"
     elif strict:
-        yield "next: mend what keeps them from an answer, or leave out --strict"
+        yield "next: fix the cause, or leave out --strict"
 
 
 def runs_text(proof: Proof) -> str:

@@ -209,7 +209,7 @@ class PostgresqlStore:
             raise self._translate(error) from None
 
     def _translate(self, error: Refused) -> StoreUnreachableError:
-        remedy = _REMEDIES.get(error.code, "mend what the server says, then run again")
+        remedy = _REMEDIES.get(error.code, "fix the cause on the server, then run again")
         return StoreUnreachableError(f"{self.shown}: {error} ({error.code})", remedy=remedy)
 
 

@@ -163,6 +163,6 @@ def _git(root: Path, *arguments: str) -> str:
     if done.returncode != 0:
         said = os.fsdecode(done.stderr).strip().splitlines() or ["git failed"]
         raise NotAllowedError(
-            f"git {arguments[0]}: {said[-1]}", remedy="mend what git says, then phase-gate verify commit again"
+            f"git {arguments[0]}: {said[-1]}", remedy="fix the cause, then phase-gate verify commit again"
         )
     return os.fsdecode(done.stdout)

@@ -297,7 +297,7 @@ class PipelineProvider(Provider):
         changed = {name for name in {*then, *now} if then.get(name) != now.get(name)}
         # One that was missing may be added; once a phase was entered or judged with it, it stays.
         changed |= {name for name, rule in self.pipeline.commands.items() if commands.get(name) != rule}
-        words = "is not what it was when the pipeline began"
+        words = "has changed since the pipeline began"
         findings = [hard("rules-kept", name, words) for name in sorted(changed)]
         return _adding(found, findings, pipeline_rules_changed=len(findings))
 
