@@ -532,12 +532,6 @@ def test_state_md_status_and_stats_show_the_same_numbers(gate: Gate) -> None:
     assert yaml.safe_load(text)["gate_stats"] == stats
     assert gate.json("verify", "status")["gate_stats"] == stats
     assert gate.json("status")["verification"] == stats
-    page = gate.call("report", "--output", "report.md")
-    assert page.code == 0, page
-    written = (gate.root / "report.md").read_text(encoding="utf-8")
-    assert "| in progress | 1 |" in written
-    assert f"| now | {NAME}: VERIFYING, attempt 1 |" in written
-    assert f"| {NAME} | VERIFYING | 2/3 | 1 |" in written
 
 
 def _edit(folder: Path, file: str, old: str, new: str) -> None:

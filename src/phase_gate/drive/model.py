@@ -5,9 +5,8 @@ Everything that `--resume` needs is here: settings, goal, iterations, seconds sp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 from phase_gate import exit_codes
@@ -161,11 +160,7 @@ class DrivePart(Part):
             return "a person gives the signal in this drive"
         return ""
 
-    def sections(
-        self, value: DriveState | None, *, folder: Path, look: Callable[[str], State | None]
-    ) -> tuple[Section, ...]:
-        if value is None:
-            return ()
+    def sections(self, value: DriveState) -> tuple[Section, ...]:
         spent = f"the agent took {show_duration(value.agent_seconds)}, the tests {show_duration(value.suite_seconds)}"
         ended = f"{value.outcome}: {value.reason}" if value.outcome else "not ended"
         lines = (f"{count(value.number, 'iteration')}; {spent}", f"the last drive: {ended}")

@@ -13,7 +13,6 @@ from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Any
 
     from phase_gate.gate.measured import Remembered, Section
@@ -108,12 +107,8 @@ class Part:
         """Return why the agent at work may not give this answer; empty: it may."""
         return ""
 
-    def sections(self, value: Any, *, folder: Path, look: Callable[[str], State | None]) -> tuple[Section, ...]:
-        """Return what the part tells in the story of a task; `value` is None for a task without the part.
-
-        :param folder: the state folder, with all tasks.
-        :param look: returns the state of a task; None for one that never began.
-        """
+    def sections(self, value: Any) -> tuple[Section, ...]:
+        """Return what the part tells in the story of a task."""
         return ()
 
     def following(self, value: Any, workflow: Workflow, current: Phase) -> tuple[str, str] | None:

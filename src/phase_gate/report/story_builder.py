@@ -14,7 +14,7 @@ from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.events import apply
 from phase_gate.gate.measured import describe_override
-from phase_gate.gate.parts import PARTS, load_part
+from phase_gate.gate.parts import parts_of
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
@@ -78,14 +78,8 @@ def read_story(project: Project, store: TaskStore) -> Story:
     story = builder.build(
         standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
     )
-    return _with_damage(_with_parts(project, story, builder.state), damaged)
-
-
-def _with_parts(project: Project, story: Story, state: State) -> Story:
-    """Return the story with what the features of the project tell."""
-    look = project.look_at_tasks("phase-gate report")
-    told = [load_part(name).sections(state.parts.get(name), folder=project.state_folder, look=look) for name in PARTS]
-    return replace(story, more=tuple(section for sections in told for section in sections))
+    told = tuple(section for part, value in parts_of(builder.state) for section in part.sections(value))
+    return _with_damage(replace(story, more=told), damaged)
 
 
 def _with_damage(story: Story, damaged: list[StateError]) -> Story:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from phase_gate.codec import from_json
@@ -57,15 +56,12 @@ class WorkPart(Part):
             return closed("stale", reason, look)
         return by_verdict(evaluation, gate_1_only=gate_1_only)
 
-    def sections(self, value: Work | None, *, folder: Path, look: Callable[[str], State | None]) -> tuple[Section, ...]:
-        if not (folder / "tasks").is_dir():
+    def sections(self, value: Work) -> tuple[Section, ...]:
+        if not isinstance(value, Verification):
             return ()
-        # Here, not above: only reports draw all tasks.
-        from phase_gate.tasks.overview import load_overview
-        from phase_gate.tasks.show import sections_of
+        from phase_gate.tasks.show import describe_task  # here, not above: only reports draw a task
 
-        overview = load_overview(folder, look, tuple(getattr(look, "refused", ())))
-        return sections_of(overview, value if isinstance(value, Verification) else None)
+        return (describe_task(value),)
 
     def following(self, value: Work, workflow: Workflow, current: Phase) -> tuple[str, str] | None:
         if not isinstance(value, Pipeline):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from phase_gate.gate.measured import Section, Table
+from phase_gate.gate.measured import Section
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.tasks.asking import vote_command
@@ -117,7 +117,7 @@ def task_rows(rows: Iterable[Verification]) -> list[str]:
     ]
 
 
-def stats_pairs(overview: Overview) -> list[tuple[str, str]]:
+def stats_rows(overview: Overview) -> list[str]:
     """Return the statistics in words."""
     current, average = overview.current, overview.average_attempts
     rows = [("tasks", str(overview.total))]
@@ -132,11 +132,7 @@ def stats_pairs(overview: Overview) -> list[tuple[str, str]]:
     rows += [
         ("wave", wave.why or f"{wave.name}: {len(wave.failing)} of {wave.tasks} failing") for wave in overview.waves
     ]
-    return rows
-
-
-def stats_rows(overview: Overview) -> list[str]:
-    return [f"{name:12} {value}" for name, value in stats_pairs(overview)]
+    return [f"{name:12} {value}" for name, value in rows]
 
 
 def failure_rows(pairs: Iterable[tuple[Verification, Failure]]) -> list[str]:
@@ -150,37 +146,11 @@ def failure_rows(pairs: Iterable[tuple[Verification, Failure]]) -> list[str]:
     return rows
 
 
-def sections_of(overview: Overview, verification: Verification | None) -> tuple[Section, ...]:
-    """Return the parts of a report: this task, if it is one of them, and all of them, if there are any."""
-    found: list[Section] = []
-    if verification is not None:
-        lines = (progress_bar(verification), *step_list(verification), f"Status: {verification.status}")
-        weak = (f"Weak: {why}" for why in verification.weak_because)
-        found.append(Section(title="Executor, verify command, reviewer", lines=(*lines, *weak)))
-    if overview.total:
-        found.append(Section(title="Tasks", tables=tuple(_tables(overview))))
-    return tuple(found)
-
-
-def _tables(overview: Overview) -> Iterator[Table]:
-    yield Table(title="Statistics", columns=("what", "number"), rows=tuple(stats_pairs(overview)))
-    tasks = (
-        (row.name, row.word, f"{row.step}/3", str(row.attempt), row.wave, row.commit[:10]) for row in overview.rows
-    )
-    yield Table(title="Tasks", columns=("task", "status", "step", "attempts", "wave", "commit"), rows=tuple(tasks))
-    failures = tuple(
-        (
-            row.name,
-            str(each.attempt),
-            str(each.type),
-            each.first_line,
-            (each.resolution or "yes") * each.recovered or "no",
-        )
-        for row, each in overview.failures[:RECENT]
-    )
-    if failures:
-        columns = ("task", "attempt", "failure", "error", "recovered")
-        yield Table(title="Recent failures", columns=columns, rows=failures)
+def describe_task(verification: Verification) -> Section:
+    """Return the task as a part of a report."""
+    lines = (progress_bar(verification), *step_list(verification), f"Status: {verification.status}")
+    weak = (f"Weak: {why}" for why in verification.weak_because)
+    return Section(title="Executor, verify command, reviewer", lines=(*lines, *weak))
 
 
 def render_state(overview: Overview) -> str:
