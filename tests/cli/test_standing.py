@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -103,6 +104,11 @@ def _verifying(approved: bool = False, then: Callable[[Project], object] = lambd
 #: Situation -> what leads there, and what `check` exits with.
 SITUATIONS: dict[str, tuple[Any, int]] = {
     "nothing-recorded": (_at(""), 10),
+    "red-waits": (_at("red"), 10),
+    "refactor-closed": (_at("refactor"), 10),
+    "document-next": (_at("refactor-exited"), 0),
+    "document-closed": (_at("document", lambda desk: desk.gate("advance")), 10),
+    "red-again": (_at("red-exited", lambda desk: desk.gate("rewind", "red", "--reason", "a case is missing")), 10),
     "gate-2-waits": (_at("green"), 10),
     "gate-1-closed": (_at("green-once"), 10),
     "open": (_at("green-exited"), 0),
@@ -151,6 +157,25 @@ def test_every_command_says_the_same(
     if phase not in (None, "DONE", "STUCK"):
         assert asker.prompt() == phase
     _assert_stop(asker, code, checked)
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_the_next_step_leads_on_when_it_is_typed_as_it_stands(
+    begin: Begin, project: Project, monkeypatch: pytest.MonkeyPatch, situation: str
+) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "dev@example.org")
+    play, _ = SITUATIONS[situation]
+    task = play(begin, project, *((monkeypatch,) if situation.startswith("verify") else ()))
+    desk = begin("")
+    said = desk.json("check", f"--task={task}")
+    program, *words = shlex.split(said["next_command"]) or ["nothing"]
+    if program == "pytest":
+        assert project.run(*words).code not in (4, 13)
+    elif program == "phase-gate":
+        assert desk.gate(*words).code not in (2, 13)
+    else:
+        assert said["next_hint"], "where nothing can be typed, it is said what to do"
 
 
 def _assert_stop(asker: Asker, code: int, checked: dict[str, Any]) -> None:

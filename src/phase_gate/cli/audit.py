@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from phase_gate import exit_codes
@@ -15,7 +14,7 @@ from phase_gate.project import Project
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.values import Value, replace
+from phase_gate.values import replace
 
 # --- `phase-gate audit`: verify every line of the ledger; repair a damaged one, keeping what was there
 
@@ -65,38 +64,22 @@ def _repair(store: TaskStore) -> Done:
 
 
 def _audit(project: Project, store: TaskStore) -> Done:
-    found = audit(store)
-    problem = found.problem
-    document = {
-        "task": project.task,
-        "root": str(project.root),
-        "events": found.events,
-        "kinds": found.kinds,
-        "intact": problem is None,
-        "problem": None
-        if problem is None
-        else {"slug": problem.slug, "problem": problem.problem, "remedy": problem.remedy},
-    }
+    events, kinds, problem = audit(store)
+    document: dict[str, Any] = {"task": project.task, "root": str(project.root), "events": events, "kinds": kinds}
+    document |= {"intact": problem is None, "problem": None}
     if problem is not None:
-        text = f"{found.events} events are good; then: {problem}"
+        document["problem"] = {"slug": problem.slug, "problem": problem.problem, "remedy": problem.remedy}
+        text = f"{events} events are good; then: {problem}"
         return Done(text=text, document=document, code=exit_codes.NOT_TRUSTED, is_error=True)
-    counted = ", ".join(f"{number} {kind}" for kind, number in found.kinds.items())
-    return Done(text=f"intact: {found.events} events" + (f" ({counted})" if counted else ""), document=document)
+    counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+    return Done(text=f"intact: {events} events" + (f" ({counted})" if counted else ""), document=document)
 
 
 # --- look at every line of a task's ledger; take up one that was restored from a copy
 
 
-class Audited(Value):
-    #: Lines that are good, from the first.
-    events: int
-    kinds: Mapping[str, int]
-    #: What is wrong behind them.
-    problem: StateError | None
-
-
-def audit(store: TaskStore) -> Audited:
-    """Verify the ledger and what it names."""
+def audit(store: TaskStore) -> tuple[int, dict[str, int], StateError | None]:
+    """Verify the ledger and what it names; return the good lines, their kinds, and what is wrong behind them."""
     kinds: Counter[str] = Counter()
     last = 0
     problem: StateError | None = None
@@ -110,7 +93,7 @@ def audit(store: TaskStore) -> Audited:
         store.verify_whole()
     except StateError as error:
         problem = error
-    return Audited(events=last, kinds=dict(sorted(kinds.items())), problem=problem)
+    return last, dict(sorted(kinds.items())), problem
 
 
 @again_if_moved
