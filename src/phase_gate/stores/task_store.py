@@ -198,10 +198,7 @@ class SharedTaskStore(TaskStore):
             alone.check_objects(alone.look().state)
             for _ in alone.lines():
                 pass
-        except TamperedError:
-            return True
-        self.look()
-        try:
+            self.look()
             self.verify_whole()
         except TamperedError:
             return True
