@@ -18,7 +18,7 @@ def test_a_page(begin: Begin) -> None:
     assert ran.out == "out/report.html: 4 runs, 23 events\n"
     text = (desk.root / "out" / "report.html").read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")
-    assert "REFACTOR goes on" in text
+    assert "REFACTOR is in progress" in text
     assert "both pass, twice" in text
     assert "test_add" in text
     # It only looks: but for the file, and the cache of the tree, nothing is written.
@@ -47,7 +47,7 @@ def test_another_suffix_is_refused(begin: Begin) -> None:
     desk = begin("green")
     code, slug, problem = desk.error("report", "-o", "report.pdf")
     assert (code, slug) == (2, "bad-usage")
-    assert problem == "--output=report.pdf: the suffix says the format, and .pdf is not known"
+    assert problem == "--output=report.pdf: the suffix selects the format, and .pdf is unknown"
 
 
 def test_a_place_that_can_not_be_written(begin: Begin) -> None:

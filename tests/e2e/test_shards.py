@@ -120,11 +120,9 @@ def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Project) ->
         pytest.param(("--phase-shard=0/3",), "not I/N with I from 1 to N", id="from-zero"),
         pytest.param(("--phase-shard=4/3",), "not I/N with I from 1 to N", id="beyond"),
         pytest.param(("--phase-shard=half",), "not I/N", id="no-number"),
-        pytest.param(
-            ("--phase-shard=1/3", "--splits", "3", "--group", "2"), "pytest-split was told 2/3", id="two-answers"
-        ),
-        pytest.param(("--phase-shard=1/3", "--exit-signal=x"), "--exit-signal speaks of a verdict", id="signal"),
-        pytest.param(("--phase-shard=1/3", "--phase-confirm"), "--phase-confirm speaks of a verdict", id="confirm"),
+        pytest.param(("--phase-shard=1/3", "--splits", "3", "--group", "2"), "pytest-split has 2/3", id="two-answers"),
+        pytest.param(("--phase-shard=1/3", "--exit-signal=x"), "--exit-signal needs a verdict", id="signal"),
+        pytest.param(("--phase-shard=1/3", "--phase-confirm"), "--phase-confirm needs a verdict", id="confirm"),
         pytest.param(("--phase-shard=1/3", "--phase-confirm"), "run all shards once more", id="way-to-confirm"),
         pytest.param(
             ("--phase-shard=1/3", "--phase-report=x.md"), "ci combine phase-gate-shards --report FILE", id="report"
@@ -253,7 +251,7 @@ def test_sources_that_are_not_those_here_are_refused(suite: Project) -> None:
     suite.write({"calc.py": CALC + "\n# later\n"})
     refused = gate("ci", "combine")
     assert refused.code == 11
-    assert refused.has("the shards ran on other sources than what lies here")
+    assert refused.has("the shards ran on other sources than this checkout has")
     assert not (suite.root / ".phase-gate").exists()
 
 

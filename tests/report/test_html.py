@@ -131,7 +131,7 @@ def test_every_part_is_there() -> None:
     found = seen(page("sample"))
     text = " ".join(found.texts)
     for said in (
-        "GREEN goes on",
+        "GREEN is in progress",
         "Needs one more green run with no file changes",
         "pytest --phase=green",
         "All tests passing (stable)",

@@ -69,7 +69,7 @@ def story_of(*greens: str) -> Story:
     [
         pytest.param(History().story(), "Nothing is recorded yet", "open", id="new"),
         pytest.param(story_of(), "RED may end", "good", id="open"),
-        pytest.param(story_of("t"), "GREEN goes on", "open", id="closed"),
+        pytest.param(story_of("t"), "GREEN is in progress", "open", id="closed"),
         pytest.param(story_of("t", "t"), "GREEN waits for the signal", "open", id="waiting"),
         pytest.param(story_of(*[""] * 5), "GREEN is halted", "bad", id="halted"),
         pytest.param(

@@ -112,7 +112,7 @@ def annotate(document: Mapping[str, Any], *, meaning: ExitMeaning) -> list[str]:
         level = "warning" if meaning == "tests" else "error"
         found.append(_command(level, f"Gate 1 is closed ({where})", verdict, **_place(document)))
     if gate_2["answer"] in _NEEDS_PERSON:
-        title = f"Gate 2 says {gate_2['answer']}: a person is needed ({where})"
+        title = f"Gate 2 is {gate_2['answer']}: a person is needed ({where})"
         found.append(_command("warning", title, f"{gate_2['reason']} ({gate_2['by']})"))
     elif meaning == "dual" and gate_1["open"] and not gate_2["open"]:
         found.append(_command("error", f"Gate 2 is closed ({where})", verdict))

@@ -146,7 +146,7 @@ def cell_paths(cells: str) -> list[tuple[str, Markup]]:
     return [(kind, Markup("".join(parts))) for kind, parts in paths.items()]
 
 
-#: Points of a chart, its size, and the room beside the line.
+#: Points of a chart, its size, and the margin next to the line.
 _POINTS, _CHART_WIDE, _CHART_HIGH, _SIDE = 160, 300, 90, 6
 
 

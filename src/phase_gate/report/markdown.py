@@ -229,7 +229,7 @@ def _tests(story: Story) -> Iterator[str]:
             cells = "".join(_CELL_SIGNS[letter] for letter in row.cells[-_CELLS:])
             said = ", ".join(word for word, holds in (("flaky", row.is_flaky), ("failing", row.is_failing)) if holds)
             rows.append((as_code(row.id), said, as_code(cells), as_text(row.in_words)))
-        yield from _grid(("test", "", "history", "in words"), rows)
+        yield from _grid(("test", "", "history", "outcomes"), rows)
     calm = len(tests.rows) - len(telling) + tests.quiet
     if calm:
         yield from ("", f"{count(calm, 'test')} never failed in these runs.")

@@ -64,7 +64,7 @@ def render_panel(
         lines += [*_gate_1(evaluation), *_gate_2(evaluation), *_findings(evaluation, width)]
     else:
         lines += _both_gates(evaluation, series)
-    if evaluation.breaker.status is Status.HALF_OPEN:  # the verdict speaks of an open one
+    if evaluation.breaker.status is Status.HALF_OPEN:  # the verdict names an open one
         said = f"half-open: {evaluation.breaker.reason}; one more run without progress opens the circuit"
         lines.append(_labeled("breaker", said, _RED))
     for override in evaluation.overrides:
@@ -188,7 +188,7 @@ def _say_gate_2(evaluation: Evaluation) -> tuple[str, str]:
         return "given", said
     waits = {
         "absent": "no exit signal",
-        "not-done": f"the signal says not done: {said}",
+        "not-done": f"not done: {said}",
         "held": "the exit signal counts with the last confirming run",
     }
     return "waiting", waits.get(gate.answer, f"the exit signal is {gate.answer}: {gate.problem}")

@@ -79,9 +79,9 @@ Then stop. You can do both at any time.
 
 Deleting, skipping or changing tests or rules closes the gate and is reported.
 
-Say in a sentence of your own what is complete, such as `All tasks are completed.`; words are weighed, too.
-End your answer with this block at the left margin, outside of any fence, every value filled in. Whatever is left to do
-belongs into it; a block that says one thing while work remains, or tests fail, is refused.
+State in a sentence of your own what is complete, such as `All tasks are completed.`; this counts, too.
+End your answer with this block at the left margin, outside of any fence, with every value filled in. Name all remaining
+work in it; a block that claims completion while work remains or tests fail is refused.
 
 ```
 {block}

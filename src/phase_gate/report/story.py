@@ -134,7 +134,7 @@ class TestRow(Value):
 class TestHistory(Value):
     __test__ = False
 
-    #: Numbers of the complete runs that the cells stand for, oldest first.
+    #: Numbers of the complete runs in the cells, oldest first.
     runs: tuple[int, ...] = ()
     rows: tuple[TestRow, ...] = ()
     #: Tests that are not listed and passed in each of these runs.
@@ -226,7 +226,7 @@ class Story(Value):
         if self.standing.is_open:
             return f"{self.phase} may end"
         waits = {"waiting": "waits for the signal", "needs-person": "needs a person"}
-        return f"{self.phase} {waits.get(self.standing.status, 'goes on')}"
+        return f"{self.phase} {waits.get(self.standing.status, 'is in progress')}"
 
     @property
     def tone(self) -> str:

@@ -46,7 +46,7 @@ Load = Callable[[str], Any]
 
 
 def read_story(project: Project, store: TaskStore) -> Story:
-    """Return the story as far as it can be trusted: what is behind a damaged line is not told, and the damage is."""
+    """Return the story up to the first damaged line, with the damage."""
     damaged: list[StateError] = []
 
     def load(name: str) -> Any:
@@ -60,7 +60,7 @@ def read_story(project: Project, store: TaskStore) -> Story:
 
     builder, events, head = StoryBuilder(load), 0, ""
     lost: tuple[str, ...] = ()
-    standing = Standing(is_open=False, status="closed", reason="")  # the damage is told instead, where there is some
+    standing = Standing(is_open=False, status="closed", reason="")  # any damage is reported instead
     try:
         for line in store.lines():
             read_event(line, builder.see)
@@ -74,7 +74,7 @@ def read_story(project: Project, store: TaskStore) -> Story:
         raise
     except StateError as error:
         damaged.append(error)
-    # Told once: that is where objects are loaded.
+    # Only once, because it loads objects.
     story = builder.build(
         standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
     )
@@ -239,7 +239,7 @@ def _steps(state: State, load: Load) -> tuple[PhaseStep, ...]:
     return (*steps, PhaseStep(name=DONE, standing="exited" if state.is_done else "ahead"))
 
 
-# --- what happened between the runs, in words: phases, signals, overrides, the breaker. Pure
+# --- events between the runs as sentences: phases, signals, overrides, the breaker. Pure
 
 
 Happened = tuple[HappeningKind, str]
@@ -273,7 +273,7 @@ _NOTES: dict[str, Callable[[Any], tuple[str, str | None, str | None]]] = {
     "request-made": lambda data: (f"{data['id']} asks for a change ({data['type']})", data["title"], data["by"]),
     "request-decided": lambda data: (f"{data['id']} {data['status']}", data["reason"], data["by"]),
 }
-#: How a pipeline goes back, in words.
+#: How a pipeline goes back, as a phrase.
 _WAYS_BACK = {"request": "by a change request", "recovered": "after a recovery"}
 
 
@@ -289,7 +289,7 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
     data: Any = event.data
     match event.kind:
         case "phase-entered" if data.get("how") == "rewind":
-            if data.get("run") is not None:  # else a user typed it, and said why
+            if data.get("run") is not None:  # otherwise a user typed it, with a reason
                 yield "rewound", f"back to {data['phase']}, by a run"
         case "phase-entered" if data.get("how") in _WAYS_BACK:
             yield "rewound", f"back to {data['phase']}, {_WAYS_BACK[data['how']]}"

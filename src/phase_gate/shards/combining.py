@@ -1,4 +1,4 @@
-"""Make one run of shards: the same start record, judgement and end record as any other run has."""
+"""Combine shards into one run, with the same start record, evaluation and end record as any other run."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _start_facts(shards: Sequence[Shard]) -> Mapping[str, Any]:
 
 
 def _refuse_other_place(project: Project, shard: Shard) -> None:
-    """Refuse shards that speak of other code than what lies here."""
+    """Raise ShardError for shards of another task, commit or tree."""
     if shard.task != project.task:
         raise ShardError(
             f"the shards are of task {shard.task}, and this is task {project.task}",
@@ -84,7 +84,7 @@ def _refuse_other_place(project: Project, shard: Shard) -> None:
     # Jobs hand reports and the like on, and git has the data of this commit.
     if project.take_tree(new_data=False).digest != shard.tree:
         raise ShardError(
-            "the shards ran on other sources than what lies here",
+            "the shards ran on other sources than this checkout has",
             remedy="combine them in a clean checkout of the same commit, made as theirs was",
         )
 

@@ -113,7 +113,7 @@ def _refuse_odd(
 
 
 def _describe_collection(shard: Shard, shards: Sequence[Shard]) -> str:
-    """Say what a shard collected; and, where that are few, what no other one did."""
+    """Describe a shard's collection, with tests that only this shard has."""
     errors = shard.shown.collection_errors
     failed = f", {name_first(errors, _NAMED)} not imported" if errors else ""
     elsewhere = next((each.collected for each in shards if each.collection != shard.collection), shard.collected)
@@ -205,7 +205,7 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Docu
 
 
 def _merge(values: Sequence[Any]) -> Any:
-    """Return what several sessions say together, as the type of it goes."""
+    """Merge the values of several sessions by their type."""
     first = values[0]
     if isinstance(first, Mapping):
         return {key: value for each in values for key, value in each.items()}
@@ -219,7 +219,7 @@ def _merge(values: Sequence[Any]) -> Any:
 
 
 def _merge_outcomes(facts: Sequence[Document]) -> dict[str, Bucket]:
-    """Return every test in its bucket; one that can't be imported in one shard failed, whatever others say."""
+    """Return every test in its bucket. A test that can't be imported in one shard has failed."""
     found = {test_id: bucket for each in facts for test_id, bucket in each.outcomes.items()}
     broken = (
         test_id

@@ -105,7 +105,7 @@ class ShardSession(RecordedSession):
             self._shard,
             facts=replace(
                 document,
-                # What others run is deselected here, and says nothing about the whole.
+                # Tests of other shards are deselected here, which does not make the whole run partial.
                 deselected=frozenset(),
                 collected=(),
                 left_out={},
@@ -156,7 +156,7 @@ class ShardSession(RecordedSession):
 
 
 def _refuse_verdicts(hello: Hello) -> None:
-    """Refuse options that speak of a verdict: a shard has none."""
+    """Raise UsageError for options that need a verdict: a shard has none."""
     combine = f"phase-gate ci combine {FOLDER}"
     again = f"leave it out: run all shards once more after {combine}, and combine them again"
     for given, name, remedy in (
@@ -166,7 +166,7 @@ def _refuse_verdicts(hello: Hello) -> None:
         (hello.exit_meaning, "--phase-exit", f"{combine} --exit gate1, or --exit dual"),
     ):
         if given:
-            raise UsageError(f"{name} speaks of a verdict, and a shard alone has none", remedy=remedy)
+            raise UsageError(f"{name} needs a verdict, and a single shard has none", remedy=remedy)
 
 
 # --- which shard a session is
@@ -177,17 +177,17 @@ _PLUGINS = {"pytest-split": ("group", "splits", 1), "pytest-shard": ("shard_id",
 
 
 def read_split(text: str, options: Mapping[str, object]) -> Split:
-    """Return which shard this is. Raises UsageError where that can't be told, or a plugin was told another one."""
+    """Return which shard this is. Raises UsageError for a bad value, or if a plugin has other numbers."""
     index, _, total = text.partition("/")
     if not (index.isdecimal() and total.isdecimal() and 1 <= int(index) <= int(total)):
         raise UsageError(f"--phase-shard={text}: not I/N with I from 1 to N", remedy="write --phase-shard=2/5")
     split = Split(int(index), int(total))
     for plugin, (group, groups, first) in _PLUGINS.items():
-        told, of = options.get(group), options.get(groups)
+        given, of = options.get(group), options.get(groups)
         # One group of one is what pytest-shard takes for granted.
-        if isinstance(told, int) and isinstance(of, int) and of > 1 and Split(told - first + 1, of) != split:
+        if isinstance(given, int) and isinstance(of, int) and of > 1 and Split(given - first + 1, of) != split:
             raise UsageError(
-                f"--phase-shard={text}, and {plugin} was told {Split(told - first + 1, of)}",
+                f"--phase-shard={text}, but {plugin} has {Split(given - first + 1, of)}",
                 remedy="give both the same numbers",
             )
     return split
