@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from phase_gate.storage.opening import Opened, Opener
 from tests.drive.team import Team, call, slug_of, works
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
@@ -25,6 +26,21 @@ def test_a_list_comes_to_its_end(team: Team) -> None:
     (reported,), (reviewed,) = team.ledger(1, "executor-reported"), team.ledger(1, "reviewed")
     assert reported["data"]["by"] != reviewed["data"]["word"]["by"]
     assert not list((team.root / ".phase-gate").rglob("*-*.yaml")), "no answer is left behind"
+
+
+def test_a_ledger_is_opened_once_a_step(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five transactions: the attempt begins, the report, the verify run's begin and end, the verdict."""
+    team.plan((1,))
+    opened: list[object] = []
+    original = Opener.open
+
+    def count(self: Opener, **options: Any) -> Opened:
+        opened.append(self)
+        return original(self, **options)
+
+    monkeypatch.setattr(Opener, "open", count)
+    team.rows(code=0)
+    assert len(opened) <= 5
 
 
 # --- retries
