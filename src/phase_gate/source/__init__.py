@@ -1,6 +1,6 @@
-"""What Python source says about tests: which there are, their bodies, what they check. Pure: text in, values out.
+"""Analyze Python source: the tests of a file, their bodies and their checks. Pure: text in, values out.
 
-May touch nothing else. Begin with `tests` (which tests a file has) and `body_hash` (when two are the same).
+Uses nothing else. Begin with `tests` (which tests a file has) and `body_hash` (when two are the same).
 """
 
 #: The mark of a test that guards what works already.

@@ -1,8 +1,7 @@
-"""Hash what code says.
+"""Hash the meaning of code.
 
-Pure: syntax trees in, text out. A hash covers meaning, not looks: positions, comments, quotes, parentheses and
-docstrings are left out. It is the same under every Python that we support; `tests/data/body-hashes.json` holds it to
-that.
+Pure: syntax trees in, text out. Positions, comments, quotes, parentheses and docstrings do not count. The hash is the
+same under every supported Python; `tests/data/body-hashes.json` has examples that check this.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Collection, Sequence
 #: that forging one takes; the inventory is a third as large as with whole digests.
 HASH_LENGTH = 20
 
-#: Fields that say nothing: how a name is used follows from where it stands, `u""` is `""`, `(x): int` is `x: int`,
+#: Fields without meaning: how a name is used follows from its context, `u""` is `""`, `(x): int` is `x: int`,
 #: and type comments are comments.
 SILENT_FIELDS = frozenset(("ctx", "kind", "simple", "type_comment", "type_ignores"))
 
@@ -31,7 +30,7 @@ def hash_body(node: ast.AST, omitted: Collection[int] = frozenset()) -> str:
 def hash_alternatives(nodes: Sequence[ast.AST]) -> str:
     """Return one hash for all the definitions that a name may have, each in its own branch."""
     hashes = [hash_body(node) for node in nodes]
-    # Which branch is taken is not for us to say: a change in either is a change.
+    # It is unknown which branch is taken, so a change in either counts.
     return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()[:HASH_LENGTH]
 
 
@@ -43,7 +42,7 @@ def _hash(root: ast.AST, omitted: Collection[int]) -> str:
 
 
 def _spell(root: ast.AST, omitted: Collection[int], *, with_docstrings: bool) -> tuple[list[bytes], bool]:
-    """Spell the tree out, and say whether it mentions docstrings. Without recursion: a sum may have 5,000 terms."""
+    """Spell the tree out, and return whether it mentions docstrings. Without recursion: a sum may have 5,000 terms."""
     tokens: list[bytes] = []
     mentions_docstrings = False
     pending: list[ast.AST | bytes] = [root]

@@ -1,6 +1,6 @@
-"""What the source of a test says about itself: does it check anything, and what does the failing line do?
+"""Find out from a test's source whether it checks anything, and what the failing line does.
 
-Pure: syntax trees in, answers out. In doubt a thing is not constant: it may then count as a check.
+Pure: syntax trees in, answers out. In doubt an expression is not constant, and may count as a check.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 
 from phase_gate.source.names import FunctionNode, last_name, named_functions
 
-#: Calls with one of these words in their name say that they check, however they do it.
+#: Calls with one of these words in their name count as checks.
 _CHECKING_WORDS = frozenset(
     {"assert", "asserts", "check", "checks", "ensure", "expect", "must", "raises", "should", "verify", "warns"}
 )
@@ -36,9 +36,9 @@ def find_function(tree: ast.Module, name: str) -> FunctionNode | None:
 
 
 def has_check(function: FunctionNode, tree: ast.Module, *, under_test: Collection[str] = ()) -> bool:
-    """Tell whether the test's body checks something that is not constant, or calls a helper in its file that does.
+    """Return whether the test's body, or a helper in its file, checks something that is not constant.
 
-    :param under_test: functions that check nothing on behalf of a test, whatever they are called.
+    :param under_test: functions that are not checks, whatever their names.
     """
     seen: set[str] = set(under_test)
     pending = [function]
@@ -66,7 +66,7 @@ def _check_or_calls(function: FunctionNode, under_test: Collection[str]) -> set[
 
 
 def fails_anyway(function: FunctionNode) -> bool:
-    """Tell whether the test is a stub: it raises, calls `fail` or has an `assert False`, under no condition."""
+    """Return whether the test is a stub: it raises, calls `fail` or has an `assert False`, unconditionally."""
     return not all(_own_failures(function))
 
 
@@ -100,9 +100,9 @@ def called_for_nothing(tree: ast.Module, line: int, name: str) -> ast.Call | Non
 
 
 def says_that_it_checks(name: str, file: str, call: ast.Call) -> bool:
-    """Tell whether a function of a source checks on behalf of its caller, by its name or by that of its file.
+    """Return whether a function of a source is a check helper, by its name or its file's.
 
-    A word that other functions have as well counts where there is something to compare with: `check_total(got, 3)`.
+    An ambiguous word counts if there is a value to compare with: `check_total(got, 3)`.
     """
     words = _words(name)
     compares = len(call.args) + len(call.keywords) > 1 and bool(_CHECKING_WORDS & words)
@@ -110,7 +110,7 @@ def says_that_it_checks(name: str, file: str, call: ast.Call) -> bool:
 
 
 def asserts_constant(tree: ast.Module, line: int) -> bool:
-    """Tell whether the innermost statement on that line checks literals alone."""
+    """Return whether the innermost statement on that line checks only literals."""
     match innermost(tree, line):
         case ast.Assert(test=test):
             return is_constant(test)
@@ -159,7 +159,7 @@ def innermost(tree: ast.Module, line: int) -> ast.stmt | None:
 
 
 def is_constant(expression: ast.expr) -> bool:
-    """Tell whether an expression is made of literals alone."""
+    """Return whether an expression contains only literals."""
     pending: list[ast.AST] = [expression]  # without recursion: a sum may have 5,000 terms
     while pending:
         node = pending.pop()

@@ -1,7 +1,7 @@
-"""What the source of a module says about criteria: which tests are marked, and which are copies of each other.
+"""Criteria in the source of a module: which tests are marked, and which are copies of each other.
 
-Pure: syntax trees in, values out. Marks are read here only where pytest can't: of modules that failed to import. What
-a module takes from another one is out of sight, but for its name.
+Pure: syntax trees in, values out. Marks are read here only for modules that pytest failed to import. Of imported
+names only the name is known.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
 
 
 def guards_in_source(tree: ast.Module) -> dict[str, str]:
-    """Return the functions that are marked as passing already, by bare name, and why; empty where it is not said."""
+    """Return the functions that are marked with `passes_already`, by bare name, with the reason or an empty text."""
     found = {}
     for test in named_functions(tree.body):
         for mark in _marks_of(test, tree):
@@ -89,7 +89,7 @@ def _constants(tree: ast.Module) -> dict[str, ast.expr]:
 
 
 def _without_criteria(node: FunctionNode | ast.ClassDef, constants: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
-    """Yield the parts of a definition that say what is tested: of a class those beside its tests."""
+    """Yield the parts of a definition that determine what is tested; of a class all but its tests."""
     yield from (mark for mark in node.decorator_list if not _is_criterion(mark, constants))
     if isinstance(node, ast.ClassDef):
         yield from node.bases

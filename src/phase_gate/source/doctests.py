@@ -1,4 +1,4 @@
-"""Doctests in Python source: what each says is its examples, whatever stands around them.
+"""Doctests in Python source. Only their examples count, not the text around them.
 
 Pure: a syntax tree in, values out. pytest names them by module and object: `shop.price.total` in `src/shop/price.py`.
 """
@@ -31,7 +31,7 @@ def module_names(path: str) -> list[str]:
 
 
 def are_doctests(names: Iterable[str], path: str, tests: Collection[str]) -> bool:
-    """Tell whether a file of Python is collected for its examples only.
+    """Return whether a Python file is collected only for its doctests.
 
     :param names: bare names of what is collected.
     :param tests: names of the functions in it that can be tests.

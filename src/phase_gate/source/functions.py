@@ -1,4 +1,4 @@
-"""The functions and statements of sources: what they are called, where they stand, and which are new or changed.
+"""The functions and statements of sources: names, lines, and which are new or changed.
 
 Pure: texts in, values out.
 """
@@ -24,7 +24,7 @@ _LEFT_OUT = frozenset({"abstractmethod", "overload", "fixture", "abstractpropert
 
 
 class Function(Value):
-    """A function or method of a source, where it stands, and whether emptying it makes sense."""
+    """A function or method of a source, its lines, and whether emptying it makes sense."""
 
     name: str
     line: int
@@ -98,8 +98,8 @@ def _says_nothing(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-# --- statements that are new: compared with what they were by content, not by where they stand. Code that was moved,
-# within a file or to another one, or laid out anew, is not new.
+# --- new statements, compared by content, not by position. Code that was moved, within a file or to another one, or
+# reformatted is not new.
 
 
 class Statement(Value, kw_only=False):
@@ -115,8 +115,8 @@ class Statement(Value, kw_only=False):
 def find_new(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, tuple[Statement, ...]]:
     """Return the new statements, by file; files without any are left out.
 
-    :param before: the texts that files had, those too that are gone by now.
-    :param after: the texts that they have; files that are as they were may be left out.
+    :param before: the earlier texts of files, including deleted files.
+    :param after: their current texts; unchanged files may be left out.
     """
     import difflib  # here, not above: proofs need the functions only
 

@@ -97,10 +97,10 @@ def find_changes(
     tests: Collection[str] = frozenset(),
     requested: Collection[str] = frozenset(),
 ) -> tuple[int, ...]:
-    """Return the lines that change the meaning of what was frozen; 0 stands for something that is gone.
+    """Return the lines that change the meaning of frozen tests; 0 means that something is missing.
 
-    :param tests: names in the module that frozen tests stand under, theirs or their classes'.
-    :param requested: fixtures that frozen tests ask for: one more of that name would come between.
+    :param tests: names of the frozen tests or their classes in the module.
+    :param requested: fixtures that frozen tests request: another one of that name would replace them.
     """
     missing = Counter(frozen)
     added = []
@@ -159,7 +159,7 @@ def _is_harmless(statement: ast.stmt, binds: frozenset[str]) -> bool:
 
 
 def _reaches_out(statement: ast.stmt) -> bool:
-    """Tell whether running the definition or assignment changes other things: `_ = setattr(price, ...)`."""
+    """Return whether the definition or assignment has side effects: `_ = setattr(price, ...)`."""
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()

@@ -1,4 +1,4 @@
-"""What nodes of a syntax tree are called, what statements bind or ask for, and in which order they stand.
+"""Names of nodes in a syntax tree, the names that statements bind or use, and their order.
 
 Pure: nodes in, names and nodes out.
 """
@@ -21,7 +21,7 @@ class NamedFunction(Value):
 
     name: str
     node: FunctionNode
-    #: The classes that it stands in, outermost first.
+    #: The classes around it, outermost first.
     classes: tuple[ast.ClassDef, ...] = ()
 
 
@@ -65,7 +65,7 @@ def named_functions(
 
 
 def bound_names(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement binds where it stands."""
+    """Yield the names that a statement binds in its own scope."""
     if isinstance(statement, Definition):
         yield statement.name
     elif isinstance(statement, ast.Import | ast.ImportFrom):

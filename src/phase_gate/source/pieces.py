@@ -1,4 +1,4 @@
-"""Pieces of tests in the sources: inherited bodies, fixtures, helpers that lie in no file which is frozen as a whole.
+"""Parts of tests in source files: inherited bodies, fixtures and helpers in files that are not frozen as a whole.
 
 Pure: syntax trees in, hashes and lines out.
 """
@@ -23,10 +23,10 @@ SETUPS = frozenset(
 
 
 def is_under_test(file: str, lines: Iterable[range], *, tests: Iterable[str], raised: Collection[int]) -> bool:
-    """Tell whether a part may be what the tests are about: a file of tests is named after it, or it raised in RED.
+    """Return whether a part may be the code under test: a test file is named after it, or it raised in RED.
 
     :param tests: `test_testing.py` tests `testing.py`, or that package.
-    :param raised: lines of the file that raised, and not by a check.
+    :param raised: lines of the file that raised, other than in a check.
     """
     source = posixpath.basename(file.removesuffix(".py").removesuffix("/__init__")).strip("_")
     stems = (posixpath.basename(test).removesuffix(".py") for test in tests)
@@ -43,13 +43,13 @@ def hash_piece(tree: ast.Module, name: str) -> str:
     found = _find(tree, name)
     if not any(is_last for _, is_last in found):
         return ""
-    # Whatever binds the name, or a class around it, once more may take its place: which one is not for us to say.
+    # Another binding of the name, or of a class around it, may replace it, and it is unknown which one counts.
     hashes = [hash_body(node, _tests_in(node)) for node, _ in found]
     return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()[:HASH_LENGTH]
 
 
 def lines_of(tree: ast.Module, name: str) -> list[range]:
-    """Return the lines on which a piece stands, its tests left out."""
+    """Return the lines of a piece, without its tests."""
     lines: list[range] = []
     for node in (node for node, is_last in _find(tree, name) if is_last):
         omitted = _tests_in(node)

@@ -1,4 +1,4 @@
-"""What a configuration file says to pytest. Pure: text in, values out; pytest itself is not asked."""
+"""Read pytest's settings from configuration files. Pure: text in, values out, without pytest."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import fnmatch
 from collections.abc import Mapping
 from typing import Any
 
-#: In pytest's own order: the first that says something counts.
+#: In pytest's own order: the first file with settings counts.
 FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
 
 def pytest_section(path: str, text: str) -> object:
-    """Return what a file says to pytest; the text itself where it can't be read."""
+    """Return pytest's settings in a file; the text itself if it can't be parsed."""
     import configparser
 
     try:
@@ -29,7 +29,7 @@ def pytest_section(path: str, text: str) -> object:
 
 
 def file_patterns(path: str, text: str) -> tuple[str, ...]:
-    """Return what `python_files` says in a file; empty where it says nothing."""
+    """Return `python_files` from a file; empty if it is not set."""
     given = _options(path, text).get("python_files", ())
     return tuple(given.split()) if isinstance(given, str) else tuple(map(str, given))
 
@@ -41,7 +41,7 @@ def _options(path: str, text: str) -> Mapping[str, Any]:
 
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:
-    """Tell whether a file's name is one of those: a pattern with a slash is compared with all of the path."""
+    """Return whether a file matches one of the patterns. A pattern with a slash is compared with the whole path."""
     name = path.rpartition("/")[2]
     return any(fnmatch.fnmatch(path if "/" in each else name, each) for each in patterns)
 
@@ -51,7 +51,7 @@ _TEST_FOLDERS = frozenset({"test", "tests"})
 
 
 def is_test_side(path: str) -> bool:
-    """Tell whether a file belongs to the tests: by its name, or by the folder that it lies in."""
+    """Return whether a file belongs to the tests, by its name or its folder."""
     return is_in_test_folder(path) or is_named_like_test(path)
 
 

@@ -30,7 +30,7 @@ class SourceTest(Value):
 def parse_source(source: str | bytes) -> ast.Module:
     """Return the syntax tree; raise SyntaxError if the text can't be parsed."""
     with warnings.catch_warnings():
-        # "\d" warns. Under `-W error` that would make a syntax error of it, and pytest says it anyway.
+        # "\d" warns. Under `-W error` that would be a syntax error, and pytest reports it anyway.
         warnings.simplefilter("ignore")
         try:
             return ast.parse(source)
@@ -154,7 +154,7 @@ class _Finder:
         if not (flag or _matches(node.name, self._classes)):
             return {}
         if any(name in scope.bindings for scope in scopes for name in ("__init__", "__new__")):
-            return {}  # pytest can't make one, and says so
+            return {}  # pytest can't create one, and reports that
         return self._find_in(scopes, prefix)
 
     def _linearise(self, node: ast.ClassDef, outer: _Scope) -> list[ast.ClassDef]:
@@ -229,7 +229,7 @@ def _in_force(bindings: list[_Binding]) -> list[_Binding]:
     """Return the bindings that may be in force at the end."""
     live: list[_Binding] = []
     for binding in bindings:
-        # It takes the place of all that lies on its own way, not of what is in another branch, or above an `if`.
+        # It replaces definitions on its own path, but not those in another branch, or above an `if`.
         live = [earlier for earlier in live if earlier.path[: len(binding.path)] != binding.path]
         live.append(binding)
     return live
