@@ -149,13 +149,6 @@ def test_a_misspelled_action_or_option_is_asked_back(tmp_path: Path, words: tupl
     assert caught.value.problem == problem
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_and_the_common_options(begin: Begin, name: str) -> None:
-    ran = begin("").gate(*name.split(), "--help")
-    assert ran.code == 0
-    assert ran.has(f"usage: phase-gate {name}", "--json", "--task NAME", "--dir DIR", COMMANDS[name].summary.split()[0])
-
-
 def test_the_version(begin: Begin) -> None:
     ran = begin("").gate("--version")
     assert (ran.code, ran.out) == (0, f"pytest-phase-gate {__version__}\n")

@@ -73,18 +73,15 @@ def test_autoload_is_off(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     assert look(begin(""))["plugin"] == ("bad", says)
 
 
-def test_switched_off_in_the_settings(begin: Begin) -> None:
+@pytest.mark.parametrize(
+    ("addopts", "says"),
+    [("-p no:phase_gate.plugin", "not loaded: "), ("--no-such-option", "pytest does not start here: ")],
+)
+def test_the_settings_keep_it_out(begin: Begin, addopts: str, says: str) -> None:
     desk = begin("")
-    desk.project.write({"pytest.ini": "[pytest]\naddopts = -p no:phase_gate.plugin\n"})
-    assert look(desk)["plugin"][0] == "bad"
-
-
-def test_a_pytest_that_does_not_start(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"pytest.ini": "[pytest]\naddopts = --no-such-option\n"})
-    mark, says = look(desk)["plugin"]
-    assert mark == "bad"
-    assert says.startswith("pytest does not start here: ")
+    desk.project.write({"pytest.ini": f"[pytest]\naddopts = {addopts}\n"})
+    mark, said = look(desk)["plugin"]
+    assert (mark, said.startswith(says)) == ("bad", True)
 
 
 def test_another_installation(begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

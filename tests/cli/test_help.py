@@ -41,6 +41,7 @@ def test_a_command_s_help_ends_with_an_example_and_its_codes(begin: Begin, name:
     command = COMMANDS[name]
     before, _, end = out.partition("\nexample:\n")
     assert end.startswith(f"  phase-gate {command.example}\n\nexit codes:\n")
+    assert before.startswith(f"usage: phase-gate {name}")
     assert "options of every command:\n  -h, --help" in before
     codes = sorted({**COMMON_CODES, **command.codes})
     assert [int(row.split()[0]) for row in end.splitlines() if row[2:3].isdigit()] == codes
