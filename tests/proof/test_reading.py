@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof.model import Proof
+from phase_gate.proof.reading import Taken, TargetSource, name_references
 from tests.proof.stories import prove, verdicts
 
 pytestmark = pytest.mark.processes
@@ -124,6 +125,23 @@ def test_a_tolerance_and_a_comparison_that_change_are_named(tmp_path: Path, chec
     red = {"test_calc.py": test, "calc.py": code.format(1)}
     proof = prove(tmp_path, red, {"calc.py": code.format(9)}, ["test_calc.py::test_double"])
     assert proof.notes == (f"test_calc.py:6 {said}, which has changed since RED",)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_named"),
+    [
+        ("def two(): return 1", "def two(): return 2", True),
+        ("two = 1", "two: int = 2", True),
+        ("class two: pass", "class two:\n    def more(self): return 1", False),
+        ("from a import two", "from a import one, two", False),
+        ("", "two = 2", False),
+    ],
+)
+def test_functions_and_values_that_were_there_are_named(before: str, now: str, is_named: bool) -> None:
+    written = {"test_a.py::test_a": TargetSource(compared=((3, frozenset({Taken(module="calc", name="two")})),))}
+    found = name_references(written, {"calc.py": before.encode()}, {"calc.py": now.encode()})
+    said = ["test_a.py:3 compares with calc.py:1 two, which has changed since RED"]
+    assert list(found) == (said if is_named else [])
 
 
 _PROPERTY = """\

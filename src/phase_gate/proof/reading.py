@@ -150,13 +150,18 @@ def name_references(
 
 
 def _find_changed(before: bytes, now: bytes) -> Iterator[tuple[str, int]]:
-    """Yield the names of a module that mean something else by now, and their lines; not what was a stub."""
+    """Yield the functions and values of a module that are not what they were, and their lines; not what was a stub."""
     stubs = {name for name, function in find_functions(before).items() if function.left_out}
-    known = {name: hash_body(node) for node in statements_of(before) for name in bound_names(node)}
-    for node in statements_of(now):
-        for name in bound_names(node):
-            if name in known and name not in stubs and known[name] != hash_body(node):
-                yield name, node.lineno
+    known = {name: hash_body(node) for name, node in _definitions(before)}
+    for name, node in _definitions(now):
+        if name in known and name not in stubs and known[name] != hash_body(node):
+            yield name, node.lineno
+
+
+def _definitions(source: bytes) -> Iterator[tuple[str, ast.stmt]]:
+    for node in statements_of(source):
+        if isinstance(node, FunctionNode | ast.Assign | ast.AnnAssign):
+            yield from ((name, node) for name in bound_names(node))
 
 
 def statements_of(source: bytes) -> list[ast.stmt]:
