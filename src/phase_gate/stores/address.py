@@ -21,7 +21,7 @@ _SCHEMES = ("file", "ssh", "https", "http")
 #: `ext::` and the like: git starts a program of that name.
 _HELPER = re.compile(r"[^/:]*::")
 
-#: A user's name and password in an address: up to the last `@`, for people forget to quote what stands in a password.
+#: A user's name and password in an address: up to the last `@`, because people forget to quote passwords.
 _SECRET = re.compile(r"(?<=://)\S+(?=@)|(?<=password=)[^&#\s]+|(?<=\?)[^#\s]*%[^#\s]*", re.IGNORECASE)
 
 #: A password in what libpq connects with, or a word that hides behind percent signs that it is one.

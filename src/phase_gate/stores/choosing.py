@@ -1,7 +1,7 @@
-"""Which store a project's tasks are in: the user's environment says so, or the project's file, once it is trusted.
+"""Choose the store of a project's tasks: by the user's environment, or by the project's file, once it is trusted.
 
-A repository must not choose where data goes or what runs: what `phase-gate.yaml` names is used only after
-`phase-gate store trust`, which is kept in the user's state directory.
+A repository must not choose where data goes or what runs: a store in `phase-gate.yaml` is used only after
+`phase-gate store trust`, which is recorded in the user's state directory.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ WITHHELD = "withheld"
 def find_address(named: str, environment: Mapping[str, str]) -> tuple[StoreAddress | None, bool]:
     """Return the store to use, None for the state folder alone; and whether the user's environment names it.
 
-    :param named: what the project's file says.
+    :param named: the store in the project's file.
     """
     given = environment.get("PHASE_GATE_STORE")
     if given is None:
         return parse_address(named) if named else None, False
-    # `folder` goes back to the folder for a call, whatever the file says.
+    # `folder` overrides the file and uses the folder alone.
     return (None if given in ("", "folder") else parse_address(given)), True
 
 
 def open_shared(root: Path, cache: Path, named: str, environment: Mapping[str, str]) -> SharedStore | None:
-    """Return the store of the project's tasks; None where their folder is all there is.
+    """Return the store of the project's tasks; None without a shared store.
 
-    :param cache: a folder for what a store keeps on this machine.
+    :param cache: a folder for the store's local data.
 
-    One that the user has not agreed to, or that can't be used here, answers every question with the reason: the user's
-    tests run all the same.
+    A store that the user has not agreed to, or that can't be used here, raises an error for every query, so that the
+    user's tests still run.
     """
     if environment.get("PHASE_GATE_STORE") == WITHHELD:
         return WithheldStore()

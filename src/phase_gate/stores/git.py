@@ -1,8 +1,7 @@
-"""A shared store on a git remote: one ref a task, one commit a transaction, one push to add it.
+"""A shared store on a git remote: one ref per task, one commit per transaction, one push to add it.
 
-The server compares: a push says which commit it follows, and is refused where that is not the last one. Refs are all
-that is touched on the server, and below `refs/phase-gate` only. It tells no time: each machine counts a line's age from
-when it saw it first.
+The server compares: a push names the commit that it follows, and is refused if that is not the last one. On the server
+only refs below `refs/phase-gate` change. git has no clock: each machine counts a line's age from when it first saw it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _TASKS = "refs/phase-gate"
 #: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.
 _PUSHES = 5
 _FIRST_PAUSE = 0.05
-#: How a fetch says no more than what it was asked for; and a push, that another one was first.
+#: Options of a fetch with minimal output, and of a push that reports a lost race.
 _FETCH = ("-q", "--no-tags", "--no-write-fetch-head")
 _STALE = b"(stale info)"
 #: Refs that are fetched by one call: a command line has an end.
@@ -46,13 +45,13 @@ _LONGEST_COMPLAINT = 200
 def open_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> GitStore:
     """Return the store of an address. Raises UsageError for a remote that can't be one."""
     state_folder = folder.parent
-    # A state folder elsewhere says nothing of the project: then it is where the user stands.
+    # A state folder elsewhere does not show the project: then it is the current folder.
     project = state_folder.parent if state_folder.name == ".phase-gate" else Path.cwd()
     return GitStore(address, folder, environment, remote=find_remote(address, project))
 
 
 def init_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> int:
-    """Look whether the remote can be a store: it answers, and takes refs of ours. Return how many tasks it has."""
+    """Check that the remote answers and accepts our refs. Return its number of tasks."""
     store = open_store(address, folder, environment)
     found = len(store.list_tasks())
     store.try_refs()
@@ -139,9 +138,9 @@ class GitStore:
         self._repository.remove_ref(self._ref(task))
 
     def try_refs(self) -> None:
-        """Find out whether the server takes refs of ours: one is made and removed again.
+        """Check that the server accepts our refs, by creating and removing one.
 
-        Raises StoreUnreachableError where it does not.
+        Raises StoreUnreachableError if it does not.
         """
         ref = f"{self._prefix}.try/{os.urandom(8).hex()}"
         value = self._local(lambda: self._repository.write_commit("phase-gate: a try", {}))
@@ -262,7 +261,7 @@ class GitStore:
         return RollbackError(f"{self.shown} {problem}", remedy=ROLLBACK)
 
     def _refused(self, ref: str, answer: Answer) -> StoreUnreachableError:
-        """Return what to say when a push is refused though no other was first."""
+        """Return the error for a push that is refused for another reason than a lost race."""
         return StoreUnreachableError(
             f"{self.shown} does not accept {ref}{_complaint(answer)}",
             remedy="let it accept pushes to refs/phase-gate/*, or use another remote",
@@ -270,7 +269,7 @@ class GitStore:
 
     def _unreachable(self, answer: Answer) -> StoreUnreachableError:
         is_missing = os.path.isabs(self._remote) and not os.path.lexists(self._remote)
-        asks = f"see what this says: git ls-remote {hide_secret(self._remote)}"
+        asks = f"check the output of: git ls-remote {hide_secret(self._remote)}"
         return StoreUnreachableError(
             f"{self.shown} does not answer{_complaint(answer)}",
             remedy=f"git init --bare {self._remote}" if is_missing else asks,
@@ -278,12 +277,12 @@ class GitStore:
 
 
 def _complaint(answer: Answer) -> str:
-    said = _first_line(answer.complaint)
-    return f": {said}" if said else ""
+    line = _first_line(answer.complaint)
+    return f": {line}" if line else ""
 
 
 def _first_line(text: str) -> str:
-    """Return the line in which git says what is wrong, as it may be shown."""
+    """Return the first line of git's message, without secrets."""
     said = next((row.strip() for row in text.splitlines() if row.strip()), "")
     return show_line(hide_secret(said))[:_LONGEST_COMPLAINT]
 

@@ -1,11 +1,11 @@
-"""The bare repository that a git store keeps on this machine: git is called for it, and transactions are commits in it.
+"""The local bare repository of a git store, in which transactions are commits.
 
-The parent of a commit is the transaction before, its subject names the last line, its tree has the lines as the file
-`rows`, and the stored objects that came with them as `objects`. The same transaction is always the same commit,
-whichever machine makes it and when. What else is in a commit is not read.
+The parent of a commit is the transaction before, its subject names the last line, and its tree has the lines as `rows`
+and the stored objects that came with them as `objects`. The same transaction always gives the same commit, on
+any machine and at any time. The rest of a commit is not read.
 
-The repository is a copy: it may be removed at any time. No branch, index or file of the user's project is touched, and
-no setting, hook or command of it counts: git is told which repository to take, and the settings of that one are ours.
+The repository is a copy, which may be removed at any time. Branches, index and files of the user's project are not
+touched, and its settings, hooks and commands are not used: git gets the path of this repository, with our settings.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _LEADS_ELSEWHERE = (
     *("commondir", "config.worktree", "info/grafts", "shallow"),
     *("objects/info/alternates", "objects/info/http-alternates"),
 )
-#: What else the user's environment says of a connection. The rest of GIT_* may speak of another repository.
+#: Variables of the user's environment about connections. Other GIT_* variables may be about another repository.
 _CONNECTIONS = ("GIT_SSH", "GIT_ASKPASS", "GIT_SSL_", "GIT_HTTP_", "GIT_PROXY_")
-#: As the names say. What git writes is read by us: in its own language. No one sees a question that it asks.
+#: English output, because it is parsed, and no prompts, because the user would not see them.
 _ENVIRONMENT = {
     "LC_ALL": "C",
     "LANGUAGE": "C",
@@ -56,8 +56,7 @@ _ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
-#: Whatever the user's settings say of their own repositories: nothing more is sent, fetched or signed, and what git
-#: tidies up has ended when it answers.
+#: Overrides of the user's settings: git sends, fetches and signs nothing else, and has cleaned up when it answers.
 _SETTINGS = (
     *NO_HOOKS,
     *("-c", "core.fsmonitor=false"),
@@ -79,7 +78,7 @@ _SUBJECT = re.compile(r"phase-gate ([1-9][0-9]{0,17}) ([0-9a-f]{64})")
 
 
 class Answer(Value, kw_only=False):
-    """What git said."""
+    """The output of git."""
 
     #: 0 where it did what was asked; None where it took too long and was ended.
     status: int | None
@@ -173,7 +172,7 @@ class Repository:
     # --- refs: the last transaction of each task that this machine has seen ------------------------------------------
 
     def read_ref(self, ref: str) -> str:
-        """Return the commit that a ref of ours names; empty if there is none."""
+        """Return the commit of one of our refs; empty without one."""
         return (read_bytes(self.folder / ref) or b"").decode("ascii", "replace").strip()
 
     def write_ref(self, ref: str, commit: str) -> None:
@@ -185,7 +184,7 @@ class Repository:
 
     def _write_file(self, path: Path, content: bytes) -> None:
         """Write what need not survive a power failure: the server has it."""
-        # Not beside it: of a process that is killed here something would stay, and among refs that is a broken one.
+        # Not in the same folder: a process that is killed here would leave a file, which git reads as a broken ref.
         temporary = self.folder / os.urandom(8).hex()
         write_atomically(REAL, temporary, content, durable=False)
         _make_folder(path.parent)
@@ -235,7 +234,7 @@ class Repository:
         while at in rows:
             sent, parents = rows[at]
             if len(parents) > 1:
-                raise self._tampered(f"commit {at[:12]} is not one of ours")
+                raise self._tampered(f"commit {at[:12]} is not a transaction")
             found.append(sent)
             at = "" if sent.commit == known else "".join(parents)
         if at or (known and found[-1].commit != known):
@@ -254,7 +253,7 @@ class Repository:
             commit, *parents = ids.split()
             match = _SUBJECT.fullmatch(subject)
             if match is None:
-                raise self._tampered(f"commit {commit[:12]} is not one of ours")
+                raise self._tampered(f"commit {commit[:12]} is not a transaction")
             yield Sent(commit, Head(int(match[1]), match[2])), parents
 
     def load(self, sent: Iterable[Sent]) -> tuple[bytes, dict[str, bytes]]:
@@ -270,7 +269,7 @@ class Repository:
                 for name, size in json.loads(sizes).items():
                     objects[name], packed = packed[:size], packed[size:]
             except (ValueError, TypeError, AttributeError):
-                raise self._tampered("the objects of a transaction can't be told apart") from None
+                raise self._tampered("the objects of a transaction are damaged") from None
         return b"".join(filter(None, found[::2])), objects
 
     def _read_files(self, names: list[str]) -> Iterator[bytes]:

@@ -1,9 +1,8 @@
 """A shared store in a PostgreSQL database: `postgresql://HOST/DATABASE#PROJECT`. Needs the extra `postgresql`.
 
-Reading is one question, and a transaction one statement. The database itself keeps the order: a line's number is a
-primary key, and a foreign key asks that the line before it is there with the hash that this one follows. So no writer
-can leave a gap, fork a ledger or put a line in between, and the second of two is refused. How old a line is, the
-server's clock says.
+Reading is one query, and a transaction one statement. The database itself keeps the order: a line's number is a primary
+key, and a foreign key requires the line before it with the right hash. So no writer can leave a gap, fork a ledger or
+insert a line, and the second of two writers is refused. A line's age is measured by the server's clock.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON pha
 REVOKE ALL ON SCHEMA phase_gate FROM PUBLIC;
 REVOKE ALL ON phase_gate.lines, phase_gate.objects FROM PUBLIC;
 """
-#: A writer may read and add, and nothing else. By columns: the server's clock says when, not the writer's.
+#: A writer can only read and add. By columns, so that the server's clock sets the time, not the writer.
 _GRANTS = """
 GRANT USAGE ON SCHEMA phase_gate TO {user};
 GRANT SELECT ON phase_gate.lines, phase_gate.objects TO {user};
@@ -179,7 +178,7 @@ class PostgresqlStore:
             if self._ask(_FIND_LINE, self._project, task, last.serial, last.hash):
                 return  # it was us: only the answer was lost
             raise MovedError(
-                f"another machine added to task {task} first", remedy="try again: it judges on what is there by now"
+                f"another machine added to task {task} first", remedy="try again, with the new state"
             ) from None
 
     def age(self, task: str, serial: int) -> float:
@@ -249,11 +248,10 @@ def quote_name(name: str) -> str:
 
 _CONNECT = "psql with the same address; passwords belong into PGPASSFILE or a service file"
 
-#: Seconds for an answer. A server that is stopped in its tracks answers nothing, and its machine says that all is well.
+#: Seconds for an answer. A server that hangs never answers, although its machine accepts connections.
 ANSWER_TIMEOUT = 30.0
 
-#: What we ask libpq for where the address says nothing else. A dead machine is noticed within a minute, and a standby,
-#: which may lag behind, is not asked.
+#: Defaults for libpq. A dead machine is noticed within a minute, and a standby, which may lag behind, is not used.
 _DEFAULTS = {
     "connect_timeout": "10",
     "keepalives_idle": "15",
@@ -266,7 +264,7 @@ _DEFAULTS = {
 
 
 class Refused(Exception):  # noqa: N818  (caught by the store, which makes errors of it)
-    """The server says no."""
+    """The server has refused a statement."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(" ".join(text.split()))
@@ -279,7 +277,7 @@ class _LateError(Exception):
 
 
 class Connection:
-    """A connection that is made when it is asked for, and anew where it broke, or in another process."""
+    """A connection that is made when it is needed, and again if it broke or in another process."""
 
     def __init__(self, place: str, shown: str) -> None:
         """Take a server.
@@ -292,7 +290,7 @@ class Connection:
     def ask(self, statement: str, *values: object) -> list[Row]:
         """Run a statement, or without values several, as one transaction; return its rows.
 
-        Raises Refused where the server says no, StoreUnreachableError where it does not answer. Asked twice where the
+        Raises Refused if the server refuses it, StoreUnreachableError if it does not answer. Tries again once if the
         connection breaks.
         """
         psycopg = _load_psycopg()
@@ -306,7 +304,7 @@ class Connection:
         raise AssertionError("the last one returns or raises")
 
     def close(self) -> None:
-        """End it; in a forked child only let go of it, for the parent goes on with it."""
+        """End it. A forked child only drops it, because the parent still uses it."""
         if self.opened is not None and self._owner == os.getpid():
             self.opened.close()
         self.opened = None

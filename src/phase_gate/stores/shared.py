@@ -1,8 +1,7 @@
-"""What a shared store is: a ledger for each task that many machines append to, compared before each write.
+"""The interface of a shared store: a ledger per task to which many machines append, comparing before each write.
 
-The state folder is always there: with a shared store it is a verified copy of it, so that opening does not depend on
-the ledger's length and reading a task is one question. The store decides who is first; it decides nothing else, and
-what comes from it is checked line by line like what lies on the disk.
+The state folder is a verified copy of the store, so that opening a task does not depend on the ledger's length and
+reading one is a single query. The store only decides which writer is first. Its lines are verified like those on disk.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Tail(Value):
     """What a store has beyond a line that is known."""
 
     head: Head = Head()
-    #: Whole transactions, as they stand in a ledger's file; empty where nothing was added.
+    #: Whole transactions, as in a ledger's file; empty if nothing was added.
     rows: bytes = b""
     #: The stored objects that came with them, packed, by their digests.
     objects: Mapping[str, bytes] = field(default_factory=dict)
@@ -64,17 +63,17 @@ class SharedStore(Protocol):
         raise NotImplementedError
 
     def read_all(self, known: Mapping[str, Head]) -> Mapping[str, Tail]:
-        """Return what each task has after the line that is known of it, in one question; unknown tasks whole.
+        """Return the lines of each task after the known one, in one query; unknown tasks as a whole.
 
-        Of a task that it can't answer for, it tells another last line than the known one, and no rows: `read` says why.
+        For a task that fails, return another last line than the known one and no rows: `read` raises the error.
         """
         raise NotImplementedError
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
-        """Add a transaction behind the line `after`, all of it or nothing.
+        """Add a transaction after the line `after`, all of it or nothing.
 
-        Raises MovedError if another line is the last one by now. What was added is safe when this returns. Asked to
-        add what is there already, as the last one, it returns: an answer may have been lost.
+        Raises MovedError if that is no longer the last line. When this returns, the transaction is safe. If it is
+        already there as the last one, return without an error, because an earlier answer may have been lost.
 
         :param last: the last line among the rows.
         """
@@ -105,9 +104,9 @@ _LONGEST_IN_TRIES = 4
 
 
 def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
-    """Call again what changes a task, where another machine was first: it then judges on what is true by now.
+    """Decorate a function that changes a task: call it again, on the new state, if another machine was first.
 
-    For functions with one transaction that decide inside it. With a plain state folder they are called once.
+    For functions with one transaction that decide inside it. Without a shared store they are called once.
     """
 
     @functools.wraps(function)

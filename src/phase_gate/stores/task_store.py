@@ -1,8 +1,8 @@
-"""A task that many machines share: its folder is a verified copy of what the shared store has.
+"""A task that many machines share: its folder is a verified copy of the shared store.
 
-What comes from the store is verified like the ledger's own file, and follows what the folder has. So a store that was
-rewritten is seen by every machine that knew it before. The store itself is never rewritten: a copy that is damaged, or
-that a person gives up, is kept aside and taken anew.
+Lines from the store are verified like the ledger's own file, and have to follow the folder's lines. So every machine
+that knew a store notices if it was rewritten. The store itself is never rewritten: a copy that is damaged, or that a
+person gives up, is set aside and downloaded again.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     from phase_gate.storage.lock import RunLock
 
-_STORE_DAMAGED = "bring the store's ledger back, or begin anew under another project's name"
-_OTHER_PLACE = "PHASE_GATE_STORE=folder goes on with the folder; to begin anew in the store, move the folder away"
+_STORE_DAMAGED = "restore the store's ledger, or start again under another project name"
+_OTHER_PLACE = "PHASE_GATE_STORE=folder continues with the folder; to start again in the store, move the folder away"
 
 
 class Taken(Value):
-    #: Lines that were taken anew.
+    #: Number of lines that were downloaded again.
     lines: int
     #: Where the old ledger is.
     copy: Path
@@ -61,7 +61,7 @@ class SharedTaskStore(TaskStore):
     def alone(self) -> TaskStore:
         return TaskStore(self.folder, **self._settings)
 
-    # --- runs that go on -----------------------------------------------------------------------------------------
+    # --- runs in progress ----------------------------------------------------------------------------------------
 
     def hold(self, name: str) -> RunLock:
         lock = super().hold(name)
@@ -71,7 +71,7 @@ class SharedTaskStore(TaskStore):
 
     def _lives(self, lock: Path, mark: bytes, limit: float) -> bool:
         if exists(lock, self.files):
-            return super()._lives(lock, mark, limit)  # a lock on this machine says all of a run on it
+            return super()._lives(lock, mark, limit)  # a run on this machine is alive while its lock is held
         ledger = read_bytes(self.ledger_file, self.files) or b""
         serial = ledger.count(b"\n", 0, ledger.find(mark)) + 1 if mark else ledger.count(b"\n")
         return self.shared.age(self.task, serial) < limit
@@ -83,10 +83,10 @@ class SharedTaskStore(TaskStore):
         return self._look(self._read_beyond)
 
     def look_with(self, known: Head, told: Tail) -> Opened:
-        """Return the task as the shared store has it, which was asked already: what it told beyond a known line."""
+        """Return the task of the shared store, from the answer to an earlier query."""
 
         def read(opened: Opened) -> Tail | None:
-            # A state file may lag behind its ledger; where only the last line is told, the store says what is wrong.
+            # The state file may lag behind its ledger. An answer without rows means an error: the next query raises it.
             is_of_use = Head(opened.serial, opened.head) == known and told.rows
             return told if is_of_use else self._read_beyond(opened)
 
@@ -142,7 +142,7 @@ class SharedTaskStore(TaskStore):
         try:
             after, lines = self.opener.follow(opened, tail.rows.splitlines(keepends=True), name=self.shared.shown)
         except TamperedError as error:
-            # No repair of the copy would mend it.
+            # Repairing the copy would not help.
             raise TamperedError(f"the store's own ledger is damaged: {error.problem}", remedy=_STORE_DAMAGED) from error
         return after, lines[-1]
 
@@ -166,7 +166,7 @@ class SharedTaskStore(TaskStore):
                 raise
         self.objects.kept.clear()
 
-    # --- the copy, verified and taken anew -----------------------------------------------------------------------
+    # --- verify and download the copy ----------------------------------------------------------------------------
 
     def verify_whole(self) -> None:
         """Verify the store's whole ledger with its objects, and that the folder is a copy of it."""
@@ -182,7 +182,7 @@ class SharedTaskStore(TaskStore):
                 raise TamperedError(problem, remedy="phase-gate audit --repair")
 
     def repair_copy(self) -> Taken:
-        """Take a damaged copy anew. Raises NotAllowedError if it is not damaged, TamperedError if the store is."""
+        """Download a damaged copy again. Raises NotAllowedError if it is not damaged, TamperedError if the store is."""
         if not self._is_damaged():
             raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
         tail = self.shared.read(self.task, Head())
@@ -205,17 +205,16 @@ class SharedTaskStore(TaskStore):
         return False
 
     def accept_rewritten(self) -> None:
-        """Take the copy anew from a store that was rewritten: a person has accepted that.
+        """Download the copy from a store that was rewritten, after a person has accepted that.
 
-        It is accepted once an event says so: until then it is refused as it was, or taken over as by a new machine.
+        It is accepted when an event has recorded it; until then it is refused, or downloaded as on a new machine.
         """
         self.shared.forget(self.task)
         tail = self.shared.read(self.task, Head())
         with self.lock():
             self._put_aside()
             if tail.rows:
-                # What is remembered of the old ledger says nothing of this one; that its cycle was open is not
-                # forgotten.
+                # The rollback guard must accept the new ledger, but remembers that a cycle was open.
                 self.expect(tail.rows)
                 self._take_over(Opened())
 
@@ -270,6 +269,6 @@ def catch_up_all(
 
 
 def _known_head(file: Path) -> Head:
-    """Return what a state file says of the last line: enough to ask with, and nothing is decided by it."""
+    """Return the last line in a state file, only for a query; nothing is decided by it."""
     found = _HEAD.search((read_bytes(file) or b"")[:1000])
     return Head() if found is None else Head(int(found[1]), found[2].decode())
