@@ -266,8 +266,9 @@ def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluatio
         evaluation,
         status="needs-person",
         reason=f"{evaluation.reason}; {sent_back} keeps {state.phase} closed",
-        next_command=waive_command(sent_back, state.task),
-        next_hint=f"a person types it; or take this step's code back ({STASH}), then {red}",
+        next_command="",
+        next_hint=f"take this step's code back ({STASH}), then run: {red}; "
+        f"or have a person waive it: {waive_command(sent_back, state.task)}",
     )
 
 
