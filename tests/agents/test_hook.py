@@ -33,7 +33,7 @@ CALLED = Standing(
     next_command="pytest --phase=green",
     next_hint="once this is settled",
 )
-RUNNING = Standing(is_open=False, status="running", reason="a run is going on", next_hint="wait for it to end")
+RUNNING = Standing(is_open=False, status="running", reason="a run is in progress", next_hint="wait for it to end")
 
 GREEN = State(phase="GREEN", cycle=1)
 

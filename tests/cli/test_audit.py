@@ -101,7 +101,7 @@ def test_repair_keeps_a_copy_and_the_task_goes_on(begin: Begin) -> None:
     damaged = (desk.folder / "ledger.jsonl").read_bytes()
     ran = desk.gate("audit", "--repair")
     assert ran.code == 0
-    assert ran.has("repaired: 4 lines kept, ", "copy: ledger.damaged-1", "the streak and the last verdict start anew")
+    assert ran.has("repaired: 4 lines kept, ", "copy: ledger.damaged-1", "the streak and the last verdict start over")
     assert (desk.folder / "ledger.damaged-1").read_bytes() == damaged
     assert desk.gate("audit").code == 0
     assert (desk.json("status")["phase"], desk.json("status")["streak"]) == ("RED", 0)

@@ -125,7 +125,7 @@ def test_files_that_nobody_has_tested(green: Desk) -> None:
         pytest.param("", None, "nothing claims completion", id="empty"),
         pytest.param(f"```\n{SURE}```\n", None, "EXIT_STATUS (line 4) does not count: it stands in", id="fenced"),
         pytest.param("EXIT_STATUS: {COMPLETE|CONTINUE}\n", None, "is not one of COMPLETE, CONTINUE", id="template"),
-        pytest.param(f"Ready for review.\n{PRP.replace('GREEN', 'RED')}", True, "speaks of phase RED", id="old-block"),
+        pytest.param(f"Ready for review.\n{PRP.replace('GREEN', 'RED')}", True, "is for phase RED", id="old-block"),
     ],
 )
 def test_go_on(green: Desk, text: str, explicit: bool | None, reason: str) -> None:

@@ -140,7 +140,7 @@ def test_a_name_that_is_no_command_leads_to_the_one_that_is_like_it(begin: Begin
         (("pipeline", "recvr"), "there is no command 'recvr' in phase-gate pipeline: did you mean recover?"),
         (("breaker", "rest"), "there is no command 'rest' in phase-gate breaker: did you mean reset?"),
         (("signal", "--reson", "x"), "unrecognized arguments: --reson x: did you mean --reason?"),
-        (("verify", "--json", "start"), "--json has to stand behind verify start"),
+        (("verify", "--json", "start"), "--json must follow verify start"),
     ],
 )
 def test_a_misspelled_action_or_option_is_asked_back(tmp_path: Path, words: tuple[str, ...], problem: str) -> None:

@@ -132,7 +132,7 @@ def test_files_that_changed_since_are_not_tested(begin: Begin, hook: Hook) -> No
 def test_a_run_that_is_going_on(begin: Begin, hook: Hook) -> None:
     desk = begin("green-exited")
     with desk.open_run():
-        assert stop(desk, hook) == ("block", "a run is going on")
+        assert stop(desk, hook) == ("block", "a run is in progress")
 
 
 def test_a_configuration_that_can_not_be_read_closes_the_gate(begin: Begin, hook: Hook) -> None:

@@ -96,7 +96,7 @@ def test_a_run_writes_the_page(begin: Begin) -> None:
     assert "GREEN waits for the signal" in text
     assert json.loads((desk.root / "now.json").read_text(encoding="utf-8"))["iteration"] == 2
     # The page of that very moment: with this run, and nobody else in the way.
-    assert "a run is going on" not in text
+    assert "a run is in progress" not in text
 
 
 def test_a_page_needs_its_extra(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:

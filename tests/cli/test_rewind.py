@@ -37,7 +37,7 @@ def test_it_says_what_to_do_there(begin: Begin) -> None:
     [
         pytest.param("", "red", 13, "task default has no run yet", id="no-task-yet"),
         pytest.param("done", "green", 13, "the cycle is done: there is no way back into it", id="after-the-end"),
-        pytest.param("green", "refactor", 13, "REFACTOR lies ahead of GREEN: rewind only goes back", id="forward"),
+        pytest.param("green", "refactor", 13, "REFACTOR comes after GREEN: rewind only goes back", id="forward"),
         pytest.param("green", "blue", 2, "unknown phase 'blue'", id="an-unknown-phase"),
         pytest.param("green", "done", 2, "unknown phase 'done'", id="the-end-is-no-phase"),
         pytest.param("green", "../x", 2, "unknown phase '../x'", id="a-path"),

@@ -85,7 +85,7 @@ def test_lost_and_open_runs_are_named(begin: Begin) -> None:
     desk = begin("green")
     with desk.open_run() as run:
         document = desk.json("status")
-        assert (document["open_runs"], document["lost_runs"], document["reason"]) == ([run], [], "a run is going on")
+        assert (document["open_runs"], document["lost_runs"], document["reason"]) == ([run], [], "a run is in progress")
     document = desk.json("status")
     assert (document["open_runs"], document["lost_runs"]) == ([], [run])
     assert document["reason"] == "run feedface began and never ended"

@@ -77,7 +77,7 @@ def test_it_redraws_while_a_session_runs(begin: Begin) -> None:
     screen = Screen(desk.root, "status", "--watch")
     screen.wait_for("phase    GREEN, iteration 1", "one more green run", "watching; Ctrl-C ends it")
     with desk.open_run():
-        screen.wait_for("a run is going on")
+        screen.wait_for("a run is in progress")
     screen.wait_for("began and never ended")
     assert desk.project.run("--phase=green").code in (0, 10)
     screen.wait_for("iteration 2")

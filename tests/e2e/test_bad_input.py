@@ -336,7 +336,7 @@ def test_the_disk_is_full_at_the_end_of_the_run(red: Project, monkeypatch: pytes
     red.remove("conftest.py")
     again = red.run("--phase=red")
     assert again.code == 0
-    assert "was lost: it never ended, so the streak starts anew" in flat(again)
+    assert "was lost: it never ended, so the streak starts over" in flat(again)
     kinds = [run["kind"] for run in red.call("history", "--json").document["runs"]]
     assert kinds == ["complete", "lost", "complete"]
 

@@ -162,7 +162,7 @@ def test_a_killed_run_is_lost_and_the_next_one_says_so(suite: Project) -> None:
     )
     wait_for(suite.root / "here")
     going_on = suite.gate("check", "--gate1")
-    assert going_on.has("a run is going on")
+    assert going_on.has("a run is in progress")
     process.send_signal(signal.SIGKILL)
     process.wait(timeout=120)
     sleeper.unlink()

@@ -51,7 +51,7 @@ def judged(**said: Any) -> State:
             "something-happened-since": (STALE, CAME_AFTER, AUTO),
             "a-partial-run-since": (replace(STALE, last_run=PARTIAL), CAME_AFTER.replace(":", " (partial):"), AUTO),
             "the-tree-is-another": (replace(EXITED, trees=Trees(last="tree-2")), CHANGED, AUTO),
-            "a-run-is-going-on": (replace(EXITED, open_runs=(GOING_ON,)), "a run is going on", "wait for it to end"),
+            "a-run-is-going-on": (replace(EXITED, open_runs=(GOING_ON,)), "a run is in progress", "wait for it to end"),
             "gate-2-is-missing": (
                 judged(reason="Gate 2 waits", status="waiting", next_command="signal"),
                 "Gate 2 waits",

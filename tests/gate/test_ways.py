@@ -161,7 +161,7 @@ UNREAD = {
                 (BROKEN, *FAILS[:1]),
                 {"tests_failing": 1},
                 "test_fare.py can't be imported: NameError; test_fare.py::test_a fails",
-                "mend that",
+                "fix that",
             ),
             "no-document": (
                 "DOCUMENT",

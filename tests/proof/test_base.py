@@ -152,7 +152,7 @@ ROWS = {
         "- test_price.py::test_always",
         "test_price.py:13 can't fail: expecting 1000009 instead of 2 passes as well",
         "1 of 2 tests needs the change; 1 can't fail",
-        "next: mend the check that can't fail: test_price.py:13",
+        "next: fix the check that can't fail: test_price.py:13",
         price=TAXED,
         tests=OLD + NEEDS + ALWAYS,
     ),

@@ -80,12 +80,12 @@ def test_what_a_person_says_is_in_the_next_prompt_and_in_the_bundle(versioned: G
         gate.executor(gate.result("failure"))
     assert gate.call("verify", "status").code == gate.call("verify", "status", "--task", TASK).code == 12
     assert gate.call("verify", "resume", "--task", TASK, *PERSON).code == 0
-    assert gate.call("verify", "show").has("# What a person says", "mara: the registry is back")
+    assert gate.call("verify", "show").has("# Instructions from a person", "mara: the registry is back")
     gate.project.write(planner=RIGHT)
     gate.executor()
     gate.verify()
     assert gate.json("verify", "show")["guidance"] == ["mara: the registry is back"]
-    assert gate.call("verify", "show").has("# What a person says", "mara: the registry is back")
+    assert gate.call("verify", "show").has("# Instructions from a person", "mara: the registry is back")
 
 
 @pytest.mark.criterion("VG-31")

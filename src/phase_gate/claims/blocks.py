@@ -259,7 +259,7 @@ def _make(kind: BlockKind, line: int, rows: list[str]) -> Block:
         if found is None or not (is_open or key in form.fields):
             problems.append(f"{cut(text)!r} is no field of it")
         elif key in fields:
-            problems.append(f"{key} stands there twice")
+            problems.append(f"{key} occurs twice")
         else:
             fields[key] = value = (found["value"] or "").strip(" \t")
             if wrong := _what_is_wrong(form.fields.get(key, _TEXT), value):

@@ -312,7 +312,7 @@ def _find_vetoes(said: StatusBlocks, context: ClaimContext) -> list[str]:
     for key, here in speaks_of.items():
         given = said.value("prp", key)
         if given not in ("", "null") and given.upper() != here:
-            vetoes.append(f"PRP_PHASE_STATUS speaks of {key.lower()} {given[:40]}, this is {key.lower()} {here}")
+            vetoes.append(f"PRP_PHASE_STATUS is for {key.lower()} {given[:40]}, this is {key.lower()} {here}")
     if context.untested:
         vetoes.append(context.untested)
     return vetoes

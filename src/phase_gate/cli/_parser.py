@@ -160,13 +160,13 @@ def _unknown_command(given: list[str]) -> UsageError:
     first = given[0]
     if first.startswith("-"):
         name = _first_name(given)
-        return UsageError(f"{first} has to stand behind {name}", remedy=f"phase-gate {name} --help")
+        return UsageError(f"{first} must follow {name}", remedy=f"phase-gate {name} --help")
     if first in FEATURES:
         below = [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{first} ")]
         behind = next((word for word in given[1:] if word in below), "")
         if behind:
             name = f"{first} {behind}"
-            return UsageError(f"{given[1]} has to stand behind {name}", remedy=f"phase-gate {name} --help")
+            return UsageError(f"{given[1]} must follow {name}", remedy=f"phase-gate {name} --help")
         problem = f"{first} is no command by itself; choose from {', '.join(below)}"
         if len(given) > 1:
             meant = did_you_mean(given[1], below) or f"; choose from {', '.join(below)}"

@@ -26,7 +26,7 @@ def run(call: Call) -> Done:
         return _repair(store)
     if call.arguments.accept_rollback:
         record = accept_rollback(store, call.person())
-        text = "accepted; the streak and the last verdict start anew\n  next: pytest --phase=auto"
+        text = "accepted; the streak and the last verdict start over\n  next: pytest --phase=auto"
         return Done(text=text, document=record)
     done = _audit(project, store)
     if call.arguments.task or call.environment.get("PHASE_GATE_TASK"):
@@ -47,13 +47,13 @@ def _repair(store: TaskStore) -> Done:
     if isinstance(store, SharedTaskStore):
         taken = store.repair_copy()
         return Done(
-            text=f"repaired: {taken.lines} lines taken anew from {store.shared.shown}; copy: {taken.copy.name}",
+            text=f"repaired: {taken.lines} lines downloaded again from {store.shared.shown}; copy: {taken.copy.name}",
             document={"repaired": True, "kept_lines": taken.lines, "dropped_bytes": 0, "copy": str(taken.copy)},
         )
     done = repair(store)
     return Done(
         text=f"repaired: {done.kept_lines} lines kept, {done.dropped_bytes} bytes dropped; copy: {done.copy.name}"
-        "\n  the streak and the last verdict start anew: pytest --phase=auto",
+        "\n  the streak and the last verdict start over: pytest --phase=auto",
         document={
             "repaired": True,
             "kept_lines": done.kept_lines,

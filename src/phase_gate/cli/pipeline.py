@@ -135,7 +135,7 @@ def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> 
 
 
 def _none_going_on(state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
-    rows = [f"{state.phase}: no recovery is going on, {pipeline.recoveries} of {budget(workflow)} are used up"]
+    rows = [f"{state.phase}: no recovery is in progress, {pipeline.recoveries} of {budget(workflow)} are used up"]
     rows += [f"  {each.at} {each.phase} failed: {each.error}" for each in pipeline.failures]
     return Done(text=show_rows(rows), document=_recoveries(pipeline, workflow))
 

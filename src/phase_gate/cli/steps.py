@@ -285,7 +285,7 @@ def rewind(call: Call) -> Done:
             names = _main_names(state, workflow, wanted)
         if names.index(wanted.name) > names.index(state.phase):
             raise PhaseOrderError(
-                f"{wanted.name} lies ahead of {state.phase}: rewind only goes back", remedy="phase-gate status"
+                f"{wanted.name} comes after {state.phase}: rewind only goes back", remedy="phase-gate status"
             )
         record = {"from": state.phase, "to": wanted.name, "reason": reason, "by": call.by()}
         remembered = remember(task.after(change), workflow, wanted)

@@ -140,7 +140,7 @@ def _read_run(reader: Reader, node: Node) -> RunDefaults:
         reason = _CALL_ONLY.get(key.replace("-", "_"))
         if reason is not None:
             option = "--phase-shard" if key == "shard" else f"--{key.replace('_', '-')}"
-            reader.stop(key, f"{key} can't stand in a file: {reason}", f"give {option} with the call")
+            reader.stop(key, f"{key} can't be in a file: {reason}", f"give {option} with the call")
     return reader.read(RunDefaults, node, beside=("workflow",))
 
 

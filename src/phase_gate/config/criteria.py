@@ -72,7 +72,7 @@ def _refuse_repetition(listed: tuple[Criterion, ...], name: str) -> None:
         before = first.setdefault(each.id, each)
         if before is not each:
             raise CriteriaError(
-                f"{name}:{each.line}: {each.id} stands there twice, first in line {before.line}",
+                f"{name}:{each.line}: {each.id} occurs twice, first in line {before.line}",
                 "give each criterion an id of its own",
             )
 
@@ -85,7 +85,7 @@ def _from_yaml(node: Node, name: str) -> tuple[Criterion, ...]:
         return tuple(_criterion(key, key, _text(value), name) for key, value in node.items())
     if isinstance(node, Items):
         return tuple(_from_item(item, name) for item in node)
-    raise CriteriaError(f"{name}:{node.at.line}: a list of criteria has to stand here", _IN_YAML)
+    raise CriteriaError(f"{name}:{node.at.line}: a list of criteria is expected here", _IN_YAML)
 
 
 def _from_item(item: Node, name: str) -> Criterion:

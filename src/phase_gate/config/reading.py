@@ -187,7 +187,7 @@ class Reader:
         if "name" in told:
             value = " ".join(value.split())
             if fault := find_name_fault(value):
-                self.stop(row, f"{row.path} is no name: {fault}", "type the name anew, in letters that are seen")
+                self.stop(row, f"{row.path} is no name: {fault}", "type the name again, in visible letters")
         if "blank" in told or "strip" in told:
             return value.strip()
         return " ".join(value.split()) if "prose" in told else value

@@ -39,7 +39,7 @@ def read_table(text: str | bytes, *, name: str, limit: int) -> Node | None:
         lines = source.splitlines() or [""]
         numbers = [int(each) for each in re.findall("[0-9]+", where)]
         line, column = numbers if len(numbers) == 2 else (len(lines), len(lines[-1]) + 1)
-        faults.stop(Place.of(name, line, column), f"not TOML: {problem}", "mend the syntax at this place")
+        faults.stop(Place.of(name, line, column), f"not TOML: {problem}", "fix the syntax here")
     except (ValueError, RecursionError):
         faults.stop(Place.of(name, 1, 1), "a number is too big, or something too deep", "write less of it")
     for key in TABLE:

@@ -162,12 +162,12 @@ def _translate(error: yaml.YAMLError, *, source: str) -> tuple[tuple[int, int], 
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
     if mark is None:
-        return (1, 1), f"not YAML: {problem}", "mend the syntax"
+        return (1, 1), f"not YAML: {problem}", "fix the syntax"
     # libyaml's "end of file" lies one line behind the text.
     lines = source.splitlines() or [""]
     row = min(mark.line, len(lines) - 1)
     column = mark.column if row == mark.line else len(lines[row])
-    remedy = "mend the syntax at this place, or shortly before it"
+    remedy = "fix the syntax here, or shortly before"
     if "\t" in lines[row][: column + 1]:
         remedy = "indent with spaces: YAML allows no tab there"
     elif "mapping values" in problem:
@@ -222,7 +222,7 @@ def decode_text(text: str | bytes, *, name: str, limit: int, faults: Reader | No
     if odd := _ODD_CHARACTER.search(text):
         faults.stop(
             Place.of(name, *_place(text[: odd.start()])),
-            f"the character U+{ord(odd.group()):04X} can't stand in a text file",
+            f"the character U+{ord(odd.group()):04X} can't be in a text file",
             "save the file as plain UTF-8 text without control characters",
         )
     return text

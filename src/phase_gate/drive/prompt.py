@@ -91,7 +91,7 @@ def _tell_standing(session: Session, task: Task, phase: Phase, notes: list[str],
     is_here = state.phase == phase.name and (state.iteration > 0 or has_run)
     if not is_here and not notes:
         return
-    yield from ("# Where it stands", "")
+    yield from ("# Status", "")
     if is_here:
         standing = task.standing()
         yield f"{phase.name}: {show_line(standing.reason)}."

@@ -243,7 +243,7 @@ class TaskSource:
         else:
             text, step, began = write_executor_prompt(current, answer=session.relative(file)), "executor", row.began_at
             if said := self.said.pop(current.task, ""):
-                text += f"\nA person says: {show_line(said)}\n"
+                text += f"\nFrom a person: {show_line(said)}\n"
         limit = session.settings.time_limit
         if not row.untimed:
             limit = max(1.0, row.limits[step] - seconds_between(began, store.now()))

@@ -311,7 +311,7 @@ class Turn:
         if phase.tests != "none" or _tests_recovery(task, phase):
             stands = not played.recorded and progress_of(task) == self.before
             if stands and task.standing().status in ("closed", "early", "waiting", "open"):
-                session.note("nothing has changed: the last run stands")
+                session.note("nothing has changed: the last run is valid")
             else:
                 self._run_suite(phase)
         if phase.tests == "none" and not has_answer and not session.is_cut_off():

@@ -201,7 +201,7 @@ def _warn_unknown_before(context: EvidenceContext) -> Iterator[str]:
 
 
 def _begin_anew(context: EvidenceContext) -> str:
-    return f'phase-gate rewind {context.phase} --reason "..." begins the phase anew'
+    return f'phase-gate rewind {context.phase} --reason "..." starts the phase again'
 
 
 def _are(names: frozenset[str]) -> str:

@@ -75,7 +75,7 @@ def advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
     if reading.answer == "malformed":
         # It stays where it is: nothing tells a veto that was spelled badly from anything else.
         withdraw = of_task("phase-gate withdraw", subject.task)
-        return Verdict("waiting", reason, signal_command(subject.task), f"after mending the file, or {withdraw}")
+        return Verdict("waiting", reason, signal_command(subject.task), f"after fixing the file, or {withdraw}")
     return Verdict("waiting", reason, signal_command(subject.task), SAY_WHY)
 
 
@@ -136,7 +136,7 @@ def _what_makes_red(phase: Phase, gate_1: Gate1Result, metrics: Metrics) -> str:
 
 
 #: What to do about a module that can't be collected.
-_MEND = "mend that"
+_MEND = "fix that"
 
 
 def _name_broken(findings: tuple[Finding, ...]) -> str:
@@ -341,7 +341,7 @@ _TO_DO: Mapping[str, str] = {
     "criteria_count": "write a test for each criterion",
     "tests_total": "write a test that runs",
     "docs_generated": "write them in Markdown, in docs",
-    "diagrams_valid": "mend the diagrams",
+    "diagrams_valid": "fix the diagrams",
     **dict.fromkeys(("diagrams_total", *_ABSENT), "add one"),
 }
 

@@ -36,15 +36,15 @@ class Reason(StrEnum):
 
 #: What to do about a refused one.
 REMEDIES: Mapping[Reason, str] = {
-    Reason.SYNTAX_ERROR: "mend the syntax",
+    Reason.SYNTAX_ERROR: "fix the syntax",
     Reason.MISSING_FIXTURE: "write the fixture that it asks for",
     Reason.FOREIGN_MODULE: "install the module that it imports",
     Reason.STUB: "write the check: a stub fails whatever the code does",
     Reason.TIMEOUT: "let it fail by a check, not by waiting",
     Reason.CRASH: "let it fail by a check: a crash says nothing",
     Reason.TEARDOWN_ONLY: "its call passed: let the test itself fail",
-    Reason.TEST_ERROR: "mend the test: the error comes from its own code",
-    Reason.BROKEN_TEST: "mend the test: pytest can't run it as it stands",
+    Reason.TEST_ERROR: "fix the test: the error comes from its own code",
+    Reason.BROKEN_TEST: "fix the test: pytest can't run it",
     Reason.UNEXPLAINED: "let it fail by an exception: there was none",
 }
 

@@ -295,8 +295,8 @@ _DECIDED = {
     "skip": "skipped",
     "force": "forced",
     "breaker-reset": "let the breaker try again in",
-    "restart": "began anew after",
-    "guidance": "said how to go on after",
+    "restart": "restarted after",
+    "guidance": "gave guidance after",
     "rollback-accept": "accepted the state folder as it was found in",
 }
 

@@ -119,7 +119,7 @@ def outdated(
     if gone:
         return again("stale", f"run {gone[0][:8]} began and never ended")
     if any(not run.nested for run in state.open_runs):
-        return Standing(is_open=False, status="running", reason="a run is going on", next_hint="wait for it to end")
+        return Standing(is_open=False, status="running", reason="a run is in progress", next_hint="wait for it to end")
     # The verdict may speak of an earlier entry into the phase: it was rewound, or entered again.
     was_left = state.evaluation_is_stale and state.iteration == 0
     if evaluation is None or (not state.is_done and (was_left or evaluation.subject.phase != state.phase)):

@@ -125,7 +125,7 @@ def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]
     if failing := by_verdict.get("fails-with"):
         yield f"next: fix the failing test: pytest {failing.id}"
     elif unfailing := by_verdict.get("cannot-fail"):
-        yield f"next: mend the check that can't fail: {split_id(unfailing.id)[0]}:{unfailing.line}"
+        yield f"next: fix the check that can't fail: {split_id(unfailing.id)[0]}:{unfailing.line}"
     elif "passes-without" in by_verdict:
         todo = "let it fail" if len(refused) == 1 else "let them fail"
         mark = f'@pytest.mark.{PASSES_ALREADY}("why")'

@@ -59,7 +59,7 @@ def _offered(config: pytest.Config, kind: str) -> dict[str, tuple[str, Any]]:
         if isinstance(error, PhaseGateError):
             raise error
         if error is not None:
-            raise WorkflowError(f"{plugin}: {hook} raised {type(error).__name__}: {error}", remedy="mend that plugin")
+            raise WorkflowError(f"{plugin}: {hook} raised {type(error).__name__}: {error}", remedy="fix that plugin")
         if offered is not None and not isinstance(offered, Mapping):
             raise WorkflowError(f"{plugin}: {type(offered).__name__} is no mapping of names", remedy="return a dict")
         for name, row in dict(offered or {}).items():

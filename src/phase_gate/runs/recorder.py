@@ -151,7 +151,7 @@ class Recorder:
             return
         rules = Task(self.project, self.store, state).rules
         if rules.digest != self.workflow.digest:
-            self.warnings.append("the rules have changed: this pipeline goes on with those that it began with")
+            self.warnings.append("the rules have changed: this pipeline continues with those it began with")
         self.workflow = self.declared = rules
 
     @property
@@ -255,7 +255,7 @@ class Recorder:
     def _report_lost(self, change: Transaction) -> None:
         for run in self.store.close_lost(change):
             began = f"run {run.id[:8]}, which began at {run.at},"
-            self.warnings.append(f"{began} was lost: it never ended, so the streak starts anew")
+            self.warnings.append(f"{began} was lost: it never ended, so the streak starts over")
 
     def _note_entry(self, state: State, entry: Entry) -> None:
         if GUARD in entry.phase.gate_1.guards and self.project.configuration.proof.mode == "off":

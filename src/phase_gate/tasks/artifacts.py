@@ -190,10 +190,10 @@ def fault_of(seen: SeenArtifact, described: Artifact, *, old: Iterable[str], tre
     if seen.problems:
         return "; ".join(seen.problems)
     if described.schema == SNAPSHOT and seen.document.tree != tree():
-        return "shows another tree than the present one: phase-gate advance writes it anew"
+        return "shows another tree than the present one: phase-gate advance writes it again"
     if seen.digest in old:
         phrase = "this phase" if described.made == "phase" else "this attempt"
-        return f"is what lay there before {phrase} began: it has to be made anew"
+        return f"is what lay there before {phrase} began: make it again"
     return ""
 
 

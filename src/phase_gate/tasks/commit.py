@@ -95,7 +95,7 @@ def _commit(step: Step, message: str | None) -> str:
     if step.tree.digest != current.verified_tree:
         raise StaleSignalError(
             "files were changed after the approval: they are not what was verified",
-            remedy=f"take the change back, or have it verified anew: {_abandon(session)}",
+            remedy=f"take the change back, or have it verified again: {_abandon(session)}",
         )
     paths = _changed(root, _work(step))
     if not paths:

@@ -401,7 +401,7 @@ class PipelineProvider(Provider):
 def problem_of_record(record: RootCause, pipeline: Pipeline, workflow: Workflow) -> str:
     """Say what is wrong with a record that can be read; nothing if nothing is."""
     if record.failed_phase != pipeline.failed_phase:
-        return f"the record speaks of {record.failed_phase}, and {pipeline.failed_phase} failed"
+        return f"the record is for {record.failed_phase}, and {pipeline.failed_phase} failed"
     return problem_of_rewind(pipeline, workflow, record.rewind_to) if record.rewind_to else ""
 
 

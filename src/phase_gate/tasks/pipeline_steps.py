@@ -70,7 +70,7 @@ def _enter_first(task: Task, workflow: Workflow, change: Transaction) -> None:
 def restart_cycle(task: Task, person: Person) -> State:
     """Begin a new cycle where the pipeline is stuck: a person answers for it. Returns the state after it."""
     with _changing(task) as (change, _):
-        said = _decide_stuck(change, person, "restart", "beginning anew", "there is nothing to begin anew")
+        said = _decide_stuck(change, person, "restart", "starting over", "there is nothing to start over")
         workflow = task.project.workflow()
         if workflow.pipeline is None:
             raise NotAllowedError(f"workflow {workflow.name} is no pipeline", remedy="name one in the settings")
@@ -318,11 +318,11 @@ def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
 def _refuse_other(ballot: Ballot, standing: VoteStanding) -> None:
     if ballot.phase and ballot.phase != standing.phase:
         raise NotAllowedError(
-            f"the vote speaks of {ballot.phase}, and the task is in {standing.phase}",
+            f"the vote is for {ballot.phase}, and the task is in {standing.phase}",
             remedy="vote on what is there now",
         )
     if ballot.version and ballot.version != standing.version:
         raise NotAllowedError(
-            f"the vote speaks of version {ballot.version}, and this is {standing.version}",
+            f"the vote is for version {ballot.version}, and this is {standing.version}",
             remedy="read what is there now, then vote again",
         )

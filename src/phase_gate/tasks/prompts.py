@@ -207,7 +207,7 @@ def tell_failure(session: TaskSession) -> str:
 
 def _tell_guidance(verification: Verification) -> Iterator[str]:
     if verification.guidance:
-        yield "# What a person says"
+        yield "# Instructions from a person"
         yield ""
         yield from (show_line(each) for each in verification.guidance)
         yield ""
@@ -331,7 +331,7 @@ def render_bundle(document: Mapping[str, Any]) -> str:
     files = ("changed_files", "unlisted_files", "untracked_files", "commits", "commits_of_others", "fresh")
     parts = ["# 1. Task", _block(document["task"])]
     if document["guidance"]:
-        parts += ["# What a person says", _block(document["guidance"])]
+        parts += ["# Instructions from a person", _block(document["guidance"])]
     if document["feedback"]:
         parts += ["# What failed last time", _quote(str(document["feedback"]).splitlines())]
     parts += [

@@ -182,7 +182,7 @@ def problem_of_rewind(pipeline: Pipeline, workflow: Workflow, target: str) -> st
     if target not in line:
         return f"{target} is no phase that one can go back to: {', '.join(line)}"
     if failed in line and line.index(target) > line.index(failed):
-        return f"{target} lies ahead of {failed}, which failed: nothing is skipped"
+        return f"{target} comes after {failed}, which failed: nothing is skipped"
     if target != failed and rewind_key(pipeline, target) in pipeline.rewinds:
         return f"going back to {target} was tried for this very failure of {failed}, and did not help"
     return ""

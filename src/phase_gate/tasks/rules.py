@@ -52,7 +52,7 @@ FAILURES, REJECTIONS, TIMEOUTS, WAVE = 3, 2, 2, 3
 ACTIONS: Mapping[int, tuple[str, ...]] = {
     1: ("retry with feedback", "continue if it succeeds"),
     2: ("display the failure summary", "offer: retry, skip or investigate", "wait for a person"),
-    3: ("stop every task of the wave", "keep the state for resuming", "go on only by an explicit command"),
+    3: ("stop every task of the wave", "keep the state for resuming", "continue only by an explicit command"),
 }
 
 
@@ -149,8 +149,8 @@ def refuse_unchanged(verification: Verification, tree: str) -> None:
     task = verification.spec.slug
     raise NotAllowedError(
         f"no file has changed since attempt {last.attempt} of {task} failed ({last.type}): it would fail again",
-        remedy=f"mend it first: phase-gate verify show --task {task}; or, if it was mended outside of the files,"
-        f' a person says so: phase-gate verify resume --task {task} --reason "..." --by NAME',
+        remedy=f"fix it first: phase-gate verify show --task {task}; or, if you fixed it outside of the files,"
+        f' type: phase-gate verify resume --task {task} --reason "..." --by NAME',
     )
 
 

@@ -305,7 +305,7 @@ def _needed(pipeline: Pipeline, workflow: Workflow) -> Iterator[str]:
     guards = [each for each in last.lines if each in workflow.guards] or list(last.lines)
     yield f"Decide how the gate of {name} can open: {', '.join(guards) or last.error}"
     yield f'Say how to go on in {name}: phase-gate pipeline recover resume --reason "..." --by NAME'
-    yield 'Or begin anew, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
+    yield 'Or start over, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
 
 
 def stuck_sections(report: Mapping[str, Any]) -> list[tuple[str, list[str]]]:

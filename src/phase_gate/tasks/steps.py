@@ -166,7 +166,7 @@ def _refuse_other_evidence(step: Step, verdict: Verdict, written: float | None) 
     """Refuse a verdict that speaks of another attempt, run or tree than the one that is there."""
     current, check = step.current, step.current.check
     assert check is not None, "what is reviewed was verified"
-    again = "look at the evidence of this attempt (phase-gate verify show), then write the verdict anew"
+    again = "look at the evidence of this attempt (phase-gate verify show), then write the verdict again"
     if check.after != step.tree.digest:
         raise StaleSignalError(
             "files were changed after the verify run: its evidence is stale (verify-fresh)",
@@ -178,7 +178,7 @@ def _refuse_other_evidence(step: Step, verdict: Verdict, written: float | None) 
         ("tree", verdict.tree, check.after),
     ):
         if said and not there.startswith(said):
-            raise StaleSignalError(f"the verdict speaks of {what} {said}, this is {there[:16]}", remedy=again)
+            raise StaleSignalError(f"the verdict is for {what} {said}, this is {there[:16]}", remedy=again)
     if written is not None and written == int(written):
         written += 2  # some file systems know no more than every other second
     if written is not None and datetime.fromtimestamp(written, UTC) < datetime.fromisoformat(check.ended_at):
@@ -341,7 +341,7 @@ def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
 @again_if_moved
 def _resume(session: TaskSession, kind: str, person: Person, **more: str) -> TaskStatus:
     with session.step() as step:
-        person.require(step.change.opened.state, "going on after a halt")
+        person.require(step.change.opened.state, "resuming after a halt")
         refuse_excuse(person.reason)
         step.record(kind, reason=person.reason, by=person.by, **more)
     return step.status
@@ -358,7 +358,7 @@ def abandon_attempt(session: TaskSession, *, reason: str, by: str) -> TaskStatus
             raise NotAllowedError(
                 f"{session.task} was committed as {current.commit[:10]}", remedy="give the new work a task of its own"
             )
-        require_status(current, _GOES_ON, "no attempt of it goes on")
+        require_status(current, _GOES_ON, "it has no attempt in progress")
         _end_attempt(step, f"abandoned by {by}: {reason.strip()}")
     return step.status
 

@@ -138,7 +138,7 @@ def _from_yaml(node: Node) -> list[Table]:
     tasks = []
     for item in node if isinstance(node, Items) else [node]:
         if not isinstance(item, Table):
-            _refuse(item, "a task has to stand here", _YAML_FORM)
+            _refuse(item, "a task is expected here", _YAML_FORM)
         tasks.append(_share(item, shared))
     if not tasks:
         _refuse(node, "no task in it", _YAML_FORM)
@@ -197,7 +197,7 @@ def _read_block(block: re.Match[str], name: str) -> Table:
     table = Table.of({}, place, "")
     for key, value in entries:
         if key in table:
-            _refuse(key, f"{key} stands there twice", "keep one of the two")
+            _refuse(key, f"{key} occurs twice", "keep one of the two")
         table[key] = value
     for needed in ("name", "files", "action", "verify", "done"):
         if needed not in table:
@@ -234,7 +234,7 @@ def _meant(text: str, place: Place) -> str:
     quoted = _QUOTED.sub(lambda found: saxutils.escape(found[1]), text)
     said = saxutils.unescape(quoted, {"&quot;": '"', "&apos;": "'", "&#38;": "&", "&#60;": "<"}).strip()
     if odd := find_odd_character(said):
-        _refuse(place, f"the character {odd} can't stand in a task", "write printable text only")
+        _refuse(place, f"the character {odd} can't be in a task", "write printable text only")
     return said
 
 
