@@ -114,7 +114,7 @@ def combine(call: Call) -> Done:
     store = call.store(project)
     folder = project.root / FOLDER if arguments.folder is None else call.start / arguments.folder
     if arguments.exit_signal is not None and not arguments.exit_signal.strip():
-        raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
+        raise UsageError("--exit-signal needs a reason", remedy='give the reason: --exit-signal="..."')
     shards = read_shards(folder, key=project.key)
     require_pytest()
     # Loads pytest: only where there is something to combine.

@@ -1,6 +1,6 @@
-"""All that knows pytest: hooks, and a witness that makes one document of a session.
+"""The pytest side: hooks, and a witness that turns a session into one document.
 
-What becomes of the document is the business of `runs` and `shards`. Begin with `session`, then `witness`.
+`runs` and `shards` process the document. Begin with `session`, then `witness`.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = ["confirm", "look_ahead", "start"]
 
 _hooks_key: pytest.StashKey[SessionHooks] = pytest.StashKey()
 
-#: The value of the hidden option that asks for known tests instead of a baseline.
+#: The value of the hidden option that requests known tests instead of a baseline.
 _KNOWN = "known="
 
 
 def look_ahead(config: pytest.Config) -> None:
-    """Load what the session needs of us, and take the signal and the time, before the project's code runs.
+    """Import our modules, and record the signal and the start time, before the project's code runs.
 
-    What our modules call is bound when they are imported: a test that leaves `os.replace` mocked does not reach it.
+    Our modules bind the functions they call at import, so a test that leaves `os.replace` mocked does not affect them.
     """
     if sys.implementation.name != "cpython":
         _refuse_interpreter()
-    # On a worker next to nothing is needed. The variable alone may be inherited, or set to have us look too late.
+    # A worker needs almost none of this. The variable alone is no proof: it can be inherited, or set to delay us.
     if "PYTEST_XDIST_WORKER" not in os.environ or "execnet" not in sys.modules:
         import phase_gate.recording.session  # noqa: F401  (it is needed when the tests have run)
         from phase_gate.recording.hello import beginning
@@ -50,12 +50,12 @@ def _refuse_interpreter() -> None:
         raise pytest.UsageError(str(error)) from None
 
 
-#: What makes a shard of a session, from its project, what it asks for, and the options of plugins that split suites.
+#: Makes the shard of a session from its project, its `Hello`, and the options of plugins that split suites.
 MakeShard = Callable[["Project", "Hello", Mapping[str, object]], "RecordedSession"]
 
 
 def start(config: pytest.Config, make_shard: MakeShard | None = None) -> None:
-    """Begin to record: on a worker send what only it sees, elsewhere keep the record."""
+    """Start recording: a worker sends its observations, any other process keeps the record."""
     if hasattr(config, "workerinput"):
         _start_worker(config)
         return
@@ -76,7 +76,7 @@ def start(config: pytest.Config, make_shard: MakeShard | None = None) -> None:
 
 
 def _choose(config: pytest.Config, make_shard: MakeShard | None) -> RecordedSession:
-    """Return what becomes of the session, after reading everything that can be wrong before a test runs."""
+    """Return the kind of session to record, after all checks that can fail before a test runs."""
     from phase_gate.recording.hello import find_project, read_hello, void_option
 
     project, option = find_project(config), config.option
@@ -100,7 +100,7 @@ def _start_worker(config: pytest.Config) -> None:
     from phase_gate.recording.witness import CHANNEL, Witness, WorkerHooks
     from phase_gate.runs.hello import Wanted
 
-    os.environ.pop("PHASE_GATE_PHASE", None)  # what the tests start is none of a verify command's runs
+    os.environ.pop("PHASE_GATE_PHASE", None)  # processes that tests start are not runs of a verify command
     workerinput: dict[str, object] = config.workerinput  # type: ignore[attr-defined]
     wanted = from_json(Wanted, workerinput.get(CHANNEL, {"root": "."}))
     witness = Witness(config, wanted)
@@ -114,7 +114,7 @@ def _start_worker(config: pytest.Config) -> None:
 
 
 def confirm(config: pytest.Config) -> int | None:
-    """Run again in fresh processes where that was asked for; return the last status, None if nothing was run."""
+    """Rerun in fresh processes if requested. Return the last exit status, or None without a rerun."""
     hooks = config.stash.get(_hooks_key, None)
     if hooks is None or hooks.process.is_left():
         return None

@@ -1,4 +1,4 @@
-"""Make the one document of a session that has ended: everything that can't be found out later."""
+"""Build the document of a finished session: all facts that can't be determined later."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricValue
     from phase_gate.workflow.model import Phase, Workflow
 
-#: Seconds that a stage of a test takes at least, to be counted.
+#: Minimum duration in seconds of a test stage that is counted.
 _COUNTED = 0.01
-#: Categories of pytest's reports that are no outcomes.
+#: Categories of pytest's reports that are not outcomes.
 _UNCOUNTED = ("", "warnings")
 
 
@@ -48,9 +48,9 @@ def make_document(
     exit_status: int,
     duration: float,
 ) -> Document:
-    """Return what the session showed.
+    """Return the document of the session.
 
-    :param rules: those that plugins measure for; None where nothing is judged.
+    :param rules: the rules that plugins measure for; None for a session without a verdict.
     """
     root, wants_reasons = Path(witness.wanted.root), witness.wanted.reasons
     seen = merge_seen((witness.seen(), *ended.workers))
@@ -77,7 +77,7 @@ def make_document(
         deselected=deselected,
         sees_whole_files=sees_whole_files(config),
         narrowed_files=narrowed_files(config, root),
-        # What other shards run is deselected here, and says nothing about the whole.
+        # Tests of other shards are deselected here, which does not narrow the whole suite.
         narrowed_by=describe_narrowing(config, 0 if witness.wanted.slices else len(deselected)),
         collection_errors=tuple(ended.errors),
         skipped_modules=ended.skipped_modules,
@@ -105,21 +105,21 @@ def make_document(
 def _take_failures(
     ids: TestIds, ended: OutcomeHooks, uncollectable: Mapping[str, object]
 ) -> Iterator[tuple[str, Failure]]:
-    """Yield how each failing test failed, by our ids."""
+    """Yield our id and the failure of each failing test."""
     rows = ((ids.test_id(node), row) for node, row in ended.buckets.failures.items())
     for test_id, row in (*rows, *uncollectable.items()):
         yield test_id, from_json(Failure, row) if isinstance(row, dict) else Failure(reason=Reason.UNEXPLAINED)
 
 
 def _take_messages(ids: TestIds, ended: OutcomeHooks, uncollectable: Iterable[str]) -> dict[str, str]:
-    """Return what failing tests said, by our ids; those that could not be collected say what their module says."""
+    """Return the messages of failing tests by our ids; an uncollectable test has the message of its module."""
     found = {ids.test_id(node): text for node, text in ended.buckets.messages.items()}
     said = {ids.test_id(node.partition("::")[0]): text for node, text in ended.error_messages.items()}
     return found | {test_id: said.get(test_id.partition("::")[0], "") for test_id in uncollectable if said}
 
 
 def _take_guarding(ids: TestIds, seen: Seen, uncollectable: Iterable[str], root: Path) -> dict[str, str]:
-    """Return the tests that are marked as passing already: from the source where a module can't be imported."""
+    """Return the tests marked as already passing; read from the source if a module can't be imported."""
     found = {ids.test_id(node): why for node, why in seen.guarding.items()}
     uncollectable = list(uncollectable)
     if uncollectable:
@@ -131,13 +131,13 @@ def _take_guarding(ids: TestIds, seen: Seen, uncollectable: Iterable[str], root:
 
 
 def _unexplained(guarding: Mapping[str, str]) -> Iterator[str]:
-    """Yield what is to be said of tests that are marked as passing already, and do not say why."""
+    """Yield a complaint about each test that is marked as already passing without a reason."""
     for test_id in sorted(test_id for test_id, why in guarding.items() if not why):
         yield f'{test_id}: the mark does not count without a reason; write @pytest.mark.{PASSES_ALREADY}("why")'
 
 
 def _rewritten_on_the_way(ended: OutcomeHooks, seen: Seen) -> Iterator[Finding]:
-    """Yield the tests that failed on a worker, and arrived as something else."""
+    """Yield the tests that failed on a worker but were reported differently to the controller."""
     if not seen.failed:
         return
     detail = "failed on a worker, and arrived as something else"
@@ -147,18 +147,18 @@ def _rewritten_on_the_way(ended: OutcomeHooks, seen: Seen) -> Iterator[Finding]:
 
 
 def _take_tally(config: pytest.Config) -> dict[str, int]:
-    """Return what pytest's own summary counts, by its categories."""
+    """Return the counts of pytest's own summary by category."""
     kept = _reports(config).items()
     return {"errors" if name == "error" else name: len(rows) for name, rows in kept if rows and name not in _UNCOUNTED}
 
 
 def _reports(config: pytest.Config) -> Mapping[str, Sequence[Any]]:
-    """Return the reports that pytest itself keeps for its summary, by category."""
+    """Return the reports that pytest keeps for its summary, by category."""
     return getattr(config.pluginmanager.get_plugin("terminalreporter"), "stats", {})
 
 
 def _take_durations(config: pytest.Config, test_id: Callable[[str], str]) -> dict[str, float]:
-    """Return how long tests took, of those that took their time."""
+    """Return the durations of slow tests."""
     found: dict[str, float] = {}
     for report in (each for reports in _reports(config).values() for each in _slow(reports)):
         name = test_id(report.nodeid)
@@ -168,24 +168,24 @@ def _take_durations(config: pytest.Config, test_id: Callable[[str], str]) -> dic
 
 def _slow(reports: Sequence[Any]) -> list[pytest.TestReport]:
     try:
-        return [each for each in reports if each.duration >= _COUNTED]  # thousands, and hardly a slow one
+        return [each for each in reports if each.duration >= _COUNTED]  # thousands of reports, few of them slow
     except AttributeError:
         return [each for each in reports if isinstance(each, pytest.TestReport) and each.duration >= _COUNTED]
 
 
-# --- our own ids of tests: from our root, and not from pytest's rootdir
+# --- our ids of tests: relative to our root instead of pytest's rootdir
 
 T = TypeVar("T")
 
 
 class TestIds:
-    """What we call the tests that pytest names by node ids."""
+    """Translates pytest's node ids to our ids."""
 
     __test__ = False
 
     def __init__(self, config: pytest.Config, root: Path, paths: Mapping[str, str], groups: tuple[str, ...]) -> None:
         self._config, self._root, self._paths = config, root, dict(paths)
-        # Without workers the same test has no group behind its id.
+        # Without workers the id of the same test has no group suffix.
         self._suffixes = tuple(f"@{group}" for group in groups)
 
     def test_id(self, node: str) -> str:
@@ -201,18 +201,18 @@ class TestIds:
         return join_id(path, name)
 
     def rename(self, nodes: dict[str, T], *, all_are_known: bool) -> dict[str, T]:
-        """Return the same under our ids. Mostly they are pytest's own, and nothing has to be done.
+        """Return the same mapping with our ids as keys. Usually they are equal to pytest's.
 
-        :param all_are_known: this process has collected them, so that it knows where all of them are.
+        :param all_are_known: this process collected the tests, so it knows all their paths.
         """
         if all_are_known and not self._suffixes and all(part == path for part, path in self._paths.items()):
             return nodes
         return {self.test_id(node): value for node, value in nodes.items()}
 
     def uncollectable(self, errors: Mapping[str, object]) -> dict[str, object]:
-        """Return the tests of modules that could not be collected, counted from their source, and how each failed.
+        """Return the tests of modules that could not be collected, with their failures. They are read from the source.
 
-        A module that can't even be parsed counts as one test, named by its path.
+        A module that can't be parsed counts as one test, named by its path.
         """
         found: dict[str, object] = {}
         for node, failure in errors.items():
@@ -220,7 +220,7 @@ class TestIds:
             path, file = self.test_id(part), self._config.rootpath / part
             functions, classes = map(self._config.getini, ("python_functions", "python_classes"))
             names = names_in_source(file, functions, classes) or []
-            # A class may fail to be collected while the rest of its module runs.
+            # A class can fail to be collected while the rest of its module runs.
             names = [name for name in names if not inner or name.startswith(f"{inner}::")]
             for name in names or [inner]:
                 found[join_id(path, name)] = _failure_of(failure, file, name)
@@ -228,7 +228,7 @@ class TestIds:
 
 
 def _failure_of(failure: object, file: Path, name: str) -> object:
-    """Return a module's failure as that of one test in it: a stub waits for nothing that is to come."""
+    """Return a module's failure as the failure of one of its tests; a stub does not wait for missing code."""
     if not isinstance(failure, dict) or failure["reason"] != Reason.STRUCTURAL or not name:
         return failure
     from phase_gate.recording.reasons import is_stub

@@ -1,6 +1,6 @@
-"""What others add through our hooks: guards, workflows, metrics, and those who want to know the verdict.
+"""Contributions of other plugins through our hooks: guards, workflows, metrics, listeners for the verdict.
 
-Each implementation is called by itself: one that raises is named, and takes nothing else with it.
+Each implementation is called separately. If one raises, the error names it and the others still run.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _TYPES: Mapping[MetricType, tuple[type, ...]] = {
 
 
 def gather_guards(config: pytest.Config) -> dict[str, Guard]:
-    """Return the guards that plugins offer. Raises WorkflowError for one that can't be used."""
+    """Return the guards of plugins. Raises WorkflowError for an invalid one."""
     return {name: _guard(plugin, name, row) for name, (plugin, row) in _offered(config, "guard").items()}
 
 
 def gather_workflows(config: pytest.Config) -> dict[str, Path]:
-    """Return the workflows that plugins offer."""
+    """Return the workflows of plugins."""
     return {name: Path(path) for name, (_, path) in _offered(config, "workflow").items()}
 
 
@@ -53,7 +53,7 @@ def _guard(plugin: str, name: str, row: Any) -> Guard:
 
 
 def _offered(config: pytest.Config, kind: str) -> dict[str, tuple[str, Any]]:
-    """Return what plugins offer of one kind, by its names. Raises WorkflowError where one of them does it wrongly."""
+    """Return all that plugins offer of one kind, by name. Raises WorkflowError for an invalid offer."""
     hook, found = f"pytest_phase_gate_{kind}s", dict[str, tuple[str, Any]]()
     for plugin, offered, error in _each(config, hook):
         if isinstance(error, PhaseGateError):
@@ -72,10 +72,10 @@ def _offered(config: pytest.Config, kind: str) -> dict[str, tuple[str, Any]]:
 def gather_metrics(
     config: pytest.Config, workflow: Workflow, phase: Phase, root: Path
 ) -> tuple[dict[str, MetricValue], tuple[str, ...]]:
-    """Return what plugins measured, and what has to be said about it. Doubt makes a metric unknown."""
+    """Return the metrics of plugins, and complaints about them. A doubtful metric is unknown."""
     wanted = wanted_names(workflow, phase)
     if wanted.isdisjoint(workflow.metrics):
-        return {}, ()  # no rule asks: no plugin has to look
+        return {}, ()  # no rule uses a declared metric, so no plugin has to measure
     found: dict[str, MetricValue] = {}
     doubtful: set[str] = set()
     complaints: list[str] = []
@@ -102,7 +102,7 @@ def gather_metrics(
 
 
 def announce_evaluation(config: pytest.Config, evaluation: Evaluation) -> list[str]:
-    """Show the verdict to those who want to know; return what went wrong there."""
+    """Pass the verdict to the plugins that listen for it; return their errors."""
     if not hasattr(config.pluginmanager.hook, "pytest_phase_gate_evaluated"):
         return []
     document = evaluation_to_json(evaluation)
@@ -118,12 +118,12 @@ def _has_type(value: object, expected: MetricType) -> bool:
         return True
     if isinstance(value, float) and not math.isfinite(value):
         return False
-    # bool is an int to Python, not to a condition.
+    # bool is an int in Python, but not in a condition.
     return isinstance(value, _TYPES[expected]) and (expected == "bool" or not isinstance(value, bool))
 
 
 def _each(config: pytest.Config, hook: str, **arguments: object) -> Iterator[tuple[str, Any, Exception | None]]:
-    caller = getattr(config.pluginmanager.hook, hook, None)  # there with the first implementation
+    caller = getattr(config.pluginmanager.hook, hook, None)  # None without an implementation
     for implementation in () if caller is None else caller.get_hookimpls():
         plugin = str(implementation.plugin_name)
         try:

@@ -1,4 +1,4 @@
-"""Read what a session asks for from pytest's command line. Nothing of the project is looked at here."""
+"""Read the request of a session from pytest's command line. This module does not look at the project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from phase_gate.runs.hello import PHASE_VARIABLE, Hello
 from phase_gate.storage.signal_file import SignalFile, read_signal_file
 from phase_gate.values import Value, replace
 
-#: Options under which pytest opens a session and runs no test.
+#: Options with which pytest opens a session without running tests.
 _VOID_OPTIONS = {
     "collectonly": "--collect-only",
     "setupplan": "--setup-plan",
@@ -26,18 +26,18 @@ _VOID_OPTIONS = {
     "cacheshow": "--cache-show",
 }
 
-#: Options of pytest and of its plugins that name a file to be written, and those that name a folder, by `dest`.
+#: Options of pytest and its plugins that name an output file or an output folder, by `dest`.
 _WRITES_FILE = (
     *("xmlpath", "log_file", "report_log", "htmlpath", "json_report_file", "csv_path"),
     *("md_report_output", "resultlog", "benchmark_json"),
 )
 _WRITES_FOLDER = ("allure_report_dir", "basetemp")
-#: Of pytest-cov: the kinds of reports that are folders.
+#: Report types of pytest-cov that are folders.
 _COVERAGE_FOLDERS = ("html", "annotate")
 
 
 class Beginning(Value, kw_only=False):
-    """The process, the time and the signal, taken once a process before any conftest is loaded."""
+    """The process, the time and the signal, recorded once per process before any conftest is loaded."""
 
     at: float
     process: Process
@@ -49,7 +49,7 @@ _key: pytest.StashKey[Beginning] = pytest.StashKey()
 
 
 def beginning(config: pytest.Config) -> Beginning:
-    """Return it; taken now if the plugin was loaded too late to take it before."""
+    """Return the beginning; recorded now if the plugin was loaded too late to do it before."""
     if _key not in config.stash:
         config.stash[_key] = Beginning(time.time(), Process(), os.urandom(8).hex(), _signal(config))
     return config.stash[_key]
@@ -59,12 +59,12 @@ def _signal(config: pytest.Config) -> SignalFile | None:
     try:
         return read_signal_file(find_project(config).store("").signal_file)
     except PhaseGateError:
-        return None  # said in its place, when the run is configured
+        return None  # reported when the run is configured
 
 
 def find_project(config: pytest.Config) -> Project:
-    """Return the project that the options, the environment and the current folder name."""
-    # Before conftests are loaded only a part of the command line is read; it has these two.
+    """Return the project that is given by the options, the environment and the current folder."""
+    # Before conftests are loaded, only a part of the command line is parsed; it includes these two.
     options = config.option if hasattr(config.option, "phase_task") else config.known_args_namespace
     return Project.find(
         config.invocation_params.dir,
@@ -75,7 +75,7 @@ def find_project(config: pytest.Config) -> Project:
 
 
 def read_hello(config: pytest.Config) -> Hello:
-    """Return what this session is to do. Raises UsageError for an invalid command line."""
+    """Return the request of this session. Raises UsageError for an invalid command line."""
     option, began, verifies = config.option, beginning(config), _is_verifying(config)
     hello = Hello(
         phase=option.phase or "",
@@ -103,24 +103,24 @@ def read_hello(config: pytest.Config) -> Hello:
 
 
 def is_extended(config: pytest.Config) -> bool:
-    """Tell whether a plugin implements one of our hooks; seldom one does."""
+    """Return whether a plugin implements one of our hooks; few do."""
     return any(name.startswith("pytest_phase_gate_") for name in vars(config.pluginmanager.hook))
 
 
 def void_option(config: pytest.Config) -> str:
-    """Return the option for which no test will run; empty if there is none."""
+    """Return the option that keeps tests from running; empty if there is none."""
     return next((flag for name, flag in _VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
 
 
 def find_written(config: pytest.Config) -> tuple[tuple[Path, str], ...]:
-    """Return the files that the run writes because an option names them; folders with a slash."""
+    """Return the files that the run writes because of an option; folders end with a slash."""
     option = config.option
     files: list[Any] = [getattr(option, name, None) for name in _WRITES_FILE]
     folders: list[Any] = [getattr(option, name, None) for name in _WRITES_FOLDER]
     coverage = getattr(option, "cov_report", None)
     for kind, place in coverage.items() if isinstance(coverage, Mapping) else ():
         (folders if kind in _COVERAGE_FOLDERS else files).append(place)
-    # Where an option opens the file by itself, the file knows its name.
+    # If an option opens the file itself, its value has the name.
     named = [(getattr(file, "name", file), "") for file in files] + [(folder, "/") for folder in folders]
     here = config.invocation_params.dir
     return tuple((here / os.path.expanduser(os.path.expandvars(name)), end) for name, end in named if _is_name(name))
@@ -143,7 +143,7 @@ def _read_exit_signal(config: pytest.Config) -> str | None:
     if reason is None:
         return None
     if not _is_typed(config, "--exit-signal"):
-        # In addopts or the environment it would sign every run: that is no signal on purpose.
+        # In addopts or the environment it would sign every run, so it would not be a deliberate signal.
         raise UsageError(
             "--exit-signal came from addopts, PYTEST_ADDOPTS or a file, not from the command line",
             remedy="remove it there, and type it for the one run that it is meant for",
@@ -153,7 +153,7 @@ def _read_exit_signal(config: pytest.Config) -> str | None:
     reason = check_sentence("--exit-signal", reason)
     refuse_placeholder("--exit-signal", reason)
     if not reason:
-        raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
+        raise UsageError("--exit-signal needs a reason", remedy='give the reason: --exit-signal="..."')
     return reason
 
 

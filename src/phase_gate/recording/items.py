@@ -1,8 +1,8 @@
-"""What tests are made of outside of their files, as pytest has resolved it: functions, fixtures, classes.
+"""Code of tests outside of test files, as resolved by pytest: functions, fixtures, classes.
 
-Looked at where tests are collected, on a worker too, and only in a run that is to freeze: later ones compare with what
-was frozen. Decorators are left alone, because a product may be one: that a decorated test still runs and checks is the
-experiment's to show.
+Inspected where tests are collected, including workers, and only in a run that freezes tests. Later runs compare with
+the frozen parts. Decorators are ignored, because the product may be a decorator. The experiment shows whether a
+decorated test still runs and checks.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from phase_gate.source.pieces import SETUPS
 
 
 def look_at_parts(session: pytest.Session, ownership: Ownership) -> Parts:
-    """Return where the parts of tests lie; call it before a test can change anything of them."""
+    """Return the locations of the parts of tests. Call it before a test can change them."""
     try:
         return _Look(ownership).look(session)
     except Exception as error:
-        # The user's tests run; the end of the run says it, and nothing is frozen without these parts.
+        # The user's tests run. The end of the run reports the problem, and tests are not frozen without these parts.
         return Parts(problem=f"{type(error).__name__}: {error}")
 
 
@@ -43,7 +43,7 @@ class _Look:
             tests.update(self._place(inspect.unwrap(item.function), but=str(item.path)))
             definitions = {each for several in item._fixtureinfo.name2fixturedefs.values() for each in several}
             for definition in definitions - seen:
-                # What a plugin of the project's own provides is what the project is about.
+                # Fixtures of the project's own plugin are its product.
                 if not _is_of(definition.func, announced):
                     around.update(self._place(definition.func))
             if item.cls is not None and item.cls not in seen:
@@ -55,11 +55,11 @@ class _Look:
         code = getattr(getattr(function, "__func__", function), "__code__", None)
         if not isinstance(code, CodeType) or code.co_filename == but or not self._is_source(code.co_filename):
             return
-        if "<" not in code.co_qualname:  # what another function made has no name to find it by
+        if "<" not in code.co_qualname:  # a function made by another function can't be found by name
             yield f"{self._shown(code.co_filename)}::{code.co_qualname}"
 
     def _bases(self, owner: type, *, but: str) -> Iterator[str]:
-        """Yield the classes that a class of tests inherits tests or unittest's ways from, and methods that prepare."""
+        """Yield the base classes of a test class that are test cases or have tests, and setup methods of the others."""
         unittest = sys.modules.get("unittest")
         for base in owner.__mro__[1:]:
             file = getattr(sys.modules.get(base.__module__), "__file__", None)
@@ -69,7 +69,7 @@ class _Look:
             is_case = unittest is not None and issubclass(base, unittest.TestCase)
             if is_case or any(name.startswith("test") for name in vars(base)):
                 yield place
-            else:  # a mixin, which may be the code under test
+            else:  # a mixin, possibly the code under test
                 yield from (f"{place}.{name}" for name in SETUPS & vars(base).keys())
 
     def _is_source(self, file: str) -> bool:

@@ -1,7 +1,7 @@
-"""What coverage.py measures of this run, because of `pytest --cov`, or because `coverage run` started pytest.
+"""Line coverage of this run, measured by coverage.py through `pytest --cov` or `coverage run`.
 
-Nothing of coverage.py is imported here: where it measures, it is loaded. It is asked only where a rule speaks of new
-code, and is neither stopped nor told to save anything.
+This module does not import coverage.py: if coverage.py measures, it is loaded already. It is queried only if a rule
+uses a metric of new code, and it is neither stopped nor made to save data.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _HOW = "use pytest --cov (pip install 'pytest-phase-gate[coverage]')"
 
 
 class LineCoverage:
-    """Answers for single files, once the tests are over."""
+    """Returns the coverage of single files after the tests have run."""
 
     def __init__(self, config: pytest.Config, root: Path, imported: Collection[str]) -> None:
-        """Ask nothing yet.
+        """Store the arguments without querying coverage.py.
 
         :param imported: the files of the project that this run has imported, from the root.
         """
@@ -32,7 +32,7 @@ class LineCoverage:
 
     def lines(self, path: str) -> FileLines:
         file = os.path.realpath(self._root / path)
-        # One that was not imported has not run, whatever coverage.py was told.
+        # A file that was not imported has not run, whatever the settings of coverage.py.
         if file not in self._measured and path in self._imported:
             raise UnmeasuredError(f"coverage.py does not measure {path}: see its settings `source`, `include`, `omit`")
         _, statements, excluded, missing, _ = self._coverage.analysis2(file)
@@ -40,14 +40,14 @@ class LineCoverage:
 
     @cached_property
     def _measured(self) -> set[str]:
-        # With `relative_files` they are named from the folder that pytest was started in.
+        # With `relative_files`, paths are relative to the folder that pytest was started in.
         start = str(self._config.invocation_params.dir)
         return {os.path.realpath(os.path.join(start, name)) for name in self._coverage.get_data().measured_files()}
 
     @cached_property
     def _coverage(self) -> Any:
-        """The object of coverage.py that has the data of this run, and of no other."""
-        # pytest-cov saves, and combines what workers have measured, at the end of pytest_runtestloop: before we look.
+        """The object of coverage.py with the data of this run only."""
+        # pytest-cov saves its data, and combines that of workers, at the end of pytest_runtestloop: before this call.
         controller = getattr(self._config.pluginmanager.getplugin("_cov"), "cov_controller", None)
         if controller is not None:
             if self._config.getoption("cov_append"):

@@ -1,4 +1,4 @@
-"""How a session's tests ended, as the process sees it that all reports come to: the controller, never a worker."""
+"""Outcomes of a session's tests, collected in the process that receives all reports: the controller, never a worker."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from phase_gate.recording.witness import Seen, read_worker
 
 
 class OutcomeHooks:
-    """Folds reports, and takes in what workers saw."""
+    """Folds reports, and collects the observations of workers."""
 
     def __init__(self) -> None:
         self.buckets = Buckets()
         #: Collected tests by pytest's node ids.
         self.nodes: list[str] = []
-        #: Collectors that failed, by node id, and how, where it was described; and what they said.
+        #: Failed collectors by node id: their failure, if it was described, and their message.
         self.errors: dict[str, object] = {}
         self.error_messages: dict[str, str] = {}
-        #: How many modules were skipped as a whole: the tests in them were not seen.
+        #: Number of modules that were skipped as a whole: their tests were not collected.
         self.skipped_modules = 0
-        #: Why the session ended before its time; empty if it did not.
+        #: Why the session ended early; empty if it did not.
         self.interrupted = ""
         self.internal_error = False
         self.workers: list[Seen] = []
         self.silent_workers: list[Finding] = []
         self._usage_error_on_worker = False
-        # Called three times a test, all stages, not only the call: a setup error or a crashed worker has no call.
+        # Called three times per test, for each stage: a setup error or a crashed worker has no call stage.
         self.pytest_runtest_logreport = self.buckets.fold
 
     @pytest.hookimpl(trylast=True)
@@ -41,19 +41,19 @@ class OutcomeHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        # Every worker collects the same tests; what one has and another has not is kept.
+        # Every worker collects the same tests. If they differ, keep the union.
         self.nodes = list(dict.fromkeys((*self.nodes, *ids))) if self.nodes else list(ids)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        # The controller itself only sees that nothing was collected.
+        # The controller itself notices only that no test was collected.
         output = getattr(node, "workeroutput", {})
         self._usage_error_on_worker |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
         seen = read_worker(node)
         if seen is not None:
             self.workers.append(seen)
         else:
-            # It crashed, left early, or had our part of it removed: what it would have told is unknown.
+            # The worker crashed, exited early, or had our hooks removed: its observations are lost.
             name = str(getattr(getattr(node, "gateway", None), "id", "?"))
             detail = "ended without telling what it saw"
             self.silent_workers.append(
@@ -69,7 +69,7 @@ class OutcomeHooks:
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         if isinstance(excinfo.value, pytest.Session.Interrupted):
-            return  # pytest stopped by itself (-x, collection errors): what did not run tells whether that matters
+            return  # pytest stopped by itself (-x, collection errors): the tests that did not run show if that matters
         if isinstance(excinfo.value, pytest.exit.Exception):
             self.interrupted = f"pytest.exit: {excinfo.value.msg}"
         else:
@@ -81,16 +81,16 @@ class OutcomeHooks:
 
     @property
     def only_collection_failed(self) -> bool:
-        """The session stopped because of modules that can't be imported, and for nothing else."""
+        """Whether the session stopped only because modules can't be imported."""
         return bool(self.errors) and not self.interrupted
 
     def is_usage_error(self, exit_status: int) -> bool:
-        """Tell whether the session ended over the words of the call; a test that exits with that status is none."""
+        """Return whether the session ended with a usage error; a test that exits with that status does not count."""
         found = exit_status == pytest.ExitCode.USAGE_ERROR or self._usage_error_on_worker
         return found and not self.interrupted and not self.buckets.reported()
 
 
-# --- fold the reports of a session: every test ends in exactly one bucket, the worst stage of all its reports
+# --- fold the reports of a session: every test ends in exactly one bucket, its worst stage
 
 
 #: Worst first; the fold keeps the first of two.
@@ -104,34 +104,34 @@ _WORST_FIRST = (
     Bucket.PASSED,
 )
 _RANK = {bucket: rank for rank, bucket in enumerate(_WORST_FIRST)}
-#: A crashed worker's report has another one.
+#: The report of a crashed worker has a different one.
 _STAGES = ("setup", "call", "teardown")
 
-#: The attribute of a report that says how it failed; it travels from workers with the report.
+#: The attribute of a report that describes its failure; workers send it with the report.
 FAILURE = "phase_gate_failure"
 CRASHED = spell_out(Failure(reason=Reason.CRASH, detail="the worker died"))
 
-#: Characters of a failure that are kept: enough to tell it from others.
+#: Maximum length of a stored failure: enough to distinguish it from others.
 _MESSAGE_LENGTH = 500
 
 
 class Buckets:
-    """Fast where nothing is odd: a passed call touches one list."""
+    """Fast in the usual case: a passed call appends to one list."""
 
     def __init__(self) -> None:
-        #: One for each report of a passed call.
+        #: One entry for each report of a passed call.
         self._passed: list[str] = []
         self._odd: dict[str, Bucket] = {}
         self._rerun: set[str] = set()
         self._failed_subtests: set[str] = set()
-        #: How each failing test failed first, where it was described; and what it said.
+        #: The first failure of each failing test, if it was described; and its message.
         self.failures: dict[str, object] = {}
         self.messages: dict[str, str] = {}
-        #: Takes one report in.
+        #: Adds one report.
         self.fold = self._make_fold()
 
     def _make_fold(self) -> Callable[[pytest.TestReport], None]:
-        """Return the function that pytest calls three times a test: everything it needs is at hand, the rest is odd."""
+        """Return the function that pytest calls three times per test: a closure that handles the usual case itself."""
         passed, plain, fold_odd, kind = self._passed.append, pytest.TestReport, self._fold_odd, type
 
         def fold(report: pytest.TestReport) -> None:
@@ -149,7 +149,7 @@ class Buckets:
         node = report.nodeid
         if str(report.outcome) == "rerun":
             self._rerun.add(node)
-            # Its subtests are run again with it.
+            # Its subtests run again with it.
             if node in self._failed_subtests and self._odd[node] is Bucket.FAILED:
                 del self._odd[node]
             self._failed_subtests.discard(node)
@@ -160,7 +160,7 @@ class Buckets:
             self.messages.setdefault(node, message_of(report.longrepr))
         if hasattr(report, "context"):
             if bucket is not Bucket.FAILED:
-                return  # of subtests only a failing one counts for the test itself
+                return  # only a failing subtest counts for the test itself
             self._failed_subtests.add(node)
         if bucket is Bucket.PASSED:
             self._passed.append(node)
@@ -168,11 +168,11 @@ class Buckets:
             self._odd[node] = bucket
 
     def close(self, collected: Iterable[str]) -> dict[str, Bucket]:
-        """Return every collected test with its bucket. The balance holds by construction: one key, one value."""
+        """Return every collected test with its bucket. Each test is one key, so the counts always add up."""
         if not self._odd and not self._rerun and self._passed == collected:
-            return dict.fromkeys(collected, Bucket.PASSED)  # each ran, in order, and passed
+            return dict.fromkeys(collected, Bucket.PASSED)  # each test ran, in order, and passed
         outcomes = dict.fromkeys(collected, Bucket.NOT_RUN)
-        # In this order: even if its call passed, a teardown that failed or skipped is the worse half.
+        # In this order: a failed or skipped teardown is worse than a passed call.
         passed = dict.fromkeys(self._passed, Bucket.PASSED)
         flaky = {node: Bucket.FLAKY for node in self._rerun if node in passed}
         for found in (passed, flaky, self._odd):
@@ -180,14 +180,14 @@ class Buckets:
         return outcomes
 
     def reported(self) -> Collection[str]:
-        """Return every test that any report spoke of."""
+        """Return every test that has a report."""
         return {*self._passed, *self._odd, *self._rerun}
 
 
 def _bucket_of(report: pytest.TestReport) -> Bucket | None:
     outcome, is_call = str(report.outcome), report.when == "call"
     if hasattr(report, "wasxfail") and outcome != "failed":
-        # A strict xpass is reported as plainly failed, without the attribute.
+        # A strict xpass is reported as an ordinary failure, without the attribute.
         return Bucket.XFAILED if outcome == "skipped" else Bucket.XPASSED if is_call else None
     if outcome == "failed":
         return Bucket.FAILED if is_call else Bucket.ERROR
@@ -197,11 +197,11 @@ def _bucket_of(report: pytest.TestReport) -> Bucket | None:
 
 
 def message_of(longrepr: object) -> str:
-    """Return what a failure says in a line or two, for any plugin's report."""
+    """Return the message of a failure in a line or two, for any plugin's report."""
     crash = getattr(longrepr, "reprcrash", None)
     text = str(getattr(crash, "message", "") or getattr(longrepr, "longrepr", "") or longrepr or "")
     if crash is None:
-        # A text as pytest shows it: the error is in its last line.
+        # Text as pytest shows it: the error is in the last line.
         lines = [line for line in text.splitlines() if line.strip()]
         text = lines[-1].removeprefix("E").strip() if lines else ""
     return text[:_MESSAGE_LENGTH]

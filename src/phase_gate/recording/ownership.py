@@ -1,6 +1,6 @@
-"""Whose code is this: the project's own, the standard library's, an installed distribution's, or this plugin's.
+"""Owners of code: the project, the standard library, an installed distribution, or this plugin.
 
-`find_owner` answers for the name of a module, `Ownership` for files.
+`find_owner` takes the name of a module, `Ownership` takes files.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from phase_gate.storage.root import PACKAGE_FOLDERS, is_in_environment
 
 Owner = Literal["project", "standard library", "declared", "installed"]
 
-#: Folders below the root that sources are commonly kept in.
+#: Common folders for sources below the root.
 _SOURCE_FOLDERS = ("", "src", "lib")
 
 _OURS = os.path.realpath(os.path.dirname(importlib.import_module("phase_gate").__file__ or "")) + os.sep
-#: Where Python lies, and where it looks for what is installed; `sysconfig` would read all that Python was built with.
+#: The folders of Python and of installed packages; `sysconfig` would read all build variables of Python.
 _STDLIB = tuple(
     {folder + os.sep for folder in (os.path.dirname(os.__file__), os.path.realpath(os.path.dirname(os.__file__)))}
 )
@@ -32,12 +32,12 @@ _NAMED = tuple(f"{os.sep}{name}{os.sep}" for name in PACKAGE_FOLDERS)
 
 
 def find_owner(module: str, root: Path) -> Owner:
-    """Return whose module this is, or is going to be. One that is neither installed nor declared is the project's."""
+    """Return the owner of an existing or future module. One that is neither installed nor declared is the project's."""
     top = module.partition(".")[0]
     places = [root / folder / top for folder in _SOURCE_FOLDERS]
     if any(place.is_dir() or place.with_name(f"{top}.py").is_file() for place in places):
         return "project"
-    # The package around a missing module may be loaded from a folder of the project's, wherever that is.
+    # The package around a missing module may be loaded from any folder of the project.
     loaded = getattr(sys.modules.get(top), "__file__", None)
     if isinstance(loaded, str) and Ownership(root).is_projects(loaded):
         return "project"
@@ -49,13 +49,13 @@ def find_owner(module: str, root: Path) -> Owner:
 
 
 def normalise(name: str) -> str:
-    """Return a distribution's name as packaging compares it."""
+    """Return the name of a distribution as packaging normalizes it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 @cache
 def declared_names(root: Path) -> frozenset[str]:
-    """Return the distributions that the project's metadata asks for, normalised."""
+    """Return the normalized names of the distributions that the project's metadata requires."""
     requirements: list[str] = []
     try:
         import tomllib
@@ -86,12 +86,12 @@ def _installed_modules() -> frozenset[str]:
 
 @cache
 def _real_folder(folder: str) -> str:
-    """Folders stay where they are while a process runs."""
+    """Cached: folders do not move while a process runs."""
     return os.path.realpath(folder)
 
 
 def real_path(file: str) -> str:
-    """Return the path of a file without links; of the files of one folder only the first one's way is looked at."""
+    """Return the path of a file without links; only the folder of the file is resolved, once per folder."""
     folder, name = os.path.split(file)
     if not os.path.isabs(folder) or os.path.islink(file):
         return os.path.realpath(file)
@@ -99,17 +99,17 @@ def real_path(file: str) -> str:
 
 
 def is_installed(path: str) -> bool:
-    """Tell whether a file belongs to an installed distribution, to this plugin, or came with Python, by its path."""
+    """Return whether a path belongs to an installed distribution, to this plugin or to Python itself."""
     return path.startswith(_INSTALLED) or any(part in path for part in _NAMED)
 
 
 class Ownership:
-    """Tells whose a file is, for one project."""
+    """Determines the owners of files for one project."""
 
     def __init__(self, root: Path | str, *others: str) -> None:
-        """Take the project in a folder.
+        """Take the folder of the project.
 
-        :param others: more spellings of the folder, so that files can be told by their first letters.
+        :param others: more spellings of the folder, so that most files can be recognized by their prefix.
         """
         self.root = os.path.realpath(root)
         self._top = self.root + os.sep
@@ -117,7 +117,7 @@ class Ownership:
         self._spellings = tuple(dict.fromkeys((self._top, f"{root}{os.sep}", *(each + os.sep for each in same))))
 
     def is_projects(self, file: str) -> bool:
-        """Tell whether the file lies in the project, outside of environments, and is not part of this plugin."""
+        """Return whether the file is in the project, outside of environments, and not part of this plugin."""
         path = real_path(file)
         is_inside = path.startswith(self._top) and not path.startswith(_OURS)
         return is_inside and not is_in_environment(path, self.root)
@@ -125,11 +125,11 @@ class Ownership:
     def inner_path(self, file: str) -> str:
         """Return the path from the root of a file that is imported from the project; empty for any other.
 
-        A link that leads outside is imported from here all the same. What it leads to below the root, the file is.
+        A link to a target below the root counts as its target. A link to a target outside keeps its own path.
         """
         is_spelled = file.startswith(self._spellings)
         if not is_spelled and is_installed(file):
-            return ""  # most modules: the disk is not asked
+            return ""  # most modules: no access to the disk
         path = real_path(file)
         if path.startswith(self._top):
             return self.shown(path) if self.is_projects(path) else ""
@@ -139,7 +139,7 @@ class Ownership:
         return file.removeprefix(spelled).replace(os.sep, "/")
 
     def is_foreign(self, file: str) -> bool:
-        """Tell whether it is not installed: the project's own, or from a folder that a path variable names."""
+        """Return whether the file is not installed: the project's own, or from a folder that a path variable names."""
         return os.path.isfile(file) and not is_installed(real_path(file))
 
     def shown(self, file: str) -> str:

@@ -1,7 +1,7 @@
-"""Describe a failure: the exception, whose code it came out of, and what the test's source says.
+"""Describe a failure: the exception, the owner of the code that raised it, and evidence from the test's source.
 
-Runs where the test runs, on a worker too, and only in a phase that wants failing tests. What it finds is a few words
-that travel with the report.
+Runs in the process of the test, including workers, and only in a phase that requires failing tests. The result is a few
+words that are sent with the report.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from phase_gate.source.checks import (
 )
 from phase_gate.storage.root import is_in_environment, relative_id
 
-#: Where `pytest.fail` is, as frames name it; and where the checks are that call it: `raises`, `warns` and their kin.
+#: The file of `pytest.fail` as in frames; and the files of the checks that call it: `raises`, `warns` and so on.
 _FAIL = outcomes.importorskip.__code__.co_filename
 _CHECKS = frozenset({"raises.py", "python_api.py", "recwarn.py"})
 _PYTEST_AND_PLUGGY = tuple(
     os.path.join(os.path.dirname(file), "") for file in (_FAIL, pluggy.PluginManager.register.__code__.co_filename)
 )
-#: What a doctest raises, by name: to import it brings a debugger along.
+#: Exceptions of doctests, by name: importing them would load a debugger.
 _DOCTEST = ("DocTestFailure", "MultipleDoctestFailures")
 
-#: Whose code it is that a frame runs.
+#: The owner of the code of a frame.
 Place = Literal["test", "project", "foreign"]
 
-#: Bound now, as what is imported above: a test's fixtures may patch it while its report is made.
+#: Bound at import, like the imports above: a test's fixtures may patch it while its report is made.
 _open = open
 
 
@@ -56,7 +56,7 @@ class FailureReader:
 
     def __init__(self, root: Path) -> None:
         self._root = os.path.realpath(root)
-        #: Files that test functions were collected from: like conftests, whatever is in them is the test's own code.
+        #: Files that test functions were collected from: like a conftest, all code in them belongs to the tests.
         self._test_files: set[str] = set()
         self._places: dict[str, Place] = {}
 
@@ -65,7 +65,7 @@ class FailureReader:
         self._places.clear()
 
     def read(self, error: BaseException, *, stage: str, test_file: Path, test_name: str) -> Failure:
-        """Return how a test failed."""
+        """Return the description of a test's failure."""
         error, frames = _unwrap(error)
         place, frame, line = self._place(frames)
         file, line = _where(error, frame, line) or (str(test_file), 0)
@@ -93,7 +93,7 @@ class FailureReader:
         )
 
     def _reason(self, error: BaseException, message: str, place: Place, frames: list[tuple[FrameType, int]]) -> Reason:
-        """Return the class of a failure. In doubt code can mend it: what can't turn green is harmless."""
+        """Return the reason of a failure. In doubt, assume that code can fix it: a test that stays red does no harm."""
         if isinstance(error, SyntaxError):
             return Reason.SYNTAX_ERROR
         if isinstance(error, pytest.FixtureLookupError):
@@ -110,10 +110,10 @@ class FailureReader:
         return Reason.TEST_ERROR if place == "test" and isinstance(error, NameError) else Reason.ASSERTION
 
     def _helpers(self, frames: list[tuple[FrameType, int]]) -> Iterator[str]:
-        """Yield the functions of the sources that checked on the test's behalf: mostly none.
+        """Yield the functions of the sources that checked on the test's behalf: usually none.
 
-        A cautious rule: what raises in RED is mostly the code that is to be written, and must stay free to change. A
-        helper is called for nothing but its check, says so, and looks at what another source gives.
+        The rule is cautious, because code that raises in RED is usually the code to be written and must stay free to
+        change. A helper is called only for its check, is named like a check, and inspects a value from another source.
         """
         own = [each for each in frames if self._place_of(each[0].f_code.co_filename) != "foreign"]
         last = max(
@@ -133,13 +133,13 @@ class FailureReader:
         return relative_id(Path(code.co_filename), Path(self._root))
 
     def _place(self, frames: list[tuple[FrameType, int]]) -> tuple[Place, FrameType | None, int]:
-        """Return whose code the failure came out of, and the innermost frame that is the project's or the test's."""
+        """Return the owner of the code that failed, and the innermost frame of the project or the test."""
         places = [self._place_of(frame.f_code.co_filename) for frame, _ in frames]
         own = [index for index, place in enumerate(places) if place != "foreign"]
         if not own:
             return "foreign", None, 0
-        # What a test hands to the project's code and that code calls came out of the project's code all the same;
-        # a decorator of the project's around the test did not.
+        # If the project's code calls a function that the test passed to it, the failure still belongs to the project.
+        # A decorator from the project around the test does not count.
         inside = places[places.index("test") :] if "test" in places else places
         return "project" if "project" in inside else "test", *frames[own[-1]]
 
@@ -150,7 +150,7 @@ class FailureReader:
         return place
 
     def _look_up_place(self, filename: str) -> Place:
-        if filename.startswith("<"):  # code that has no file; of a doctest, it is the test
+        if filename.startswith("<"):  # code without a file; in a doctest, it is the test
             return "test" if filename.startswith("<doctest ") else "foreign"
         path = os.path.realpath(filename)
         if path in self._test_files or os.path.basename(path) == "conftest.py":
@@ -160,32 +160,32 @@ class FailureReader:
         )
 
     def _is_refused_by_pytest(self, frames: list[tuple[FrameType, int]]) -> bool:
-        """Tell what pytest says of a test that it can't run from a `fail`, or a check of its own that did not hold."""
+        """Return whether pytest can't run the test, in contrast to a call of `fail` or a failed check like `raises`."""
         places = [self._place_of(frame.f_code.co_filename) for frame, _ in frames]
         last_own = max((index for index, place in enumerate(places) if place != "foreign"), default=None)
         if last_own is None:
             return True
         called = [frame.f_code.co_filename for frame, _ in frames[last_own + 1 :][:1]]
-        # A hook of the project's around pytest's own work calls pluggy first.
+        # A hook of the project around pytest's own code calls pluggy first.
         return any(
             file.startswith(_PYTEST_AND_PLUGGY) and file != _FAIL and os.path.basename(file) not in _CHECKS
             for file in called
         )
 
     def _lacks(self, error: AttributeError, frames: list[tuple[FrameType, int]]) -> bool:
-        """Tell whether it is an object of the project's that lacks the attribute."""
-        # mock and monkeypatch look for what they are to patch, and raise an error of their own.
+        """Return whether the object without the attribute belongs to the project."""
+        # mock and monkeypatch look up the attribute to patch, and raise their own error.
         patched = [frames[-1][0].f_locals.get(name) for name in ("target", "obj")] if frames else []
         return any(self._source_of(value) for value in (error.obj, *patched))
 
     def _source_of(self, value: object) -> str:
-        """Return the source of the project's that a value comes from; empty if it comes from none."""
+        """Return the source file of the project that a value comes from; empty if there is none."""
         if value is None:
             return ""
         try:
             name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         except Exception:
-            name = None  # a proxy to nothing, say
+            name = None  # for example an unbound proxy
         if not isinstance(name, str):
             name = type(value).__module__
         file = getattr(sys.modules.get(name), "__file__", None)
@@ -198,14 +198,14 @@ def _call_between(caller: tuple[FrameType, int], called: FrameType) -> ast.Call 
 
 
 def _used(frame: FrameType) -> Iterator[object]:
-    """Yield what the code of a frame works with."""
+    """Yield the values that the code of a frame uses."""
     names, known = frame.f_code.co_names, frame.f_globals
     yield from (known[name] for name in names if name in known)
     yield from frame.f_locals.values()
 
 
 def _unwrap(error: BaseException) -> tuple[BaseException, list[tuple[FrameType, int]]]:
-    """Return what is behind a collector's error, a doctest's or a group, and the frames from the outermost inwards."""
+    """Return the error inside a collector's error, a doctest's or a group, and its frames, outermost first."""
     frames = [*_frames(error.__traceback__)]
     while (inner := _behind(error)) is not None:
         error = inner
@@ -218,7 +218,7 @@ def _behind(error: BaseException) -> BaseException | None:
         return error.__cause__
     if isinstance(error, BaseExceptionGroup):
         return error.exceptions[0]
-    # Not imported for this: it brings a debugger with it.
+    # Not imported for this, because it would load a debugger.
     doctest = sys.modules.get("doctest")
     if doctest is not None and isinstance(error, doctest.UnexpectedException):
         found = error.exc_info[1]
@@ -230,7 +230,7 @@ def _behind(error: BaseException) -> BaseException | None:
 
 
 def _where(error: BaseException, frame: FrameType | None, line: int) -> tuple[str, int] | None:
-    """Return file and line to show; None where only the test's file is known."""
+    """Return the file and line to show; None if only the test's file is known."""
     if isinstance(error, SyntaxError) and error.filename and not error.filename.startswith("<"):
         return error.filename, error.lineno or 0
     if frame is None or frame.f_code.co_filename.startswith("<"):
@@ -246,7 +246,7 @@ def _message(error: BaseException) -> str:
             return f"expected {error.example.want.strip()}, got {error.got.strip()}"
         return str(error)
     except Exception:
-        return ""  # its text is the user's code, too
+        return ""  # its text is computed by the user's code, too
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
@@ -256,7 +256,7 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
 
 
 def parse_file(path: str) -> ast.Module | None:
-    """Return a file's syntax tree, parsed once as long as the file stays as it is; None if it has none."""
+    """Return a file's syntax tree, parsed once until the file changes; None if it can't be parsed."""
     try:
         stat = os.stat(path)
         return _parse(path, stat.st_mtime_ns, stat.st_size)
@@ -271,7 +271,7 @@ def _parse(path: str, modified: int, size: int) -> ast.Module:
 
 
 def is_constant_at(file: str, line: int) -> bool:
-    """Tell whether the failing line looks at nothing: an assertion about literals."""
+    """Return whether the failing line is an assertion about literals only."""
     tree = parse_file(file)
     return tree is not None and asserts_constant(tree, line)
 
@@ -282,24 +282,24 @@ def _shorten(text: str) -> str:
 
 
 def is_stub(test_file: Path, test_name: str) -> bool:
-    """Tell whether a test's body fails by itself; not where the source does not show it (generated, doctest)."""
+    """Return whether a test's body fails by itself; False if the source does not show it (generated, doctest)."""
     tree = parse_file(str(test_file))
     function = None if tree is None else find_function(tree, test_name)
     return function is not None and fails_anyway(function)
 
 
-# --- let each failing report say how it failed. Registered where tests run, in a phase that wants failing tests
+# --- add a description to each failing report. Registered where tests run, in a phase that requires failing tests
 
 
 class ReasonHooks:
-    """Adds an attribute to reports; changes nothing else."""
+    """Adds an attribute to reports, and changes nothing else."""
 
     def __init__(self, root: Path) -> None:
         self._reader = FailureReader(root)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        # A doctest stands in the code under test: that does not make it a test's own code.
+        # A doctest is in the code under test, which does not make that file a test file.
         self._reader.see_test_files({item.path for item in session.items if isinstance(item, pytest.Function)})
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -309,7 +309,7 @@ class ReasonHooks:
         report = yield
         if call.excinfo is not None and report.outcome == "failed":
             name = bare_name(item.nodeid.partition("::")[2])
-            # What the test's fixtures have patched is still so: what can't be read then has no reason.
+            # Patches by the test's fixtures are still active. If they prevent reading a failure, it has no reason.
             with contextlib.suppress(Exception):
                 failure = self._reader.read(call.excinfo.value, stage=call.when, test_file=item.path, test_name=name)
                 setattr(report, FAILURE, spell_out(failure))
@@ -324,7 +324,7 @@ class ReasonHooks:
         if report.failed and call is not None and call.excinfo is not None:
             if isinstance(collector, pytest.Module) and type(collector).__module__ != "_pytest.doctest":
                 self._reader.see_test_files({collector.path})
-            # Which test it is about is not known yet: the count of the module's tests looks at each.
+            # The failing test is not known yet: the list of the module's tests checks each of them.
             failure = self._reader.read(call.excinfo.value, stage="collect", test_file=collector.path, test_name="")
             setattr(report, FAILURE, spell_out(failure))
         return report

@@ -1,7 +1,7 @@
-"""The hooks of a recorded session: it begins, ends, shows a panel and sets a status.
+"""The hooks of a recorded session: start, end, panel and exit status.
 
-Thin on purpose. Whatever happens to us, the user's tests run and their output is complete: an error of ours becomes a
-line in the panel, never an exception in a hook.
+Thin on purpose. Whatever happens in this plugin, the user's tests run and their output is complete: an internal error
+becomes a line in the panel, never an exception in a hook.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class SessionHooks:
         self._show_again: Callable[[], None] = lambda: None
 
     def register(self) -> None:
-        # One module that can't be imported must not hide the other tests: it fails, they run. Set before workers are
-        # started: they inherit it.
+        # A module that can't be imported must not hide the other tests: it fails, they run. Set before workers start,
+        # so that they inherit it.
         self._config.option.continue_on_collection_errors = True
         if self.session.wanted.reasons:
             from phase_gate.recording.reasons import ReasonHooks
@@ -66,14 +66,14 @@ class SessionHooks:
         try:
             self.session.begin(self._began)
         except NotAllowedError as error:
-            # Another process moved the task on between our look and our start.
+            # Another process advanced the task between our check and our start.
             pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
             self._problem = as_fault(error, remedy=REPORT_FAULT)
         else:
-            # Where workers run the tests, they have to know of it, and hide it themselves.
+            # If workers run the tests, they have to know it, and hide it themselves.
             if getattr(self._config.option, "dist", "no") == "no":
                 self._show_again = hide_from_tests()
 
@@ -82,26 +82,26 @@ class SessionHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        # What a worker has to know of us; everything else it learns from pytest.
+        # The data that a worker needs from us; it gets everything else from pytest.
         node.workerinput[CHANNEL] = to_json(self.session.wanted)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        # Late, so that everything that reports has reported.
+        # Last, so that all reports are complete.
         if self._void or self._problem is not None or self.process.is_left():
             return
         try:
             try:
                 self._end(int(exitstatus))
             except KeyboardInterrupt:
-                # While a verdict is proven: the run is incomplete then, and not lost.
+                # Interrupted while a verdict is proven: the run is incomplete, but it is recorded.
                 self._ended.interrupted = "interrupted"
                 session.exitstatus = pytest.ExitCode.INTERRUPTED
                 self._end(pytest.ExitCode.INTERRUPTED)
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
-            # A fault of ours must not swallow the user's failures: said in the panel, and the gate stays closed.
+            # An internal error must not hide the user's failures: the panel reports it, and the gate stays closed.
             self._problem = as_fault(error, remedy=REPORT_FAULT)
 
     def _end(self, exit_status: int) -> None:
@@ -127,10 +127,10 @@ class SessionHooks:
         self._show_again()
         self.session.close()
 
-    # --- what people see, and what the process ends with ---------------------------------------------------------
+    # --- the output and the exit status ---------------------------------------------------------------------------
 
     def show(self) -> None:
-        """Tell everybody who waits for the verdict: reports, the CI system, the terminal."""
+        """Publish the verdict: to reports, the CI system and the terminal."""
         if not self.session.has_panel:
             return
         commands: tuple[str, ...] = ()
@@ -151,23 +151,23 @@ class SessionHooks:
         return self.session.panel(screen_of(self._config))
 
     def exit_status(self, pytest_said: int) -> int:
-        """Return what the process ends with."""
+        """Return the exit status of the process."""
         self.session.problem = self._problem
         return self.session.exit_status(pytest_said, has_collection_errors=self._ended.only_collection_failed)
 
 
 class _LastWord:
-    """After all other plugins: the exit status, and the panel as the last thing on the screen."""
+    """Runs after all other plugins: sets the exit status, and shows the panel as the last output."""
 
     def __init__(self, hooks: SessionHooks) -> None:
         self._hooks = hooks
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        result = yield  # others, --max-warnings among them, have their say first
+        result = yield  # other plugins first, for example --max-warnings
         if self._hooks.process.is_left():
             return result
-        # Never raise here: that would swallow the FAILURES section.
+        # Never raise here: that would hide the FAILURES section.
         try:
             session.exitstatus = self._hooks.exit_status(int(session.exitstatus))
             self._hooks.show()
@@ -183,10 +183,10 @@ class _LastWord:
 
 
 def write_properties(config: pytest.Config, properties: Callable[[], Mapping[str, str]]) -> str:
-    """Put a verdict into pytest's JUnit report, if it writes one; return what went wrong.
+    """Add the verdict to pytest's JUnit report, if there is one; return an error message or an empty string.
 
-    It is written once more: pytest has written it before the verdict was known. `record_testsuite_property` does not
-    work with workers (pytest issue 7767); this does.
+    The report is written a second time, because pytest writes it before the verdict is known. This also works with
+    workers, unlike `record_testsuite_property` (pytest issue 7767).
     """
     if not getattr(config.option, "xmlpath", None):
         return ""
@@ -197,8 +197,8 @@ def write_properties(config: pytest.Config, properties: Callable[[], Mapping[str
             report.add_global_property(name, value)
         if found:
             report.pytest_sessionfinish()
-    except Exception as error:  # it is not public: a report without our properties is still one
-        return f"the JUnit report has no properties of ours: {type(error).__name__}: {error}"
+    except Exception as error:  # the API is not public: a report without our properties is still valid
+        return f"the JUnit report lacks the properties of the phase gate: {type(error).__name__}: {error}"
     return ""
 
 
@@ -209,26 +209,26 @@ def _junit_report(config: pytest.Config) -> Any:
 
 
 def root_to_name(config: pytest.Config, root: Path) -> str:
-    """Return the line that names the root, where the head of the run does not and the user is in another folder.
+    """Return a line with the root, if the header of the run does not show it and the user is in another folder.
 
-    Asked before the first test: later the current folder may be another one, or gone.
+    Call it before the first test: tests may change or remove the current folder.
     """
     if config.get_verbosity() < -1:
-        return ""  # the verdict is all that is asked for, in one line
+        return ""  # the user asked for the verdict only, in one line
     has_head = config.get_verbosity() >= 0 and not getattr(config.option, "no_header", False)
     return "" if has_head or root == config.invocation_params.dir.resolve() else f"root    {root}"
 
 
 def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterable[str] = ()) -> None:
-    """Write a panel to the terminal, if there is one, and what the CI system is to read below it."""
+    """Write a panel to the terminal, if there is one, and below it the commands for the CI system."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None:
         return
-    # A terminal that is closed, or a full disk, is no fault of the run's: what it gave is recorded by now.
+    # A closed terminal or a full disk is not a failure of the run, whose result is already recorded.
     with contextlib.suppress(OSError, ValueError):
         encoding = _encoding_of(terminal)
         if config.get_terminal_writer().width_of_current_line:
-            terminal.line("")  # a quiet run leaves its row of dots open
+            terminal.line("")  # a quiet run does not end its row of dots
         for line in lines:
             text = fit_encoding(show_line(line.text), encoding)
             if line.is_title:
@@ -237,17 +237,17 @@ def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterab
                 terminal.write_line(text, **line.markup)
         for text in commands:
             terminal.write_line(text)
-        terminal.flush()  # an end of the process from here on does not lose the verdict
+        terminal.flush()  # if the process dies after this, the verdict is still shown
 
 
 def _encoding_of(terminal: Any) -> str | None:
-    # It is not public: where it is not as we know it, pytest shows our signs in its own way.
+    # Not public: if it is different from what we expect, pytest escapes our characters in its own way.
     file = getattr(getattr(terminal, "_tw", None), "_file", None)
     return getattr(file, "encoding", "utf-8")
 
 
 def screen_of(config: pytest.Config) -> Screen:
-    """Return where the session shows something: the usual width where pytest has no terminal."""
+    """Return the screen of the session; with the default width if pytest has no terminal."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
 
     def show(text: str) -> None:
@@ -257,6 +257,6 @@ def screen_of(config: pytest.Config) -> Screen:
         verbosity=config.get_verbosity(),
         width=WIDTH if terminal is None else int(config.get_terminal_writer().fullwidth),
         show=show,
-        # Only at a terminal a user waits.
+        # A user waits only at a terminal.
         progress=show if terminal is not None and terminal.isatty else lambda text: None,
     )

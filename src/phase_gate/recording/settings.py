@@ -1,4 +1,4 @@
-"""What pytest is set to, as far as it changes what a test means; and how a run was narrowed."""
+"""pytest's settings, as far as they change the meaning of a test; and the filters of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from phase_gate.gate.freeze import PROFILE
 from phase_gate.recording.ownership import real_path
 from phase_gate.storage.root import is_in_environment, relative_id
 
-#: Options that change what a test means, and how each is typed.
+#: Options that change the meaning of a test, and how each is typed.
 _OPTIONS = {
     "override_ini": "-o",
     "noconftest": "--noconftest",
@@ -28,7 +28,7 @@ def take_testpaths(config: pytest.Config, root: Path) -> tuple[str, ...]:
 
 
 def take_settings(config: pytest.Config, root: Path) -> dict[str, str]:
-    """Return pytest's settings that may not change once the tests are frozen."""
+    """Return pytest's settings that must not change once the tests are frozen."""
     settings = {f"ini {name}": str(_value(value)) for name, value in _ini_values(config).items()}
     for name, flag in _OPTIONS.items():
         value = getattr(config.option, name, None)
@@ -41,13 +41,13 @@ def take_settings(config: pytest.Config, root: Path) -> dict[str, str]:
 
 
 def _profile() -> dict[str, str]:
-    """Return the profile of hypothesis, where it is loaded: an option, a variable or code may choose it."""
+    """Return the profile of hypothesis, if it is loaded: an option, a variable or code can choose it."""
     name = getattr(getattr(sys.modules.get("hypothesis"), "settings", None), "_current_profile", None)
     return {} if name is None else {PROFILE: str(name)}
 
 
 def _ini_values(config: pytest.Config) -> Mapping[str, object]:
-    # `inicfg` is deprecated since 9.1 and has no successor that tells what a file sets.
+    # `inicfg` is deprecated since 9.1 and has no successor that shows which settings a file has.
     found = getattr(config, "_inicfg", None)
     return found if found is not None else config.inicfg
 
@@ -57,9 +57,9 @@ def _value(value: object) -> object:
 
 
 def local_plugins(config: pytest.Config, root: Path) -> tuple[str, ...]:
-    """Return the files of plugins that the project has for its own tests, from the root.
+    """Return the files of the project's local plugins for its own tests, from the root.
 
-    One that a distribution announces is what the project is about, and is installed so that it can be worked on.
+    A plugin with an entry point is the project's product, and is installed for development.
     """
     announced = announced_packages(config)
     found = ((_package(plugin), path) for _, plugin, path in _plugins_in(config, root))
@@ -67,7 +67,7 @@ def local_plugins(config: pytest.Config, root: Path) -> tuple[str, ...]:
 
 
 def announced_packages(config: pytest.Config) -> set[str]:
-    """Return the packages with plugins that installed distributions announce."""
+    """Return the packages of plugins with an entry point in an installed distribution."""
     return {_package(plugin) for plugin, _ in config.pluginmanager.list_plugin_distinfo()} - {""}
 
 
@@ -76,7 +76,7 @@ def _package(plugin: object) -> str:
 
 
 def _plugins_in(config: pytest.Config, root: Path) -> Iterator[tuple[str, object, str]]:
-    """Yield plugins that come from the project itself; one from an installed distribution may come and go."""
+    """Yield the plugins from the project itself; those of installed distributions may change."""
     top = os.path.realpath(root)
     for name, plugin in config.pluginmanager.list_name_plugin():
         file = getattr(plugin, "__file__", None)
@@ -91,7 +91,7 @@ def _plugins_in(config: pytest.Config, root: Path) -> Iterator[tuple[str, object
 
 
 def describe_narrowing(config: pytest.Config, deselected: int) -> tuple[str, ...]:
-    """Return the options and arguments that choose tests, as a user would have typed them."""
+    """Return the options and arguments that select tests, as a user would type them."""
     option = config.option
     words: list[str] = []
     for name, flag in (("keyword", "-k"), ("markexpr", "-m")):
@@ -111,12 +111,12 @@ def describe_narrowing(config: pytest.Config, deselected: int) -> tuple[str, ...
 
 
 def sees_whole_files(config: pytest.Config) -> bool:
-    """Tell whether every test of a collected file was looked at. `--lf` drops tests of a file without saying which."""
+    """Return whether all tests of each collected file were considered. `--lf` drops tests of a file without reports."""
     return not getattr(config.option, "lf", False)
 
 
 def narrowed_files(config: pytest.Config, root: Path) -> frozenset[str]:
-    """Return the files of which only some tests were asked for."""
+    """Return the files with a selection of single tests."""
     base = config.invocation_params.dir
     return frozenset(
         relative_id(base / argument.partition("::")[0], root) for argument in map(str, config.args) if "::" in argument

@@ -1,8 +1,8 @@
-"""The witness of a session: hooks that look and keep what they saw. They decide nothing and write nothing.
+"""The witness of a session: hooks that observe. They make no decisions and write no files.
 
-Registered where tests run: on the controller, and on every worker of xdist, which sends what it saw when it ends.
-Nothing here traces, profiles or patches the run. What tampers with outcomes in ways that arithmetic does not show is
-the experiment's to show, in a process of its own.
+Registered where tests run: on the controller, and on every worker of xdist, which sends its observations when it ends.
+The witness does not trace, profile or patch the run. Tampering that the counts do not reveal is found by the
+experiment, in its own process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from json import dumps, loads
-from os import getpid  # bound at import: tests patch `os.getpid`, and some forget to take the patch back
+from os import getpid  # bound at import: tests patch `os.getpid`, and some forget to undo it
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -33,12 +33,12 @@ CHANNEL = "phase_gate"
 _GUARD = "outcomes-genuine"
 _MODIFY = "pytest_collection_modifyitems"
 _CRITERION = "criterion"
-#: Packages whose frames lie between a call of a hook and us.
+#: Packages whose frames are between the call of a hook and our implementation.
 _BETWEEN = ("pluggy", "phase_gate")
 
 
 class Witness:
-    """What both the controller and a worker see."""
+    """Observations that are the same on the controller and on a worker."""
 
     def __init__(self, config: pytest.Config, wanted: Wanted) -> None:
         self._config, self.wanted = config, wanted
@@ -46,7 +46,7 @@ class Witness:
         self._ownership = Ownership(self._root, str(config.rootpath))
         self._criteria_ids = frozenset(wanted.criteria)
         for each in wanted.criteria:
-            # A tag of a Gherkin scenario arrives as a mark of that name.
+            # A tag of a Gherkin scenario becomes a mark of that name.
             config.addinivalue_line("markers", f"{each}: shows acceptance criterion {each}")
         self._guarded: dict[str, tuple[object, list[str]]] = {}
         self._deselected: dict[str, None] = {}
@@ -54,11 +54,11 @@ class Witness:
         self._left_out: dict[str, dict[str, None]] = {}
         self._rewritten: list[Finding] = []
         self._dropped: list[str] = []
-        #: What is known once the tests are collected, by the fields of `Seen`.
+        #: Facts that are known after collection, by the fields of `Seen`.
         self._collected: dict[str, Any] = {}
 
     def register(self, **plugins: object) -> None:
-        """Register parts of this plugin, and notice if other code takes one away."""
+        """Register parts of this plugin, and detect if other code unregisters one."""
         manager = self._config.pluginmanager
         for name, plugin in plugins.items():
             manager.register(plugin, name)
@@ -66,7 +66,7 @@ class Witness:
             self._guarded[name] = (plugin, [each for each in hooks if hasattr(manager.hook, each)])
 
     def seen(self) -> Seen:
-        """Return all of it, after a last look."""
+        """Return all observations, after a last check."""
         wanted = self.wanted
         return Seen(
             deselected=tuple(self._deselected),
@@ -97,8 +97,8 @@ class Witness:
     def pytest_exception_interact(
         self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[object], report: pytest.TestReport
     ) -> None:
-        # Called for every exception but those of skips and expected failures, whatever became of the report. Where a
-        # plugin is going to run a test again, its report says "failed" here, and is not logged.
+        # Called for every exception except skips and expected failures, whatever happens to the report later. If a
+        # plugin is about to rerun a test, its report has the outcome "failed" here, and is not logged.
         if isinstance(node, pytest.Item) and report.outcome == "passed" and call.excinfo is not None:
             said = f"raised {call.excinfo.typename}, reported as passed"
             self._rewritten += _doubt("outcome-rewritten", said, [node.nodeid])
@@ -106,17 +106,17 @@ class Witness:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
         if self.wanted.slices:
-            # A plugin drops what other shards run; whether each test ran in one is looked at when all are there.
+            # A plugin drops the tests of other shards. Merging the shards checks that each test ran in one of them.
             self._collected["collected"] = tuple(item.nodeid for item in items)
             self._see_paths(items)
             return (yield)
-        # What an installed distribution leaves out is its own business.
+        # Installed distributions may drop tests.
         matters = self._is_implemented_by_project(_MODIFY)
         before = [item.nodeid for item in items] if matters else []
         result = yield
         kept = {item.nodeid for item in items} | self._deselected.keys() if matters else set()
         for node in () if kept.issuperset(before) else before:
-            # xdist puts a group behind the id; the test is still there.
+            # xdist appends a group to the id; the test is still there.
             if node not in kept and not any(other.startswith(f"{node}@") for other in kept):
                 self._dropped.append(node)
         return result
@@ -138,13 +138,13 @@ class Witness:
         if self.wanted.parts:
             from phase_gate.recording.items import look_at_parts
 
-            # Before a test can change anything of it.
+            # Before a test can change any of it.
             self._collected["parts"] = look_at_parts(session, self._ownership)
 
     def _see_paths(self, items: Iterable[pytest.Item]) -> None:
         path: Path | None = None
         for item in items:
-            if item.path is not path:  # the tests of a file share its path, and come one after the other
+            if item.path is not path:  # the tests of a file share its path, and are adjacent
                 path = item.path
                 self._paths.setdefault(item.nodeid.partition("::")[0], relative_id(path, self._root))
 
@@ -153,7 +153,7 @@ class Witness:
         for item in items:
             passes = item.get_closest_marker(PASSES_ALREADY)
             if passes is not None:
-                # It guards what works already, and shows no criterion; without a reason it does not count.
+                # It guards existing functionality, so it shows no criterion. Without a reason, the mark does not count.
                 why = passes.args[0] if passes.args else passes.kwargs.get("reason")
                 guarding[item.nodeid] = why.strip() if isinstance(why, str) else ""
                 continue
@@ -168,11 +168,11 @@ class Witness:
         return (mark.name,) if mark.name in self._criteria_ids else ()
 
     def _is_implemented_by_project(self, hook: str) -> bool:
-        """Tell whether code that no distribution installed implements a hook."""
-        # The manager's relay, not `config.hook`: up to pytest 8 that one stands functions before some hooks.
+        """Return whether code outside of installed distributions implements a hook."""
+        # The manager's relay, not `config.hook`: up to pytest 8, that one wraps some hooks in functions.
         for implementation in getattr(self._config.pluginmanager.hook, hook).get_hookimpls():
             code, plugin = getattr(implementation.function, "__code__", None), implementation.plugin
-            # The plugin is asked, too: a conftest may offer another module's function as its hook.
+            # Check the plugin as well: a conftest may use a function of another module as its hook.
             module = plugin if isinstance(plugin, ModuleType) else sys.modules.get(type(plugin).__module__)
             files = [getattr(code, "co_filename", None), getattr(module, "__file__", None)]
             if any(self._ownership.is_foreign(file) for file in files if isinstance(file, str)):
@@ -181,7 +181,7 @@ class Witness:
 
 
 class WorkerHooks:
-    """Sends what a worker saw to the controller when the worker ends."""
+    """Sends the observations of a worker to the controller when the worker ends."""
 
     def __init__(self, config: pytest.Config, witness: Witness) -> None:
         self._config, self._witness = config, witness
@@ -196,17 +196,17 @@ class WorkerHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         if self._process.is_left():
-            return  # the controller says that it heard nothing
-        # A fault of ours must not end the worker: the controller says that it heard nothing.
+            return  # the controller reports the missing data
+        # An internal error must not end the worker: the controller reports the missing data.
         with contextlib.suppress(Exception):
             output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
             document = {**to_json(self._witness.seen()), "failed": list(self._failed)}
-            # One text: a list would go through functions that a test may have left patched.
+            # One string: a list would pass through functions that a test may have left patched.
             output[CHANNEL] = dumps(document)
 
 
 def read_worker(node: Any) -> Seen | None:
-    """Return what a worker told when it ended; None if that is nothing, or nothing that can be read."""
+    """Return the observations that a worker sent when it ended; None if they are missing or unreadable."""
     try:
         return from_json(Seen, loads(node.workeroutput[CHANNEL]))
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -226,7 +226,7 @@ def _doubt(slug: str, detail: str, names: Iterable[str]) -> Iterator[Finding]:
 
 
 def _calls(manager: pytest.PytestPluginManager, hook: str, plugin: object) -> bool:
-    """Tell whether a hook still calls a part of this plugin."""
+    """Return whether a hook still calls a part of this plugin."""
     return any(each.plugin is plugin for each in getattr(manager.hook, hook).get_hookimpls())
 
 
@@ -244,14 +244,14 @@ def _caller(frame: FrameType | None) -> str:
 
 
 def loaded_names() -> list[str]:
-    """Return the modules that are loaded, but for Python's own."""
+    """Return the names of loaded modules, without Python's own."""
     return [name for name in list(sys.modules) if name.partition(".")[0] not in sys.stdlib_module_names]
 
 
 def found_modules(names: Iterable[str], root: str) -> dict[str, str]:
     """Return the modules that this process has loaded, each with its file relative to the root.
 
-    One from an environment inside the root, or without a file, is not the project's: its path begins with `../`.
+    A module from an environment inside the root, or without a file, is not the project's: its path begins with `../`.
     """
     found: dict[str, str] = {}
     for name in names:
@@ -277,50 +277,50 @@ def imported_files(ownership: Ownership) -> list[str]:
     return sorted({path for path in found if path})
 
 
-# --- the process that a session began in
+# --- the process that a session started in
 
 
 class Process:
-    """Made before the project's code runs; asked by every hook that ends a session."""
+    """Created before the project's code runs, and checked by every hook that ends a session."""
 
     def __init__(self) -> None:
         self._pid = getpid()
 
     def is_left(self) -> bool:
-        """Tell whether a forked child asks, which must do nothing in its parent's name."""
+        """Return whether this is a forked child, which must not act for its parent."""
         return getpid() != self._pid
 
 
-# --- what one process saw of a session, as a value: the same on the controller and on the workers of xdist
+# --- the observations of one process, as a value: the same on the controller and on the workers of xdist
 
 
 class Seen(Value):
-    """By pytest's own node ids; paths are relative to our root."""
+    """Keys are pytest's node ids; paths are relative to our root."""
 
     deselected: tuple[str, ...] = ()
-    #: Where the files of tests are, by the part of a node id before the first `::`.
+    #: Paths of test files, by the part of a node id before the first `::`.
     paths: Mapping[str, str] = field(default_factory=dict)
     #: With --dist=loadgroup xdist appends the group of a test to its id.
     groups: tuple[str, ...] = ()
-    #: Tests that failed, so that a report which is changed on its way can be told.
+    #: Failed tests, so that a report that is changed on its way to the controller is detected.
     failed: tuple[str, ...] = ()
-    #: Criteria that tests name in their marks, and why tests are marked as passing already.
+    #: Criteria that tests name in their marks, and the reasons of tests that are marked as already passing.
     criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     guarding: Mapping[str, str] = field(default_factory=dict)
-    #: Modules that were loaded, and the files of the project that were imported, from the root.
+    #: Loaded modules, and imported files of the project, from the root.
     modules: Mapping[str, str] = field(default_factory=dict)
     imported: tuple[str, ...] = ()
-    #: What tests are made of outside of their files.
+    #: Code of tests outside of their files.
     parts: Parts = field(default_factory=Parts)
-    #: What makes outcomes doubtful.
+    #: Findings that make outcomes doubtful.
     doubts: tuple[Finding, ...] = ()
-    #: In a shard: what was collected before any hook chose, and what was left out, by the function that did it.
+    #: In a shard: the tests collected before any hook selected, and the deselected ones, by the function that did it.
     collected: tuple[str, ...] = ()
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def merge_seen(several: Iterable[Seen]) -> Seen:
-    """Return what some process saw."""
+    """Return the union of the observations of several processes."""
     several = tuple(several)
     if len(several) == 1:
         return several[0]
