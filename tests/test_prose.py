@@ -111,7 +111,7 @@ CODE_WORDS = {
 CLEAN = (
     *("storage", "decisions", "report", "shards", "source", "stores"),
     *("bound.py", "codec.py", "errors.py", "exit_codes.py", "hookspecs.py", "names.py"),
-    *("recording",),
+    *("recording", "runs"),
     *("plugin.py", "project.py", "task.py", "values.py", "visible.py"),
 )
 _FOREIGN = re.compile(r"<!-- generated.*?<!-- end -->|^```.*?^```|`[^`\n]+`|\]\([^)]*\)|:param \w+:", re.M | re.S)

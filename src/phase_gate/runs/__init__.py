@@ -1,5 +1,5 @@
 """A run of a task, from its start record to its end record, without pytest.
 
-A session says `Hello` and hands in its `Document`: what it asks for, and what it showed. May touch files and the clock;
-what a run means is the business of `gate`. Begin with `sessions`, then `recorder` and `ending`.
+A session passes its `Hello` (the request) and its `Document` (the result). This package may use files and the clock;
+`gate` evaluates the run. Begin with `sessions`, then `recorder` and `ending`.
 """

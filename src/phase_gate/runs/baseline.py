@@ -1,4 +1,4 @@
-"""A baseline: tests and outcomes as they are before a cycle begins. No phase, no gate, no iteration."""
+"""A baseline: the tests and their outcomes before a cycle begins. It has no phase, gate or iteration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from phase_gate.visible import count
 
 
 class BaselineSession(RecordedSession):
-    """Started by `phase-gate baseline`, which is the only one to give the hidden option."""
+    """Started by `phase-gate baseline`, the only command that uses the hidden option."""
 
     if_nothing = "there is no baseline"
 
@@ -55,7 +55,7 @@ class BaselineSession(RecordedSession):
         self._shown = f"baseline: {count(data['total'], 'test')}, {count(data['failing'], 'known failure')}"
 
     def _describe(self, document: Document, inventory: Inventory) -> dict[str, Any]:
-        """Return what is recorded of a baseline. Raises NotAllowedError for a session that proves nothing."""
+        """Return the data to record. Raises NotAllowedError for a session that proves nothing."""
         odd = {test: bucket for test, bucket in sorted(document.outcomes.items()) if bucket is not Bucket.PASSED}
         not_run = sum(bucket is Bucket.NOT_RUN for bucket in odd.values())
         if document.interrupted or not_run or not document.outcomes:
@@ -79,9 +79,9 @@ class BaselineSession(RecordedSession):
 
 
 class KnownTests(RecordedSession):
-    """What a verify task knows from its start: which tests its command selects. It is collected, not run.
+    """The tests that the command of a verify task selects, known from its start. They are collected, not run.
 
-    Started by `phase-gate verify start`, which names the file that the inventory's digest is written to.
+    Started by `phase-gate verify start`, which names the file for the inventory's digest.
     """
 
     if_nothing = "no test is known"

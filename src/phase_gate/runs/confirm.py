@@ -1,4 +1,4 @@
-"""`--phase-confirm`: run again, same arguments, fresh process, until the streak is long enough."""
+"""`--phase-confirm`: run again with the same arguments in a fresh process, until the streak is long enough."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from phase_gate.gate.state import State
 from phase_gate.runs.recorder import RUN_VARIABLE
 from phase_gate.storage.store import TaskStore
 
-#: Seconds that a run has to write its end down once the user has stopped it.
+#: Seconds that a run has for writing its end record after the user has stopped it.
 _GRACE = 30.0
-#: pytest's own code for it.
+#: pytest's own exit code for it.
 _INTERRUPTED = 2
 
 
 def confirm_runs(
     store: TaskStore, command: Sequence[str], *, start: str, exit_signal: str | None, further: int
 ) -> int | None:
-    """Start up to `further` runs; return the status of the last, None if none was started.
+    """Start up to `further` runs; return the status of the last, or None if none was started.
 
     :param start: the current folder when the command was typed.
     """
@@ -30,12 +30,12 @@ def confirm_runs(
         before = store.look().state
         words = [*command, f"--phase-confirming={index}/{further}"]
         if exit_signal is not None and index == further:
-            # A signal speaks of the run that it is given with.
+            # A signal applies only to the run that it is given with.
             words.append(f"--exit-signal={exit_signal}")
         with contextlib.suppress(AttributeError, OSError, ValueError):  # a test may have closed it
             sys.stdout.flush()
         environment = {name: value for name, value in os.environ.items() if name != RUN_VARIABLE}
-        # Tests may have gone to another folder, and stayed there.
+        # Tests may have changed the current folder.
         here = start if os.path.isdir(start) else None
         status = _wait_for(subprocess.Popen(words, env=environment, cwd=here))
         if not _is_confirmed(before, store.look().state):
@@ -44,7 +44,7 @@ def confirm_runs(
 
 
 def _wait_for(process: subprocess.Popen[bytes]) -> int:
-    """Return what it ended with. What stops us at a terminal stops it, too: it writes its end down."""
+    """Return its exit status. An interrupt at the terminal reaches that process, too, and it writes its end record."""
     try:
         return process.wait()
     except KeyboardInterrupt:
@@ -60,7 +60,7 @@ def _is_confirmed(before: State, after: State) -> bool:
 
 
 def pytest_command() -> tuple[str, ...]:
-    """Return the same way in: `python -m pytest` puts the current folder on the path, the script does not."""
+    """Return the same command: `python -m pytest` puts the current folder on the path, the script does not."""
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
     script = sys.argv[0]
     if os.path.isfile(script) and os.path.basename(script) in ("pytest", "py.test"):
@@ -69,7 +69,7 @@ def pytest_command() -> tuple[str, ...]:
 
 
 def without_ours(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the arguments without those that only the first run may have."""
+    """Return the arguments without the options that only the first run may have."""
     kept: list[str] = []
     skip = False
     for argument in arguments:

@@ -1,4 +1,4 @@
-"""The acceptance criteria of a run, and which of its tests stand for which."""
+"""The acceptance criteria of a run, and the tests that cover them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 def choose_criteria(run: Recorder, typed: str | None) -> Criteria:
-    """Read the criteria that were typed, now or earlier in this cycle; else those of the project's file."""
+    """Read the criteria that were typed, now or earlier in this cycle; by default those of the project's file."""
     root, default = run.project.root, run.project.configuration.run.criteria
     if typed is not None:
         missing = "check the path; it starts in the folder that you are in"
         criteria = read_criteria(typed, base=run.hello.start, root=root, if_missing=missing)
-        # Runs to come in this cycle do not name it again.
+        # Later runs in this cycle do not have to name it again.
         run.criteria_given = criteria.file or typed
     elif run.criteria_given:
         missing = "it was given to this cycle: put it back, or give another with --phase-criteria=FILE"
@@ -43,10 +43,10 @@ def choose_criteria(run: Recorder, typed: str | None) -> Criteria:
 def take_links(
     criteria: Criteria, marked: Mapping[str, tuple[str, ...]], outcomes: Outcomes, *, root: Path, copies_matter: bool
 ) -> Links:
-    """Return what is known about tests and criteria.
+    """Return the links between tests and criteria.
 
-    :param marked: ids of criteria by our own ids of tests.
-    :param copies_matter: whether one test under two names has to be told.
+    :param marked: ids of criteria by our ids of tests.
+    :param copies_matter: whether copies of one test under two names have to be detected.
     """
     uncollectable = [test_id for test_id, bucket in outcomes.items() if bucket is Bucket.UNCOLLECTABLE]
     found = dict(marked)
@@ -60,7 +60,7 @@ def take_links(
 
 
 def read_by_name(test_ids: Iterable[str], root: Path, read: Callable[[ast.Module], Mapping[str, T]]) -> dict[str, T]:
-    """Return what a reader finds in the sources for these tests, as far as it finds something."""
+    """Return the results of a reader of sources for these tests, without the tests that have none."""
     found: dict[str, T] = {}
     files: dict[str, Mapping[str, T]] = {}
     for test_id in test_ids:

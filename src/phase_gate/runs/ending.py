@@ -1,4 +1,4 @@
-"""End a recorded run: gather what it is compared with, have it judged, store, and write its end record."""
+"""End a recorded run: load its references, evaluate it, store the results, and write its end record."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None]) -> RunEnd:
-    """Judge the run and write its end record. The lock is held for the write only."""
+    """Evaluate the run and write its end record. The lock is held for the write only."""
     prover = _Prover(run, record, progress)
     signals, ended = _write_judged(run, record, prover)
     signals.clear(ended)
@@ -56,7 +56,7 @@ def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_G
     ended = _judge(run, run.state, record, signals, prover)
     with run.store.transaction() as change:
         if change.opened.head != judged_on:
-            # Another process wrote in between: judge again, on what is true now.
+            # Another process wrote in between: evaluate again with the new state.
             run.refuse_lost(change.opened)
             signals = _GivenSignals(run, change.state)
             ended = _judge(run, change.state, record, signals, prover)
@@ -65,7 +65,7 @@ def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_G
 
 
 def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignals, prover: _Prover) -> RunEnd:
-    """Judge the run on that state; make the proof that its verdict wants, and judge it with that."""
+    """Evaluate the run with that state; if its verdict requires a proof, make it and evaluate again."""
     past = load_references(run.store.objects, state, record, root=run.project.root, phase=run.phase)
     judge = partial(judge_run, workflow=run.workflow, record=record, past=past, at=now(), keep=partial(_keep, run))
     ended = judge(state, answer=signals.read, before=run.state_before(state), remembered=run.remembered)
@@ -85,7 +85,7 @@ def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignal
 
 
 def _keep(run: Recorder, name: str, document: Any) -> str:
-    """Store a document of a run; of sources the texts."""
+    """Store a document of a run; for sources, also their texts."""
     if name == "sources":
         document = {path: _read_text(run.project.root / path) for path in document}
     return run.store.keep(name, document)
@@ -99,14 +99,14 @@ def _read_text(path: Path) -> str:
 
 
 class _Prover:
-    """Makes the proof that a run's verdict wants, outside the lock and once, also where the run is judged twice."""
+    """Makes the proof that a run's verdict requires: outside the lock, and only once if the run is evaluated twice."""
 
     def __init__(self, run: Recorder, record: RunRecord, progress: Callable[[str], None]) -> None:
         self._run, self._record, self._progress = run, record, progress
         self._made: dict[str | None, Event | None] = {}
 
     def prove(self, state: State, ended: RunEnd) -> Event | None:
-        """Return the event that records a proof; None where none is wanted."""
+        """Return the event that records a proof; None if no proof is required."""
         run, sources, phase = self._run, self._record.sources, ended.case.phase
         is_last = run.hello.confirming[1] > 0 and run.further_runs(ended.streak) == 0
         if ended.evaluation is None or ended.iteration is None:
@@ -127,19 +127,19 @@ class _Prover:
         return self._made[freeze]
 
 
-#: What is wrong with a signal file that only the suite, or a user who did not wait, can have written.
+#: The problem of a signal file that only the suite, or a user who did not wait, can have written.
 _MEANWHILE = "it was made while the run was open"
 
 
 class _GivenSignals:
-    """Gate 2 at the end of a run: the option and the file, read once, and what becomes of the file."""
+    """Gate 2 at the end of a run: reads the option and the file once, and removes the file."""
 
     def __init__(self, run: Recorder, state: State) -> None:
         self._run = run
         self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent_signal)
         early = run.hello.signal
         if self._file is not None and early is not None and early.is_unreadable:
-            self._file = early  # it may or may not be the same one: it waits for the next run
+            self._file = early  # perhaps a different file: keep it for the next run
         self._is_made_meanwhile = (
             self._file is not None
             and not self._file.is_unreadable
@@ -147,11 +147,11 @@ class _GivenSignals:
         )
 
     def read(self, judged: JudgedRun) -> Reading:
-        """Return what Gate 2 says of a run that counts."""
+        """Return the reading of Gate 2 for a run that counts."""
         run, iteration = self._run, judged.iteration
-        assert iteration is not None, "nobody answers for a run that does not count"
+        assert iteration is not None, "a run that does not count has no signal"
         given = run.hello.exit_signal
-        # Green, and more runs will come: the signal speaks of the last one.
+        # Green, and more runs follow: the signal applies to the last one.
         if judged.is_green and run.further_runs(judged.streak) > 0:
             return Reading(answer="held") if given is not None or self._file is not None else ABSENT
         by_option = ABSENT
@@ -177,7 +177,7 @@ class _GivenSignals:
         return [Event(kind="signal-refused", data=data)]
 
     def clear(self, ended: RunEnd) -> None:
-        """Take the file away once it is in the ledger. A malformed one waits for its author."""
+        """Remove the file once it is in the ledger. A malformed file stays for its author to fix."""
         if self._file is None:
             return
         verdict = ended.evaluation
@@ -187,17 +187,17 @@ class _GivenSignals:
             remove_signal_file(self._run.store.signal_file)
 
 
-# --- what a run is compared with, loaded from stored objects and from git, as far as the state names it
+# --- the references of a run, loaded from stored objects and from git, as far as they are in the state
 
 
-#: By its text: to ask the enumeration for each of thousands takes five times as long.
+#: By text: calling the enumeration for each of thousands takes five times as long.
 _BUCKETS = {bucket.value: bucket for bucket in Bucket}
 
 
 def load_references(objects: ObjectStore, state: State, record: RunRecord, *, root: Path, phase: Phase) -> References:
-    """Return everything that outcomes are compared with.
+    """Return all data that outcomes are compared with.
 
-    A run that goes back to the first phase when it ends is judged as if it had done so already.
+    A run that returns to the first phase at its end is evaluated as if it had already done so.
     """
     in_first_phase, began = phase.scope == "targets", state.open_run(record.run)
     rewinds = began is not None and began.rewinds and state.phase != began.phase
@@ -238,7 +238,7 @@ def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:
     return None if name is None else objects.load_inventory(objects.load(name)["inventory"])
 
 
-# --- the bodies of tests at git's HEAD: a passing test that is as it was committed is not what this step is about
+# --- the bodies of tests at git's HEAD: this step is not about a passing test that is equal to its committed version
 
 
 def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
@@ -251,9 +251,9 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
         if blob is None:
             continue
         source = None if tree_files.get(path) == blob else try_git(root, "cat-file", "blob", blob)
-        # A text with examples may be a document, which the tree leaves out.
+        # A text with examples may be a document, which is not in the tree.
         if tree_files.get(path) == blob or (source is not None and file.content == content_id(source)):
-            # Unchanged as a whole: also the tests whose bodies stand elsewhere, inherited or made at run time.
+            # Unchanged as a whole, including tests whose bodies are elsewhere: inherited, or made at run time.
             found[path] = {bare_name(name): file.bodies.get(bare_name(name), "") for name in file.ids}
             continue
         if source is None or not path.endswith(".py"):
@@ -269,7 +269,7 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
 
 
 def _bodies(tree: ast.Module, path: str, now: TestFile) -> dict[str, str]:
-    """Return what a file said at HEAD: its tests, its examples, and tests that no source shows."""
+    """Return the bodies in a file at HEAD: its tests, its examples, and tests that are not in a source."""
     from phase_gate.source.doctests import find_doctests
     from phase_gate.source.tests import find_tests
 
@@ -280,7 +280,7 @@ def _bodies(tree: ast.Module, path: str, now: TestFile) -> dict[str, str]:
     classes = {name.partition("::")[0] for name in tests} | {
         node.name for node in tree.body if isinstance(node, ast.ClassDef)
     }
-    # Inherited, or made at run time: they are as old as the class, or the module, that they are put into.
+    # Inherited, or made at run time: they are as old as their class or module.
     made = {
         name for name in names if not now.bodies.get(name) and ("::" not in name or name.partition("::")[0] in classes)
     }

@@ -1,4 +1,4 @@
-"""What a session asks for before its first test, and what its witness is to look at. Values only."""
+"""The request of a session before its first test, and the task of its witness. Values only."""
 
 from __future__ import annotations
 
@@ -36,54 +36,54 @@ if TYPE_CHECKING:
 
 
 class Hello(Value):
-    """The command line as it was typed, and what plugins offer."""
+    """The command line as typed, and the contributions of plugins."""
 
     phase: str
     #: The folder that the command was typed in.
     start: Path
     arguments: tuple[str, ...] = ()
-    #: None: as the project's file says.
+    #: None: as in the project's file.
     exit_meaning: ExitMeaning | None = None
     confirms: bool | None = None
     exit_signal: str | None = None
-    #: A number, or a file from the current folder.
+    #: A number, or a file relative to the current folder.
     criteria: str | None = None
     reports: tuple[str, ...] = ()
     workflow: str | None = None
-    #: Which confirming run this is, of how many; (0, 0) for a run that a person started.
+    #: The number of this confirming run, and their total; (0, 0) for a run that a user started.
     confirming: tuple[int, int] = (0, 0)
-    #: The verify command of a task started it, without `--phase`.
+    #: Started by the verify command of a task, without `--phase`.
     verifies: bool = False
-    #: Files that options of pytest and of its plugins write, and folders, with a slash.
+    #: Files that options of pytest and its plugins write; folders end with a slash.
     writes: tuple[tuple[Path, str], ...] = ()
     guards: Mapping[str, Guard] = field(default_factory=dict)
     workflows: Mapping[str, Path] = field(default_factory=dict)
     #: The id of the run.
     run: str = ""
-    #: When no code of the project had run yet, and the signal that was there then.
+    #: A time before any code of the project ran, and the signal that was there then.
     at: float = 0.0
     signal: SignalFile | None = None
     pytest: str = ""
 
 
 class Wanted(Value):
-    """What a witness is to look at. It travels to the workers of xdist."""
+    """The facts that a witness records. Sent to the workers of xdist."""
 
     root: str
-    #: Why tests fail, and which are marked as passing already.
+    #: Why tests fail, and which are marked as already passing.
     reasons: bool = False
-    #: What tests are made of outside of their files.
+    #: Code of tests outside of their files.
     parts: bool = False
     #: Criteria that marks may name.
     criteria: tuple[str, ...] = ()
-    #: Modules of which it matters where they are found.
+    #: Modules whose location matters.
     modules: tuple[str, ...] = ()
-    #: It sees a part of the suite: what was collected before any hook chose, and which hook left out what.
+    #: Only a part of the suite runs: record the tests collected before any hook selected, and which hook dropped which.
     slices: bool = False
 
 
 def choose_reports(typed: Iterable[str], here: Path, project: Project) -> tuple[Path, ...]:
-    """Return the reports that were typed, else those of the project's file. Raises UsageError for an odd one."""
+    """Return the reports that were typed, or else those of the project's file. Raises UsageError for an invalid one."""
     reports = tuple(here / name for name in typed) or tuple(
         place_below(project.root, name, setting="run.report") for name in project.configuration.run.report
     )
@@ -93,16 +93,16 @@ def choose_reports(typed: Iterable[str], here: Path, project: Project) -> tuple[
 
 
 def written_below(root: Path, writes: Iterable[tuple[Path, str]], reports: Iterable[Path]) -> tuple[str, ...]:
-    """Return the files below the root that the run writes because an option names them; folders with a slash."""
+    """Return the files below the root that the run writes because of an option; folders end with a slash."""
     found = {relative_id(place, root) + end for place, end in (*writes, *((path, "") for path in reports))}
     return tuple(sorted(path for path in found if not path.startswith(("../", "./", "/"))))
 
 
-# --- our own rules, as far as they change what a test means or what a gate asks
+# --- our own rules, as far as they change the meaning of a test or the requirements of a gate
 
 
 def own_settings(own: Configuration, workflow: Workflow) -> dict[str, str]:
-    """Return what may not change once the tests are frozen, by name."""
+    """Return the settings that must not change once the tests are frozen, by name."""
     settings = {f"workflow {name}": text for name, text in name_rules(workflow).items()}
     settings["setting docs"] = ", ".join(own.docs)
     settings |= {f"setting evidence.commands.{each.name}": each.rule for each in own.commands}
@@ -122,15 +122,15 @@ def own_settings(own: Configuration, workflow: Workflow) -> dict[str, str]:
     return settings
 
 
-# --- what tests run in, as far as an honest condition of a skip may ask for it: platform, Python, installed packages
+# --- the environment of tests, as far as a legitimate skip condition can use it: platform, Python, installed packages
 
 
-#: How a folder, or a file, with the metadata of an installed distribution ends.
+#: Suffixes of a folder or file with the metadata of an installed distribution.
 _METADATA = (".dist-info", ".egg-info")
 
 
 def take_surroundings(root: Path) -> str:
-    """Return a text that is the same as long as platform, Python and packages are."""
+    """Return a text that stays the same until the platform, Python or the packages change."""
     packages = hashlib.sha256("\n".join(sorted(_packages(os.path.realpath(root)))).encode("utf-8", "surrogatepass"))
     return f"{_platform()}; Python {platform.python_version()}; packages {packages.hexdigest()[:16]}"
 
@@ -143,7 +143,7 @@ def _platform() -> str:
 
 
 def _packages(top: str) -> Iterator[str]:
-    """Yield the names and versions of what is installed; not what lies in the project, where tests may write it."""
+    """Yield the names and versions of installed packages, except those inside the project, where tests may write."""
     for entry in dict.fromkeys(sys.path):
         folder = os.path.realpath(entry)
         if (folder + os.sep).startswith(top + os.sep) and not is_in_environment(os.path.join(folder, "_"), top):
@@ -151,24 +151,24 @@ def _packages(top: str) -> Iterator[str]:
         try:
             yield from (name for name in os.listdir(folder) if name.endswith(_METADATA))
         except OSError:
-            continue  # an archive, or nothing
+            continue  # an archive, or missing
 
 
-# --- a run of pytest inside a verify command: recorded for that command's task, by that task's rules
+# --- a run of pytest inside a verify command: recorded for that command's task, with that task's rules
 
 
-#: Set for whatever a verify command starts; without a typed phase, such a run is recorded for the command's task.
+#: Set for all processes of a verify command. Without a typed phase, such a run is recorded for the command's task.
 PHASE_VARIABLE = "PHASE_GATE_PHASE"
 
 
 def hide_from_tests() -> Callable[[], None]:
-    """Let what the tests themselves start be none of the verify command's runs; return what takes that back."""
+    """Remove the variable, so that processes of tests are not runs of the verify command; return an undo function."""
     hidden = os.environ.pop(PHASE_VARIABLE, None)
     return lambda: None if hidden is None else os.environ.update({PHASE_VARIABLE: hidden})
 
 
 def refuse_outside_verify(state: State) -> None:
-    """Refuse a run in a verify task that its verify command did not start."""
+    """Refuse a run in a verify task that was not started by its verify command."""
     if not state.is_verify_task:
         return
     verification = state.parts[WORK]
@@ -180,7 +180,7 @@ def refuse_outside_verify(state: State) -> None:
 
 
 def recorded_for(task: str, evaluation: Evaluation) -> list[Line]:
-    """Return what stands in the panel's place: the verdict is the verification gate's, and comes later."""
+    """Return the lines that replace the panel: the verification gate gives its verdict later."""
     subject, metrics = evaluation.subject, evaluation.metrics
     total = metrics.get("tests_total")
     tests = f", {count(total, 'test')}" if isinstance(total, int) else ""

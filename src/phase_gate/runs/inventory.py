@@ -1,4 +1,4 @@
-"""The inventory of a session: ids by file, with bodies read from the source where they are not known already."""
+"""The inventory of a session: ids by file, with the bodies of new or changed tests read from the source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from phase_gate.values import replace
 def take_inventory(
     ids: Collection[str], *, root: Path, contents: Mapping[str, str], known: Inventory | None
 ) -> Inventory:
-    """Return what tests there are. A file whose content is known already is not parsed again.
+    """Return the inventory. A file whose content is known is not parsed again.
 
     :param contents: content ids by path, from the tree.
     """
@@ -32,7 +32,7 @@ def _by_file(ids: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _are_those_of(known: Inventory, ids: Collection[str]) -> bool:
-    """Tell whether these are just the known tests: mostly they are, and telling is faster than sorting them."""
+    """Return whether the ids are exactly the known tests: usually they are, and this is faster than sorting them."""
     if sum(len(file.ids) for file in known.files.values()) != len(ids):
         return False
     here = ids.__contains__
@@ -43,7 +43,7 @@ def _read_file(
     path: str, names: Sequence[str], root: Path, contents: Mapping[str, str], known: Inventory | None
 ) -> TestFile:
     before = None if known is None else known.files.get(path)
-    # Where the file itself is the test, its content must be the same text whether git tracks it or not.
+    # If the file itself is the test, its content id must not depend on whether git tracks it.
     content = contents.get(path) if path.endswith(".py") else None
     source: bytes | None = None
     if content is None:
@@ -58,25 +58,25 @@ def _read_file(
 
 
 def text_id(path: Path) -> str:
-    """Return the content id of a file that is a test itself."""
+    """Return the content id of a file that is itself a test."""
     return content_id(read_source(path))
 
 
 def read_source(path: Path) -> bytes:
-    """Return a file's content; nothing if it can't be read."""
+    """Return a file's content; empty if it can't be read."""
     try:
         return path.read_bytes()
     except OSError:
         return b""
 
 
-# --- what a file defines, by its source
+# --- the tests that a file defines, according to its source
 
 
 def names_in_source(file: Path, functions: Sequence[str] = ("*",), classes: Sequence[str] = ("*",)) -> list[str] | None:
-    """Return the bare names of the tests that a file defines, by its source; None if it is not there.
+    """Return the bare names of the tests in the source of a file; None if there is no such file.
 
-    :param functions: patterns that say what a test is, as `classes`; without them, what may be one under any patterns.
+    :param functions: name patterns of tests, like `classes`; by default, all names that some pattern could match.
     """
     try:
         source = file.read_bytes()
@@ -94,9 +94,9 @@ def names_in_source(file: Path, functions: Sequence[str] = ("*",), classes: Sequ
 
 
 def doctests_in_source(file: Path, path: str) -> Iterable[str]:
-    """Return the names that the examples in a file may have.
+    """Return the names that pytest may give to the examples in a file.
 
-    :param path: the file as ids name it.
+    :param path: the file as in ids.
     """
     try:
         source = file.read_bytes()

@@ -1,4 +1,4 @@
-"""What gives the tests their meaning in a run: code around them, files they use, pieces of the sources."""
+"""The meaning of the tests in a run: code around them, files they use, and pieces of the sources."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from phase_gate.source.module_code import ModuleStatement
 
-#: Folders that hold tests and what they use, where `testpaths` does not say.
+#: Folders for tests and their data, if `testpaths` is not set.
 _TEST_FOLDERS = frozenset({"test", "tests"})
-#: Folders of sources by name, which are among `testpaths` for the examples in them.
+#: Names of source folders, which are in `testpaths` because of their examples.
 _SOURCE_FOLDERS = frozenset({"src", "lib"})
 
 
@@ -39,10 +39,10 @@ def take_meaning(
     is_output: Callable[[str], bool],
     outputs: Collection[str] = (),
 ) -> Meaning:
-    """Return the meaning of the tests in this run. Files whose content is the frozen one are not parsed.
+    """Return the meaning of the tests in this run. Files with their frozen content are not parsed.
 
-    :param tree: as the run left it.
-    :param at_start: what frozen files said when the run began; None if nothing was frozen then.
+    :param tree: the files after the run.
+    :param at_start: the contents of frozen files at the start of the run; None if there were none.
     :param is_output: whether the run itself has written a file.
     :param outputs: files that earlier runs have written.
     """
@@ -66,13 +66,13 @@ def take_meaning(
             continue
         if known is not None and at_start is not None:
             if path not in at_start.support:
-                continue  # the tests began without it, whatever they wrote in its place
-            # What the run writes over it, or puts back, does not undo what it began with.
+                continue  # the file was missing at the start, even if the tests have written it since
+            # If the run overwrites or restores the file, its content at the start still counts.
             content = content if at_start.support[path] == known.content else at_start.support[path]
         is_same = known is not None and known.content == content
         support[path] = (content, None if is_same or not path.endswith(".py") else _statements(root / path, ()))
     settings = dict(facts.settings)
-    # Criteria that come later than the freeze ask for more, and take nothing away.
+    # Criteria added after the freeze only require more.
     if criteria.listed and (frozen is None or "criteria" in frozen.settings):
         settings["criteria"] = ", ".join(sorted(criteria.ids))
     texts = {} if at_start is None else at_start.texts
@@ -91,9 +91,9 @@ def take_meaning(
 
 
 def _plugins(facts: Document, tree: Tree, root: Path) -> list[str]:
-    """Return the plugins that are there for the tests only: no code imports them, and RED did not fail for want of one.
+    """Return the plugins that exist only for the tests: no code imports them, and RED did not fail for lack of one.
 
-    Of the others the fixtures that tests get are frozen.
+    For other plugins, the fixtures that tests use are frozen.
     """
     raised = {failure.file for failure in facts.failures.values() if not failure.by_check}
     return [path for path in facts.plugins if path not in raised and not _is_imported(path, tree.files, root)]
@@ -109,7 +109,7 @@ def _is_imported(plugin: str, files: Iterable[str], root: Path) -> bool:
 def _find_pieces(
     project: Project, inventory: Inventory, tree: Tree, facts: Document, support: Collection[str]
 ) -> dict[str, PieceFile]:
-    """Return the pieces of tests that lie in no file which is frozen as a whole."""
+    """Return the pieces of tests in files that are not frozen as a whole."""
     parts = facts.parts
     wanted: dict[str, set[str]] = {}
     helpers = (place for failure in facts.failures.values() for place in failure.helpers)
@@ -138,7 +138,7 @@ def _find_pieces(
 
 
 def _look_again(project: Project, frozen: Mapping[str, PieceFile], tree: Tree) -> dict[str, PieceFile]:
-    """Return frozen pieces as they are now; files whose content is the frozen one are not parsed."""
+    """Return the current content of frozen pieces; files with their frozen content are not parsed."""
     contents = project.take_contents(frozen, tree) if frozen else {}
     return {
         path: file
@@ -165,15 +165,15 @@ def _parse(file: Path) -> ast.Module | None:
 
 
 class AtStart(Value):
-    """What frozen files said when a run began: ids of their contents; those that were gone are left out."""
+    """The content ids of frozen files at the start of a run, without files that were missing."""
 
     support: Mapping[str, str]
-    #: Files that are tests themselves, as texts with examples are.
+    #: Files that are themselves tests, such as texts with examples.
     texts: Mapping[str, str]
 
 
 def look_at_frozen(project: Project, frozen: Frozen, tree: Tree) -> AtStart:
-    """Return what the frozen files say now. Call it before any test can change them."""
+    """Return the current contents of the frozen files. Call it before any test can change them."""
     texts = [path for path in frozen.inventory.files if not path.endswith(".py")]
     return AtStart(
         support=project.take_contents(frozen.support, tree),
@@ -196,16 +196,16 @@ def support_files(
     *,
     more: Collection[str] = (),
 ) -> Iterator[tuple[str, str]]:
-    """Yield the files that tests use, with the ids of their contents.
+    """Yield the files that tests use, with their content ids.
 
-    :param tests: the files that tests stand in.
-    :param more: files that are of this kind wherever they lie: they were frozen, or are plugins.
+    :param tests: the files that contain tests.
+    :param more: support files regardless of their location: frozen ones and plugins.
     """
     folders = find_test_folders(testpaths, (*tests, *contents))
     by_name = compile_globs(project.configuration.freeze)
 
     def is_support(path: str) -> bool:
-        # One that has tests of its own by now is still what the others use.
+        # A support file that has tests of its own is still used by the others.
         return path in more or (
             path not in tests
             and (
@@ -220,10 +220,10 @@ def support_files(
 
 
 def find_test_folders(testpaths: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
-    """Return the folders of tests: `testpaths`, else folders named test or tests. The root itself never is one.
+    """Return the folders of tests: `testpaths`, or else folders named test or tests. Never the root itself.
 
-    Where `testpaths` names a package, or the folder of all sources, its tests lie in folders of their own in there, or
-    they are examples in the sources: the rest of it is what is tested.
+    If `testpaths` names a package, or the folder of all sources, its tests are in separate folders inside, or are
+    examples in the sources. The rest is the code under test.
     """
     wanted = {folder.rstrip("/") for folder in testpaths if folder not in ("", ".") and not folder.startswith("..")}
     paths = list(paths)
@@ -256,11 +256,11 @@ def _is_named_test(path: str) -> bool:
 
 
 def written_since(root: Path, began: float) -> Callable[[str], bool]:
-    """Return what tells whether a file was written since then: by the run itself, or what it measured with."""
+    """Return a predicate: whether a file was written since then, by the run itself or its measuring tools."""
 
     def is_output(path: str) -> bool:
         try:
-            # Not what is dated into the future.
+            # Ignore files with a date in the future.
             return began <= (root / path).stat().st_mtime <= time.time()
         except OSError:
             return False

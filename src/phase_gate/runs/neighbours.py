@@ -1,7 +1,7 @@
-"""The open freezes of the same root: those of other tasks in the same state folder.
+"""The open freezes of other tasks with the same root and state folder.
 
-Asked where a run wants passing tests and its own task has not been through RED: who leaves a task in the middle of its
-cycle does not leave its frozen tests behind. It ends with that cycle, or with a waiver.
+Checked when a run requires passing tests and its own task has not been through RED: leaving a task in the middle of its
+cycle does not release its frozen tests. Only the end of that cycle, or a waiver, does.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.runs.recorder import Compare
 
-#: The guard that speaks of frozen tests.
+#: The guard for frozen tests.
 _GUARD = "tests-unchanged"
 
 
 class Neighbour(Value):
-    """A task of the same root whose cycle is open, with what it froze; or why that can't be read."""
+    """A task of the same root with an open cycle: its frozen tests, or why they can't be read."""
 
     name: str
     frozen: Frozen | None = None
@@ -47,7 +47,7 @@ class Neighbour(Value):
 
 
 def find_neighbours(project: Project, tree: Tree) -> Compare:
-    """Find the tasks of the same root with an open freeze, and return what compares with them when the run has ended.
+    """Find the tasks of the same root with an open freeze; return a function to compare with them after the run.
 
     Call it before any test can change a file.
     """
@@ -71,7 +71,7 @@ def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
     name = other.task
     store = other.store("")
     if store.shared is not None and not exists(store.here_file):
-        return None  # other machines have other files: what they froze is not in this folder
+        return None  # other machines have other files: their frozen tests are not in this folder
     try:
         opened = store.look()
         state = opened.state
@@ -92,14 +92,14 @@ def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
 
 
 def _is_open(state: State, workflow: Workflow) -> bool:
-    """Tell whether the freeze holds: its cycle goes on, and the phase that froze is not being gone through again."""
+    """Return whether the freeze is active: its cycle is open, and the phase that froze is not being repeated."""
     phase = workflow.phase(state.phase or "")
     is_frozen_anew = phase is not None and phase.scope == "targets" and not state.exited
     return not is_frozen_anew and not may_end_here(state, workflow)
 
 
 def _is_of(root: Path, state_folder: Path, state: State) -> bool:
-    """Tell whether the task is about this root: a folder elsewhere may serve several."""
+    """Return whether the task belongs to this root: a state folder elsewhere may serve several."""
     if not relative_id(state_folder, root).startswith(".."):
         return True
     return state.evaluation is not None and state.evaluation.subject.root == str(root)
@@ -113,12 +113,12 @@ def _find_altered(
     facts: Document,
     is_output: Callable[[str], bool],
 ) -> list[Finding]:
-    """Return what is not as the task froze it, with the task's name."""
+    """Return the differences from the tests that the task froze, with the task's name."""
     name, frozen = neighbour.name, neighbour.frozen
     if frozen is None:
         detail = f"the frozen tests of task {name} can't be compared: {neighbour.problem}"
         return [Finding(slug=_GUARD, tier="hard", detail=detail)]
-    # From the sources, not from what ran: a narrow run must not be the way round.
+    # From the sources, not from the tests that ran: a narrow run must not bypass the check.
     known = frozen.inventory
     found = take_inventory(frozenset(known.ids()), root=project.root, contents=after.files, known=known)
     meaning = take_meaning(

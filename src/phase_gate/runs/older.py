@@ -1,6 +1,6 @@
-"""What RED has changed of what older tests use: fixtures, helpers, constants and data.
+"""Changes in RED to code and data that older tests use: fixtures, helpers, constants and data.
 
-Compared with the files that the cycle began with. What no test uses that is still as it was is free to change.
+Compared with the files at the start of the cycle. Code that no unchanged test uses may change.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _DETAIL = "changed in RED, and tests that were there before use it: they mean so
 
 
 def find_weakened(task: Task, files: Mapping[str, str], inventory: Inventory, meaning: Meaning) -> tuple[Finding, ...]:
-    """Return what changed since the cycle began of what older tests use.
+    """Return the changes since the cycle began to code and data that older tests use.
 
     :param files: path -> content id, as they are now.
     """
     root, objects, state = task.project.root, task.store.objects, task.state
     began = files_at_cycle_start(objects, state, root, files) or FileSnapshot()
     frozen = objects.load_frozen(state.freeze.before)
-    # Without git the tree has no data: what the last cycle froze of it has.
+    # Without git, the tree has no data files: use those that the last cycle froze.
     data = {} if frozen is None else {path: each.content for path, each in frozen.support.items()}
     before = {**data, **began.files}
     now = {**{path: content for path, (content, _) in meaning.support.items()}, **files}
@@ -59,7 +59,7 @@ def find_weakened(task: Task, files: Mapping[str, str], inventory: Inventory, me
 
 
 class _Older:
-    """The tests that are as they were, and the words of the code that is as it was."""
+    """The unchanged tests, and the words of unchanged code."""
 
     def __init__(self, root: Path, inventory: Inventory, paths: list[str], contents: Mapping[str, bytes]) -> None:
         self._now: dict[str, ast.Module] = {}
@@ -82,7 +82,7 @@ class _Older:
                     self._has_tests |= name in tests
 
     def changes_in(self, path: str) -> Iterator[tuple[str, int | None]]:
-        """Yield the names that mean something else, and their lines; a file of data has no names."""
+        """Yield the names whose meaning has changed, and their lines; a data file has no names."""
         if not self._has_tests:
             return
         if not path.endswith(".py"):
@@ -101,7 +101,7 @@ class _Older:
 
 
 def _parts(tree: ast.Module, prefix: str = "") -> Iterator[tuple[str, ast.stmt]]:
-    """Yield functions, methods and other statements with the names of tests; a class has its own line as well."""
+    """Yield functions, methods and other statements, with names as in test ids; a class also yields its header."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             yield node.name, ast.ClassDef(node.name, node.bases, node.keywords, [ast.Pass()], node.decorator_list)

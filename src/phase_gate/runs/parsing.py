@@ -1,4 +1,4 @@
-"""What the source of a test file says of its tests; loaded where one is not known yet, or has changed."""
+"""Read the tests in the source of a test file; imported only if a file is new or has changed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from phase_gate.source.tests import find_tests, parse_source
 
 
 def read_tests(path: str, names: Sequence[str], ids: tuple[str, ...], content: str, source: bytes) -> TestFile:
-    """Return a file with the bodies of its tests, and what stands around them.
+    """Return a file with the bodies of its tests, and the code around them.
 
-    :param names: of its tests, as they were collected.
+    :param names: of its tests, as collected.
     :param content: the id of its content.
     """
     if not path.endswith(".py"):
         return TestFile(content=content, ids=ids, bodies=_examples_in_text(path, names, source))
     try:
-        # Whatever a project calls a test: a name that is none is never asked for.
+        # With any name pattern: additional functions do no harm, because only collected names are looked up.
         tree = parse_source(source)
     except SyntaxError:
         return TestFile(content=content, ids=ids)
@@ -30,7 +30,7 @@ def read_tests(path: str, names: Sequence[str], ids: tuple[str, ...], content: s
     if wanted - bodies.keys():
         examples = find_doctests(tree, path)
         if are_doctests(wanted, path, bodies):
-            # The code around them is what they are about.
+            # The code around them is the code under test.
             bodies = {name: examples.get(name, "") for name in wanted}
             return TestFile(content=content, ids=ids, bodies=bodies, is_source=True)
         bodies = {**{name: body for name, body in examples.items() if name in wanted}, **bodies}
@@ -45,10 +45,10 @@ def read_tests(path: str, names: Sequence[str], ids: tuple[str, ...], content: s
 
 
 def _examples_in_text(path: str, names: Collection[str], source: bytes) -> dict[str, str]:
-    """Return the hash of a text's examples, by the name that pytest has for it; nothing where it is another kind."""
+    """Return the hash of a text's examples, by pytest's name for it; empty for any other kind of file."""
     name = path.rpartition("/")[2]
     if {*names} != {name} or b">>>" not in source:
         return {}
-    # With the line ends that pytest reads: checkouts on other systems have others.
+    # With the line ends as pytest reads them: they differ between checkouts on different systems.
     body = hash_examples(source.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
     return {name: body} if body else {}

@@ -1,4 +1,4 @@
-"""Gather everything that a run's end is judged from: what its session showed, and what is found around it then."""
+"""Gather the input for evaluating a run: the document of its session, and the state of the project after it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def make_record(
     show: Callable[[str], None],
     coverage: RunCoverage | None,
 ) -> RunRecord:
-    """Return the session with everything that is found around it now that it has ended.
+    """Return the session with all facts around it, now that it has ended.
 
     :param is_output: whether the run itself has written a file.
-    :param coverage: what coverage.py measured of the run.
+    :param coverage: the line coverage of the run, measured by coverage.py.
     """
     project, state, objects = run.project, run.look_again(), run.store.objects
     in_first_phase = run.phase.scope == "targets"
@@ -45,12 +45,12 @@ def make_record(
         settings={**document.settings, **own_settings(project.configuration, run.declared)},
         surroundings=document.surroundings or run.surroundings,
     )
-    # RED freezes everything anew, and is compared with nothing.
+    # RED freezes everything again, and is not compared.
     frozen = None if in_first_phase else objects.load_frozen(state.freeze.current)
     tree = project.take_tree(reports=run.reports)
     known = None if state.snapshots.known is None else objects.load_inventory(state.snapshots.known)
     inventory = take_inventory(document.outcomes, root=project.root, contents=tree.files, known=known)
-    # What was frozen has to stay, whatever became of it since: it may have moved, and be known by another name.
+    # Frozen tests have to stay, whatever has happened since: they may have moved, and have another name.
     expected = known if known is None or frozen is None else merge_inventories(frozen.inventory, known)
     audit = Audit((), ()) if expected is None else _audit(run, document, inventory, expected)
     is_narrow = bool(audit.unselected or document.interrupted)
@@ -87,11 +87,11 @@ def make_record(
 
 
 def _audit(run: Recorder, document: Document, inventory: Inventory, expected: Inventory) -> Audit:
-    """Return which of the expected tests did not run, and which are gone."""
+    """Return the expected tests that did not run, and those that are gone."""
     root = run.project.root
 
     def names_in(path: str) -> Collection[str] | None:
-        # By any patterns: those of this run may be the ones that left a test out.
+        # With any patterns: those of this run may have excluded a test.
         names = names_in_source(root / path)
         return None if names is None else {*names, *doctests_in_source(root / path, path)}
 
@@ -99,9 +99,9 @@ def _audit(run: Recorder, document: Document, inventory: Inventory, expected: In
 
 
 def _add_imported(run: Recorder, tree: Tree, imported: Iterable[str]) -> Tree:
-    """Return the tree with imported files that git does not show, but for what the run wrote itself.
+    """Return the tree with imported files that git does not show, except files that the run has written.
 
-    :param imported: none for a narrow run: the last green one is compared without what only this one needs.
+    :param imported: empty for a narrow run, so that its tree can be compared with that of the last green run.
     """
     root = run.project.root
     hidden = (path for path in imported if not is_shown(path, tree.files))
@@ -122,7 +122,7 @@ def _take_sources(run: Recorder, tree: Tree) -> Sources:
 
 
 def _compare_with_before(run: Recorder, record: RunRecord, task: Task) -> RunRecord:
-    """Return the record of a run in RED with what it did to older tests: gone, or their support weakened."""
+    """Return the record of a run in RED with its changes to older tests: removed, or with weaker support."""
     state, objects = run.state, run.store.objects
     if state.snapshots.baseline is not None:
         before = objects.load_inventory(state.snapshots.baseline.inventory)
@@ -143,7 +143,7 @@ def _take_links(criteria: Criteria, facts: Document, *, root: Path, in_first_pha
 
 
 def missing_modules(run: Recorder) -> list[str]:
-    """Return the modules that were missing in RED: in later phases they have to be the project's own."""
+    """Return the modules that were missing in RED: in later phases they must belong to the project."""
     red = run.state.freeze.red_bodies
     try:
         modules: list[str] = [] if red is None else run.store.objects.load(red)["modules"]
@@ -153,7 +153,7 @@ def missing_modules(run: Recorder) -> list[str]:
 
 
 def _changed_since_green(run: Recorder, tree: Tree) -> tuple[str, ...]:
-    """Return the files whose change ends a streak of green runs."""
+    """Return the changed files that end a streak of green runs."""
     streak = run.state.streak
     if not streak.count or streak.tree is None or streak.tree == tree.digest:
         return ()

@@ -1,6 +1,6 @@
 """One run of a task: its start and its end in the ledger.
 
-Files and clock only. What a run means is the business of `gate`; what a session showed comes as a document.
+Uses only files and the clock. `gate` evaluates a run; the result of a session arrives as a document.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from phase_gate.task import Task
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json
 
-#: Tells a pytest that a test starts, for the same task, that it runs inside this run.
+#: Set for the processes of tests: a pytest for the same task detects that it runs inside this run.
 RUN_VARIABLE = "PHASE_GATE_RUN"
 
 
-#: From the inventory and the tree of a run's end, what its session showed, and what tells its output.
+#: Takes the inventory and the tree at the end of a run, its document, and a function that detects its output.
 Compare = Callable[[Inventory, Tree, Document, Callable[[str], bool]], tuple[Finding, ...]]
 
 
@@ -60,14 +60,14 @@ class Recorder:
         start_facts: Mapping[str, Any] | None = None,
         refuse: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take the run that a session asks for.
+        """Prepare the run that a session requests.
 
-        :param start_facts: what the start record says other than of this process, for shards that ran elsewhere.
-        :param refuse: raises what speaks against the run, while its start record is being written.
+        :param start_facts: data for the start record that replace those of this process, for shards that ran elsewhere.
+        :param refuse: raises an error if the run must not start, while its start record is being written.
         """
         self.project, self.workflow, self.store, self.hello = project, workflow, store, hello
         self._start_facts, self._refuse = start_facts or {}, refuse
-        #: As the project wrote it: what is frozen, while a number that follows the history may change.
+        #: As the project wrote it: this is frozen, while a number that depends on the history may change.
         self.declared = workflow
         self.id = hello.run or os.urandom(8).hex()
         self.report_files = choose_reports(hello.reports, hello.start, project)
@@ -75,40 +75,40 @@ class Recorder:
         self.warnings: list[str] = []
         self.notes: list[str] = []
         self.tree: Tree | None = None
-        #: The files as the run left them; None before it has ended.
+        #: The files after the run; None before it has ended.
         self.tree_left: Tree | None = None
-        #: What frozen files said when the run began; None if nothing was frozen, or this run is to freeze anew.
+        #: Contents of frozen files at the start of the run; None if there were none, or if this run freezes again.
         self.at_start: AtStart | None = None
-        #: Before the project's code can pretend anything.
+        #: Recorded before the project's code can tamper with anything.
         self.surroundings = take_surroundings(project.root)
-        #: Returns what is not as other tasks of the same root have frozen it.
+        #: Returns the differences from tests that other tasks of the same root have frozen.
         self.find_altered_elsewhere: Compare = lambda *_: ()
-        #: The task as this run knows it: opened before the project's code runs, then as its own start left it.
+        #: The task as known to this run: opened before the project's code runs, then updated by the run's own start.
         self.opened = Opened()
         self._entry: Entry | None = None
-        #: What gives the tests their meaning is frozen by this run's phase, or by this very run.
+        #: The meaning of the tests is frozen by this run's phase, or by this run itself.
         self.freezes = True
         #: The criteria that the user gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
         self.criteria = Criteria()
         self.remembered = NOTHING_REMEMBERED
         self._exit_memory: Mapping[str, str] | None = None
-        #: It runs inside another run of the task, and counts for nothing; known once it has begun.
+        #: The run is inside another run of the task, and does not count; known once it has begun.
         self.is_nested = False
         self._hold: RunLock | None = None
-        #: How many warnings and notes there were before it began.
+        #: Number of warnings and notes before the start.
         self._said = (0, 0)
-        #: The task before and after the run's start; neither for a nested one.
+        #: The task before and after the run's start; None for a nested run.
         self._states: tuple[State, State] | None = None
         self._outer: str | None = None
         self._began_at = 0.0
 
     @classmethod
     def find(cls, project: Project, hello: Hello) -> Self:
-        """Return the run by the rules that the session, the project or the task names."""
+        """Return the run with the rules that the session, the project or the task names."""
         store = project.store(" ".join(("pytest", *hello.arguments)))
         if hello.verifies:
-            # What is wrong with the task is said where its turn is checked: the tests run all the same.
+            # Problems of the task are reported when its order is checked: the tests run anyway.
             with contextlib.suppress(StateError):
                 opened = store.look()
                 run = cls(project, Task(project, store, opened.state).rules, store, hello)
@@ -120,7 +120,7 @@ class Recorder:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is something to let go."""
+        """Whether the run has a lock to release."""
         return self._hold is not None
 
     @property
@@ -129,11 +129,11 @@ class Recorder:
 
     @property
     def reports(self) -> tuple[str, ...]:
-        """The reports of this run and of those before it."""
+        """The reports of this run and of earlier ones."""
         return (*self.written, *self.state.reports)
 
     def check_order(self) -> None:
-        """Look whether the phase may run now, before anything is written."""
+        """Check that the phase may run now, before anything is written."""
         if not self.opened.exists:
             self.opened = self.store.look()
         refuse_outside_verify(self.state)
@@ -146,7 +146,7 @@ class Recorder:
         self.criteria_given = "" if entry.begins_cycle else self.state.aim.criteria_file
 
     def _keep_rules(self, state: State) -> None:
-        """Judge a pipeline by the rules that it began with, whatever stands in files or in the call by now."""
+        """Evaluate a pipeline by the rules that it began with, even if files or arguments have changed since."""
         if not state.is_pipeline or state.is_done:
             return
         rules = Task(self.project, self.store, state).rules
@@ -156,12 +156,12 @@ class Recorder:
 
     @property
     def confirms(self) -> bool:
-        """Whether it is run again while green; a verify command is run as often as its task says, and no more."""
+        """Whether it is run again while green; a verify command runs only as often as its task requires."""
         typed = self.hello.confirms
         return not self.hello.verifies and (self.project.configuration.run.confirm if typed is None else typed)
 
     def take_criteria(self) -> None:
-        """Read the criteria that were typed, now or earlier in this cycle; else those of the project's file."""
+        """Read the criteria that were typed, now or earlier in this cycle; by default those of the project's file."""
         typed = self.hello.criteria
         if typed is None and not self.criteria_given and self.project.configuration.run.criteria is None:
             return
@@ -170,13 +170,13 @@ class Recorder:
         self.criteria = choose_criteria(self, typed)
 
     def begin(self) -> None:
-        """Write the start record and hold the run's own lock from now on."""
+        """Write the start record and acquire the run's own lock."""
         self._said = (len(self.warnings), len(self.notes))
         self._begin()
 
     @again_if_moved
     def _begin(self) -> None:
-        # Where another machine was first, it begins once more: what was said then is said again, if it is still so.
+        # If another machine was first, the run begins a second time, and collects its warnings and notes again.
         del self.warnings[self._said[0] :], self.notes[self._said[1] :]
         entry = self._entry
         assert entry is not None, "the order was checked"
@@ -208,7 +208,7 @@ class Recorder:
                 )
             self._refuse()
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
-            self.close()  # where it began once already, and another machine was first
+            self.close()  # for a second start after another machine was first
             self._began_at, self._hold = time.time(), self.store.hold(self.id)
         self.opened = change.opened
         self._states = None if is_nested else (before, self.state)
@@ -217,14 +217,14 @@ class Recorder:
         os.environ[RUN_VARIABLE] = self.id
 
     def _decide_again(self, state: State, expected: Entry) -> Entry:
-        """Return how the run begins now that another process has moved the task on since the order was checked."""
+        """Return how the run begins after another process advanced the task since the order was checked."""
         entry = decide_entry(state, self.workflow, self.hello.phase)
         if entry != expected:
             self._remember(state, entry)
         return entry
 
     def _look_around(self, state: State, phase: Phase) -> None:
-        """Look what other tasks of this state folder have frozen, where this one has not been through RED itself."""
+        """Find tests frozen by other tasks of this state folder, if this one has not been through RED itself."""
         assert self.tree is not None, "it was taken"
         if phase.tests == "passing" and "tests-unchanged" in phase.gate_1.guards and not state.freeze.red_exited:
             from phase_gate.runs.neighbours import find_neighbours
@@ -244,7 +244,7 @@ class Recorder:
         self.warnings += self.remembered.warnings
 
     def remember_next(self, state: State) -> Mapping[str, str]:
-        """Return how things are when the phase ends: looked at once, also where the run is judged twice."""
+        """Return the references for the next phase: taken once, even if the run is evaluated twice."""
         if self._exit_memory is None:
             task = Task(self.project, self.store, state)
             if self.tree_left is not None:
@@ -280,7 +280,7 @@ class Recorder:
             "arguments": list(self.hello.arguments),
             "reports": list(self.written),
             "pid": os.getpid(),
-            # No other machine needs it, and what is sent is there to stay.
+            # No other machine needs it, and data that is sent can't be removed.
             **({"host": host_name()} if self.store.shared is None else {}),
             "python": platform.python_version(),
             "pytest": self.hello.pytest,
@@ -289,18 +289,18 @@ class Recorder:
         }
 
     def state_before(self, state: State) -> State | None:
-        """Return the task before the run began; None where something else happened to it since."""
+        """Return the task before the run began; None if another event happened since."""
         return self._states[0] if self._states is not None and state is self._states[1] else None
 
     def look_again(self) -> State:
-        """Return the task's state now that the tests have run: as our start left it, if no process wrote since."""
+        """Return the task's state after the tests: as our start left it, if no process has written since."""
         if not self.store.is_as_opened(self.opened):
             self.opened = self.store.look()
         self.refuse_lost(self.opened)
         return self.state
 
     def refuse_lost(self, opened: Opened) -> None:
-        """Refuse to end a run that the ledger does not know as open any more."""
+        """Refuse to end a run that is no longer open in the ledger."""
         is_shared, limit = self.store.shared is not None, self.store.run_limit
         is_over = is_shared and time.time() - self._began_at > limit
         if opened.state.open_run(self.id) is not None and not is_over:
@@ -330,7 +330,7 @@ class Recorder:
         progress: Callable[[str], None] = say_nothing,
         coverage: RunCoverage | None = None,
     ) -> RunEnd:
-        """Judge the run by what its session showed, and write its end record.
+        """Evaluate the run with the document of its session, and write its end record.
 
         :param is_output: whether the run itself has written a file.
         :param show: shows a line to a user who waits for a command; `progress`: for a proof.
@@ -339,7 +339,7 @@ class Recorder:
         return write_end(self, record, progress)
 
     def further_runs(self, streak: int) -> int:
-        """Return how many more green runs will follow this one by themselves."""
+        """Return how many green runs will automatically follow this one."""
         index, total = self.hello.confirming
         if total:
             return total - index
@@ -349,7 +349,7 @@ class Recorder:
         return max(0, needed - streak)
 
     def close(self, *, has_ended: bool = False) -> None:
-        """Let the run's lock and variable go, whatever happened."""
+        """Release the run's lock and variable, whatever happened."""
         if self._hold is not None:
             self._hold.release(has_ended=has_ended or self.store.shared is None)
             self._hold = None

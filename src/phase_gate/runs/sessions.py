@@ -1,6 +1,6 @@
-"""What a session of pytest becomes: the object that its hooks begin, end, and ask what to print.
+"""The session objects that pytest's hooks begin, end and query for output.
 
-Imports no pytest: a session says `Hello`, hands in its `Document`, and gets lines and an exit status back.
+Does not import pytest: a session passes its `Hello` and its `Document`, and gets lines and an exit status back.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from phase_gate.report.story import Story
     from phase_gate.workflow.model import Phase, Workflow
 
-#: What to do about a fault of ours.
+#: The remedy for an internal error.
 REPORT_FAULT = "please report this line; your test results above are complete"
 
-#: The CI system that reads a summary and commands in the log.
+#: The CI system that reads a summary and commands from the log.
 _CI_VARIABLE = "GITHUB_ACTIONS"
 
 
 class Screen(Value):
-    """Where a session shows something, and how much of it."""
+    """The output of a session, and its verbosity."""
 
-    #: As pytest counts it: 1 for -v, -2 for -qq.
+    #: pytest's verbosity: 1 for -v, -2 for -qq.
     verbosity: int = 0
     width: int = WIDTH
     #: Shows a line to a user who waits for a command; `progress`: only at a terminal.
@@ -50,30 +50,30 @@ class Screen(Value):
 
 
 class RecordedSession:
-    """A session whose record is kept: as a run, a shard or a baseline."""
+    """A session that is recorded: as a run, a shard or a baseline."""
 
-    #: What follows if nothing is recorded.
+    #: The consequence if nothing is recorded.
     if_nothing: ClassVar[str]
-    #: Also a session that only collects is recorded.
+    #: Whether a session that only collects is recorded, too.
     takes_collection: ClassVar[bool] = False
-    #: Something is said at the end.
+    #: Whether there is output at the end.
     has_panel: ClassVar[bool] = True
 
     project: Project
     #: Why nothing is recorded, although the tests run.
     problem: PhaseGateError | None = None
-    #: The first line of pytest's output that is ours.
+    #: Our line in the header of pytest's output.
     header: str = ""
-    #: What the witness is to look at.
+    #: The facts that the witness records.
     wanted: Wanted
 
     @property
     def rules(self) -> tuple[Workflow, Phase] | None:
-        """The rules that plugins measure for; None where nothing is judged."""
+        """The rules that plugins measure for; None for a session without a verdict."""
         return None
 
     def begin(self, began: float) -> None:
-        """Write the start, if there is one to be written.
+        """Write the start record, if there is one.
 
         :param began: when hooks of the project may begin to write files.
         """
@@ -82,34 +82,34 @@ class RecordedSession:
         raise NotImplementedError
 
     def panel(self, screen: Screen) -> list[Line]:
-        """Return what is shown of a session that was recorded."""
+        """Return the output of a recorded session."""
         raise NotImplementedError
 
     def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
-        """Return what the process ends with."""
+        """Return the exit status of the process."""
         raise NotImplementedError
 
     def evaluation(self) -> Evaluation | None:
-        """The verdict that hooks of plugins are told of."""
+        """The verdict that is passed to hooks of plugins."""
         return None
 
     def properties(self) -> Mapping[str, str]:
-        """Return what stands in pytest's JUnit report."""
+        """Return the properties for pytest's JUnit report."""
         return {}
 
     def complain(self, *complaints: str) -> None:
-        """Show also what went wrong in telling others of the verdict."""
+        """Also show errors that happened while publishing the verdict."""
 
     def announce(self) -> tuple[str, ...]:
-        """Tell the CI system; return the lines that it is to read in the log."""
+        """Inform the CI system; return the lines that it reads from the log."""
         return ()
 
     def confirm(self) -> int | None:
-        """Run again in fresh processes where that was asked for; return the last status, None if nothing was run."""
+        """Rerun in fresh processes if requested. Return the last exit status, or None without a rerun."""
         return None
 
     def close(self) -> None:
-        """Let go of everything, whatever happened."""
+        """Release all resources, whatever happened."""
 
 
 class TestRun(RecordedSession):
@@ -119,7 +119,7 @@ class TestRun(RecordedSession):
     if_nothing = "the gate is closed"
 
     def __init__(self, project: Project, hello: Hello, *, is_void: bool) -> None:
-        """Read everything that can be wrong before a test runs. Raises PhaseGateError for it.
+        """Check everything that can be wrong before a test runs. Raises PhaseGateError.
 
         :param is_void: no test is meant to run: nothing will be recorded.
         """
@@ -170,7 +170,7 @@ class TestRun(RecordedSession):
         try:
             write_reports(self.run.report_files, evaluation, self._story)
         except Exception as fault:
-            # The run is recorded: the panel shows its verdict, and the status says that not all was stored.
+            # The run is recorded: the panel shows its verdict, and the exit status shows that a report was not written.
             error = fault if isinstance(fault, PhaseGateError) else as_fault(fault, remedy=REPORT_FAULT)
             self._is_stored = False
             self._complaints.append(f"{error.problem} [{error.slug}]: {error.remedy}")
@@ -217,7 +217,7 @@ class TestRun(RecordedSession):
         if self._ended is not None and self._ended.kind in (Kind.NESTED, Kind.VOID):
             return pytest_said
         if self._hello.verifies and self.problem is not None and pytest_said == 0:
-            return exit_codes.NOT_TRUSTED  # the caller has nothing but this status to look at
+            return exit_codes.NOT_TRUSTED  # the caller sees only this status
         is_open = evaluation is not None and (
             evaluation.can_exit if self._meaning == "dual" else evaluation.gate_1.is_open
         )
@@ -234,7 +234,7 @@ class TestRun(RecordedSession):
     def announce(self) -> tuple[str, ...]:
         evaluation, environment = self.evaluation(), self.project.environment
         is_wanted = self.project.configuration.run.ci != "off" and _CI_VARIABLE in environment
-        # The last of several runs speaks for all.
+        # The last of several runs announces the verdict for all.
         if evaluation is None or not is_wanted or self.further_runs():
             return ()
         from phase_gate.report.ci import write_for_ci
@@ -244,7 +244,7 @@ class TestRun(RecordedSession):
         return told.lines
 
     def further_runs(self) -> int:
-        """Return how many runs will follow this one by themselves."""
+        """Return how many runs will automatically follow this one."""
         evaluation = self.evaluation()
         if evaluation is None or evaluation.subject.iteration is None or not (self._ended and self._ended.is_green):
             return 0
@@ -253,7 +253,7 @@ class TestRun(RecordedSession):
         return self.run.further_runs(streak)
 
     def confirm(self) -> int | None:
-        """Run again in fresh processes while green and short; return the last status, None if nothing was run."""
+        """Rerun in fresh processes while green and short of runs. Return the last status, or None without a rerun."""
         further = self.further_runs() if self._hello.confirming == (0, 0) else 0
         if not further:
             return None
