@@ -1,4 +1,4 @@
-"""What a workflow says: phases, conditions, metrics, settings. Values and pure functions.
+"""The model of a workflow: phases, conditions, metrics, settings. Values and pure functions.
 
-May touch nothing: no files, no clock, no environment, no pytest; imports only its own layer. Begin with `model`.
+Uses no files, clock, environment or pytest, and imports only its own layer. Begin with `model`.
 """

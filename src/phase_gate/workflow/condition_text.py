@@ -1,6 +1,6 @@
-"""The text of a condition: make a tree of it, or say where and why that can't be done; and write a tree as text.
+"""Parse the text of a condition into a tree, with the position of any error; and write a tree as text.
 
-Recursive descent, one token ahead. The grammar, and what a tree means, stand in `conditions`.
+Recursive descent, one token ahead. `conditions` has the grammar and the meaning of a tree.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _SPACE = " \t\r\n"
 _VALUES = ("number", "text", "literal")
 _COMPARISONS = ("operator", "in")
 
-#: Other spellings that conditions may use, and what they stand for.
+#: Other spellings in conditions, and their metrics.
 ALIASES = {"no_improvements_found": "no_more_improvements_identified"}
-#: Spellings that stand for a whole condition. `all_diagrams_valid` with no diagram at all is not enough.
+#: Spellings of a whole condition. `all_diagrams_valid` with no diagram at all is not enough.
 ALIAS_CONDITIONS = {"all_diagrams_valid": "(diagrams_total > 0 AND diagrams_valid == diagrams_total)"}
 
 #: Problems and remedies.
@@ -74,7 +74,7 @@ class Operand(Value, kw_only=False):
 
 
 class Leaf(Value, kw_only=False):
-    """One comparison; without an operator, a boolean that stands for itself."""
+    """One comparison; without an operator, a boolean name."""
 
     left: Operand
     operator: str = ""
@@ -181,7 +181,7 @@ class _Parser:
         self._take()
         if self._next.kind in _COMPARISONS:
             raise self._error(
-                "what stands in parentheses can't be compared",
+                "an expression in parentheses can't be compared",
                 "remove the parentheses around a single name or value; for a group write (...) or NOT (...) alone",
             )
         return inner
@@ -212,7 +212,7 @@ class _Parser:
         return Leaf(left, operator.text.lower(), right)
 
     def _whole_condition(self, alias: _Token) -> Node:
-        """Return what an alias stands for; it may be compared with true or false."""
+        """Return the condition of an alias, which may be compared with true or false."""
         tree = parse_tree(ALIAS_CONDITIONS[alias.text])
         if self._next.kind not in _COMPARISONS:
             return tree
@@ -223,7 +223,7 @@ class _Parser:
         return tree if value is (sign == "==") else Group("NOT", (tree,))
 
     def _no_operand(self, alias: _Token) -> ConditionError:
-        problem = f"{alias} stands for a whole condition and can only be true or false"
+        problem = f"{alias} is a whole condition and can only be true or false"
         return self._error(problem, f"write {alias} or NOT {alias}, without a comparison", alias)
 
     def _choices(self) -> tuple[Operand, ...]:
@@ -280,7 +280,7 @@ class _Parser:
         for offset, character in enumerate(body, start):
             if not character.isprintable():
                 # What cannot be seen in the file, or steers a terminal, has no place in a rule.
-                problem = f"the invisible character U+{ord(character):04X} stands in a text"
+                problem = f"the invisible character U+{ord(character):04X} is in a text"
                 raise error_at(self._source, offset, problem, r"remove it; a tab is written as \t")
         return re.sub(r"\\(.)", lambda found: _ESCAPES[found[1]], body)
 
@@ -292,7 +292,7 @@ class _Parser:
         if self._next.kind == "number" and self._next.text.startswith("-"):
             return self._error(*_NO_ARITHMETIC)
         if self._next.kind == "NOT":
-            return self._error("NOT stands behind a name or value", "write NOT before it, as in: NOT name in [1, 2]")
+            return self._error("NOT must come before a name or value", "write NOT before it, as in: NOT name in [1, 2]")
         return self._expected("AND or OR", "put AND or OR between two clauses, and an operator between two values")
 
     def _expected(self, what: str, remedy: str) -> ConditionError:
@@ -310,7 +310,7 @@ def _token_pattern() -> re.Pattern[str]:
 
 
 def _tokenize(source: str) -> Iterator[_Token]:
-    """Yield the tokens one by one, so that the first fault in the text is the one that is told; the last is `end`."""
+    """Yield the tokens one by one, so that the first error in the text is reported; the last token is `end`."""
     offset, end = 0, len(source.rstrip(_SPACE))
     while offset < end:
         match = _token_pattern().match(source, offset)

@@ -1,6 +1,6 @@
 """The condition language: a typed subset of CEL, with words.
 
-Decides whether a condition is met by given values, and says so clause by clause. It never runs code:
+Decides clause by clause whether given values meet a condition. It never runs code:
 there are no calls, no attributes and no arithmetic. Pure. `condition_text` parses.
 
     condition   = conjunction { OR conjunction }
@@ -13,7 +13,7 @@ there are no calls, no attributes and no arithmetic. Pure. `condition_text` pars
 
 - AND, OR and NOT may be written `&&`, `||` and `!`; words are read in any case. NOT takes the whole clause
   that follows; `!` before a comparison needs parentheses. Space and line breaks mean nothing.
-- Text stands in '...' or "...", with the escapes `\\ \" \' \n \t`.
+- Text is quoted by '...' or "...", with the escapes `\\ \" \' \n \t`.
 - Three-valued: a name without a usable value makes its clause unknown, and so does a comparison of types that
   can't be compared. NOT unknown is unknown; `false AND unknown` is false; `true OR unknown` is true.
 - Integers and floats compare with each other. A boolean is no number. Numbers and texts have an order, booleans
@@ -71,7 +71,7 @@ _COMPARE: Mapping[str, Callable[..., bool]] = {
 class Clause(Value):
     """One comparison of a condition, evaluated."""
 
-    #: Canonical text, with the NOTs that stand right before it.
+    #: Canonical text, with the NOTs right before it.
     text: str
     #: None means unknown.
     met: bool | None
@@ -88,7 +88,7 @@ class Clause(Value):
 
 
 class Outcome(Value, kw_only=False):
-    """What a condition says for given values; None means unknown, which opens nothing."""
+    """The result of a condition for given values; None means unknown, which opens no gate."""
 
     met: bool | None
     clauses: tuple[Clause, ...]
@@ -143,7 +143,7 @@ class Condition(Value):
 
 
 def parse_condition(source: str) -> Condition:
-    """Return the condition that a text says; ConditionError tells where it can't be understood."""
+    """Parse a condition. Raises ConditionError with the position of an error."""
     tree = parse_tree(source)
     text = render(tree)
     if len(text) > MAX_LENGTH:
@@ -175,7 +175,7 @@ def _names_in(leaf: Leaf) -> list[Operand]:
     return [operand for operand in (leaf.left, *leaf.right) if operand.name]
 
 
-# --- what a condition says for given values
+# --- evaluating a condition
 
 
 def _strip_negations(node: Node) -> tuple[Node, int]:
@@ -197,7 +197,7 @@ def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, cla
 
 
 def _combine(verdicts: list[bool | None], *, decisive: bool) -> bool | None:
-    """Return what the verdicts say together: a single decisive one is enough, even if others are unknown."""
+    """Combine the verdicts: a single decisive one is enough, even if others are unknown."""
     if decisive in verdicts:
         return decisive
     return None if None in verdicts else not decisive

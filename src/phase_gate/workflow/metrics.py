@@ -1,6 +1,6 @@
-"""The names that conditions may speak of: one table, from which the reference is generated.
+"""The metrics for conditions: one table, from which the reference is generated.
 
-A metric that was not measured has no value at all. Unknown is never zero and never true.
+A metric that was not measured has no value: it is unknown, never zero and never true.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Metrics = Mapping[str, MetricValue]
 
 
 class Metric(Value, kw_only=False):
-    """One name, its type, and what it says in a sentence."""
+    """A name, its type, and its meaning in a sentence."""
 
     name: str
     type: MetricType
@@ -175,5 +175,5 @@ SPELLINGS: Mapping[str, str] = {**ALIASES, **ALIAS_CONDITIONS}
 
 
 def show_value(value: MetricValue) -> str:
-    """Return a value as it stands in a file."""
+    """Return a value as written in a file."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -27,7 +27,7 @@ class Guard(Value):
     name: str = field(key="")
     condition: Condition
     remedy: str = field(prose=True)
-    #: What is wrong, in words, when it is unmet; `{metric}` stands for a value.
+    #: The problem if it is not met, as a sentence; `{metric}` is replaced by a value.
     detail: str = field(default="", prose=True)
 
 
@@ -60,7 +60,7 @@ class Phase(Value):
     scope: Scope = "suite"
     may_end_cycle: bool = False
     breaker: Limits = field(default_factory=Limits)
-    #: What it requires beside its condition; None: nothing, as in every workflow that is no pipeline.
+    #: Requirements in addition to the condition; None outside of pipelines.
     requires: Requires | None = None
     #: Where a gate leads that fails: a done signal while Gate 1 is closed. Empty: nowhere, it only stays closed.
     on_failure: str = ""
@@ -99,7 +99,7 @@ class Workflow(Value):
         return next((phase for phase in self.phases if phase.name.upper() == wanted), None)
 
 
-# --- what a phase of a pipeline requires beside its condition: artifacts, checks, consensus.
+# --- requirements of a pipeline phase in addition to its condition: artifacts, checks, consensus.
 
 
 #: When an artifact has to be new: since the attempt that its phases belong to began, in every phase that asks, or since
@@ -109,10 +109,10 @@ Made = Literal["attempt", "phase", "anytime"]
 #: Kinds of change that a request may be about, in the order of the routing map.
 CHANGE_TYPES = ("scope", "architecture", "dependency", "config", "requirement")
 
-#: Where the budget of recoveries stands among a workflow's parameters, and its default.
+#: The parameter with the budget of recoveries, and its default.
 MAX_RECOVERIES, USUAL_RECOVERIES = "max_recoveries", 5
 
-#: Stands for changes of the code itself where a phase raises requests.
+#: Names changes of the code itself, in a phase that raises requests.
 DRIFT = "drift"
 
 #: Schemas of artifacts that we read ourselves.
@@ -129,7 +129,7 @@ class Artifact(Value):
     schema: str = ""
     #: A regular expression that has to be found in it.
     pattern: str = field(default="", phrases=True)
-    #: A line that has to stand in it, whatever its case and markup.
+    #: A required line; case and markup do not matter.
     line: str = field(default="", prose=True)
     min_words: int = field(default=1, minimum=1)
     made: Made = "attempt"
@@ -166,7 +166,7 @@ class Drift(Value):
 
 
 class PipelineRules(Value):
-    """What a workflow says about all of its phases, where it is a pipeline."""
+    """The settings of a pipeline for all its phases."""
 
     artifacts: Mapping[str, Artifact] = field(default_factory=dict, named=("an artifact", "-"))
     #: Files that may not change while a cycle lasts.
@@ -177,14 +177,14 @@ class PipelineRules(Value):
 
 
 def settle(value: float | str, workflow: Workflow) -> float:
-    """Return the number that a name stands for among the workflow's parameters, or the number itself."""
+    """Return a number: itself, or the value of a workflow's parameter."""
     found = workflow.parameters[value] if isinstance(value, str) else value
     assert isinstance(found, int | float), "the file was checked"
     return found
 
 
 class ArtifactChange(Value):
-    """What a project says otherwise about an artifact."""
+    """A project's changes to an artifact."""
 
     path: str | None = field(default=None, below_root="")
     #: One takes the place of the other.
@@ -211,13 +211,13 @@ class PhaseOverlay(Value):
 
 
 class Overlay(Value):
-    """What a project lays over a workflow. Keys and texts that come from its file know where they stand."""
+    """A project's changes to a workflow. Keys and texts from its file have a position."""
 
     parameters: Mapping[str, MetricValue] = field(default_factory=dict)
     metrics: Mapping[str, MetricType] = field(default_factory=dict, named=("a metric", "_"))
     guards: Mapping[str, Guard] = field(default_factory=dict, named=("a guard", "-"))
     phases: Mapping[str, PhaseOverlay] = field(default_factory=dict)
-    #: What is said otherwise about artifacts of a pipeline, by their names.
+    #: Changes to artifacts of a pipeline, by name.
     artifacts: Mapping[str, ArtifactChange] = field(default_factory=dict)
     #: Other files that may not change while a pipeline runs; None: the workflow's.
     constitution: tuple[str, ...] | None = field(default=None, below_root="")

@@ -52,7 +52,7 @@ def decisive_rules(workflow: Workflow) -> dict[str, Any]:
     )
     for phase in document["phases"]:
         del phase["gate_1"]["name"]
-    # Only those in use: a guard that a newer version ships besides changes no rule.
+    # Only those in use: an additional guard of a newer version changes no rule.
     guards = {name: guard.condition.text for name, guard in workflow.guards.items() if name in named}
     return {**document, "guards": guards}
 

@@ -1,4 +1,4 @@
-"""Words that stand in state files and commands, and spans of time: for modules that know nothing else of each other."""
+"""Words in state files and commands, and time spans, for modules that are otherwise independent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ STUCK = "STUCK"
 #: Of the environment: the file that the agent of a drive answers in. Its name is made for one turn.
 ANSWER_VARIABLE = "PHASE_GATE_ANSWER"
 
-#: How our own reports in Markdown begin: one that lies in a project is none of its documents.
+#: How our own reports in Markdown begin: a report in a project is not one of its documents.
 REPORT_TITLE = "## Phase gate: "
 
 
 def is_answer_name(name: str) -> bool:
-    """Tell whether a file has a name that is made for one turn: `executor-`, and 16 digits of a random number."""
+    """Return whether a file has the name of one turn: `executor-` and 16 random digits."""
     role, _, rest = name.partition("-")
     number, dot, ending = rest.partition(".")
     is_number = len(number) == 16 and not set(number) - set("0123456789abcdef")
@@ -75,7 +75,7 @@ def parse_duration(text: str) -> float | None:
 
 
 def show_duration(seconds: float) -> str:
-    """Return a span as it is said: `9s`, `2m 05s`, `4h`, `1h 30m`."""
+    """Return a time span as text: `9s`, `2m 05s`, `4h`, `1h 30m`."""
     whole = int(seconds)
     if whole < 60:
         return f"{whole}s"

@@ -15,7 +15,7 @@ from phase_gate.values import Value
 
 #: More than any phrase needs.
 MAX_LENGTH = 200
-#: Characters that one repeat takes, `.*` apart: more than stand between two words of a phrase.
+#: Characters that one repeat matches, except `.*`: more than between two words of a phrase.
 MAX_REPEAT = 100
 #: In which a piece may match at one place: ten alternatives and a repeat, or two repeats of a few characters.
 MAX_WAYS = 2000
@@ -28,7 +28,7 @@ class PatternError(ValueError):
 
 
 class Span(Value, kw_only=False):
-    """Where a phrase stands in a text."""
+    """The position of a phrase in a text."""
 
     start: int
     end: int
@@ -60,9 +60,9 @@ class Way(Value):
     """One of the alternatives of a pattern: pieces with `.*` between them."""
 
     pieces: tuple[re.Pattern[str], ...]
-    #: How many characters stand between a piece and the one before it, at least; the first has none before it.
+    #: The least number of characters between a piece and the one before it; 0 for the first.
     gaps: tuple[int, ...]
-    #: Whether what stands between two pieces may reach over the end of a line.
+    #: Whether the gap between two pieces may include a line end.
     crosses_lines: bool
 
     def search(self, text: str, place: int) -> Span | None:
@@ -102,7 +102,7 @@ class Way(Value):
 def compile_phrase(pattern: str, *, flags: str = "", before: str = "") -> Phrase:
     """Return the pattern for use. Raises PatternError for one that can't be used.
 
-    :param flags: letters of flags beside the pattern's own.
+    :param flags: letters of flags in addition to the pattern's own.
     :param before: an expression that has to match in front of it, and takes no room.
     """
     if len(pattern) > MAX_LENGTH:
@@ -127,7 +127,7 @@ def _make_way(pieces: list[str], gaps: list[int], *, before: str, flags: str) ->
     )
 
 
-#: A character, a set of them or the beginning of a group; how often it stands there; as few as can be, or all at once.
+#: A character, a set of characters or the start of a group; how often it occurs; lazy or possessive.
 _TOKEN = re.compile(
     r"(\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\(\?:|.)(?:([*+?]|\{[0-9]{1,9}\}|\{[0-9]{0,9},[0-9]{0,9}\})([?+]?))?", re.S
 )
@@ -142,7 +142,7 @@ def _cut(pattern: str) -> list[tuple[list[str], list[int]]]:
         atom, repeat, manner = token.groups("")
         pieces, gaps = found[-1]
         if atom == "(" and repeat:
-            raise PatternError("only plain groups may stand in it")
+            raise PatternError("only plain groups are allowed")
         if atom == "|" and len(ways) == 1:
             found.append(([""], []))
             ways = [[0, 1]]
@@ -176,7 +176,7 @@ def _cut(pattern: str) -> list[tuple[list[str], list[int]]]:
 
 
 def _bounds(repeat: str) -> tuple[int, int]:
-    """Return how often something stands there, at least and at most."""
+    """Return how often something occurs, at least and at most."""
     low, comma, high = repeat.strip("{}").partition(",")
     known = {"*": (0, MAX_REPEAT), "+": (1, MAX_REPEAT), "?": (0, 1)}.get(repeat)
     bounds = known or (int(low or 0), int(high) if high else MAX_REPEAT if comma else int(low))

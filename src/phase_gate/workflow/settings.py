@@ -1,7 +1,7 @@
-"""What a project may set, as values; without a file, the defaults.
+"""The settings of a project as values; without a file, the defaults.
 
-Light on purpose: commands that only look need the defaults and never the parser. What a field is told beside its
-default is for the reader of the file, `config.reading`.
+Light on purpose: read-only commands need the defaults and never the parser. Further arguments of `field` are for
+`config.reading`, which reads the file.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Until = Literal["cycle", "phase"]
 #: Who gives the signal of Gate 2 in a drive: a person who is asked, or the agent.
 DriveSignal = Literal["ask", "agent"]
 
-#: Whether a CI system is told what happened.
+#: Whether to write summaries for a CI system.
 CiReports = Literal["auto", "off"]
 
 FILE_NAME = "phase-gate.yaml"
-#: Where the settings may stand instead, in the table `[tool.phase-gate]`.
+#: The other file for settings, in the table `[tool.phase-gate]`.
 PYPROJECT = "pyproject.toml"
 
 DEFAULT_WORKFLOW = "tdd"
@@ -41,7 +41,7 @@ DEFAULT_RUN_LIMIT = 6.0
 #: Days: longer than most people look back at a cycle.
 DEFAULT_KEEP_OBJECTS = 30.0
 
-#: What documents are called unless the project says otherwise; they are no part of the tested tree.
+#: Default names of documents, which are not part of the tested tree.
 DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
 
 #: Texts that are no documentation, though they look like documents: change notes, licences, instructions to tools,
@@ -58,7 +58,7 @@ DEFAULT_NO_DOCUMENTS = (
 #: Where decision records are kept, by adr-tools, MADR and those who do as they do.
 DEFAULT_DECISIONS = ("**/adr/**", "**/adrs/**", "**/decisions/**", "**/decision-records/**")
 
-#: Different words: less than three sentences say nothing that a heading could not say.
+#: Different words: less than three sentences is no more than a heading.
 DEFAULT_MINIMUM_WORDS = 20
 
 #: Seconds that each step of a verify task has, and those that a task may ask for at most.
@@ -112,7 +112,7 @@ class EvidenceCommand(Value):
 
 
 class QualitySettings(Value):
-    """Which code is looked at; what could be better in it, ruff and its settings say."""
+    """Which code is measured by ruff, with the project's settings of ruff."""
 
     enabled: bool = True
     #: Globs of the files to look at; none: all that are neither tests nor documents.
@@ -173,7 +173,7 @@ class ConfidenceRules(Value):
 
 
 class DocumentRules(Value):
-    """What counts as a document, and as a decision record: globs, and how much has to stand in it."""
+    """Which files are documents and decision records: globs, and the required length."""
 
     #: None: the project's `docs`, as far as they are texts.
     include: tuple[str, ...] | None = None
@@ -210,7 +210,7 @@ class ProofSettings(Value):
 
 
 class AgentSettings(Value):
-    """What the hooks of coding agents are told."""
+    """Settings of the hooks for coding agents."""
 
     #: How far an agent has to come before it may stop.
     until: Until = "cycle"
@@ -219,7 +219,7 @@ class AgentSettings(Value):
 
 
 class VerificationSettings(Value):
-    """How verify tasks are treated, where neither the call nor the task says otherwise."""
+    """Defaults for verify tasks."""
 
     #: Seconds by step: executor, verify, review.
     timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1)
@@ -246,13 +246,13 @@ class DriveSettings(Value):
     test_time_limit: float = field(default=60 * 60.0, span=True, minimum=1)
     budget: DriveBudget = field(default_factory=DriveBudget)
     signal: DriveSignal = "ask"
-    #: Words of a command that calls a person; `{reason}` stands for the reason.
+    #: A command that calls a person; `{reason}` is the reason.
     on_person_needed: tuple[str, ...] = field(default=(), or_one=True)
-    #: Names, or globs of names, of the variables that the agent gets; None: all but keys of ours.
+    #: Names or globs of variables that the agent gets; None: all but our keys.
     env: tuple[str, ...] | None = None
     #: Further arguments of our own runs of pytest.
     pytest: tuple[str, ...] = ()
-    #: A file that says what is to be built, from the root.
+    #: A file with the goal, relative to the root.
     goal_file: str = field(default="", below_root="")
     #: The phase whose exit ends the drive; empty: the end of the cycle.
     until: str = ""
@@ -271,7 +271,7 @@ class DriveSettings(Value):
 
 
 class Configuration(Value):
-    """What the project's file says; without a file, this without arguments."""
+    """The content of the project's file; without a file, the defaults."""
 
     workflow: str = DEFAULT_WORKFLOW
     run: RunDefaults = field(default_factory=RunDefaults)
