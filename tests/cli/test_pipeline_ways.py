@@ -130,7 +130,13 @@ def test_a_pattern_of_the_project_is_named_by_its_place(pipe: Pipe) -> None:
     ("phase", "words"),
     [
         ("IMPLEMENTATION", ("unchanged     master-plan", "requests      none may wait for a decision")),
-        ("REVIEW", ("tested        the files as the last green run", "history       commits in git to compare with")),
+        (
+            "REVIEW",
+            (
+                "tested        no change to the files since the last green run",
+                "history       commits in git to compare with",
+            ),
+        ),
         ("QA_VALIDATION", ("tests         the whole suite passes: pytest --phase=qa_validation",)),
     ],
 )

@@ -36,7 +36,7 @@ def test_a_verify_run_that_is_killed_is_recorded_as_interrupted_by_the_next_comm
     assert process.stdout.readline() == "it runs\n"
     second = gate.verify()
     assert second.code == 13
-    assert second.has("runs since")
+    assert second.has("is running since")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()

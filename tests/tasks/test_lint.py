@@ -105,10 +105,10 @@ def test_the_messages_name_what_to_do() -> None:
         "'||' is more than one command or an && list, and a failure could get lost in it"
     ]
     assert [each.text for each in lint_command(task("echo done"))] == [
-        "`echo done` ends with 0 whatever the code does: name a test to run"
+        "`echo done` exits with 0 whatever the code does: name a test to run"
     ]
     (opinion,) = lint_command(task("cd web && npm test -- a", shell=False))
-    assert opinion.text == "'cd' is for a shell, and none runs it"
+    assert opinion.text == "'cd' needs a shell, but the command runs without one"
     for way in ("sh check.sh", "shell: true", '<verify shell="true">'):
         assert way in opinion.remedy
     (opinion,) = lint_command(task("pytest tests/a.py | tail", shell=False))

@@ -137,7 +137,7 @@ def test_documents_are_read_as_their_schemas_say(name: str, document: Any, is_ri
         ({"requires_phase_rewind_to": "DONE"}, "is no phase that one can go back to"),
         ({"requires_phase_rewind_to": "RECOVERY_LOOP"}, "is no phase that one can go back to"),
         ({"requires_phase_rewind_to": "REVIEW"}, "was tried for this very failure"),
-        ({"failed_phase": "REVIEW"}, "is for REVIEW, and AUDIT failed"),
+        ({"failed_phase": "REVIEW"}, "is for REVIEW, but AUDIT failed"),
     ],
 )
 def test_where_a_record_may_lead(changes: dict[str, Any], words: str) -> None:

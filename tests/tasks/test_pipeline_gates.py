@@ -446,8 +446,8 @@ def test_the_record_chooses_the_rewind(pipe: Pipe, rewind: str | None) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        pytest.param({"requires_phase_rewind_to": "REVIEW"}, "lies ahead", id="a-phase-ahead"),
-        pytest.param({"failed_phase": "INTAKE"}, "speaks of INTAKE", id="another-failure"),
+        pytest.param({"requires_phase_rewind_to": "REVIEW"}, "comes after", id="a-phase-ahead"),
+        pytest.param({"failed_phase": "INTAKE"}, "is for INTAKE", id="another-failure"),
     ],
 )
 def test_a_record_that_leads_nowhere_keeps_the_recovery_closed(pipe: Pipe, changes: Any, words: str) -> None:

@@ -226,10 +226,10 @@ def test_a_claim_that_does_not_fit_is_never_a_strong_pass(gate: Gate, claimed: d
         pytest.param({}, "\uff45\uff56\uff45", "executed this attempt", id="the-executor-in-other-letters"),
         pytest.param({"by": "eve"}, "ann", "is signed by eve, but --by is ann", id="two-names"),
         pytest.param({"blockers": ["no rollback"]}, "ann", "open blockers: no rollback", id="open-blockers"),
-        pytest.param({"attempt": 2}, "ann", "speaks of attempt 2, this is 1", id="another-attempt"),
-        pytest.param({"evidence": "0123456789abcdef"}, "ann", "speaks of verify run 0123", id="another-run"),
-        pytest.param({"tree": "git:0000"}, "ann", "speaks of tree git:0000", id="another-tree"),
-        pytest.param({"task_name": "Task 4: Other"}, "ann", "'Task 4: Other' is no verify task", id="another-task"),
+        pytest.param({"attempt": 2}, "ann", "is for attempt 2, this is 1", id="another-attempt"),
+        pytest.param({"evidence": "0123456789abcdef"}, "ann", "is for verify run 0123", id="another-run"),
+        pytest.param({"tree": "git:0000"}, "ann", "is for tree git:0000", id="another-tree"),
+        pytest.param({"task_name": "Task 4: Other"}, "ann", "'Task 4: Other' is not a verify task", id="another-task"),
     ],
 )
 def test_a_verdict_that_is_refused_changes_nothing(gate: Gate, verdict: dict[str, Any], by: str, said: str) -> None:
@@ -436,7 +436,7 @@ def test_a_skipped_task_is_complete_and_unverified(gate: Gate) -> None:
     assert entry["requires_manual_commit"] is True
     commit = gate.call("verify", "commit", "--task", TASK)
     assert commit.code == 13
-    assert commit.has("only what was approved is committed")
+    assert commit.has("only an approved task can be committed")
 
 
 @pytest.mark.criterion("VG-16")
@@ -604,7 +604,7 @@ def test_only_the_tasks_files_are_committed_and_the_id_is_in_the_result(gate: Ga
     gate.project.write({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
     gate.executor()
     gate.verify()
-    assert gate.call("verify", "commit").has("only what was approved is committed")
+    assert gate.call("verify", "commit").has("only an approved task can be committed")
     assert gate.review().code == 0
     ran = gate.call("verify", "commit")
     assert ran.code == 0, ran
@@ -1154,7 +1154,7 @@ def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate
     head = gate.project.git("rev-parse", "HEAD")
     ran = gate.call("verify", "commit")
     assert ran.code == 13
-    assert ran.has("a hook of git changed what was approved", "the commit was taken back")
+    assert ran.has("a git hook changed approved files", "the commit was undone")
     assert gate.project.git("rev-parse", "HEAD") == head
     hook.unlink()
     gate.project.write(planner=RIGHT)

@@ -224,7 +224,7 @@ def test_an_approval_with_nothing_to_commit_stands(gate: Gate, versioned: bool) 
     gate.start(document=gate.task(name="Task 5: Later", files=["later.py"]))
     ran = gate.call("verify", "commit", "--task", TASK)
     assert ran.code == 13
-    assert ran.has("the approval stands: phase-gate verify status --task task-5-later")
+    assert ran.has("the approval is still valid: phase-gate verify status --task task-5-later")
 
 
 # --- what is said

@@ -1,6 +1,6 @@
 """Work beyond a cycle of tests: verify tasks (executor, verify command, reviewer) and pipelines (phases that require
 artifacts, checks and a consensus).
 
-Begin with `model` and `events`: both are `Work`, with attempts, words of reviewers and failures, and one part of the
-state. `steps` and `pipeline_steps` have a transaction for each step; what is handed in is read by `handins`.
+Begin with `model` and `events`: both kinds are `Work`, with attempts, review results and failures, in one part of the
+state. `steps` and `pipeline_steps` have a transaction for each step. `handins` reads reports, verdicts and votes.
 """

@@ -1,4 +1,4 @@
-"""Look at the files of a pipeline: artifacts and the constitution, their contents as digests, and what they lack."""
+"""Read the files of a pipeline, artifacts and the constitution: digests of their contents, and their problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from phase_gate.visible import count
 from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
 from phase_gate.workflow.phrases import compile_phrase
 
-#: Bytes, and files: more is no artifact that reviewers read.
+#: Bytes per file, and files per artifact: reviewers would not read more.
 _LARGEST = 1024 * 1024
 _MOST = 200
 
@@ -50,7 +50,7 @@ def look_at(root: Path, artifact: Artifact) -> SeenArtifact:
 
 
 def find_files(root: Path, artifact: Artifact) -> tuple[str, ...]:
-    """Return what its glob finds below the root, sorted."""
+    """Return the files below the root that match the artifact's glob, sorted."""
     found = sorted(_below(root, artifact.path))
     return tuple(found[:_MOST])
 
@@ -70,7 +70,7 @@ def digest_file(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Return what stands in a JSON file. Raises OSError or ValueError."""
+    """Return the content of a JSON file. Raises OSError or ValueError."""
     return _parse(_read(path))
 
 
@@ -83,7 +83,7 @@ def _read(path: Path) -> bytes:
 
 
 def _digest(contents: Mapping[str, bytes]) -> str:
-    """Return a digest of names and texts; how text is wrapped and indented makes no new version."""
+    """Return a digest of names and texts. It ignores how text is wrapped and indented."""
     if not contents:
         return ""
     parts = hashlib.sha256()
@@ -93,11 +93,11 @@ def _digest(contents: Mapping[str, bytes]) -> str:
 
 
 def _check(content: bytes, artifact: Artifact) -> Any:
-    """Return the document of a JSON artifact. Raises ValueError for a content that is not enough."""
+    """Return the document of a JSON artifact. Raises ValueError if the content does not meet the requirements."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError("it is no UTF-8 text") from None
+        raise ValueError("it is not UTF-8 text") from None
     if artifact.pattern and compile_phrase(artifact.pattern).search(text) is None:
         raise ValueError(f"it has no {words_of_pattern(artifact)}")
     if artifact.line and not _has_line(text, artifact.line):
@@ -120,7 +120,7 @@ def _has_line(text: str, wanted: str) -> bool:
 
 
 def _plain_line(line: str) -> str:
-    """Return a line without its case, and without what makes it bold or ends its sentence."""
+    """Return a line in lower case, without emphasis marks and the final period."""
     return " ".join(line.replace("*", "").replace("_", " ").split()).rstrip(".").casefold()
 
 
@@ -130,7 +130,7 @@ def _refuse_hole(text: str) -> None:
 
 
 def _refuse_holes(document: Any) -> None:
-    """Refuse a JSON document that still has what a skeleton left open."""
+    """Refuse a JSON document that still has placeholders of a skeleton."""
     left = [document]
     while left:
         value = left.pop()
@@ -148,13 +148,13 @@ def _parse(content: bytes) -> Any:
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     except ValueError as error:
-        raise ValueError(f"no JSON: {error}") from None
+        raise ValueError(f"not JSON: {error}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) != len(pairs):
-        raise ValueError("a key comes twice")
+        raise ValueError("a key occurs twice")
     return document
 
 
@@ -163,40 +163,40 @@ def words_of_line(artifact: Artifact) -> str:
 
 
 def words_of_pattern(artifact: Artifact) -> str:
-    # Where the expression stands, not the expression: the file beside it can say what it is for.
+    # The expression's place in the workflow file, not the expression: a comment there can explain it.
     return f"text that fits artifacts.{artifact.name}.pattern"
 
 
-# --- What was seen of a pipeline's files, and why an artifact does not count. Pure values; `provider` looks
+# --- the state of a pipeline's files, and why an artifact does not count. Pure values; `evidence` reads the files
 
 
 class SeenArtifact(Value):
     """An artifact as it is now."""
 
-    #: What matches its glob, from the root.
+    #: The files that match its glob, relative to the root.
     files: tuple[str, ...] = ()
-    #: Of its content; empty if nothing is there.
+    #: Of its content; empty if there is no file.
     digest: str = ""
-    #: What its content lacks, in words.
+    #: Why its content is not sufficient.
     problems: tuple[str, ...] = ()
-    #: Where it is JSON: what stands in it, read by its schema.
+    #: The parsed content of an artifact with a schema.
     document: Any = None
 
 
 def fault_of(seen: SeenArtifact, described: Artifact, *, old: Iterable[str], tree: Callable[[], str]) -> str:
-    """Say why an artifact does not count; nothing if it does."""
+    """Return why an artifact does not count; empty if it does."""
     if not seen.files:
         return "is missing" if described.schema != SNAPSHOT else "is missing: phase-gate advance writes it"
     if seen.problems:
         return "; ".join(seen.problems)
     if described.schema == SNAPSHOT and seen.document.tree != tree():
-        return "shows another tree than the present one: phase-gate advance writes it again"
+        return "shows another tree than the current one: phase-gate advance writes it again"
     if seen.digest in old:
         phrase = "this phase" if described.made == "phase" else "this attempt"
-        return f"is what lay there before {phrase} began: make it again"
+        return f"is unchanged since before {phrase} began: write it again"
     return ""
 
 
 def fingerprint(*parts: str) -> str:
-    """Return what makes two requests the same one."""
+    """Return a digest of the parts, by which equal requests are found."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,6 +1,6 @@
-"""What an artifact has to be, in words, and a file to begin it with. Pure.
+"""Describe the requirements of an artifact, and write a skeleton to fill in.
 
-What a skeleton leaves open is a hole of a template: as long as one is in it, the file does not count.
+A skeleton has placeholders. A file with a placeholder does not count.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ reason: <what has to change; not needed to approve>
 
 
 def words_of_artifact(artifact: Artifact) -> tuple[str, ...]:
-    """Return what the artifact's content has to be, one requirement each."""
+    """Return the requirements of the artifact's content, one text each."""
     wants = []
     if artifact.schema:
         wants.append(_JSON_WORDS[artifact.schema])
@@ -61,9 +61,9 @@ def words_of_artifact(artifact: Artifact) -> tuple[str, ...]:
 
 
 def skeletons_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> dict[str, str]:
-    """Return the files that the phase asks for, by path, each with a text to begin with.
+    """Return a skeleton for each file that the phase requires, by path.
 
-    A snapshot is written by `advance`.
+    There is none for a snapshot, which `advance` writes.
     """
     rules, requires = rules_of(workflow), requires_of(phase)
     texts: dict[str, str] = {}
@@ -77,7 +77,7 @@ def skeletons_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> dict[s
 
 
 def vote_file(workflow: Workflow, consensus: Consensus) -> str:
-    """Return where a reviewer's vote may lie: beside what is voted on, for it is no part of the code."""
+    """Return a path for a reviewer's vote: next to the artifact, because a vote is not part of the code."""
     first = rules_of(workflow).artifacts[consensus.on[0]]
     folders = [part for part in PurePosixPath(first.path).parts[:-1] if not _is_glob(part)]
     return "/".join((*folders, "vote.yaml"))
@@ -126,7 +126,7 @@ def _is_glob(part: str) -> bool:
     return any(character in part for character in "*?[")
 
 
-# --- What the present phase of a pipeline asks for: rows that say so, and files to fill in
+# --- the requirements of a pipeline's current phase: rows that list them, and files to fill in
 
 
 Rows = list[tuple[str, str]]
@@ -140,9 +140,9 @@ def needs_of(
     task: str = "default",
     commands: Collection[str] | None = None,
 ) -> Rows:
-    """Return the files and facts that the phase requires, each with where it lives.
+    """Return the files and facts that the phase requires, each with its place.
 
-    :param commands: the checks that the project has a command for; where left out, that is not looked at.
+    :param commands: the checks that the project has a command for; None to skip that check.
     """
     rules = rules_of(workflow)
     requires = requires_of(phase)
@@ -161,13 +161,11 @@ def needs_of(
                 f"each votes with {vote_command(vote_file(workflow, requires.consensus), task)}",
             )
         )
-    rows += [("unchanged", f"{name}, as it was agreed on") for name in requires.approved]
+    rows += [("unchanged", f"{name}, as approved") for name in requires.approved]
     if "code-as-tested" in phase.gate_1.guards:
-        rows.append(("tested", "the files as the last green run of the whole suite left them"))
+        rows.append(("tested", "no change to the files since the last green run of the whole suite"))
     if DRIFT in phase.raises:
-        rows.append(
-            ("history", "commits in git to compare with: what the plan did not speak of makes a change request")
-        )
+        rows.append(("history", "commits in git to compare with: each change outside the plan needs a change request"))
     pending = len(pipeline.pending)
     if pending:
         rows.append(
@@ -180,7 +178,7 @@ def needs_of(
 
 
 def missing_commands(workflow: Workflow, commands: Collection[str]) -> str:
-    """Say which checks of the pipeline have no command; nothing if each has one."""
+    """Return a warning about checks of the pipeline without a command; empty if each has one."""
     wanted: dict[str, str] = {}
     for phase in workflow.phases:
         for name in requires_of(phase).checks:
@@ -211,15 +209,15 @@ def _artifact(artifact: Artifact) -> str:
 
 
 def needs_in(task: Task, phase: Phase) -> Rows:
-    """Return the files and facts that a phase of the present cycle requires."""
+    """Return the files and facts that a phase of the current cycle requires."""
     commands = {each.name for each in task.project.configuration.commands}
     return needs_of(task.rules, phase, pipeline_of(task.state), task=task.project.task, commands=commands)
 
 
 def write_skeletons(task: Task, phase: Phase, *, votes: bool = True) -> tuple[list[str], list[str]]:
-    """Write a file to fill in for each that the phase asks for; return which were written, and which were there.
+    """Write a skeleton for each file that the phase requires; return the written files and the existing ones.
 
-    :param votes: one for a vote, too.
+    :param votes: whether to write one for a vote as well.
     """
     root = task.project.root
     described = rules_of(task.rules).artifacts

@@ -1,6 +1,6 @@
-"""All verify tasks of a project, one of them, and one step of it: a transaction that ends with a verdict.
+"""All verify tasks of a project, a session for one task, and a step: a transaction that ends with a verdict.
 
-Which task is meant, its files, what may not be done now, and where it stands after a step.
+Find the task that a command is for, read its files, refuse steps that are not allowed now, and return its status.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from phase_gate.tasks.show import render_state
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase
 
-#: Characters of a text that the ledger's lines have; the whole is a stored object.
+#: Characters of a text in a line of the ledger. The whole text is a stored object.
 LONGEST = 2000
 
 Result = TypeVar("Result", ExecutorResult, Verdict)
@@ -59,23 +59,23 @@ class Attachment(Value):
 
     data: bytes
     name: str
-    #: From the project's root; None for a file that lies elsewhere, and for standard input.
+    #: Relative to the project's root; None for a file outside it, and for standard input.
     path: str | None = None
     #: When the file was written, in seconds; None for standard input.
     written: float | None = None
-    #: Who hands it in, as the call says.
+    #: The author, as given with `--by`.
     by: str | None = None
-    #: Whose it is where neither the call nor the file says so.
+    #: The author if neither the command nor the file names one.
     user: str = ""
 
 
 class TaskStatus(Value):
-    """Where a task stands."""
+    """The status of a task."""
 
     task: str
     verification: Verification
     escalation: Escalation
-    #: The verdict of the step that led here; None where the task was only looked at.
+    #: The verdict of the step that was taken; None if the task was only read.
     evaluation: Evaluation | None = None
 
     @property
@@ -87,10 +87,10 @@ class TaskBoard:
     """The project with all of its verify tasks."""
 
     def __init__(self, project: Project, *, wanted: str | None, owner: str) -> None:
-        """Open it.
+        """Open the project's tasks.
 
-        :param wanted: the task that the call names, as people name it: that is no folder's name.
-        :param owner: what the lock says of who holds it.
+        :param wanted: the task that the command names. This need not be the name of a folder.
+        :param owner: how the lock describes its holder.
         """
         self.project, self.wanted, self._owner = project, wanted, owner
         refuse_links(project.own_folders)
@@ -110,7 +110,7 @@ class TaskBoard:
 
     @functools.cached_property
     def place(self) -> str:
-        """The name of this work tree among those that share the tasks; empty where they are not shared."""
+        """The name of this work tree among those that share the tasks; empty if tasks are not shared."""
         return "" if self.project.shared_store() is None else folder_id(self.project.state_folder)
 
     @property
@@ -122,19 +122,19 @@ class TaskBoard:
         return replace(self.project, task=task).store(self._owner)
 
     def session(self, task: str) -> TaskSession:
-        """Return the task; always the same, so that it is read once."""
+        """Return the session of the task. It is cached, so that the task is read once."""
         if task not in self._sessions:
             self._sessions[task] = TaskSession(self, task)
         return self._sessions[task]
 
     def _look_at(self, task: str) -> State | None:
-        assert self._look is not None, "it was asked for all tasks"
+        assert self._look is not None, "the overview sets it"
         return self._look(task) if task in self._look.refused else self.session(task).look_alone()
 
     # --- which task ----------------------------------------------------------------------------------------------
 
     def named(self) -> str | None:
-        """Return the task that the call names, by its folder, its name, or the beginning of that."""
+        """Return the task that the command names, by its folder, its name, or the beginning of its name."""
         return None if self.wanted is None else self.find(self.wanted)
 
     def find(self, given: str) -> str:
@@ -147,14 +147,14 @@ class TaskBoard:
             return begin[0]
         self._tell_damage(task for task in self.damaged if task in (slug, given) or task.startswith(f"{slug}-"))
         shown = repr(given if len(given) <= 30 else f"{given[:27]}...")
-        problem = f"{shown} is no verify task" if not begin else f"{shown} is not one task"
+        problem = f"{shown} is not a verify task" if not begin else f"{shown} matches more than one task"
         known = ", ".join((begin or tasks)[:10])
         raise TaskNameError(problem, remedy=f"one of: {known}" if known else "phase-gate verify start --task-file FILE")
 
     def waiting(self, statuses: Collection[Status], what: str, *, first: Collection[Status] = ()) -> str:
-        """Return the one task in one of these statuses, where the call names none.
+        """Return the only task in one of these statuses, for a command that names no task.
 
-        :param first: if one alone is in one of these, that one is meant.
+        :param first: if only one task is in one of these statuses, return that one.
         """
         found = [row.task for row in self.overview.rows if row.status in first]
         if len(found) != 1:
@@ -163,7 +163,7 @@ class TaskBoard:
             return found[0]
         unfinished = [row.task for row in self.overview.rows if row.status not in FINISHED]
         if not found and len(unfinished) == 1:
-            return unfinished[0]  # it is meant, and says itself why it is not its turn
+            return unfinished[0]  # the step itself reports why it is not allowed
         if not found:
             self._tell_damage(self.damaged)
             remedy = "phase-gate verify status" if self.overview.rows else "phase-gate verify start --task-file FILE"
@@ -181,9 +181,9 @@ class TaskBoard:
         waits: Collection[Status],
         first: Collection[Status] = (),
     ) -> tuple[TaskSession, Result | MalformedResultError, str]:
-        """Return the task that a report or a verdict is for, what it says or why it can't be read, and who it is from.
+        """Return the task that a report or a verdict is for, its content or its error, and its author.
 
-        :param waits, first: as in `waiting`, where neither the call nor the file names a task.
+        :param waits, first: as in `waiting`, if neither the command nor the file names a task.
         """
         try:
             result: Result | MalformedResultError = read(attachment.data, attachment.name)
@@ -193,19 +193,19 @@ class TaskBoard:
         session = self.session(self.named() or (self.find(said) if said else self.waiting(waits, what, first=first)))
         if said and task_slug(said) != session.task:
             raise NotAllowedError(
-                f"{attachment.name} speaks of {said!r}, and the task is {session.verification().name!r}",
+                f"{attachment.name} is for {said!r}, but the task is {session.verification().name!r}",
                 remedy=f"hand in {what} for this task, or name the other one with --task",
             )
         by = author_of(attachment.name, signed=signed, given=attachment.by) or attachment.user
         return session, result, by
 
     def _tell_damage(self, tasks: Iterable[str]) -> None:
-        """Raise what is wrong with the first of these, which can't be read: it may be the one that is meant."""
+        """Raise the error of the first of these damaged tasks: the command may be for it."""
         for task in tasks:
             self.store(task).look()
 
     def refuse_halted(self, wave: str) -> None:
-        """Refuse to go on in a wave that is halted. Raises NotAllowedError."""
+        """Refuse to continue in a wave that is halted. Raises NotAllowedError."""
         why = self.overview.halted(wave)
         if why:
             raise NotAllowedError(why, remedy=f"look into it, then: {resume_command(wave)}")
@@ -213,15 +213,15 @@ class TaskBoard:
     # --- after a step --------------------------------------------------------------------------------------------
 
     def forget(self) -> None:
-        """Look at all tasks anew when they are asked for: something was written here."""
+        """Read all tasks again on the next use, because one was written here."""
         self._overview = None
 
     def ask_again(self) -> None:
-        """Look at all tasks anew when they are asked for, at those too that other machines have changed."""
+        """Read all tasks again on the next use, including those that other machines have changed."""
         self._overview = self._look = None
 
     def refresh(self) -> None:
-        """Look at all tasks anew, and write STATE.md for people. No code reads it back."""
+        """Read all tasks again, and write STATE.md for people. No code reads it."""
         self.forget()
         with contextlib.suppress(StorageError):  # the ledger has everything anyway
             make_state_folder(self.project.state_folder)
@@ -231,7 +231,7 @@ class TaskBoard:
 
 
 def state_file(project: Project) -> Path:
-    """Return where STATE.md is, or will be. Raises ConfigurationError if that is outside of the project."""
+    """Return the path of STATE.md. Raises ConfigurationError if it is outside the project."""
     named = project.configuration.verification.state_file
     if named is None:
         return project.state_folder / "STATE.md"
@@ -247,16 +247,16 @@ class TaskSession:
         self.store: TaskStore = board.store(task)
         self._opened: Opened | None = None
 
-    # --- looking -------------------------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------------------------
 
     def look(self) -> Opened:
-        """Return the task as it stands. A ledger is read again only if it was written since."""
+        """Return the task's current state. The ledger is read again only if it was written since."""
         if self.store.shared is not None or self._opened is None or not self.store.is_as_opened(self._opened):
             self._opened = self.store.look()
         return self._opened
 
     def look_alone(self) -> State | None:
-        """Return the state as the folder has it; None for a task that never began."""
+        """Return the state in the local folder; None for a task that never began."""
         opened = self._opened
         if opened is None or not opened.exists or not self.store.is_as_opened(opened):
             store = self.store.alone()
@@ -273,21 +273,21 @@ class TaskSession:
         return require_verification(self.state(), self.task)
 
     def tree(self, spec: TaskSpec) -> Tree:
-        """Return the files now: the sources, and all that the task lists, whatever they are."""
+        """Return the current files: the sources, and all files that the task lists."""
         return take_listed_tree(self.project, spec.files)
 
     def memory(self, verification: Verification) -> Any:
-        """Return how things were when the task was taken."""
+        """Return the files and the commit from when the task was taken."""
         return self.store.objects.load(verification.memory)
 
     def changes(self, state: State, verification: Verification, tree: Tree) -> TaskChanges:
-        """Return what changed since the task was taken."""
+        """Return the changes since the task was taken."""
         context = context_of(Task(self.project, self.store, state), frozenset(), phase=PHASE)
         before = self.memory(verification)
         return find_changes(context, verification, tree, before, others=lambda: self.board.overview.rows)
 
     def changed_since_failure(self, verification: Verification) -> list[str]:
-        """Return the files that are not what they were when the last attempt failed."""
+        """Return the files that changed after the last attempt failed."""
         if not verification.files:
             return []
         before = self.store.objects.load(verification.files)
@@ -295,7 +295,7 @@ class TaskSession:
         return sorted((*found.added, *found.removed, *found.changed))
 
     def output(self, verification: Verification) -> str:
-        """Return what the verify command printed, as far as it is kept."""
+        """Return the output of the verify command, as far as it is stored."""
         check = verification.check
         return "" if check is None or not check.output else str(self.store.objects.load(check.output)["output"])
 
@@ -314,7 +314,7 @@ class TaskSession:
 
     @contextlib.contextmanager
     def step(self) -> Iterator[Step]:
-        """Take a step of the task; once it is written, people see it in STATE.md."""
+        """Take a step of the task, then update STATE.md."""
         with self.transaction() as change:
             step = Step(self, change)
             step.close_lost()
@@ -323,7 +323,7 @@ class TaskSession:
 
 
 class Step:
-    """One transaction of a verify task: what is recorded in it, and the verdict that it leads to."""
+    """One transaction of a verify task: the events that it records, and the resulting verdict."""
 
     def __init__(self, session: TaskSession, change: Transaction) -> None:
         self.session, self.change = session, change
@@ -331,7 +331,7 @@ class Step:
 
     @property
     def current(self) -> Verification:
-        """The task as it is within the transaction."""
+        """The task's state within the transaction."""
         return require_verification(self.change.state, self.session.task)
 
     @property
@@ -340,13 +340,13 @@ class Step:
 
     @functools.cached_property
     def tree(self) -> Tree:
-        """The files, as they are when they are first asked for."""
+        """The files at the time of the first use."""
         return self.session.tree(self.current.spec)
 
     def changes(self, *attachments: str | None) -> TaskChanges:
-        """Return what changed since the task was taken.
+        """Return the changes since the task was taken.
 
-        :param attachments: files that are just being handed in: they are no work of the executor's.
+        :param attachments: files that are being handed in: they are not the executor's work.
         """
         known = (*self.current.attachments, *filter(None, attachments))
         return self.session.changes(self.change.state, replace(self.current, attachments=known), self.tree)
@@ -360,13 +360,13 @@ class Step:
             state=state, workflow=workflow, phase=phase, at=self.change.at, root=str(project.root), reading=reading
         )
 
-    # --- what may not be done now --------------------------------------------------------------------------------
+    # --- refusals --------------------------------------------------------------------------------------------------
 
     def refuse_halted(self) -> None:
         self.session.board.refuse_halted(self.current.wave)
 
     def refuse_foreign(self, by: str) -> None:
-        """Refuse a report for an attempt that another worker has: its own was taken over. Raises NotAllowedError."""
+        """Refuse a report for an attempt that another worker has taken over. Raises NotAllowedError."""
         current, place, task = self.current, self.session.board.place, self.session.task
         is_theirs = same_name(by, current.by)
         if current.status is not Status.EXECUTING or not current.by or (is_theirs and place in ("", current.place)):
@@ -378,19 +378,19 @@ class Step:
             " else take another one: phase-gate verify next --by NAME",
         )
 
-    # --- what is recorded ----------------------------------------------------------------------------------------
+    # --- recording -----------------------------------------------------------------------------------------------
 
     def record(self, kind: str, **data: Any) -> None:
         self.change.record(Event(kind=kind, data=data))
 
     def close_lost(self) -> None:
-        """Record that a verify run will never end, if that is so. Refuses while it goes on."""
+        """Record that a verify run was interrupted, if its process is gone. Refuses while it is running."""
         check, store, task = self.current.check, self.session.store, self.session.task
         if check is None or check.how != "running":
             return
         if store.is_alive(check.id, check.limit + MARGIN):
             raise NotAllowedError(
-                f"the verify command of {task} runs since {check.at}", remedy="wait for it to end, then try again"
+                f"the verify command of {task} is running since {check.at}", remedy="wait for it to end, then try again"
             )
         why = "it began and never ended: it was killed, or the machine stopped"
         self.end_check(replace(check, how="interrupted", why=why))
@@ -408,10 +408,10 @@ class Step:
         counts: bool = True,
         check: Check | None = None,
     ) -> None:
-        """Record that the attempt failed, with the files as they are.
+        """Record that the attempt failed, with the current files.
 
-        :param step: the one that goes on, where left out.
-        :param check: the run of the verify command that it failed with.
+        :param step: the step that failed; 0 for the current one.
+        :param check: the run of the verify command that failed.
         """
         failure = {
             "type": str(kind),
@@ -426,7 +426,7 @@ class Step:
         self.record("attempt-failed", failure=failure, files=self.session.store.keep("files", dict(self.tree.files)))
 
     def judge(self, reading: Reading = ABSENT, changes: TaskChanges | None = None) -> None:
-        """Judge the task as it stands now, and record the verdict."""
+        """Judge the current state of the task, and record the verdict."""
         case = self.case(reading)
         self.evaluation = judge(case, changes or self.changes())
         self.change.record(*judgement_events(self.evaluation, case))

@@ -1,6 +1,6 @@
-"""What changed since a verify task was taken, from git, and whose changes those are.
+"""The changes since a verify task was taken, from git, and the tasks that they belong to.
 
-Only looks. What an executor claims to have changed is compared with this, never used instead of it.
+Read-only. The changes that an executor reports are compared with these, and never replace them.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from phase_gate.tasks.model import Status, Verification
 from phase_gate.values import Value
 from phase_gate.visible import count, cut, name_first
 
-#: What runs leave behind in a project that does not ignore it.
+#: Files that runs create in a project that does not ignore them.
 _LEFTOVERS = compile_globs(("**/__pycache__/**", "**/.*/**", "*.pyc", ".coverage*", "node_modules/**"))
 
 
 class TaskChanges(Value):
-    """What changed in the project since a task was taken, as things are at one moment."""
+    """The changes in the project since a task was taken, at one moment."""
 
     tree: str
-    #: Files that changed since the task was taken, as git shows it; None if that can't be told.
+    #: Files that changed since the task was taken, according to git; None if that is unknown.
     changed: tuple[str, ...] | None = None
-    #: Those of them that are this task's, or no task's.
+    #: Those that belong to this task or to no task.
     own: tuple[str, ...] = ()
-    #: Those of them that neither this task lists nor another one that is being worked on.
+    #: Those that are listed neither by this task nor by another task in progress.
     unlisted: tuple[str, ...] | None = None
-    #: New files that no task lists and git does not track: outputs mostly. Shown to the reviewer.
+    #: New files that no task lists and git does not track, mostly outputs. Shown to the reviewer.
     untracked: tuple[str, ...] = ()
-    #: Changes that belong to other tasks, with those.
+    #: Changed files of other tasks, with the task.
     theirs: tuple[tuple[str, str], ...] = ()
-    #: Commits of this task's files that the gate did not make.
+    #: Commits of this task's files that were not made by the gate.
     commits: tuple[str, ...] = ()
-    #: Commits that came from elsewhere meanwhile: what they changed is no work of this task's.
+    #: Commits that were pulled meanwhile: their changes are not part of this task.
     foreign_commits: tuple[str, ...] = ()
 
     @property
     def weak_because(self) -> tuple[str, ...]:
-        """Why a pass would be a weak one, as things are."""
+        """Why a pass would be weak at this moment."""
         return (f"committed before it was approved: {self.commits_shown}",) if self.commits else ()
 
     @property
@@ -53,7 +53,7 @@ class TaskChanges(Value):
 
 
 def remember_files(context: EvidenceContext, tree: Tree) -> dict[str, Any]:
-    """Return how things are when a task is taken, for `find_changes` and `read_diff`."""
+    """Return the commit and the files when a task is taken, for `find_changes` and `read_diff`."""
     return {"git": look_since(context, None).now, "files": dict(tree.files)}
 
 
@@ -65,10 +65,10 @@ def find_changes(
     *,
     others: Callable[[], Iterable[Verification]],
 ) -> TaskChanges:
-    """Return what changed since the task was taken.
+    """Return the changes since the task was taken.
 
-    :param before: what `remember_files` gave.
-    :param others: all tasks; asked only where something changed that this task does not list, or HEAD moved.
+    :param before: the result of `remember_files`.
+    :param others: return all tasks. Called only if a file changed that this task does not list, or if HEAD moved.
     """
     net, head = _changed(context, tree, before)
     is_listed = list_matcher(verification.spec.files)
@@ -77,7 +77,7 @@ def find_changes(
     theirs: dict[str, str] = {}
 
     def is_foreign(path: str) -> bool:
-        """Tell whether no task lists it: neither this task, nor another one, nor is it an attachment of any."""
+        """Return whether the path is neither listed by a task nor an attachment of one."""
         if is_listed(path) or path in not_work:
             return False
         owner = owner_of()(path)
@@ -88,10 +88,10 @@ def find_changes(
     base = verification.base or (before["git"] or {}).get("head") or ""
     here, elsewhere = _find_commits(context.root, base, head, others) if head not in ("", base) else ([], [])
     if base and here and try_git(context.root, "merge-base", "--is-ancestor", base, head) is None:
-        # Amended or rebased: a commit has older files as well.
+        # Amended or rebased: a commit contains older changes as well.
         here = [_Commit(row.id, row.files & net) for row in here]
     own = [row for row in here if any(is_listed(path) or is_foreign(path) for path in row.files)]
-    # What a commit brought and a later one took back was changed all the same.
+    # A file that one commit changed and a later one restored counts as changed.
     changed = sorted({*(net - _as_committed(context.root, _files(elsewhere) - _files(here), head)), *_files(own)})
     foreign = [path for path in changed if is_foreign(path)]
     untracked = _untracked(context, foreign)
@@ -108,20 +108,23 @@ def find_changes(
 
 
 def _changed(context: EvidenceContext, tree: Tree, before: Any) -> tuple[frozenset[str], str]:
-    """Return the files that are not what they were, and the commit that HEAD is now."""
+    """Return the files that changed, and the current commit of HEAD."""
     head = ""
     if before["git"] is not None:
         since = look_since(context, before["git"])
         head = "" if since.now is None else since.now["head"] or ""
         if since.files is not None:
             return since.files, head
-    # No git, or not the one that was there: the sources themselves are compared.
+    # No git, or another repository than before: compare the sources themselves.
     was = before["files"]
     return frozenset(path for path in {*was, *tree.files} if was.get(path) != tree.files.get(path)), head
 
 
 def _owners(rows: Iterable[Verification], task: str) -> Callable[[str], str | None]:
-    """Return which other task that has begun lists a path; an empty name for an attachment of any, None for neither."""
+    """Return a function that finds the other started task that lists a path.
+
+    It returns an empty name for an attachment of any task, and None for neither.
+    """
     rows = [row for row in rows if row.task != task]
     attachments = {attachment for row in rows for attachment in row.attachments}
     begun = [(row.task, list_matcher(row.spec.files)) for row in rows if row.status is not Status.PENDING]
@@ -134,26 +137,26 @@ def _owners(rows: Iterable[Verification], task: str) -> Callable[[str], str | No
 
 
 def _untracked(context: EvidenceContext, paths: list[str]) -> dict[str, None]:
-    """Return the new files that are no sources: git does not track them, and they are no Python files."""
+    """Return the new files that are not sources: git does not track them, and they are not Python files."""
     candidates = [path for path in paths if not path.endswith(".py") and os.path.lexists(context.root / path)]
     listed = try_git(context.root, "ls-files", "-z", "--", *candidates) if candidates else None
     tracked = set(os.fsdecode(listed or b"").split("\0"))
     return {} if listed is None else {path: None for path in candidates if path not in tracked}
 
 
-# --- commits that were made while a task was being worked on
+# --- commits that were made while a task was in progress
 
 
 class _Commit(Value, kw_only=False):
     id: str
-    #: Below the project's root.
+    #: Relative to the project's root.
     files: frozenset[str]
 
 
 def _find_commits(
     root: Path, base: str, head: str, others: Callable[[], Iterable[Verification]]
 ) -> tuple[list[_Commit], list[_Commit]]:
-    """Return the commits made here since the base that are none of the gate's; and those that a remote branch has."""
+    """Return the commits since the base that were made here, but not by the gate, and those of remote branches."""
     span, gate = f"{base}..{head}" if base else head, {row.commit for row in others()}
     said = try_git(
         root, "log", "--no-merges", "--no-renames", "--relative", "--name-only", "-z", "--format=%x01%H", span
@@ -172,30 +175,30 @@ def _files(commits: Iterable[_Commit]) -> frozenset[str]:
 
 
 def _as_committed(root: Path, paths: frozenset[str], head: str) -> frozenset[str]:
-    """Return those of the files that are as in HEAD."""
+    """Return the files that are the same as in HEAD."""
     said = try_git(root, "diff", "--name-only", "--no-renames", "--relative", "-z", head, "--") if paths else None
     return frozenset() if said is None else paths - set(os.fsdecode(said).split("\0"))
 
 
-# --- what a task changed, as text: of a limited size. What is left out is named, with how much of it there is
+# --- the diff of a task, of a limited size. Omitted parts are listed with their size
 
 
-#: Lines that one file, and all together, may take; and characters of a line.
+#: Lines of one file, lines of all files, and characters of a line.
 FILE_LINES, ALL_LINES, WIDTH = 400, 2000, 300
-#: Bytes of a file that are read: what people write by hand is less.
+#: Bytes of a file that are read: files written by hand are smaller.
 _LARGEST = 256 * 1024
 
 
 class Diff(Value):
     lines: tuple[str, ...] = ()
-    #: What is not in it, and why.
+    #: The omitted parts, and why.
     left_out: tuple[str, ...] = ()
 
 
 def read_diff(root: Path, memory: Mapping[str, Any], paths: Iterable[str], first: Collection[str] = ()) -> Diff:
     """Return the diff of these files against the commit that the task was taken on.
 
-    :param first: files that come first, so that no other ones take their place.
+    :param first: files to show first, so that other files do not use up the limit.
     """
     base = (memory["git"] or {}).get("head") or ""
     lines: list[str] = []
@@ -206,7 +209,7 @@ def read_diff(root: Path, memory: Mapping[str, Any], paths: Iterable[str], first
         if len(rows) > room:
             left_out.append(f"{path}: {count(len(rows) - room, 'more line')}")
         elif not rows:
-            left_out.append(f"{path}: git has no other version of it that could be compared")
+            left_out.append(f"{path}: git has no other version to compare with")
     return Diff(lines=tuple(lines), left_out=tuple(left_out))
 
 
@@ -216,20 +219,20 @@ def _diff_file(root: Path, base: str, path: str) -> list[str]:
         return [
             row for row in said.decode("utf-8", "replace").splitlines() if not row.startswith(("diff --git", "index "))
         ]
-    # New, and not added yet: git does not compare it.
+    # New, and not added yet: git shows no diff.
     text = read_text(root / path)
     return [] if text is None else ["--- /dev/null", f"+++ b/{path}", *(f"+{row}" for row in text.splitlines())]
 
 
 def read_texts(root: Path, memory: Mapping[str, Any], paths: Iterable[str]) -> dict[str, tuple[str, str | None]]:
-    """Return what files were in the commit that the task was taken on, and what they are; None: not there any more."""
+    """Return the texts of files in the commit that the task was taken on, and now; None if a file was deleted."""
     base = (memory["git"] or {}).get("head") or ""
     found = read_blobs(root, base, paths) if base else {}
     return {path: (text.decode("utf-8", "replace"), read_text(root / path)) for path, text in found.items()}
 
 
 def read_text(path: Path) -> str | None:
-    """Return a file's text; None if there is none, or it is no text that people read."""
+    """Return a file's text; None if there is no file, or if it is binary or too large."""
     try:
         if path.is_symlink() or not path.is_file():
             return None

@@ -1,4 +1,4 @@
-"""Commit what was approved of a verify task, and nothing else."""
+"""Commit only the approved files of a verify task."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LIMIT = 300.0
 
 @again_if_moved
 def commit_task(session: TaskSession, *, message: str | None = None) -> tuple[TaskStatus, tuple[str, ...]]:
-    """Commit the files of an approved task; return where it stands, and what was committed.
+    """Commit the files of an approved task; return its status and the committed files.
 
-    :param message: the first line of the commit's message; the task's name if there is none.
+    :param message: the first line of the commit's message; by default the task's name.
     """
     with session.step() as step:
         _refuse(step.current)
@@ -49,7 +49,7 @@ def find_committable(board: TaskBoard) -> str:
 def _refuse(current: Verification) -> None:
     if current.voided:
         refuse_escalated(current)
-    require_status(current, (Status.APPROVED,), "only what was approved is committed")
+    require_status(current, (Status.APPROVED,), "only an approved task can be committed")
     if current.commit:
         raise NotAllowedError(
             f"{current.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"
@@ -66,7 +66,7 @@ def _refuse_held_back(current: Verification) -> None:
 
 
 def _find_made(step: Step) -> str:
-    """Return the commit that has the files as approved already: a person's, or ours whose record was lost; or empty."""
+    """Return an existing commit of the approved files: a user's, or ours if its record was lost. Empty if none."""
     root = step.session.project.root
     if not head_of(root) or step.tree.digest != step.current.verified_tree:
         return ""
@@ -79,23 +79,23 @@ def _find_made(step: Step) -> str:
 
 
 def _work(step: Step) -> Callable[[str], bool]:
-    """Return what tells the files of the task: those that it lists, and those that a person let pass."""
+    """Return a function that recognizes the files of the task: those that it lists, and waived ones."""
     is_listed = list_matcher(step.current.spec.files)
     waived = waived_files(step.change.state, step.changes(), at=step.change.at)
     return lambda path: is_listed(path) or path in waived
 
 
 def _commit(step: Step, message: str | None) -> str:
-    """Commit the task's files that changed, as they were approved. Returns the commit's id."""
+    """Commit the changed files of the task, as approved. Returns the commit's id."""
     session, current, root = step.session, step.current, step.session.project.root
-    stands = f"the approval stands: {session.board.overview.next_command or 'phase-gate verify status'}"
+    stands = f"the approval is still valid: {session.board.overview.next_command or 'phase-gate verify status'}"
     if try_git(root, "rev-parse", "--git-dir") is None:
-        raise NotAllowedError(f"{root.name} is no git repository: nothing can be committed", remedy=stands)
+        raise NotAllowedError(f"{root.name} is not a git repository", remedy=stands)
     before = head_of(root)
     if step.tree.digest != current.verified_tree:
         raise StaleSignalError(
-            "files were changed after the approval: they are not what was verified",
-            remedy=f"take the change back, or have it verified again: {_abandon(session)}",
+            "files were changed after the approval: the changes were not verified",
+            remedy=f"undo the changes, or have them verified: {_abandon(session)}",
         )
     paths = _changed(root, _work(step))
     if not paths:
@@ -105,7 +105,7 @@ def _commit(step: Step, message: str | None) -> str:
     try:
         if new:
             _git(root, "add", "--intent-to-add", "--", *new)
-        # --only: what else is staged stays staged, and out of it.
+        # --only: other staged changes stay staged, and are not committed.
         _git(root, "commit", "--quiet", "--only", "-m", _message(current, message), "--", *paths)
     except NotAllowedError:
         if new:
@@ -113,13 +113,13 @@ def _commit(step: Step, message: str | None) -> str:
                 _git(root, "reset", "--quiet", "--", *new)
         raise
     commit = head_of(root)
-    # What a hook of git did: files, or what was committed of them, are not what was approved.
+    # A git hook may have changed the files, or committed other ones than those that were approved.
     changed = sorted({*_changed(root, paths.__contains__), *(set(_files_of(root, commit)) - set(paths))})
     if changed or session.tree(current.spec).digest != current.verified_tree:
         _git(root, *(("reset", "--quiet", "--soft", before) if before else ("update-ref", "-d", "HEAD")))
         raise StaleSignalError(
-            f"a hook of git changed what was approved ({', '.join(changed) or 'the files themselves'}); the commit was"
-            " taken back",
+            f"a git hook changed approved files ({', '.join(changed) or 'the files themselves'}); the commit was"
+            " undone",
             remedy=f"let the executor run what the hook runs, then: {_abandon(session)}",
         )
     return commit
@@ -130,7 +130,7 @@ def _abandon(session: TaskSession) -> str:
 
 
 def _changed(root: Path, is_work: Callable[[str], bool]) -> list[str]:
-    """Return the task's files that are not what HEAD has."""
+    """Return the task's files that differ from HEAD."""
     said = _git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", ".")
     prefix = _git(root, "rev-parse", "--show-prefix").rstrip("\n")
     paths = [record[3:].removeprefix(prefix) for record in said.split("\0") if record]

@@ -1,6 +1,6 @@
 """How each event changes the work of a task: one reducer for verify tasks and pipelines.
 
-Pure: replaying the ledger gives the same value again. A status that can't follow is an error.
+Pure: replaying the ledger gives the same value. A status that can't follow the current one is an error.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from phase_gate.tasks.model import (
 )
 from phase_gate.values import replace
 
-#: Entries of phases that are remembered for drawings: more than any budget of recoveries needs.
+#: Entries of phases that are stored for diagrams: more than any budget of recoveries needs.
 _STEPS = 200
 
 
 def change(work: Work | None, event: Event) -> Work | None:
-    """Return the work after one more event. Raises ValueError for what can't follow."""
+    """Return the work after one more event. Raises ValueError for an event that can't follow."""
     if event.kind == "cycle-began":
         began = event.data.get(WORK)
         return None if began is None else Pipeline(constitution=began["constitution"], rules=began["rules"])
@@ -47,7 +47,7 @@ def change(work: Work | None, event: Event) -> Work | None:
     return work if work is None or apply is None else apply(work, event)
 
 
-# --- what changes both
+# --- events of both kinds
 
 
 def _failed(work: Work, event: Event) -> Work:
@@ -59,7 +59,7 @@ def _failed(work: Work, event: Event) -> Work:
 
 
 def _reviewed(work: Work, event: Event) -> Work:
-    """A reviewer has one word; a second one takes the place of the first."""
+    """Record a reviewer's result; a second one replaces the first."""
     word = replace(from_json(Word, event.data["word"]), at=event.at)
     others = (each for each in work.words if not same_name(each.by, word.by))
     work = replace(work, words=(*others, word))
@@ -78,7 +78,7 @@ def _reviewed(work: Work, event: Event) -> Work:
 
 
 def move(verification: Verification, status: Status, **changes: Any) -> Verification:
-    """Return the task in another status. Raises ValueError where the table does not have that step."""
+    """Return the task in another status. Raises ValueError if the table does not have that transition."""
     if status not in TRANSITIONS[verification.status]:
         raise ValueError(f"{status} can't follow {verification.status}")
     return replace(verification, status=status, **changes)
@@ -90,7 +90,7 @@ def _expect(verification: Verification, status: Status) -> None:
 
 
 def _noted(verification: Verification, event: Event) -> Verification:
-    """Note when a step was taken, and the file that was handed in with it."""
+    """Record when a step was taken, and the file that was handed in with it."""
     attachment = event.data.get("attachment")
     if attachment and attachment not in verification.attachments:
         verification = replace(verification, attachments=(*verification.attachments, attachment))
@@ -115,14 +115,14 @@ def _taken(before: Work | None, event: Event) -> Verification:
 
 def _attempt_began(verification: Verification, event: Event) -> Verification:
     data = event.data
-    # Worked on elsewhere from now on: what was changed is told from the files there.
+    # From now on the work continues in another work tree, and changes are found from its files.
     moves, head = "memory" in data, data.get("head", "")
     return move(
         _noted(verification, event),
         Status.EXECUTING,
         attempts={PHASE: data["attempt"]},
         began_at=event.at,
-        # The first one stays: what was committed in an attempt that failed is still there.
+        # Keep the first one: commits of a failed attempt are still there.
         base=head if moves else verification.base or head,
         memory=data["memory"] if moves else verification.memory,
         place=data["place"] if moves else verification.place,
@@ -175,14 +175,14 @@ def _attempt_failed(verification: Verification, event: Event, failure: Failure) 
         _expect(verification, Status.BLOCKED)
         return verification
     if failure.step == 3 and failure.type is FailureType.MALFORMED:
-        # The other two steps stand: the reviewer may say it once more.
+        # The other two steps remain valid: the reviewer can hand in the verdict again.
         _expect(verification, Status.REVIEWING)
         return verification
     return move(verification, Status.REJECTED if failure.step == 3 else Status.FAILED)
 
 
 def _approved(verification: Verification, event: Event) -> Verification:
-    """Both gates were open: the task is approved, and what failed before is mended."""
+    """Both gates were open: approve the task, and mark its earlier failures as recovered."""
     return verification if event.data.get("forced") else _recover(move(verification, Status.APPROVED), 3)
 
 
@@ -198,7 +198,7 @@ def _committed(verification: Verification, event: Event) -> Verification:
 
 
 def _resumed(verification: Verification, event: Event) -> Verification:
-    """A person lets the task go on, or its whole wave."""
+    """Let the task, or its whole wave, continue, as a person decided."""
     failed = len(verification.failures)
     said = (*verification.guidance, f"{event.data['by']}: {event.data['reason']}")
     if event.kind == "wave-resumed":
@@ -207,7 +207,7 @@ def _resumed(verification: Verification, event: Event) -> Verification:
 
 
 def _recover(verification: Verification, step: int) -> Verification:
-    """Mark what failed in earlier attempts, up to this step, as mended."""
+    """Mark the failures of earlier attempts, up to this step, as recovered."""
     result = {} if verification.report is None else verification.report.result
     said = str(result.get("resolution") or result.get("evidence") or "").strip()
     return _mend(
@@ -287,7 +287,7 @@ def _request_decided(pipeline: Pipeline, event: Event) -> Pipeline:
 def _gate_failed(pipeline: Pipeline, event: Event, failure: Failure) -> Pipeline:
     failures, cause = list(pipeline.failures), event.data.get("cause")
     if cause is not None:
-        # The record that lies there speaks of an earlier failure, of the phase that it names.
+        # The existing record is about an earlier failure of the phase that it names.
         about = [number for number, each in enumerate(failures) if each.phase == cause["phase"]]
         for number in about[-1:]:
             known = {"root_cause": cause["summary"], "human_input": cause["human_input"]}

@@ -1,6 +1,6 @@
 """Evidence of a pipeline: artifacts, votes on them, the constitution, requests, drift, and why a gate failed.
 
-Looks at the project, each file once, and holds it against what a phase requires in this attempt.
+Reads each file of the project once, and compares it with the requirements of a phase in this attempt.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from phase_gate.project import Project
     from phase_gate.task import Task
 
-#: Metrics that tell where a pipeline is; the others are given where a rule asks for them.
+#: Metrics that show the progress of a pipeline. The others are returned only if a rule uses them.
 _ALWAYS = frozenset({"attempt", "recoveries", "recovery_target", "lines_changed"})
 
 
@@ -58,14 +58,14 @@ class PipelineEvidence(PartEvidence):
         return {} if pipeline is None else {"pipeline": PipelineProvider(task, pipeline, workflow, phase)}
 
     def as_judged(self, task: Task, workflow: Workflow, phase: Phase) -> Phase:
-        """Return a recovery with the checks of the phase that it leads back to: what failed there has to pass here."""
+        """Return a recovery phase with the checks of the failed phase: they have to pass here."""
         failed = _failed_phase(task, workflow, phase)
         if failed is None:
             return phase
         return replace(phase, requires=replace(requires_of(phase), checks=requires_of(failed).checks))
 
     def conclude(self, measured: Measured, task: Task, workflow: Workflow, phase: Phase) -> Measured:
-        """Return what was measured, with the checks of the phase, and what its pipeline has no command for."""
+        """Return the measurements with the results of the phase's checks, and a warning about missing commands."""
         checks = requires_of(phase).checks
         if phase.recovers:
             failed = _failed_phase(task, workflow, phase)
@@ -80,7 +80,7 @@ class PipelineEvidence(PartEvidence):
     def remember(
         self, found: Remembered, task: Task, workflow: Workflow, phase: Phase, *, begins_cycle: bool
     ) -> Remembered:
-        """Return what was remembered, with how the pipeline's files are now."""
+        """Return the remembered values with the current state of the pipeline's files."""
         rules, root = rules_of(workflow), task.project.root
         files = PipelineFiles(
             artifacts={name: look_at(root, artifact).digest for name, artifact in rules.artifacts.items()},
@@ -99,18 +99,18 @@ class PipelineEvidence(PartEvidence):
 
 
 def look_again(task: Task, workflow: Workflow, phase: Phase) -> Measured:
-    """Return what a verdict that comes after a run has to look at anew; checks are the run's own."""
+    """Return new measurements for a verdict that comes after a run, without the checks, which the run made."""
     return gather(task, workflow, replace(phase, requires=replace(requires_of(phase), checks=())), wanted=LOOKED_AT)
 
 
 def record_name(workflow: Workflow, phase: Phase) -> str:
-    """Return the artifact that says why a gate failed."""
+    """Return the name of the artifact with the root cause of a failed gate."""
     artifacts = rules_of(workflow).artifacts
     return next(name for name in requires_of(phase).artifacts if artifacts[name].schema == ROOT_CAUSE)
 
 
 def _failed_phase(task: Task, workflow: Workflow, phase: Phase) -> Phase | None:
-    """Return the phase that a recovery leads back to, if it is the failed one; None where no record says so."""
+    """Return the phase that a recovery leads back to, if it is the failed one; None without such a record."""
     pipeline = find_pipeline(task.state)
     if pipeline is None or not phase.recovers:
         return None
@@ -121,7 +121,7 @@ def _failed_phase(task: Task, workflow: Workflow, phase: Phase) -> Phase | None:
 
 
 def _read_root_cause(project: Project, rules: PipelineRules) -> dict[str, str]:
-    """Return what the record says that lies there, whatever attempt it is of."""
+    """Return the content of the existing root-cause record, from whatever attempt."""
     for artifact in rules.artifacts.values():
         record = look_at(project.root, artifact).document if artifact.schema == ROOT_CAUSE else None
         if isinstance(record, RootCause):
@@ -142,7 +142,7 @@ def _commands_of(project: Project, workflow: Workflow) -> dict[str, str]:
 
 
 def _with_checks(measured: Measured, checks: Iterable[str]) -> Measured:
-    """Return what was measured with what the phase's checks came to. One without a result has not passed."""
+    """Return the measurements with the results of the phase's checks. A check without a result has not passed."""
     failed, missing = _results(measured, checks)
     findings = [hard("checks-passed", name, "it failed") for name in failed]
     findings += [hard("checks-passed", name, _no_result(name)) for name in missing]
@@ -150,10 +150,10 @@ def _with_checks(measured: Measured, checks: Iterable[str]) -> Measured:
 
 
 def _with_fix(measured: Measured, checks: Iterable[str], *, run: str) -> Measured:
-    """Return what was measured in a recovery with whether what failed is mended.
+    """Return the measurements of a recovery, with whether the failure is fixed.
 
     :param checks: those of the failed phase.
-    :param run: what to type where the failed phase wants tests that pass, and none has run on these files; else empty.
+    :param run: the command to type if the failed phase requires passing tests, and these files were not tested yet.
     """
     failed, missing = _results(measured, checks)
     findings = [hard("fix-checked", name, "it still fails") for name in failed]
@@ -182,11 +182,11 @@ def hard(slug: str, name: str, detail: str, *, proof: str = "") -> Finding:
     return Finding(slug=slug, tier="hard", id=name, detail=detail, proof=proof)
 
 
-# --- a look at the files of a pipeline
+# --- the files of a pipeline
 
 
 class Look:
-    """What is seen of the project, each artifact once."""
+    """The artifacts of a project, each read once."""
 
     def __init__(self, task: Task, workflow: Workflow, pipeline: Pipeline) -> None:
         self.task, self.pipeline, self.rules = task, pipeline, rules_of(workflow)
@@ -199,24 +199,24 @@ class Look:
 
     @functools.cached_property
     def tree(self) -> str:
-        """The tree, artifacts left out, as snapshots name it."""
+        """The digest of the tree without artifacts, as in snapshots."""
         return tree_of(self.task.project.take_tree(new_data=False).files, self.rules)
 
     def fault(self, name: str) -> str:
-        """Say why an artifact does not count in this attempt; nothing if it does."""
+        """Return why an artifact does not count in this attempt; empty if it does."""
         old = self.pipeline.old.get(name, ())
         return fault_of(self.artifact(name), self.rules.artifacts[name], old=old, tree=lambda: self.tree)
 
 
 def tree_of(files: Mapping[str, str], rules: PipelineRules) -> str:
-    """Return a digest of the tree without artifacts: a snapshot is one of them, and can't contain itself."""
+    """Return a digest of the tree without artifacts: a snapshot is an artifact, and can't contain itself."""
     is_artifact = compile_globs([each.path for each in rules.artifacts.values()])
     text = "\0".join(part for pair in sorted(files.items()) for part in pair if not is_artifact(pair[0]))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def write_snapshot(task: Task) -> str:
-    """Write down which tree the present phase speaks of, where it asks for that; return the file, or nothing."""
+    """Write a snapshot of the tree if the current phase requires one; return its path, or an empty text."""
     project, state, rules = task.project, task.state, rules_of(task.rules)
     phase = task.rules.phase(state.phase or "")
     wanted = () if phase is None or state.exited else requires_of(phase).artifacts
@@ -261,7 +261,7 @@ class PipelineProvider(Provider):
             is_left_out = left_out(context, self.rules)
             found = self._drift(found, look_for_drift(context, self.rules.drift, self.pipeline.base, is_left_out))
         wanted = context.wanted | _ALWAYS
-        # A pending request is none of the business of a phase whose rules do not speak of it.
+        # A pending request is only reported in a phase whose rules mention it.
         is_asked = "no-pending-request" in self.phase.gate_1.guards
         return replace(
             found,
@@ -282,20 +282,20 @@ class PipelineProvider(Provider):
         return _adding(found, findings, constitution_intact=not findings)
 
     def _rules(self, found: Measured) -> Measured:
-        """Find the rules that are not what they were when the cycle began."""
+        """Find the rules that changed since the cycle began."""
         project, state = self.task.project, self.task.state
         then: Mapping[str, str] = self.task.store.objects.load(self.pipeline.rules)["names"]
         try:
             rules = project.workflow()
-            # A cycle with another workflow than the file's was begun by naming it in the call: nothing to compare.
+            # A command named another workflow than the file's when the cycle began: there is nothing to compare.
             now = name_rules(rules if rules.name == state.workflow else self.workflow)
             commands = _commands_of(project, self.workflow)
         except (ConfigurationError, WorkflowError, ConditionError) as error:
-            # The pipeline goes by the rules that it began with: everything else can still be looked at.
+            # The pipeline uses the rules that it began with, so everything else can still be measured.
             words = f"can't be read: {error.problem}; {error.remedy}"
             return _adding(found, [hard("rules-kept", "phase-gate.yaml", words)], pipeline_rules_changed=1)
         changed = {name for name in {*then, *now} if then.get(name) != now.get(name)}
-        # One that was missing may be added; once a phase was entered or judged with it, it stays.
+        # A missing command may be added. Once a phase was entered or judged with it, it must not change.
         changed |= {name for name, rule in self.pipeline.commands.items() if commands.get(name) != rule}
         words = "has changed since the pipeline began"
         findings = [hard("rules-kept", name, words) for name in sorted(changed)]
@@ -352,13 +352,13 @@ class PipelineProvider(Provider):
         return _adding(found, findings, consensus_voters=len(tally.counted), consensus_reached=is_reached, **score)
 
     def _requests(self, found: Measured) -> Measured:
-        """Find what waits for a decision, what blocks, and what an audit asks for."""
+        """Find pending requests, blocking issues, and requests of an audit."""
         pending, blocking, asked = self.pipeline.pending, [], []
-        if not self.phase.routes and not self.phase.recovers:  # there they lead back by themselves, and here they wait
+        if not self.phase.routes and not self.phase.recovers:  # in those phases, requests lead back by themselves
             blocking = [
                 _waiting("no-blocking-issue", each.id, each.type, each.title) for each in pending if each.blocking
             ]
-        # One that a person rejected has been decided on.
+        # A request that a person rejected is decided.
         rejected = {each.fingerprint for each in self.pipeline.requests if each.status == "rejected"}
         for report in self.phase.raises:
             issues = () if report == DRIFT else self.look.artifact(report).document or ()
@@ -374,12 +374,12 @@ class PipelineProvider(Provider):
         return _adding(found, findings, requests_pending=len(pending), blocking_issues=len(blocking))
 
     def _asks(self, issue: AuditFinding) -> bool:
-        """Tell whether an audit's finding leads back by a request; one that did so before, and stays, blocks."""
+        """Return whether an audit's finding becomes a request. If that was approved before, the finding blocks."""
         known = [each for each in self.pipeline.requests if each.fingerprint == _mark(issue)]
         return issue.kind in REQUESTING_KINDS and not any(each.status == "approved" for each in known)
 
     def _recovery(self, found: Measured) -> Measured:
-        """Find whether the root-cause record says where to go on."""
+        """Find out whether the root-cause record names the phase to continue with."""
         name = record_name(self.workflow, self.phase)
         seen, fault = self.look.artifact(name), self.look.fault(name)
         problem = f"{self.rules.artifacts[name].path} {fault}" if fault else ""
@@ -390,18 +390,18 @@ class PipelineProvider(Provider):
         return _adding(found, (), root_cause_known=True, recovery_target=target)
 
     def _drift(self, found: Measured, drift: Drifted | None) -> Measured:
-        """Find the changes that the approved plan did not speak of, each as a request."""
+        """Find the changes outside the approved plan, each as a request."""
         if drift is None:
-            words = "drift is unknown: git can't compare with what there was when the plan was approved"
+            words = "drift is unknown: git can't compare with the commit of the approved plan"
             return replace(found, warnings=(*found.warnings, words))
         findings = list(drift_findings(drift, self.workflow))
         return _adding(found, findings, drift_found=len(findings), lines_changed=drift.lines)
 
 
 def problem_of_record(record: RootCause, pipeline: Pipeline, workflow: Workflow) -> str:
-    """Say what is wrong with a record that can be read; nothing if nothing is."""
+    """Return the problem of a readable record; empty if there is none."""
     if record.failed_phase != pipeline.failed_phase:
-        return f"the record is for {record.failed_phase}, and {pipeline.failed_phase} failed"
+        return f"the record is for {record.failed_phase}, but {pipeline.failed_phase} failed"
     return problem_of_rewind(pipeline, workflow, record.rewind_to) if record.rewind_to else ""
 
 
@@ -421,11 +421,11 @@ def _as_issue(issue: AuditFinding, report: str) -> Finding:
 
 def _as_request(issue: AuditFinding, report: str) -> Finding:
     detail = f"{issue.id}: {issue.kind}: {issue.title} ({report})"
-    # What to change is agreed on where the architecture is.
+    # The change is decided in the phase of the architecture.
     return Finding(slug=CHANGE_REQUESTED, tier="advisory", id="architecture", detail=detail, proof=_mark(issue))
 
 
-# --- what git shows since the plan was approved: configuration files that changed, and how many lines did
+# --- changes since the plan was approved, from git: changed configuration files, and the number of changed lines
 
 
 class Drifted(Value):
@@ -435,7 +435,7 @@ class Drifted(Value):
 
 
 def left_out(context: EvidenceContext, rules: PipelineRules) -> Callable[[str], bool]:
-    """Return what tells documents and artifacts from the code."""
+    """Return a function that recognizes documents and artifacts, which are not code."""
     matches = compile_globs((*context.configuration.docs, *(each.path for each in rules.artifacts.values())))
     return lambda path: matches(path) or ".phase-gate" in path.split("/")
 
@@ -443,7 +443,7 @@ def left_out(context: EvidenceContext, rules: PipelineRules) -> Callable[[str], 
 def look_for_drift(
     context: EvidenceContext, rules: Drift, base: str, is_left_out: Callable[[str], bool]
 ) -> Drifted | None:
-    """Return what changed since that commit, documents and artifacts left out; None if git can't tell."""
+    """Return the changes since that commit, without documents and artifacts; None if git can't compare."""
     options = ("--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
     root, changed = str(context.root), {}
     try:
@@ -457,7 +457,7 @@ def look_for_drift(
         added, _, rest = row.partition("\t")
         removed, _, path = rest.partition("\t")
         if path:
-            # A binary file has dashes there: it changed, by no readable line.
+            # A binary file has dashes instead of numbers: it changed, but has no lines.
             changed[path] = sum(int(number) for number in (added, removed) if number.isdigit())
     changed |= {path: _count_lines(context, path) for path in os.fsdecode(others).split("\0") if path}
     kept = {path: lines for path, lines in changed.items() if not is_left_out(path)}
@@ -471,12 +471,12 @@ def _count_lines(context: EvidenceContext, path: str) -> int:
         data = (context.root / path).read_bytes()
     except OSError:
         return 0
-    # A binary file has no lines, as git sees it.
+    # A binary file has no lines, as in git.
     return 0 if b"\0" in data[:8192] else len(data.splitlines())
 
 
 def drift_findings(drift: Drifted, workflow: Workflow) -> Iterator[Finding]:
-    """Return what drifted, as requests for a change."""
+    """Return the drift as change requests."""
     limits = rules_of(workflow).drift
     assert limits is not None, "the file was checked"
     if drift.files:
@@ -487,6 +487,6 @@ def drift_findings(drift: Drifted, workflow: Workflow) -> Iterator[Finding]:
     large = int(settle(limits.lines, workflow))
     if drift.lines > large:
         detail = f"{drift.lines} lines changed since the plan was approved, more than {large}"
-        # By its size: what comes on top of a large change that was agreed on is the same one until it doubles.
+        # By its size: a growing change that was approved stays the same request until it doubles.
         proof = fingerprint("lines", str((drift.lines // large).bit_length()))
         yield Finding(slug=CHANGE_REQUESTED, tier="advisory", id="scope", detail=detail, proof=proof)

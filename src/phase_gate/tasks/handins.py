@@ -1,7 +1,7 @@
-"""Read what executor and reviewer say of a task: strictly, for a program or a model wrote it.
+"""Read the reports of executors and the verdicts of reviewers. The reader is strict: programs or models write them.
 
-What is not plainly a report is malformed, and so is a form that was handed in without being filled in. Whether a
-report is true is not decided here.
+Anything else than a report is malformed, and so is a form that was not filled in. Whether a report is true is not
+decided here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Recommendation = Literal["commit", "retry", "manual_review"]
 
 
 class Claimed(Value):
-    """What an executor says of the verify command: compared with our own run of it, never used instead of it."""
+    """The executor's claim about the verify command. It is compared with our own run, and never replaces it."""
 
     command: str
     exit_code: int
@@ -33,28 +33,28 @@ class Claimed(Value):
 
 
 class ExecutorResult(Value):
-    """Step 1: what the executor reports."""
+    """Step 1: the executor's report."""
 
     status: ExecutorStatus
-    #: Empty in a short form: then the task has to be clear otherwise.
+    #: Empty in a short form. Then the command has to name the task, or only one task can be meant.
     task_name: str = ""
     files_modified: tuple[str, ...] = ()
-    #: None where it does not say that it ran the command; with success it has to.
+    #: None if it does not claim to have run the command. It is required with success.
     verification: Claimed | None = None
     done_criteria_met: bool = False
     evidence: str = field(default="", blank=True)
     #: Why it failed or is blocked.
     error: str = field(default="", blank=True)
-    #: The task that it waits for, where it names one.
+    #: The task that it waits for, if it names one.
     blocked_by: str = field(default="", blank=True)
-    #: What mended the failure before.
+    #: How the previous failure was fixed.
     resolution: str = field(default="", blank=True)
     #: Who executed it.
     by: str = field(default="", blank=True, name=True)
 
 
 class Verdict(Value):
-    """Step 3: what the reviewer decides."""
+    """Step 3: the reviewer's verdict."""
 
     verdict: Answer
     confidence: Confidence
@@ -62,12 +62,12 @@ class Verdict(Value):
     recommendation: Recommendation
     task_name: str = ""
     concerns: tuple[str, ...] = ()
-    #: Concerns that have to be gone before it may pass.
+    #: Concerns that have to be resolved before it can pass.
     blockers: tuple[str, ...] = ()
     feedback: str = field(default="", blank=True)
     #: Who reviewed it.
     by: str = field(default="", blank=True, name=True)
-    #: What it speaks of, where it says so: an attempt, a tree, a verify run.
+    #: Its subject, if named: an attempt, a tree, a verify run.
     attempt: int | None = field(default=None, minimum=1)
     tree: str = field(default="", blank=True)
     evidence: str = field(default="", blank=True)
@@ -78,32 +78,32 @@ class Verdict(Value):
 
 
 def result_to_json(result: ExecutorResult) -> dict[str, Any]:
-    """Return the report for the ledger and for `--json`; what is not said is left out."""
+    """Return the report for the ledger and for `--json`, without empty fields."""
     return _said(result, "task_name", "files_modified", "done_criteria_met")
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
-    """Return the verdict for the ledger and for `--json`; what is not said is left out."""
+    """Return the verdict for the ledger and for `--json`, without empty fields."""
     return _said(verdict, "task_name", "findings", "concerns")
 
 
 def _said(value: Value, *always: str) -> dict[str, Any]:
-    """Return the fields that say something, and those that are always there."""
+    """Return the fields that are not empty, and those that are always included."""
     return {name: each for name, each in spell_out(value).items() if each or name in always}
 
 
-#: No honest report is longer; a larger file is a mistake or an attack.
+#: Bytes. No honest report is larger: a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
 
-#: What stands in the form where an answer belongs: `...`, `{summary}`, `Criterion X met: {evidence}`, `Task N: Name`.
+#: Placeholders of the form: `...`, `{summary}`, `Criterion X met: {evidence}`, `Task N: Name`.
 UNFILLED = r"^\s*(\.\.\.|…|Task N: Name|([^{}\n]*: )?\{(verify_command|code|summary|description|error|evidence)\})\s*$"
 _UNFILLED = re.compile(UNFILLED)
-#: Characters: no form has a longer one.
+#: Characters: no form has a longer placeholder.
 _LONGEST_UNFILLED = 1000
 
 
 def read_executor_result(text: str | bytes, name: str) -> ExecutorResult:
-    """Return the executor's report. Raises MalformedResultError for what is none."""
+    """Return the executor's report. Raises MalformedResultError if the text is not one."""
     node, reader = _open(text, name), Reader(MalformedResultError)
     result = reader.read(ExecutorResult, node)
     if result.status == "success" and isinstance(node, Table):
@@ -111,7 +111,7 @@ def read_executor_result(text: str | bytes, name: str) -> ExecutorResult:
             if key not in node:
                 reader.stop(node, f"the key {key!r} is missing", f"add it: `{key}: …`")
     if result.verification is not None and not result.evidence:
-        # As in the source document's own examples: what the command printed is what shows it.
+        # As in the source document's own examples: the command's output is the evidence.
         result = replace(result, evidence=result.verification.output_summary)
     for key, problem, remedy in _contradictions(result):
         reader.stop(find(node, key), problem, remedy)
@@ -119,35 +119,35 @@ def read_executor_result(text: str | bytes, name: str) -> ExecutorResult:
 
 
 def _contradictions(result: ExecutorResult) -> Iterator[tuple[str, str, str]]:
-    """Yield where a report contradicts itself: the key, the problem, the remedy."""
+    """Yield the contradictions in a report: the key, the problem, the remedy."""
     if result.status != "success":
         if not result.error:
-            yield "error", f"{result.status} without an error", "say in `error:` what went wrong"
+            yield "error", f"{result.status} without an error", "describe in `error:` what went wrong"
         if result.done_criteria_met:
-            problem = f"it says {result.status}, and that the done-criteria are met"
-            yield "done_criteria_met", problem, "one of the two is wrong: say done_criteria_met: false"
+            problem = f"status is {result.status}, but done_criteria_met is true"
+            yield "done_criteria_met", problem, "one of the two is wrong: set done_criteria_met: false"
         return
     if result.error:
-        yield "error", "it says success, and names an error", "say error: null, or status: failure"
+        yield "error", "status is success, but there is an error", "set error: null, or status: failure"
     if result.blocked_by:
-        yield "blocked_by", "it says success, and that it is blocked", "take it out, or say status: blocked"
+        yield "blocked_by", "status is success, but blocked_by is set", "remove it, or set status: blocked"
     if result.done_criteria_met and not result.evidence:
-        yield "evidence", "the done-criteria are met, without evidence", "say in `evidence:` what shows it"
+        yield "evidence", "the done-criteria are met, without evidence", "describe in `evidence:` what shows it"
 
 
 def read_verdict(text: str | bytes, name: str) -> Verdict:
-    """Return the reviewer's verdict. Raises MalformedResultError for what is none."""
+    """Return the reviewer's verdict. Raises MalformedResultError if the text is not one."""
     node, reader = _open(text, name), Reader(MalformedResultError)
     verdict = reader.read(Verdict, node)
     if not verdict.findings:
-        remedy = "name what was looked at, and what was found"
+        remedy = "list what you looked at, and what you found"
         reader.stop(find(node, "findings"), "a verdict without findings", remedy)
     if not verdict.is_approved:
         if verdict.recommendation == "commit":
-            problem = "it says REJECTED, and recommends the commit"
-            reader.stop(find(node, "recommendation"), problem, "say retry or manual_review, or verdict: APPROVED")
+            problem = "the verdict is REJECTED, but recommends the commit"
+            reader.stop(find(node, "recommendation"), problem, "write retry or manual_review, or verdict: APPROVED")
         if not (verdict.feedback or verdict.concerns or verdict.blockers):
-            remedy = "say in `feedback:` or `concerns:` what to change"
+            remedy = "describe in `feedback:` or `concerns:` what to change"
             reader.stop(find(node, "feedback"), "REJECTED without a reason", remedy)
     return verdict
 
@@ -161,8 +161,8 @@ def _open(text: str | bytes, name: str) -> Node:
         raise MalformedResultError(error.problem, error.remedy) from None
     for each in _texts(node):
         if len(each) <= _LONGEST_UNFILLED and _UNFILLED.match(each):
-            problem = f"{each.at}: {shorten(each.strip())} stands in the form, not for it"
-            raise MalformedResultError(problem, "put the answer in its place")
+            problem = f"{each.at}: {shorten(each.strip())} is a placeholder of the form"
+            raise MalformedResultError(problem, "replace it with the answer")
     return node
 
 
@@ -179,7 +179,7 @@ def _texts(node: Node) -> Iterator[Text]:
 
 
 class Ballot(Value):
-    """What a reviewer voted, and what for, as far as they said so."""
+    """A reviewer's vote, with the phase and the version that it is for, if given."""
 
     vote: Choice
     confidence: float = field(minimum=0)
@@ -190,7 +190,7 @@ class Ballot(Value):
 
 
 def parse_vote(text: str | bytes, name: str) -> Ballot:
-    """Return the vote that the text gives. Raises VoteError, or DocumentError where it is no YAML."""
+    """Return the vote in the text. Raises VoteError, or DocumentError if it is not YAML."""
     node, reader = read_document(text, name=name, limit=MAX_SIZE), Reader(VoteError)
     ballot = reader.read(Ballot, node)
     ballot = replace(ballot, confidence=float(ballot.confidence), phase=ballot.phase.upper())
@@ -198,18 +198,18 @@ def parse_vote(text: str | bytes, name: str) -> Ballot:
         problem = f"confidence can't be {ballot.confidence:g}"
         reader.stop(find(node, "confidence"), problem, "write 0 to 1: 0.9 is rather sure")
     if ballot.vote != "approve" and not ballot.reason:
-        reader.stop(node, f"a vote to {ballot.vote} needs a reason", "say what has to change")
+        reader.stop(node, f"a vote to {ballot.vote} needs a reason", "describe what has to change")
     return ballot
 
 
-# --- the three JSON documents of a pipeline that we read ourselves; each has a published schema
+# --- the three JSON documents of a pipeline that phase-gate reads; each has a published schema
 
 
 Severity = Literal["blocking", "major", "minor", "info"]
 FindingKind = Literal["architecture", "security", "correctness", "performance", "maintainability", "documentation"]
 FindingStatus = Literal["open", "resolved"]
 
-#: Findings that ask for a change of what was agreed on; a blocking one of another kind has to be mended.
+#: Findings that request a change of the approved plan. A blocking one of another kind has to be fixed.
 REQUESTING_KINDS = ("architecture", "security")
 
 
@@ -291,7 +291,7 @@ def _read_json(kind: type[Document], document: object, *, may_be_blank: tuple[st
 
 
 def _tidy(document: object, place: str, may_be_blank: tuple[str, ...]) -> object:
-    """Return the document with single spaces in its texts; a text that says nothing is none."""
+    """Return the document with single spaces in its texts. Raises ValueError for a blank text."""
     if isinstance(document, dict):
         return {name: _tidy(value, str(name), may_be_blank) for name, value in document.items()}
     if isinstance(document, list):

@@ -1,6 +1,6 @@
 """The verdict on a verify task: its metrics, its findings, and both gates.
 
-Pure. Gate 1 is what executor and verify command gave in this attempt, Gate 2 the reviewer's word.
+Pure. Gate 1 is the result of executor and verify command in this attempt, Gate 2 the reviewer's verdict.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from phase_gate.values import replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 
-#: The guard of what a task may change.
+#: The guard of the files that a task may change.
 FILES_LISTED = "files-listed"
 
 
 def verification_values(verification: Verification, changes: TaskChanges) -> dict[str, MetricValue]:
-    """Return what the records of the present attempt give; a name that is missing is unknown."""
+    """Return the metrics from the records of the current attempt. A missing metric is unknown."""
     values: dict[str, MetricValue] = {"attempt": verification.attempt}
     if verification.report is not None:
         values["executor_status"] = str(verification.report.result["status"])
@@ -44,7 +44,7 @@ def verification_values(verification: Verification, changes: TaskChanges) -> dic
 
 
 def judge(case: Case, changes: TaskChanges) -> Evaluation:
-    """Return the verdict on the task as it stands: each step of executor, command or reviewer is an iteration."""
+    """Return the verdict on the task's current state. Each step of executor, command or reviewer is an iteration."""
     verification = find_verification(case.state)
     assert verification is not None, "only a verify task has steps"
     seen = Measured(
@@ -56,8 +56,8 @@ def judge(case: Case, changes: TaskChanges) -> Evaluation:
 
 
 def with_task(evaluation: Evaluation, verification: Verification) -> Evaluation:
-    """Return the verdict with the task's own words."""
-    # What the phase's exit, which follows at once, makes of it.
+    """Return the verdict with the task's own reason and next step."""
+    # The status after the exit of the phase, which follows immediately.
     decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
     return with_advice(evaluation, advise_task(decided, evaluation))
 
@@ -81,13 +81,13 @@ def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]
 
 
 def is_unlisted(state: State, changes: TaskChanges, *, at: str) -> bool:
-    """Tell whether a file was changed that the task does not list, and that no waiver covers."""
+    """Return whether a file was changed that the task does not list, and that no waiver covers."""
     found = cap_findings(_unlisted(changes))
     return bool(found) and not covered_by(state.overrides.waivers, FILES_LISTED, found, at=at)
 
 
 def waived_files(state: State, changes: TaskChanges, *, at: str) -> tuple[str, ...]:
-    """Return the files that the task does not list and that a person let pass: they are part of the work."""
+    """Return the unlisted files that a person waived: they are part of the work."""
     return tuple(
         each.file for each in _unlisted(changes) if covered_by(state.overrides.waivers, FILES_LISTED, (each,), at=at)
     )
@@ -95,7 +95,7 @@ def waived_files(state: State, changes: TaskChanges, *, at: str) -> tuple[str, .
 
 def _unlisted(changes: TaskChanges) -> list[Finding]:
     return [
-        Finding(slug=FILES_LISTED, tier="hard", file=path, detail="it changed, and the task does not list it")
+        Finding(slug=FILES_LISTED, tier="hard", file=path, detail="it changed, but the task does not list it")
         for path in changes.unlisted or ()
     ]
 
@@ -112,7 +112,7 @@ def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
         notes.append(f"new files that the task does not list and git does not track: {shown}")
     report, check = verification.report, verification.check
     claimed = {} if report is None else report.result.get("verification", {})
-    # A claim of another code than 0 is said among what makes the pass weak.
+    # A claim of another code than 0 is reported with the reasons for a weak pass.
     if check is not None and check.exit_code and claimed.get("exit_code") == 0:
         notes.append(f"the executor claims exit code {claimed['exit_code']}; measured, it is {check.exit_code}")
     if changes.changed is not None and report is not None:
@@ -123,22 +123,22 @@ def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
 
 
 def weak_notes(verification: Verification) -> tuple[str, ...]:
-    """Return a note for whatever makes a pass weak."""
+    """Return a note for each reason why a pass is weak."""
     return tuple(f"weak: {why}" for why in verification.weak_because)
 
 
-# --- what a verdict on a verify task says to people: one sentence, and the next command to type
+# --- the text of a verdict on a verify task: one sentence, and the next command to type
 
 
 def command(words: str, task: str) -> str:
-    """Return what to type about a task."""
+    """Return the command for a task."""
     return f"phase-gate {words} --task {task}"
 
 
 def require_status(verification: Verification, statuses: Collection[Status], otherwise: str) -> None:
-    """Refuse a step where it is not its turn. Raises NotAllowedError.
+    """Refuse a step that the task's status does not allow. Raises NotAllowedError.
 
-    :param otherwise: what is so in every other status.
+    :param otherwise: the explanation for every other status.
     """
     if verification.status not in statuses:
         problem = f"{verification.task} is {verification.word}: {otherwise}"
@@ -146,7 +146,7 @@ def require_status(verification: Verification, statuses: Collection[Status], oth
 
 
 def advise_task(verification: Verification, evaluation: Evaluation | None = None) -> Verdict:
-    """Return reason and next step for a task as it stands."""
+    """Return reason and next step for a task in its current status."""
     task, status = verification.spec.slug, verification.status
     if status is Status.PENDING:
         return Verdict("waiting", "it waits for its executor", command("verify start", task))
@@ -179,10 +179,10 @@ def _verifying(verification: Verification, evaluation: Evaluation | None) -> Ver
     if unlisted is not None:
         return unlisted
     if check is None:
-        return Verdict("waiting", "the executor reports success; the verify command has to show it", following)
+        return Verdict("waiting", "the executor reports success; the verify command has to confirm it", following)
     if check.how == "running":
         look = command("verify status", verification.spec.slug)
-        return Verdict("running", f"the verify command runs since {check.at}", look)
+        return Verdict("running", f"the verify command is running since {check.at}", look)
     return Verdict("waiting", f"the verify command did not end by itself ({check.how}): {check.why}", following)
 
 
@@ -193,8 +193,8 @@ def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Ver
         return unmet
     last, again = verification.last_failure, command("verify review FILE --by NAME", task)
     if last is not None and last.type is FailureType.MALFORMED and last.step == 3 and not last.recovered:
-        reason = f"{last.type}: {_first_line(last.error)}; the other two steps stand"
-        return Verdict("waiting", reason, "", f"write it as `phase-gate workflow schema verdict` says, then {again}")
+        reason = f"{last.type}: {_first_line(last.error)}; the other two steps remain valid"
+        return Verdict("waiting", reason, "", f"write it by `phase-gate workflow schema verdict`, then {again}")
     return Verdict(
         "waiting",
         f"Gate 1 is open; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
@@ -203,7 +203,7 @@ def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Ver
 
 
 def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ()) -> Verdict | None:
-    """Return what the first unmet guard says, or the first of these; None if there is none."""
+    """Return a verdict for the first unmet guard, or for the first one among these names; None if all are met."""
     for guard in evaluation.gate_1.guards:
         if guard.passes or (names and guard.name not in names):
             continue
@@ -212,13 +212,13 @@ def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ())
         hint = guard.remedy
         if guard.name == FILES_LISTED:
             waive = f'phase-gate waive {FILES_LISTED} --task {task} --reason "..." --by NAME'
-            hint = f"take the change back; or a person lets it pass: {waive}"
+            hint = f"undo the change; or have a person waive it: {waive}"
         return Verdict("closed", f"{guard.name}: {guard.detail}{shown}", "", hint)
     return None
 
 
 def holds_back(verification: Verification) -> str:
-    """Say why an approved task is not committed by us; empty if it is."""
+    """Return why phase-gate does not commit an approved task; empty if it does."""
     assert verification.review is not None
     verdict = verification.review.said
     if verdict["confidence"] == "LOW":

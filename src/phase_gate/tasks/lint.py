@@ -1,7 +1,7 @@
-"""What can be said against a verify command by its words alone, and the steps that are run of it.
+"""Find problems of a verify command from its text, and split it into the steps to run.
 
-Pure. A command, or an `&&` list whose steps we run one after the other, without a shell; everything else belongs into a
-script that a reviewer can read.
+Pure. A verify command is one command, or an `&&` list whose steps run one after the other, without a shell. Everything
+else belongs in a script that a reviewer can read.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from phase_gate.tasks.model import TaskSpec
 from phase_gate.values import Value
 from phase_gate.visible import cut
 
-#: Characters; what is longer belongs into a script.
+#: Characters: a longer command belongs in a script.
 MAX_LENGTH = 10_000
 
 
-#: What is only flagged; everything else refuses the task.
+#: Problems that are only flagged. All others make the task invalid.
 FLAGGED = frozenset({"too-broad", "vague-done"})
 
 
 class Opinion(Value, kw_only=False):
-    """What is to be said against a task."""
+    """A problem of a task's description."""
 
     slug: str
     text: str
-    #: What to do, where that is not plain from the text.
+    #: What to do, if the text does not make it clear.
     remedy: str = ""
 
     @property
@@ -40,11 +40,11 @@ class Opinion(Value, kw_only=False):
 # --- reading
 
 
-#: What is quoted means itself.
+#: Quoted text, in which signs have no special meaning.
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.DOTALL)
-#: Signs in which a failure can get lost: pipes, lists, redirections, brackets, comments, what a shell puts in.
+#: Signs that can hide a failure: pipes, lists, redirections, brackets, comments, substitutions.
 _SIGN = re.compile(r"\|\|?|[;&<>()`\n]|\$\(|(?<!\S)#")
-#: Words that begin something else than a command, or that change what the rest means.
+#: Words that begin something other than a command, or that change the meaning of the rest.
 _KEYWORD_TEXT = "{ [[ case eval exec exit for function if return select trap until while"
 _KEYWORDS = frozenset(_KEYWORD_TEXT.split())
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
@@ -52,7 +52,7 @@ _SCRIPT = "put it into a script that the task's reviewer can read, and run that:
 
 
 class CommandTextError(Exception):
-    """Why a text is no command or `&&` list that could be run."""
+    """Why a text is not a command or `&&` list that can be run."""
 
     def __init__(self, opinion: Opinion) -> None:
         super().__init__(opinion.text)
@@ -64,7 +64,7 @@ def read_commands(text: str) -> list[list[str]]:
     if len(text) > MAX_LENGTH:
         raise _unreadable(f"it has more than {MAX_LENGTH} characters")
     text = text.strip()
-    # As long as the text, so that a place in one is a place in the other.
+    # As long as the text, so that positions are the same in both.
     masked = _QUOTED.sub(_mask, text)
     ends = [found.span() for found in re.finditer("&&", masked)]
     commands = []
@@ -76,7 +76,7 @@ def read_commands(text: str) -> list[list[str]]:
 
 
 def _mask(found: re.Match[str]) -> str:
-    # A shell puts something in between double quotes, too.
+    # A shell substitutes within double quotes, too.
     text = found.group()
     return text if text[0] == '"' and ("$(" in text or "`" in text) else "_" * len(text)
 
@@ -105,13 +105,13 @@ def _needs_script(sign: str) -> CommandTextError:
 
 
 def steps_of(spec: TaskSpec) -> tuple[str, ...]:
-    """Return what is run, one after the other. Where the task asks for a shell, that gets the whole."""
+    """Return the commands to run, one after the other. If the task asks for a shell, the shell gets all of the text."""
     commands = [] if spec.shell else read_commands(spec.verify)
     return (spec.verify,) if len(commands) < 2 else tuple(shlex.join(words) for words in commands)
 
 
 def pytest_arguments(spec: TaskSpec) -> list[str] | None:
-    """Return the words of the one step that is a call of pytest; None where there is none, or more than one."""
+    """Return the words of the only step that runs pytest; None if there is none, or more than one."""
     found = [words for words in ([] if spec.shell else read_commands(spec.verify)) if _is_pytest(words)]
     return found[0] if len(found) == 1 else None
 
@@ -123,22 +123,22 @@ def _is_pytest(words: list[str]) -> bool:
     return re.match("(?i)(?:python|pypy)[0-9.]*(?:[.]exe)?$", name) is not None and words[1:3] == ["-m", "pytest"]
 
 
-# --- opinions
+# --- problems
 
 
-#: They print, show or prepare something, and end with 0 whatever the code does.
+#: Commands that print, show or prepare something, and exit with 0 whatever the code does.
 _IDLE_TEXT = """
     : echo printf true sleep pwd date whoami hostname uname id printenv seq yes
     cat ls dir tree head tail less more wc stat file du df ps sort uniq cut tr sed tee basename dirname realpath
     cd export unset set mkdir touch cp mv rm ln chmod chown
     git-status git-log git-show git-branch git-add git-commit git-fetch git-pull git-push git-stash git-tag git-blame"""
 _IDLE = frozenset(_IDLE_TEXT.split())
-#: What only a shell understands at the beginning of a command; and what may stand in front of one.
+#: The beginning of a command that only a shell understands, and prefixes of a command.
 _FOR_A_SHELL = re.compile(r"!|\.|alias|cd|export|popd|pushd|set|source|unset|[A-Za-z_]\w*\+?=.*", re.DOTALL)
 _PREFIX = re.compile(r"!|[A-Za-z_]\w*\+?=.*", re.DOTALL)
 #: Options with which a runner runs no test.
 _LISTS = frozenset({"--co", "--collect-only", "--collectonly", "--listTests", "--list-tests", "--no-run"})
-#: A runner, and nothing that chooses among its tests.
+#: A runner without a selection of tests.
 _EVERYTHING = re.compile(
     r"(?:(?:uv|poetry|pdm|hatch) run |npx |bundle exec )?(?:\S*python\S* -m )?(?:\S*/)?"
     r"(?:pytest|py\.test|unittest(?: discover)?|tox|nox|jest|vitest(?: run)?|mocha|rspec|phpunit|ctest"
@@ -149,7 +149,7 @@ _EVERYTHING = re.compile(
 
 
 def lint_command(spec: TaskSpec) -> tuple[Opinion, ...]:
-    """Return what is to be said against the verify command; what refuses it comes first."""
+    """Return the problems of the verify command, those that make it invalid first."""
     try:
         commands = read_commands(spec.verify)
     except CommandTextError as error:
@@ -158,18 +158,20 @@ def lint_command(spec: TaskSpec) -> tuple[Opinion, ...]:
     sign = next((words[0] for words in commands if _FOR_A_SHELL.fullmatch(words[0])), "")
     if sign and not spec.shell:
         ways = f'{_SCRIPT}; or let a shell run it: shell: true in YAML, <verify shell="true"> in XML'
-        found.append(Opinion("needs-shell", f"{_one_line(sign)!r} is for a shell, and none runs it", ways))
+        found.append(
+            Opinion("needs-shell", f"{_one_line(sign)!r} needs a shell, but the command runs without one", ways)
+        )
     programs = [list(dropwhile(_PREFIX.fullmatch, words)) for words in commands]
     checks = [words for words in programs if words and not _is_idle(words)]
     listing = next((word for words in checks for word in words if word in _LISTS), "")
     if not checks:
         name = _one_line(" ".join(commands[-1]))
-        text = f"`{name}` ends with 0 whatever the code does: name a test to run"
+        text = f"`{name}` exits with 0 whatever the code does: name a test to run"
         found.append(Opinion("proves-nothing", text))
     elif listing:
-        found.append(Opinion("runs-no-test", f"with `{listing}` no test is run: leave it out"))
+        found.append(Opinion("runs-no-test", f"with `{listing}` no test runs: leave it out"))
     elif len(checks) == 1 and _EVERYTHING.fullmatch(" ".join(checks[0])):
-        text = f"`{_one_line(spec.verify)}` runs every test that there is: name those of this task"
+        text = f"`{_one_line(spec.verify)}` runs all tests: name those of this task"
         found.append(Opinion("too-broad", text))
     return tuple(found)
 
@@ -182,7 +184,7 @@ def _is_idle(words: list[str]) -> bool:
 #: A number, `code`, snake_case, camelCase, CapitalLetters inside, a path, a call.
 _NAMES = re.compile(r"[0-9]|`[^`]+`|\w_\w|[a-z][A-Z]|\w/\w|\w\.\w|\w\(|%")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-#: Says that it is done, or how well, and not what.
+#: Words that describe that it is done, or how well, but not what.
 _EMPTY_TEXT = """
     a all an and any are as at be bug by clean code complete completed correct correctly done everything expected
     feature fine finished fixed good has implementation implemented in is it looks machine me met my now of on pass
@@ -192,11 +194,11 @@ _EMPTY = frozenset(_EMPTY_TEXT.split())
 
 
 def lint_done(spec: TaskSpec) -> tuple[Opinion, ...]:
-    """Return what is to be said against the done-criteria: fewer than two words in them name something."""
+    """Return a problem if the done-criteria are vague: fewer than two of their words name something."""
     done = spec.done[:MAX_LENGTH]
     if _NAMES.search(done) or len({word for word in _WORD.findall(done.lower()) if word not in _EMPTY}) > 1:
         return ()
-    text = f"{_one_line(spec.done)!r} names nothing that could be looked at: say what exists, or how many of what pass"
+    text = f"{_one_line(spec.done)!r} can't be checked: describe what exists, or how many tests pass"
     return (Opinion("vague-done", text),)
 
 

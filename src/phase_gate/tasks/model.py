@@ -478,7 +478,7 @@ def find_pipeline(state: State) -> Pipeline | None:
 def require_verification(state: State, task: str) -> Verification:
     verification = find_verification(state)
     if verification is None:
-        raise NotAllowedError(f"{task} is no verify task", remedy="phase-gate verify status lists them")
+        raise NotAllowedError(f"{task} is not a verify task", remedy="phase-gate verify status lists them")
     return verification
 
 

@@ -1,7 +1,7 @@
 """Hand out the next task of the list to one of many workers.
 
-What decides is the task's own ledger: the worker whose begin of the attempt is written has it. A worker that is later
-than its step allows loses the task, by the same rules as a report that comes too late.
+The task's own ledger decides: the worker that has written the begin of the attempt has the task. A worker that exceeds
+the time limit of its step loses the task, by the same rules as for a late report.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from phase_gate.tasks.start import collect_known_here, remember_here
 from phase_gate.tasks.steps import begin_attempt
 from phase_gate.values import Value
 
-#: Steps whose worker may be late. A task that waits for its reviewer has done with its worker.
+#: Steps whose worker may be late. A task that waits for its reviewer no longer needs its worker.
 _WORKED_ON = (Status.EXECUTING, Status.VERIFYING)
 
-#: Why there is none: the list is empty, or done; or something may come of itself; or a person has to decide.
+#: Why there is no task: the list is empty or finished, other work has to end first, or a person has to decide.
 Why = Literal["no-task", "finished", "waiting", "needs-person"]
 
 
@@ -34,7 +34,7 @@ class Nothing(Value):
 
     why: Why
     problem: str
-    #: What to type next; or what to fill in first, and type.
+    #: The command to type next, or one to complete first.
     next_command: str = ""
     next_hint: str = ""
     #: Tasks that workers or reviewers have now.
@@ -46,9 +46,9 @@ def hand_out(
 ) -> TaskStatus | Nothing:
     """Begin an attempt of the next task for this worker alone.
 
-    :param by: empty where none is named.
-    :param wave: only tasks of this one.
-    :param show: says what is going on.
+    :param by: the worker's name; empty if none is given.
+    :param wave: only tasks of this wave.
+    :param show: print progress.
     """
     _release_late(board)
     while ready := board.overview.ready(lambda row: _is_over(board, row), wave=wave):
@@ -56,20 +56,20 @@ def hand_out(
             status = _claim(board.session(row.task), row, by=by, show=show)
             if status is not None:
                 return status
-        # Others got all of those; there may be more by now.
+        # Others got all of those, but there may be new ones.
         board.ask_again()
     return explain_nothing(board.overview, wave)
 
 
 def _is_over(board: TaskBoard, row: Verification) -> bool:
-    """Tell whether the task belongs to no worker any more; what others have written takes a while to arrive."""
+    """Return whether the worker's time is over. In a shared store, events of others take a while to arrive."""
     ends, margin = lease_ends(row), MARGIN if board.place else 0.0
     return ends is not None and datetime.fromisoformat(store.now()).timestamp() > ends + margin
 
 
 def _claim(session: TaskSession, row: Verification, *, by: str, show: Callable[[str], None]) -> TaskStatus | None:
-    """Begin an attempt; None where another worker was first."""
-    # As the folder has it: whether it is still so is found out by writing.
+    """Begin an attempt; return None if another worker was first."""
+    # From the local folder: writing fails if the task has changed elsewhere.
     state = session.look_alone() or NEW_STATE
     verification = require_verification(state, session.task)
     if not _is_as_seen(verification, row):
@@ -106,7 +106,7 @@ def _release_late(board: TaskBoard) -> None:
 
 
 def _release(session: TaskSession, row: Verification) -> bool:
-    """Record that an attempt ran out of time; tell whether this call did."""
+    """Record that an attempt ran out of time; return whether this call did."""
     try:
         with session.step() as step:
             current = step.current
@@ -118,15 +118,15 @@ def _release(session: TaskSession, row: Verification) -> bool:
             step.fail(FailureType.TIMEOUT, error)
             step.judge()
     except (MovedError, NotAllowedError):
-        return False  # another worker was first, or its verify command runs
+        return False  # another worker was first, or its verify command is running
     return True
 
 
-# --- why there is none
+# --- why there is no task
 
 
 def explain_nothing(overview: Overview, wave: str | None) -> Nothing:
-    """Say why no task can be handed out."""
+    """Return why no task can be handed out."""
     rows = [row for row in overview.rows if wave is None or row.wave == wave]
     if not rows:
         named = "there is no task yet" if wave is None else f"there is no task in wave {wave}"
@@ -137,12 +137,12 @@ def explain_nothing(overview: Overview, wave: str | None) -> Nothing:
     halted = overview.halted(left[0].wave)
     if halted:
         return Nothing(why="needs-person", problem=halted, next_hint=resume_command(left[0].wave))
-    # What is pending waits for one of these, or for a task that there is not.
+    # Pending tasks wait for one of these, or for a task that does not exist.
     moving = [row for row in left if row.status not in (Status.PENDING, Status.BLOCKED) and not asks_person(row)]
     at_work = sum(row.status in (*_WORKED_ON, Status.REVIEWING) for row in left)
     first = next((row for row in left if row.status is not Status.PENDING), left[0])
     following = f"phase-gate verify status --task {first.task}"
-    problem = f"no task is left that could begin: {left[0].task} is {left[0].word}"
+    problem = f"no task can begin now: {left[0].task} is {left[0].word}"
     if left[0].by and left[0].status in _WORKED_ON:
         problem += f", {left[0].by} has it"
     is_moving = bool(moving) or overview.next_task is not None
