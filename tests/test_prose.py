@@ -113,6 +113,7 @@ CLEAN = (
     *("bound.py", "codec.py", "errors.py", "exit_codes.py", "hookspecs.py", "names.py"),
     *("recording", "runs"),
     *("plugin.py", "project.py", "task.py", "values.py", "visible.py"),
+    "cli",
 )
 _FOREIGN = re.compile(r"<!-- generated.*?<!-- end -->|^```.*?^```|`[^`\n]+`|\]\([^)]*\)|:param \w+:", re.M | re.S)
 

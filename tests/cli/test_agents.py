@@ -80,7 +80,7 @@ def test_one_agent_leaves_and_the_others_stay(begin: Begin) -> None:
     assert (desk.root / "AGENTS.md").exists(), "Cursor reads it, too"
     assert desk.gate("agent", "uninstall").has("removed .cursor/hooks.json", "removed AGENTS.md")
     assert desk.files() == {}
-    assert desk.gate("agent", "uninstall").out == "there is nothing of ours in the settings of agents\n"
+    assert desk.gate("agent", "uninstall").out == "nothing to remove from the settings of agents\n"
 
 
 def test_a_second_call_with_another_program(begin: Begin) -> None:

@@ -53,12 +53,12 @@ def test_a_claim_that_is_true(green: Desk) -> None:
     assert ran.code == 0
     assert ran.out.splitlines() == [
         "GREEN: complete: it says done, 2 indicators (2 needed), confidence 65",
-        "  says        done (EXIT_STATUS)",
+        "  claims      done (EXIT_STATUS)",
         "  indicators  2 (2 needed)",
         "    + all tasks.*completed: All tasks are completed.",
         "    + tests pass: Gate 1 is open in iteration 2",
         "    ? acceptance criteria: unknown: no criteria are listed",
-        "    - 7 phrases not said",
+        "    - 7 phrases not found",
         "  confidence  65 of 65 (50 needed)",
         "     30 status block: EXIT_STATUS",
         "     20 says complete: it says done",

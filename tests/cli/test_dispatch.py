@@ -61,7 +61,7 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     ),
     "drive": (2, "no agent is named [bad-usage]\n  try: phase-gate drive -- claude -p"),
     "hook": (0, "{}\n"),
-    "agent uninstall": (0, "there is nothing of ours in the settings of agents"),
+    "agent uninstall": (0, "nothing to remove from the settings of agents"),
     **{name: (code, "no task") for name, (code, _) in VERIFY.items() if code == 13},
     "verify status": (10, "there is no task yet\n  next: phase-gate verify start --task-file FILE"),
     "verify resume": (13, "is not halted"),

@@ -46,7 +46,7 @@ def test_a_dry_run_writes_nothing(begin: Begin) -> None:
 def test_settings_in_pyproject_get_no_second_file(begin: Begin) -> None:
     desk = begin("")
     (desk.root / "pyproject.toml").write_text("[tool.phase-gate]\nlock_timeout = 3\n", encoding="utf-8")
-    assert desk.error("init") == (13, "not-allowed", "the settings stand in [tool.phase-gate] of pyproject.toml")
+    assert desk.error("init") == (13, "not-allowed", "the settings are in [tool.phase-gate] of pyproject.toml")
     assert not (desk.root / "phase-gate.yaml").exists()
 
 

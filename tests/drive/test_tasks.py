@@ -227,4 +227,4 @@ def test_status_says_how_far_the_list_is(team: Team) -> None:
         assert "--phase=red" not in ran.out
     (team.root / ".phase-gate" / "verify-drive.lock").touch()
     for words in (("status",), ("verify", "status")):
-        assert team.desk.gate(*words).has("the drive of the list was killed: phase-gate drive goes on")
+        assert team.desk.gate(*words).has("the drive of the list was killed: phase-gate drive continues it")

@@ -1,7 +1,7 @@
-"""The command `phase-gate`: one file a theme, loaded only when it is called.
+"""The `phase-gate` command: one module per theme, imported only when one of its commands is called.
 
-Parses arguments, decides or calls one service, prints what was done. Begin with `_table`: it lists every command, and
-which function answers it.
+Parses arguments, calls one service and prints the result. Begin with `_table`: it lists every command and the function
+that implements it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is not None:
         return _run([*arguments])
     if sys.implementation.name != "cpython":
-        return _run(sys.argv[1:])  # which is refused, in words
-    # Imports make objects that stay: to look through them again and again for some that do not is a tenth of `check`.
+        return _run(sys.argv[1:])  # refused with a usage error
+    # Imported modules are never freed, and collecting garbage among them takes a tenth of the time of `check`.
     gc.set_threshold(50_000)
     return _leave(_run(sys.argv[1:]))
 
@@ -34,7 +34,7 @@ def _run(given: list[str]) -> int:
 
 
 def _leave(code: int) -> int:
-    """End the process where nothing waits for its end: to take every module apart takes as long as `check`."""
+    """End the process without interpreter shutdown where possible: unloading all modules takes as long as `check`."""
     is_asked = sys.flags.interactive or sys.flags.dev_mode
     if not (is_asked or _is_watched() or atexit._ncallbacks() or "threading" in sys.modules):
         os._exit(code)
@@ -42,9 +42,9 @@ def _leave(code: int) -> int:
 
 
 def _is_watched() -> bool:
-    """Tell whether a debugger or a profiler looks on, which has something to write at the end."""
+    """Return whether a debugger or a profiler is attached: it may write its results at exit."""
     if sys.gettrace() or sys.getprofile():
         return True
-    # Since Python 3.12 they may register there instead, and cProfile does. Six is how many it has room for.
+    # Since Python 3.12 tools can register with sys.monitoring instead, as cProfile does. It has six tool IDs.
     monitoring = getattr(sys, "monitoring", None)
     return monitoring is not None and any(map(monitoring.get_tool, range(6)))

@@ -1,4 +1,4 @@
-"""What every command gets and gives."""
+"""The input and the result of every command."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from phase_gate.storage.store import TaskStore
     from phase_gate.task import Task
 
-    #: What a command line says.
+    #: The parsed command line.
     Arguments = SimpleNamespace
 
 
 class Done(Value):
-    """What a command did or found, printed as text or as JSON."""
+    """The result of a command, printed as text or as JSON."""
 
     text: str
     document: Mapping[str, Any] = field(default_factory=dict)
-    #: What to type now: shown below the text.
+    #: The command to type next, shown below the text.
     next_command: str = ""
     code: int = 0
     is_error: bool = False
-    #: The text is a file or a script to be kept: printed as it is.
+    #: The text is a file or a script to save, printed unchanged.
     is_file: bool = False
-    #: Lines below the text that the CI system is to obey: printed as they are.
+    #: Workflow commands for the CI system, printed unchanged below the text.
     orders: tuple[str, ...] = ()
-    #: The document was printed already, line by line: only the text is left to print, for people.
+    #: The document is already printed, line by line. Only the text for people remains.
     is_printed: bool = False
 
 
 class Call(Value):
-    """A command line, and where it was typed."""
+    """A command line and the folder it was typed in."""
 
     arguments: Arguments
     start: Path
@@ -56,7 +56,7 @@ class Call(Value):
         return project.store(f"phase-gate {self.arguments.command}")
 
     def task(self, project: Project | None = None) -> Task:
-        """Open the task that the command is about: once, and hand it down."""
+        """Open the command's task. Call this once and pass the result on."""
         from phase_gate.task import Task
 
         return Task.open(project or self.project(), command=f"phase-gate {self.arguments.command}")
@@ -65,14 +65,17 @@ class Call(Value):
         return getattr(self.arguments, "by", None) or who_am_i(self.environment)
 
     def handed(self, root: Path, name: str) -> tuple[str, ...]:
-        """Return a file that was given to the command, from the root, if it lies there: it is no work of the task."""
+        """Return the path from the root of a file given to the command, which is not part of the task's work.
+
+        Empty if the file is outside the root.
+        """
         from phase_gate.storage.root import relative_id
 
         path = "../" if name == "-" else relative_id(self.start / name, root)
         return () if path.startswith("../") else (path,)
 
     def author(self, document: str, signed: str) -> str:
-        """Return who a document is from: as it is signed, or as --by says. Raises NotAllowedError for two names."""
+        """Return a document's author: its signature, or else --by. Raises NotAllowedError if the two differ."""
         from phase_gate.names import author_of
 
         return author_of(document, signed=signed, given=self.arguments.by) or self.by()
@@ -84,22 +87,22 @@ class Call(Value):
         return Person(by=given.by or "", reason=given.reason or "", is_at_terminal=self.interactive)
 
 
-# --- the command is installed by itself, too: is pytest here, and does it find the plugin?
+# --- the command can be installed alone: check for pytest and the plugin
 
-#: Brings pytest, the plugin's entry point and this command.
+#: Installs pytest, the plugin's entry point and this command.
 INSTALL = "pip install pytest-phase-gate"
 
 
 def require_pytest() -> None:
-    """Raise UsageError where the command can't start a pytest."""
+    """Raise UsageError if the command can't start pytest."""
     from importlib.util import find_spec
 
     if find_spec("pytest") is None:
-        raise UsageError("pytest is not installed beside this command", remedy=INSTALL)
+        raise UsageError("pytest is not installed in this command's environment", remedy=INSTALL)
 
 
 def require_plugin() -> None:
-    """Raise UsageError where a pytest that the command starts does not know the plugin."""
+    """Raise UsageError if the pytest that the command starts would not load the plugin."""
     require_pytest()
     from importlib.metadata import entry_points
 

@@ -1,6 +1,6 @@
-"""Call one command, print its answer.
+"""Call one command and print its result.
 
-Light on purpose: what `check`, `status` and `hook` load is what an agent waits for at every step.
+Keep the imports here few: agents run `check`, `status` and `hook` at every step, and wait for them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def dispatch(given: list[str]) -> int:
-    """Print the answer to a command line and return its exit code."""
+    """Run a command line, print the result and return its exit code."""
     open_streams()
-    # What follows `--` is pytest's.
+    # Arguments after `--` are for pytest.
     ours = given[: given.index("--")] if "--" in given else given
     answer = _answer(given)
     _print(answer, as_json="--json" in ours, is_quiet="-q" in ours)
@@ -37,7 +37,7 @@ def _answer(given: list[str]) -> Done:
         require_cpython()
         return call_in(Path.cwd(), given, environment=dict(os.environ), interactive=_is_interactive())
     except KeyboardInterrupt:
-        # While a signal is proven, or a command runs: what was not recorded by now is not.
+        # Interrupted while a signal is being proven or a command runs: anything unrecorded stays unrecorded.
         text = "phase-gate: interrupted; phase-gate status shows what is recorded"
         return Done(text=text, document={"interrupted": True}, code=exit_codes.INTERRUPTED, is_error=True)
     except Exception as error:
@@ -46,8 +46,8 @@ def _answer(given: list[str]) -> Done:
 
 def _refuse(error: Exception) -> Done:
     if not isinstance(error, PhaseGateError):
-        # Its traceback would show texts of a ledger as they are, and end with a code that means something else.
-        error = as_fault(error, remedy="please report this line; phase-gate audit tells whether the state is sound")
+        # A traceback would print ledger texts unescaped and end with an exit code that has another meaning.
+        error = as_fault(error, remedy="please report this line; phase-gate audit checks the state")
     return Done(
         code=error.exit_code,
         document={"error": {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}},
@@ -57,7 +57,7 @@ def _refuse(error: Exception) -> Done:
 
 
 def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], interactive: bool) -> Done:
-    """Return the answer to a command line that was typed in that folder. Raises what the command raises."""
+    """Return the result of a command line typed in that folder. Raises the command's errors."""
     given = with_command(given)
     if given[0] == "--version":
         return Done(text=f"pytest-phase-gate {__version__}", document={"version": __version__})

@@ -1,4 +1,4 @@
-"""Shows a drive: live at a terminal, in plain lines elsewhere, as JSON lines on request; and asks a person there."""
+"""Displays a drive: live in a terminal, plain lines elsewhere, JSON lines with `--json`. Also asks the user there."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.process.tree import ending_signals
 from phase_gate.storage.store import now
 
-#: Seconds between two drawings: users do not notice a shorter wait.
+#: Seconds between two redraws: users do not notice a shorter wait.
 _PAUSE = 0.2
-#: Back to the beginning of the line, and away with what stands there.
+#: Return to the beginning of the line and erase it.
 _CLEAR = "\r\x1b[K"
 
 
 def with_error_lines(call: Call, run: Callable[[Call], Done]) -> Done:
-    """Return what a drive answers; with `--json` its errors are lines, too."""
+    """Return the result of a drive. With `--json`, print its errors as JSON lines too."""
     try:
         return run(call)
     except PhaseGateError as error:
@@ -36,18 +36,18 @@ def with_error_lines(call: Call, run: Callable[[Call], Done]) -> Done:
 
 
 def tell_json(happening: Happening) -> None:
-    """Print one JSON object a line."""
+    """Print one JSON object per line."""
     say(render_json(happening.document), flush=True)
 
 
 def tell_lines(happening: Happening) -> None:
-    """Print lines for a log."""
+    """Print plain lines, as for a log."""
     if lines := render_lines(happening):
         say(lines, flush=True)
 
 
 class LiveView:
-    """Lines that stay, and below them one that says who is at work, drawn several times a second; and who asks."""
+    """Permanent lines, and below them a status line, redrawn several times a second. Also asks the user."""
 
     def __init__(self) -> None:
         self._drawn_at = 0.0
@@ -63,7 +63,7 @@ class LiveView:
             self._drawn_at = time.monotonic()
 
     def ask(self, text: str, prompt: str) -> str:
-        """Ask a person: only what is typed here decides."""
+        """Ask the user. Only the answer typed here counts."""
         self._clear()
         return ask(text, prompt)
 
@@ -78,7 +78,7 @@ def ask(text: str, prompt: str) -> str:
     return _ask_line(prompt)
 
 
-# --- a line that a person types
+# --- reading a line from the terminal
 
 
 class _InterruptedError(Exception):
@@ -92,9 +92,9 @@ def _interrupt(number: int, frame: object) -> NoReturn:
 
 
 def _ask_line(question: str) -> str:
-    """Return what a person types, in one line with single spaces; empty where none answers, or a signal ends it.
+    """Return the typed line with single spaces; empty if there is no answer, or a signal interrupts the question.
 
-    A drive only takes note of signals, so a question has to let them in, and hands them on.
+    A drive only notes signals, so a question has to enable them, and passes them on.
     """
     number = 0
     before = {each: signal.signal(each, _interrupt) for each in ending_signals()}
@@ -116,12 +116,12 @@ def _ask_line(question: str) -> str:
 
 
 def _wait_for_line() -> None:
-    """Wait until a line was typed, or a signal came.
+    """Wait until a line is typed or a signal arrives.
 
-    A signal between the question and a plain `input` would be taken note of only with the next line: it is read from a
-    pipe, beside the keyboard.
+    With a plain `input`, a signal that arrives just before it would be noticed only after the next line. So signals are
+    read from a pipe while waiting for the keyboard.
     """
-    if os.name == "nt":  # no console can be waited for beside a pipe there
+    if os.name == "nt":  # Windows can't wait for a console and a pipe together
         return
     heard, told = os.pipe()
     os.set_blocking(told, False)

@@ -1,4 +1,4 @@
-"""What `--help` says, and what was meant by a word that is no command: no other call pays for it."""
+"""The text of `--help`, and suggestions for unknown commands. Loaded only for these."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _EVERYWHERE = (
     "Without a command it shows the status of the task. Every command has --help with an example,"
     " --json, --task NAME, --dir DIR, -q and -v."
 )
-#: Where the meaning of an argument begins.
+#: The column of an argument's description.
 _COLUMN = 24
 
 
 def render_help(topic: str, width: int) -> str:
-    """Return the help of a command, of a feature, or of all (empty)."""
+    """Return the help of a command, of a group, or of everything (empty)."""
     rows = _of_command(topic, width) if topic in COMMANDS else _of_feature(topic, width) if topic else _of_all(width)
     return "\n".join(rows)
 
@@ -40,7 +40,7 @@ def _of_all(width: int) -> Iterator[str]:
 
 
 def _on_first_level(name: str) -> tuple[str, str]:
-    """Return a command with its one line; for one of a feature, the feature with the names of its commands."""
+    """Return a command and its summary; for a command in a group, the group and the names of its commands."""
     feature, _, below = name.partition(" ")
     if not below:
         return name, COMMANDS[name].summary
@@ -102,13 +102,13 @@ def _fill(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, max(width, 20))
 
 
-# --- what was meant
+# --- suggestions
 
 
 def similar_command(word: str) -> str:
-    """Return the command that was meant by a word which is none; nothing where none is like it."""
+    """Return the command most similar to an unknown word; empty if none is similar."""
     names = [*COMMANDS, *FEATURES, "help"]
-    # The very word one level down; both words in another order or with a dash; then what is spelled alike.
+    # The same word one level down; both words in another order or with a dash; then a similar spelling.
     exact = [name for name in names if word == name.split()[-1] or set(word.split("-")) == set(name.split())]
     if exact:
         return min(exact, key=len)
@@ -120,6 +120,6 @@ def similar_command(word: str) -> str:
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Return the question that follows a word which is none of these; nothing where none is like it."""
+    """Return the question to append after an unknown word; empty if no name is similar."""
     found = get_close_matches(word, list(names), n=1)
     return f": did you mean {found[0]}?" if found else ""

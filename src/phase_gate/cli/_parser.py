@@ -1,6 +1,6 @@
-"""Read a command line by the table of commands: every form of it, and what is wrong with it.
+"""Parse a command line using the table of commands, and report every usage error.
 
-Not argparse: to import it costs more than `check` itself.
+Does not use argparse: importing it takes longer than `check` itself.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from phase_gate.cli._answer import Arguments, Call, Done
 
-#: Ask for help, or for the version, wherever they stand.
+#: Options for help and for the version, allowed anywhere.
 HELP = ("-h", "--help")
-#: Names of files and words for other programs may be anything; the printer shows what is in them.
+#: File names and arguments of other programs may contain anything. The printer makes it visible.
 _ANYTHING = frozenset({"FILE", "DIR", "FOLDER", "COMMAND", "-- ARGS", "-- COMMAND"})
 _SENTENCES = frozenset({"TEXT", "REASON"})
 _NUMBERS = {"int": int, "float": float}
@@ -31,14 +31,14 @@ _NUMBERS = {"int": int, "float": float}
 
 
 class Argument(Value):
-    """One line of the table."""
+    """One argument, parsed from a line of the table."""
 
-    #: As they are typed; the name of a place has no dash.
+    #: As typed. A positional argument's name has no dash.
     names: tuple[str, ...]
     meaning: str
-    #: What its value is called; empty: a flag.
+    #: The name of its value; empty for a flag.
     value: str = ""
-    #: `?` if it may be left out, `*` and `+` for several, empty for one.
+    #: `?` if optional, `*` and `+` for several values, empty for one.
     many: str = ""
     choices: tuple[str, ...] = ()
     #: `int`, `float`, or empty for text.
@@ -61,7 +61,7 @@ class Argument(Value):
 
     @property
     def absent(self) -> Any:
-        """What stands for it where it is not given."""
+        """The value if it is not given."""
         if not self.value:
             return False
         is_list = "repeated" in self.marks or (self.many == "*" and not self.is_option)
@@ -69,11 +69,11 @@ class Argument(Value):
 
     @property
     def typed(self) -> str:
-        """As it is typed, like `--by NAME` or `stop|pre-tool`."""
+        """As typed, like `--by NAME` or `stop|pre-tool`."""
         return f"{self.names[0]} {self.value}".strip() if self.is_option else self.value
 
     def read(self, text: str) -> Any:
-        """Return a value of it. Raises UsageError for one that it does not take."""
+        """Convert a value. Raises UsageError if it is invalid."""
         if self.choices and text not in self.choices:
             from phase_gate.cli._help import did_you_mean
 
@@ -86,9 +86,9 @@ class Argument(Value):
 
 
 def read_argument(line: str) -> Argument:
-    """Return what a line of the table says."""
+    """Parse a line of the table."""
     spec, _, meaning = line.partition("  ")
-    words = spec.replace("-- ", "--\0").split()  # the value of what follows `--` is written with it
+    words = spec.replace("-- ", "--\0").split()  # keep `--` together with the name of its values
     names = tuple(word for word in words if word.startswith("-") and "\0" not in word) or (words[0],)
     found: dict[str, Any] = {"marks": ()}
     for word in words[len(names) :]:
@@ -109,12 +109,12 @@ def read_argument(line: str) -> Argument:
 
 
 def arguments_of(name: str) -> list[Argument]:
-    """Return what a command takes: its own arguments, and those of every command."""
+    """Return a command's arguments: its own, and those of every command."""
     return [*map(read_argument, COMMANDS[name].arguments), *map(read_argument, COMMON)]
 
 
 def load_command(name: str) -> Callable[[Call], Done]:
-    """Return what answers a command."""
+    """Import and return the function of a command."""
     file, _, function = COMMANDS[name].run.partition(".")
     module = f"phase_gate.cli.{file}"
     __import__(module)
@@ -126,7 +126,7 @@ def load_command(name: str) -> Callable[[Call], Done]:
 
 
 def with_command(given: list[str]) -> list[str]:
-    """Return the command line with `status` in front where it names no command; `help X` stands for `X --help`."""
+    """Return the command line with `status` in front if it names no command, and with `help X` as `X --help`."""
     if given and given[0] == "help":
         return [*given[1:], "--help"]
     if given and (not given[0].startswith("-") or given[0] in OF_ALL or _first_name(given)):
@@ -135,7 +135,7 @@ def with_command(given: list[str]) -> list[str]:
 
 
 def find_topic(given: list[str]) -> str | None:
-    """Return what help is asked for: a command, a feature, or all of it (empty); None if none is."""
+    """Return the topic of a request for help: a command, a group, or everything (empty); None without one."""
     ours = given[: given.index("--")] if "--" in given else given
     if not any(word in HELP for word in ours):
         return None
@@ -146,7 +146,7 @@ def find_topic(given: list[str]) -> str | None:
 
 
 def _find_command(given: list[str]) -> str:
-    """Return the command that the first word or the first two words call; empty if there is none."""
+    """Return the command named by the first one or two words; empty if there is none."""
     return next((name for name in (given[0], " ".join(given[:2])) if name in COMMANDS), "")
 
 
@@ -182,7 +182,7 @@ def _unknown_command(given: list[str]) -> UsageError:
 
 
 def parse(given: list[str]) -> Arguments:
-    """Return what a command line says. Raises UsageError for what is wrong with it."""
+    """Parse a command line. Raises UsageError if it is invalid."""
     name = _find_command(given)
     if not name:
         raise _unknown_command(given)
@@ -190,7 +190,7 @@ def parse(given: list[str]) -> Arguments:
         found = _read_words(arguments_of(name), given[len(name.split()) :])
     except UsageError as error:
         raise UsageError(error.problem, remedy=error.remedy or f"phase-gate {name} --help") from None
-    kind: Any = type(sys.implementation)  # a plain namespace, under a name that needs no import
+    kind: Any = type(sys.implementation)  # SimpleNamespace, without importing `types`
     made: Arguments = kind(command=name, **found)
     return made
 
@@ -236,7 +236,7 @@ def _is_option(word: str) -> bool:
 
 
 def _take(option: Argument, rest: list[str]) -> list[Any]:
-    """Take the words behind an option that are its values."""
+    """Remove an option's values from the remaining words and return them."""
     taken: list[Any] = []
     while rest and not _is_option(rest[0]) and (option.many or not taken):
         taken.append(option.read(rest.pop(0)))
@@ -246,7 +246,7 @@ def _take(option: Argument, rest: list[str]) -> list[Any]:
 
 
 def _refuse(arguments: list[Argument], given: list[Argument], unknown: list[str]) -> None:
-    """Raise UsageError for what is unknown, missing, or can't be given together."""
+    """Raise UsageError for unknown or missing arguments, or arguments that exclude each other."""
     if unknown:
         from phase_gate.cli._help import did_you_mean
 
@@ -262,8 +262,8 @@ def _refuse(arguments: list[Argument], given: list[Argument], unknown: list[str]
 
 
 def _checked(argument: Argument, text: str) -> str:
-    """Return a text, a sentence in one line. Raises UsageError for what a reader would not see."""
-    # A task's name is a folder's, which has its own rule.
+    """Return a text, as a one-line sentence. Raises UsageError if it contains invisible characters."""
+    # A task's name is a folder name, and is checked elsewhere.
     if strip_unseen(text) == text or argument.value in _ANYTHING or argument.key == "task":
         return text
     from phase_gate.names import check_lines, check_sentence, check_value
@@ -275,7 +275,7 @@ def _checked(argument: Argument, text: str) -> str:
 
 
 def refuse_placeholders(name: str, given: Iterable[str]) -> None:
-    """Raise UsageError for what was copied from a message or from help as it stands there: "...", NAME, FILE."""
+    """Raise UsageError for placeholders copied from a message or from help: "...", NAME, FILE."""
     shown = {"...", *(each.value for each in arguments_of(name))}
     for word in given:
         text = word.partition("=")[2] if word.startswith("--") else word

@@ -1,4 +1,4 @@
-"""A pytest plugin for `phase-gate doctor`: pytest starts, says where it has our plugin from, and ends."""
+"""A pytest plugin for `phase-gate doctor`: pytest starts, prints where our plugin was loaded from, and exits."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-#: In front of the answer: what else stands on stdout is the project's.
+#: Marks the answer: other lines on stdout come from the project.
 MARK = "phase-gate probe: "
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int:
-    # By module, not by name: it is another one with `-p` than by its entry point.
+    # Found by module: the plugin's name with `-p` differs from its entry point's name.
     found = [
         getattr(plugin, "__file__", "")
         for _, plugin in config.pluginmanager.list_name_plugin()

@@ -1,4 +1,4 @@
-"""The way in and out of a command: what it prints, and what it reads from standard input."""
+"""Standard streams: printing a command's output, and reading standard input."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
-#: Rows that are typed or copied.
+#: How rows begin that users type or copy.
 _TO_TYPE = ("next", "try: ", "$ ")
-#: How rows begin that are shown in a color of the terminal's.
+#: The terminal color of rows, by how they begin.
 _COLORS = {_TO_TYPE: "1", ("phase-gate: ", "- "): "31", ("? ",): "33", ("+ ",): "32", ("==",): "1"}
 
-#: Why standard output takes no more, if it does not; of this call.
+#: Why writing to standard output failed in this call; empty if it did not.
 _lost: list[Exception] = []
 
 
 def open_streams() -> None:
-    """Begin a call: three open descriptors, and streams that take every character."""
+    """Prepare the streams of a call: three open descriptors, and streams that accept every character."""
     _lost.clear()
     _fill_descriptors()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that can't show a character, or a name that is no text, must not cost the answer.
+            # A character that the terminal can't show, or an undecodable file name, must not make printing fail.
             with contextlib.suppress(OSError, ValueError):
                 stream.reconfigure(errors="backslashreplace")
 
 
 def _fill_descriptors() -> None:
-    # Else the next file that we open becomes the standard output of every process that we start.
+    # Otherwise the next file we open would become the standard output of every process we start.
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
@@ -52,19 +52,19 @@ def _fill_descriptors() -> None:
 
 
 def say(text: str, *, aside: bool = False, end: str = "\n", color: str = "", flush: bool = False) -> bool:
-    """Print a text; return False once standard output takes no more.
+    """Print a text; return False once standard output can't be written.
 
-    :param aside: on standard error, which never gets in the way of an answer.
-    :param color: a code of the terminal's, put around what is shown.
+    :param aside: print to standard error, separate from the result.
+    :param color: a terminal color code for the text.
     """
     shown = show_text(text)
     return _write(f"\x1b[{color}m{shown}\x1b[0m{end}" if color else f"{shown}{end}", aside=aside, flush=flush)
 
 
 def say_rows(rows: Iterable[str], *, aside: bool = False, is_file: bool = False) -> None:
-    """Print rows for people: in color where that is wanted, and wrapped where a terminal is too narrow.
+    """Print rows for people: in color if enabled, and wrapped to the width of the terminal.
 
-    :param is_file: the rows are a file or a script that is kept: printed as they are.
+    :param is_file: the rows are a file or a script to save, printed unchanged.
     """
     stream = sys.stderr if aside else sys.stdout
     is_colored = not is_file and wants_color(stream)
@@ -76,7 +76,7 @@ def say_rows(rows: Iterable[str], *, aside: bool = False, is_file: bool = False)
 
 
 def _fold(row: str, width: int) -> list[str]:
-    """Return a row in lines that fit; a command that is to be typed stays in one."""
+    """Wrap a row to the width. A command to type stays on one line."""
     if not width or len(row) <= width or row.lstrip().startswith(_TO_TYPE):
         return [row]
     from textwrap import wrap
@@ -91,7 +91,7 @@ def _color_of(row: str) -> str:
 
 
 def wants_color(stream: TextIO | None) -> bool:
-    """Tell whether what is printed there may have colors: by pytest's variables, in pytest's order."""
+    """Return whether output to a stream may be colored: uses pytest's variables, in pytest's order."""
     asked = os.environ.get("PY_COLORS", "")
     if asked in ("0", "1"):
         return asked == "1"
@@ -103,30 +103,30 @@ def wants_color(stream: TextIO | None) -> bool:
 
 
 def say_aside(text: str) -> None:
-    """Print what is going on, for the user who waits; what was printed before stands above it."""
+    """Print progress to standard error for the waiting user, after flushing standard output."""
     _flush()
     say(text, aside=True)
 
 
 def say_progress(text: str) -> None:
-    """Print a line of progress: only at a terminal, where a user waits."""
+    """Print a progress line, only on a terminal."""
     if sys.stderr is not None and sys.stderr.isatty():
         say_aside(text)
 
 
 def say_plain(*lines: str) -> None:
-    """Print documents, and what a CI system is to obey: what is not ours in them is escaped already."""
+    """Print documents and CI workflow commands. Foreign text in them is already escaped."""
     for line in lines:
         _write(f"{line}\n")
 
 
 def render_json(value: object, indent: int | None = None) -> str:
-    """Return a document that may be printed: escapes stand for what a terminal or a CI system would obey."""
+    """Return a JSON document that is safe to print: characters a terminal or CI system would interpret are escaped."""
     return escape_orders(dumps(value, indent=indent))
 
 
 def draw(text: str, out: TextIO) -> bool:
-    """Write orders of our own to a terminal, around what was made visible; return False if it is gone."""
+    """Write our own terminal control sequences and already escaped text; return False if the terminal is gone."""
     try:
         out.write(fit_encoding(text, getattr(out, "encoding", None)))
         out.flush()
@@ -136,7 +136,7 @@ def draw(text: str, out: TextIO) -> bool:
 
 
 def raw_output(*, aside: bool = False) -> BinaryIO | None:
-    """Return what the output of a command that we run is shown on, as it is."""
+    """Return the binary stream for the unchanged output of a command that we run."""
     return getattr(sys.stderr if aside else sys.stdout, "buffer", None)
 
 
@@ -160,7 +160,7 @@ def _flush() -> None:
 def _give_up(stream: TextIO, error: Exception, *, aside: bool) -> None:
     if not aside:
         _lost.append(error)
-    # What waits in the buffer would fail once more when the interpreter ends, with a traceback and a code of its own.
+    # Buffered data would fail again at interpreter exit, with a traceback and another exit code.
     with contextlib.suppress(OSError, ValueError):
         descriptor = os.open(os.devnull, os.O_WRONLY)
         os.dup2(descriptor, stream.fileno())
@@ -169,9 +169,9 @@ def _give_up(stream: TextIO, error: Exception, *, aside: bool) -> None:
 
 
 def close_streams(code: int) -> int:
-    """End a call; return its exit code. A code of 0 does not stand for an answer that is lost."""
+    """End a call and return its exit code: never 0 if the output was lost."""
     _flush()
-    # A reader that closed the output, or stopped reading (`| head`), has got what it wanted.
+    # A reader that closed the pipe, or stopped reading (`| head`), has all it needs.
     if not _lost or isinstance(_lost[0], ValueError) or getattr(_lost[0], "errno", None) == errno.EPIPE:
         return code
     why = getattr(_lost[0], "strerror", None) or str(_lost[0])
@@ -184,7 +184,7 @@ def close_streams(code: int) -> int:
 
 
 def read_input(limit: int | None = None) -> bytes:
-    """Return what stands on standard input, at most so many bytes. Raises UsageError where it is closed."""
+    """Return standard input, at most `limit` bytes. Raises UsageError if it is closed."""
     stream = getattr(sys.stdin, "buffer", sys.stdin)
     try:
         if stream is not None:
@@ -197,7 +197,7 @@ def read_input(limit: int | None = None) -> bytes:
 
 
 def screen_width() -> int:
-    """Return how many columns the terminal has; 80 where there is none."""
+    """Return the terminal's width in columns; 80 without a terminal."""
     try:
         return int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(sys.stdout.fileno()).columns or 80
     except (OSError, ValueError, AttributeError):

@@ -45,10 +45,10 @@ def status(call: Call) -> Done:
 
 
 def tell_list(project: Project, overview: Overview) -> str:
-    """Say in a clause how far the list is: finished, driven right now, or left by a drive that was killed."""
+    """Return a clause about the list's progress: finished, driven right now, or left by a killed drive."""
     lock = project.state_folder / LIST_LOCK
     if os.path.lexists(lock):
-        killed = "the drive of the list was killed: phase-gate drive goes on"
+        killed = "the drive of the list was killed: phase-gate drive continues it"
         return killed if is_free(lock) else "a drive works on the list"
     is_done = overview.total and all(row.status in FINISHED for row in overview.rows)
     return "all verify tasks are finished" if is_done else ""
@@ -63,7 +63,7 @@ def _following(overview: Overview) -> str:
 
 
 def _code(board: TaskBoard) -> int:
-    """Return what a look at all tasks ends with: numbers that leave one out are not to be trusted."""
+    """Return the exit code for a summary of all tasks: a summary that omits a task can't be trusted."""
     overview = board.overview
     if board.damaged:
         return exit_codes.NOT_TRUSTED
@@ -91,7 +91,7 @@ def _one(session: TaskSession) -> Done:
 
 
 def show(call: Call) -> Done:
-    """Print what the reviewer looks at where a task was verified; else what the executor is told."""
+    """Print the reviewer's material for a verified task, else the executor's instructions."""
     board = open_board(call)
     first = (*IN_PROGRESS, *NOT_PASSED, Status.BLOCKED)
     session = board.session(board.named() or board.waiting((*first, Status.PENDING), "a look", first=first))
@@ -117,7 +117,7 @@ def show(call: Call) -> Done:
 
 
 def _after(session: TaskSession) -> str:
-    """Return what to type when that was read."""
+    """Return the command to type after reading."""
     verification = session.verification()
     level = session.status(verification).escalation.level
     if level > 2:

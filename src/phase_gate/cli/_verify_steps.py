@@ -1,4 +1,4 @@
-"""The steps of a verify task from the command line, and what a person decides about one."""
+"""Commands for the steps of a verify task, and for decisions that people make about one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from phase_gate.visible import show_rows
 
 def open_board(call: Call) -> TaskBoard:
     wanted = call.arguments.task
-    # A task may be named as people name it: the project would take that for a folder's name.
+    # A task's display name is allowed here. The project would treat it as a folder name.
     environment = {name: value for name, value in call.environment.items() if name != "PHASE_GATE_TASK"}
     return TaskBoard(
         Project.find(call.start, environment=environment, folder=call.arguments.dir),
@@ -77,7 +77,7 @@ def next_task(call: Call) -> Done:
     board = open_board(call)
     if board.named() is not None:
         raise UsageError(
-            "the list says which task is next",
+            "the list shows which task is next",
             remedy=f"leave --task out, or: phase-gate verify start --task {call.arguments.task}",
         )
     return _hand_out(call, board, by=call.by())
@@ -134,7 +134,7 @@ def run(call: Call) -> Done:
 
     board = open_board(call)
     session = board.session(board.named() or board.waiting((Status.VERIFYING,), "its verify command"))
-    # Standard output is for our own answer where a program reads it as JSON.
+    # With `--json`, standard output is reserved for our own result.
     display = Display(show=say_aside, tick=_draw_clock, stream=raw_output(aside=call.arguments.json))
     ran = run_verify(session, display, timeout=call.arguments.timeout)
     return answer_step(
@@ -177,11 +177,11 @@ def abandon(call: Call) -> Done:
     return answer_step(status, code=exit_codes.OPEN)
 
 
-# --- what is handed in
+# --- reports and verdicts
 
 
 def _read_attachment(call: Call, project: Project) -> Attachment:
-    """Return a report or a verdict. Raises UsageError where it can't be read."""
+    """Read a report or a verdict. Raises UsageError if it can't be read."""
     given, by, user = call.arguments.file, call.arguments.by, who_am_i(call.environment)
     if given == "-":
         return Attachment(data=read_input(), name="standard input", by=by, user=user)
@@ -203,30 +203,30 @@ def _read_attachment(call: Call, project: Project) -> Attachment:
 
 
 def _path_from_root(call: Call, project: Project, given: str) -> str | None:
-    """Return a handed-in file's path from the root; None for one that lies elsewhere."""
+    """Return a submitted file's path from the root; None if it is outside."""
     path = os.path.relpath(os.path.realpath(call.start / given), os.path.realpath(project.root)).replace(os.sep, "/")
     return None if path.startswith("../") else path
 
 
-# --- answers
+# --- results
 
 
 def answer_status(status: TaskStatus, more: Mapping[str, Any] | None = None) -> Done:
-    """Return where a task stands."""
+    """Return a task's status as the command's result."""
     return Done(text=_text(status), document={**status.document, **(more or {})})
 
 
 def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[str, Any] | None = None) -> Done:
-    """Return what a step led to.
+    """Return the result of a step.
 
-    :param code: what the command exits with, unless a person has to look; None: 0 if the step passed, else 10.
+    :param code: the exit code, unless a person is needed; None: 0 if the step passed, else 10.
     """
     assert status.evaluation is not None, "a step is judged"
     verification, document = status.verification, status.document
     if code is None:
         code = exit_codes.GATE_CLOSED if verification.status in NOT_PASSED else exit_codes.OPEN
     if code == exit_codes.GATE_CLOSED and status.escalation.level >= 2:
-        code = exit_codes.CIRCUIT_OPEN  # an agent that goes on by itself stops here
+        code = exit_codes.CIRCUIT_OPEN  # stops an agent that runs in a loop
     if verification.status is Status.BLOCKED:
         code = exit_codes.CIRCUIT_OPEN
     document = {**document, **(more or {}), "evaluation": evaluation_to_json(status.evaluation)}
@@ -237,7 +237,7 @@ def _text(status: TaskStatus) -> str:
     return show_rows(step_rows(status.task, status.verification, status.evaluation, status.escalation))
 
 
-# --- what a person decides about a task
+# --- decisions of people about a task
 
 
 def skip(call: Call) -> Done:
@@ -277,7 +277,7 @@ def resume(call: Call) -> Done:
         wave = given.wave or ""
         resumed = resume_wave(board, wave, call.person())
         shown = f"wave {wave}" if wave else "the list"
-        rows = (f"{shown} goes on, by {given.by}: {given.reason}", "  next: phase-gate verify status")
+        rows = (f"{shown} continues, by {given.by}: {given.reason}", "  next: phase-gate verify status")
         document = {"wave": wave or None, "resumed": list(resumed), "by": given.by, "reason": given.reason}
         return Done(text=show_rows(rows), document=document)
     status = resume_task(board.session(task), call.person())

@@ -1,4 +1,4 @@
-"""`phase-gate init`, `agent prompt`, `agent uninstall`: settings of the project, and what agents are told."""
+"""`phase-gate init`, `agent prompt`, `agent uninstall`: the project's settings, and instructions for agents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from phase_gate.storage.root import place_below
 from phase_gate.visible import show_rows
 from phase_gate.workflow.settings import PYPROJECT
 
-#: Beside phase-gate.yaml, for editors: every clone of the project has it.
+#: Saved next to phase-gate.yaml for editors, so that every clone of the project has it.
 SCHEMA_FILE = "phase-gate.schema.json"
 
 TEMPLATE = """\
@@ -37,7 +37,7 @@ workflow: tdd                    # a shipped workflow, or the path of your own f
 #   quality:                     # of code, in REFACTOR: pip install 'pytest-phase-gate[quality]'
 #     exclude: ["generated/**"]
 
-# agents:                        # what the hooks of coding agents are told: phase-gate init --agent NAME
+# agents:                        # how the hooks of coding agents answer: phase-gate init --agent NAME
 #   until: cycle                 # cycle | phase: how far an agent has to come before it may stop
 #   stop_blocks: 3               # how often in a row it is held up while nothing is run and no file changes
 
@@ -59,7 +59,7 @@ def init(call: Call) -> Done:
     path = project.root / "phase-gate.yaml"
     if read_own_table(project.root) is not None:
         raise NotAllowedError(
-            f"the settings stand in [tool.phase-gate] of {PYPROJECT}", remedy="edit them there; nothing was changed"
+            f"the settings are in [tool.phase-gate] of {PYPROJECT}", remedy="edit them there; nothing was changed"
         )
     schema = place_below(project.root, SCHEMA_FILE, setting="init")
     document = {"path": str(path), "content": TEMPLATE, "schema": str(schema)}
@@ -103,7 +103,7 @@ def _install(call: Call) -> Done:
     for edit in changed:
         write_edit(project, edit)
     rows = [f"{'wrote' if edit.changes else 'is as it should be:'} {path}" for path, edit in edits.items()]
-    # Settings are written whole, so their owner sees whatever else looks different now.
+    # The whole file is rewritten, so show its owner the other changes in format.
     rewritten = [show_diff(edit) for edit in settings.values() if edit.changes and edit.before is not None]
     doctor = "phase-gate doctor" if program is None else f"phase-gate doctor --program {shlex.quote(program)}"
     return Done(
@@ -112,7 +112,7 @@ def _install(call: Call) -> Done:
     )
 
 
-# --- the rules of a phase in plain words, for an agent's instructions
+# --- the rules of a phase in plain language, for an agent's instructions
 
 
 def prompt(call: Call) -> Done:
@@ -130,7 +130,7 @@ def prompt(call: Call) -> Done:
     )
 
 
-# --- take our hooks and our block out of the files of agents, and leave the rest
+# --- remove our hooks and our block from agents' files, and keep the rest
 
 
 def uninstall(call: Call) -> Done:
@@ -138,7 +138,7 @@ def uninstall(call: Call) -> Done:
     wanted = call.arguments.agent or AGENT_NAMES
     leaving = [load_agent(name) for name in AGENT_NAMES if name in wanted]
     staying = [load_agent(name) for name in AGENT_NAMES if name not in wanted]
-    # Several agents read AGENTS.md: it stays for those that stay.
+    # Several agents read AGENTS.md: keep the block for the remaining ones.
     kept = {agent.instructions for agent in staying if has_hooks(read_file(project, agent.settings) or "", agent)}
     edits: dict[str, Edit] = {}
     for agent in leaving:
@@ -150,7 +150,7 @@ def uninstall(call: Call) -> Done:
     changed = [edit for edit in edits.values() if edit.changes]
     document = {"files": {edit.path: edit.after for edit in changed}, "written": not call.arguments.dry_run}
     if not changed:
-        return Done(text="there is nothing of ours in the settings of agents", document={**document, "written": False})
+        return Done(text="nothing to remove from the settings of agents", document={**document, "written": False})
     if call.arguments.dry_run:
         return Done(text="\n".join(show_diff(edit) for edit in changed), document=document)
     for edit in changed:

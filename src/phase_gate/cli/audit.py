@@ -16,7 +16,7 @@ from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import replace
 
-# --- `phase-gate audit`: verify every line of the ledger; repair a damaged one, keeping what was there
+# --- `phase-gate audit`: verify every line of the ledger; repair a damaged one, keeping a copy
 
 
 def run(call: Call) -> Done:
@@ -75,11 +75,11 @@ def _audit(project: Project, store: TaskStore) -> Done:
     return Done(text=f"intact: {events} events" + (f" ({counted})" if counted else ""), document=document)
 
 
-# --- look at every line of a task's ledger; take up one that was restored from a copy
+# --- verify every line of a task's ledger; accept one that was restored from a copy
 
 
 def audit(store: TaskStore) -> tuple[int, dict[str, int], StateError | None]:
-    """Verify the ledger and what it names; return the good lines, their kinds, and what is wrong behind them."""
+    """Verify the ledger and its objects; return the number of valid lines, their kinds, and the first problem."""
     kinds: Counter[str] = Counter()
     last = 0
     problem: StateError | None = None
@@ -98,19 +98,19 @@ def audit(store: TaskStore) -> tuple[int, dict[str, int], StateError | None]:
 
 @again_if_moved
 def accept_rollback(store: TaskStore, person: Person) -> dict[str, Any]:
-    """Go on from a folder that was restored from a copy; return what is recorded."""
+    """Accept a folder that was restored from a copy; return the recorded data."""
     is_foreign = False
     try:
         store.look()
     except RollbackError:
         pass
     except ForeignStateError:
-        is_foreign = True  # what it says of scripts was said about another project
+        is_foreign = True  # its record about scripts belongs to another project
     else:
         raise NotAllowedError("nothing was rolled back", remedy="phase-gate status")
     what = "accepting another ledger" if is_foreign else "accepting a rollback"
     if store.shared is not None:
-        # A store that was rewritten can say anything of scripts.
+        # A rewritten store may contain any claim about scripts.
         person.require(NEW_STATE, what, always=True)
         refuse_excuse(person.reason)
         store.accept_rewritten()

@@ -1,4 +1,4 @@
-"""`phase-gate prove`, `ci combine`: what a CI job asks for beside its run of pytest."""
+"""`phase-gate prove`, `ci combine`: commands for CI jobs, in addition to their run of pytest."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from phase_gate.shards.records import FOLDER, read_shards
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
 
-# --- run the targets without the change, with it, and with functions emptied
+# --- run the targets without the change, with it, and with emptied functions
 
 
-#: Seconds for the tests of a change, unless a user says otherwise: a busy machine must not decide about them.
+#: The default time limit in seconds for the tests of a change, long enough that a busy machine does not matter.
 _LEAST_SECONDS = 300.0
 
 
@@ -58,7 +58,7 @@ def _prove_suite(call: Call) -> Done:
     if given.base is not None or given.strict or given.exclude:
         raise NotAllowedError("--suite goes with --seconds, --markdown and --json only", remedy="leave the others out")
     paths = [relative_id(call.start / path, root) for path in given.suite or ["."]]
-    # At the root, pytest's own settings say where the tests are.
+    # At the root, pytest's own settings select the tests.
     chosen = () if paths == ["."] else paths
     proof = prove_suite(root, chosen, seconds=math.inf if given.seconds is None else given.seconds, show=say_progress)
     findings = [each for each in proof.altered if each.text or each.shown == "not-tried"]
@@ -92,7 +92,7 @@ def _exit_code(proof: Proof, *, required: bool) -> int:
 
 
 def _answer(call: Call, title: str, told: Told, document: Mapping[str, Any], code: int) -> Done:
-    """Return the answer; a CI system is told, too, unless the Markdown is asked for, which is for its summary.
+    """Return the result, with annotations for the CI system unless Markdown, meant for its summary, is requested.
 
     :param title: of annotations.
     """
@@ -105,7 +105,7 @@ def _answer(call: Call, title: str, told: Told, document: Mapping[str, Any], cod
     return Done(text=text, document=document, code=code, orders=shown.lines)
 
 
-# --- one run of the records that shards wrote
+# --- combine the records of shards into one run
 
 
 def combine(call: Call) -> Done:
@@ -117,7 +117,7 @@ def combine(call: Call) -> Done:
         raise UsageError("--exit-signal needs a reason", remedy='give the reason: --exit-signal="..."')
     shards = read_shards(folder, key=project.key)
     require_pytest()
-    # Loads pytest: only where there is something to combine.
+    # Imports pytest, so only if there is something to combine.
     from phase_gate.report.ci import CiOutput, write_for_ci
     from phase_gate.report.files import write_reports
     from phase_gate.report.panel import panel_text, render_panel

@@ -1,4 +1,4 @@
-"""`phase-gate claim`: compare what an agent says with what was measured, and decide whether its work is complete."""
+"""`phase-gate claim`: compare an agent's claims with the measurements, and decide whether its work is complete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.names import run_command, signal_command
 from phase_gate.workflow.settings import ExitGate
 
-#: Far more than an agent prints in one go.
+#: Far more than an agent prints in one turn.
 _MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -51,7 +51,7 @@ def run(call: Call) -> Done:
 
 
 def _read(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the messages, and what is to be said about reading them."""
+    """Return the messages, and notes about reading them."""
     raw = _read_bytes(call)
     is_wide = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
     text = raw.decode("utf-16" if is_wide else "utf-8", "replace")
@@ -78,7 +78,7 @@ def _read_bytes(call: Call) -> bytes:
 
 
 def _given_threshold(call: Call) -> Threshold | None:
-    """Return what the call asks for, or else the environment; None: what the project asks for counts."""
+    """Return the threshold from the command line, else from the environment; None: use the project's."""
     given, variable = call.arguments.threshold, call.environment.get(THRESHOLD_VARIABLE)
     if given is not None:
         if given < 1:
@@ -92,7 +92,7 @@ def _given_threshold(call: Call) -> Threshold | None:
 
 
 def _own_threshold(call: Call, gate: ExitGate) -> Threshold:
-    """Return what the project asks for: for the kind of task, or for all."""
+    """Return the project's threshold: for the kind of task, or for all."""
     kind = call.arguments.kind
     if kind is not None and kind not in gate.thresholds:
         known = ", ".join(gate.thresholds) or "none are set"
@@ -100,13 +100,13 @@ def _own_threshold(call: Call, gate: ExitGate) -> Threshold:
     return own_threshold(gate, kind)
 
 
-#: Where a block was printed, and does not count.
+#: The remedy for a printed block that does not count.
 _PRINT_AGAIN = "print the block at the left margin, in capitals, outside of any fence, then: phase-gate claim FILE"
 _ASK_PERSON = "a person reads the work; then a claim with a filled-in block, or: phase-gate force --reason TEXT"
 
 
 def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
-    """Return what to type, and a hint: never a signal that would be refused."""
+    """Return the command to type and a hint, but never a signal that would be refused."""
     said, decision, gate_1 = done.said, done.decision, done.gate_1
     if decision.decision is Outcome.HALTED:
         return "phase-gate status", ""
@@ -133,7 +133,7 @@ def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:
     is_closed = gate_1 is not None and not gate_1.gate_1.is_open
     closed = gate_1.reason if is_closed and gate_1 is not None and decision.passed else ""
     text = render_claim(decision, phase=str(phase), closed=closed, next_step=show_next(following, hint))
-    # A loop that goes by the code goes on where Gate 1 asks for more than a claim can give.
+    # A loop driven by the exit code must continue if Gate 1 requires more than a claim can provide.
     code = exit_codes.GATE_CLOSED if closed else decision.exit_code
     if verdict is not None:
         code = exit_codes.OPEN if verdict.can_exit else code or exit_codes.GATE_CLOSED
@@ -154,7 +154,7 @@ def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:
     return Done(text=text, document=document, code=code)
 
 
-# --- for people: what, why, every part, what next
+# --- the text: decision, reason, every part, next command
 
 
 _WORDS = {
@@ -162,15 +162,15 @@ _WORDS = {
     Outcome.HALTED: "halt",
     Outcome.COMPLETE: "complete",
     Outcome.ASK: "ask a person",
-    Outcome.CONTINUE: "go on",
+    Outcome.CONTINUE: "continue",
 }
 _SIGNS = {True: "+", False: "-", None: "?"}
 
 
 def render_claim(decision: Decision, *, phase: str, next_step: str, closed: str = "") -> str:
-    """Return the answer.
+    """Return the decision as text.
 
-    :param closed: why Gate 1 stays closed though the claim passes; empty if it does not.
+    :param closed: why Gate 1 is still closed although the claim passes; empty if it is not.
     """
     return show_rows(_rows(decision, phase, next_step, closed))
 
@@ -180,7 +180,7 @@ def _rows(decision: Decision, phase: str, next_step: str, closed: str) -> Iterat
     yield f"{phase}: {_WORDS[decision.decision]}: {decision.reason}"
     names = ", ".join(block.kind for block in decision.blocks)
     answer = {True: "done", False: "not done", None: "nothing that counts"}[decision.explicit]
-    yield f"  says        {answer}" + (f" ({names})" if names else " (no status block)")
+    yield f"  claims      {answer}" + (f" ({names})" if names else " (no status block)")
     source = "" if decision.threshold_from == "default" else f" (threshold from {decision.threshold_from})"
     yield f"  indicators  {decision.indicators} ({decision.threshold} needed){source}"
     for each in decision.indicator_rows:
@@ -188,7 +188,7 @@ def _rows(decision: Decision, phase: str, next_step: str, closed: str) -> Iterat
             yield f"    {_SIGNS[each.present]} {each.name}: {each.detail}"
     absent = sum(each.kind == "pattern" and not each.present for each in decision.indicator_rows)
     if absent:
-        yield f"    - {count(absent, 'phrase')} not said"
+        yield f"    - {count(absent, 'phrase')} not found"
     yield f"  confidence  {decision.confidence} of {measurable(parts)} ({decision.confidence_needed} needed)"
     for part in parts:
         points = "  ?" if part.met is None else f"{part.points:3}"

@@ -1,4 +1,4 @@
-"""`phase-gate completion`: what shtab makes of the table of commands, for a shell to read."""
+"""`phase-gate completion`: a shell completion script, made by shtab from the table of commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def completion(call: Call) -> Done:
 
 
 def render_script(shell: str) -> str:
-    """Return what completes our command lines in a shell. Raises UsageError where shtab is not installed."""
+    """Return the completion script for a shell. Raises UsageError if shtab is not installed."""
     try:
         import shtab
     except ImportError:

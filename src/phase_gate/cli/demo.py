@@ -40,7 +40,7 @@ class Basket:
         return sum(self.prices)
 """
 
-#: Right, but only every second time it is asked: the kind of green that does not last.
+#: Correct only on every second call: a green that does not last.
 _FLAKY = """\
 import pathlib
 
@@ -68,7 +68,7 @@ class Basket:
 
 
 class Step(Value):
-    """Something that is said, written and run, and how the run has to end."""
+    """A text to print, a file to write, a run, and its expected result."""
 
     says: str
     command: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ def _drive(call: Call, folder: Path) -> Done:
     is_colored = wants_color(sys.stdout)
     colors = _CODES if is_colored else dict.fromkeys(_CODES, "")
     quiet = call.arguments.json
-    # A configuration of its own: the demo must not find a project around its folder.
+    # Its own configuration, so that the demo does not pick up a project around its folder.
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     unexpected = 0
     for number, step in enumerate(STEPS, start=1):
@@ -158,7 +158,7 @@ def _drive(call: Call, folder: Path) -> Done:
         unexpected += done.returncode != step.ends_with
     if unexpected:
         return Done(
-            text=f"\n{unexpected} of {len(STEPS)} steps did not end as told: is another plugin in the way?",
+            text=f"\n{unexpected} of {len(STEPS)} steps did not end as expected: is another plugin in the way?",
             document={"steps": len(STEPS), "unexpected": unexpected},
             code=1,
             is_error=True,
@@ -177,7 +177,7 @@ def _real_command(command: tuple[str, ...], colored: bool) -> Iterator[str]:
         yield from command[1:]
         return
     yield "pytest"
-    # Only what the story needs: no cache folder, short tracebacks, and none of the plugins around us.
+    # Only what the demo needs: no cache folder, short tracebacks, and no other installed plugins.
     yield from ("-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--tb=line", "--no-header")
     yield f"--color={'yes' if colored else 'no'}"
     yield from command[1:]

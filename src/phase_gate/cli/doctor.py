@@ -1,4 +1,4 @@
-"""`phase-gate doctor`: is everything where it should be?"""
+"""`phase-gate doctor`: check the installation."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def _check_all(call: Call) -> Iterator[Diagnosis]:
     yield from check_agents(project, call.arguments.program)
 
 
-# --- what `phase-gate doctor` looks at: one function a thing. They look and change nothing
+# --- the checks of `phase-gate doctor`, one function each, all read-only
 
 
 Mark = Literal["good", "note", "bad"]
 
 
 class Diagnosis(Value, kw_only=False):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     what: str
     mark: Mark
@@ -75,7 +75,7 @@ def check_package() -> Diagnosis:
 
 
 def check_plugin(start: Path) -> Diagnosis:
-    """Ask a real pytest: the plugin may be switched off, or come from somewhere else."""
+    """Start a real pytest: the plugin may be disabled, or loaded from another place."""
     from phase_gate.cli._probe import MARK  # not at the top: it imports pytest
 
     done = subprocess.run(
@@ -88,7 +88,7 @@ def check_plugin(start: Path) -> Diagnosis:
     )
     answers = [line.removeprefix(MARK) for line in done.stdout.splitlines() if line.startswith(MARK)]
     if not answers:
-        said = (done.stderr.strip() or done.stdout.strip() or "it says nothing").splitlines()[-1]
+        said = (done.stderr.strip() or done.stdout.strip() or "it printed nothing").splitlines()[-1]
         return Diagnosis("plugin", "bad", f"pytest does not start here: {said}")
     file = json.loads(answers[0])["plugin"]
     if file is None:
@@ -111,7 +111,7 @@ def check_folder(project: Project) -> Diagnosis:
 
 
 def check_store(store: TaskStore) -> Iterator[Diagnosis]:
-    """Yield whether a shared store can be asked, and whether something waits to be sent to it."""
+    """Yield whether a shared store can be reached, and whether events wait to be sent to it."""
     shared = store.shared
     if shared is None:
         return
@@ -124,9 +124,9 @@ def check_store(store: TaskStore) -> Iterator[Diagnosis]:
 
 
 def check_state(store: TaskStore) -> Iterator[Diagnosis]:
-    """Yield lock and ledger."""
+    """Yield the checks of the lock and the ledger."""
     if not is_free(store.lock_file):
-        # The process that holds it may be writing: what is there now says nothing.
+        # The process that holds the lock may be writing, so a check now would be meaningless.
         yield Diagnosis("lock", "note", "held by a run or command at the moment: try again later")
         return
     yield Diagnosis("lock", "good", "free")
@@ -156,17 +156,17 @@ def _home() -> str:
     return os.path.dirname(found.origin or "")
 
 
-# --- what `phase-gate doctor` finds out about coding agents: it runs their hooks as they would
+# --- the checks of coding agents: run their hooks as they would
 
 
-#: Seconds, as in the settings that we write.
+#: Seconds, as in the settings we write.
 _TIMEOUT = 30
 
 
 def check_agents(project: Project, program: str = PROGRAM) -> Iterator[Diagnosis]:
-    """Yield one look for each agent that is told to ask us.
+    """Yield one check for each agent with our hooks.
 
-    :param program: how agents call us, as the user says who looks.
+    :param program: how agents call us, as given by the user.
     """
     for agent in map(load_agent, AGENT_NAMES):
         try:
@@ -196,12 +196,12 @@ def _check(agent: Agent, commands: dict[str, str], project: Project, program: st
     answer = f"its hooks in {agent.settings} answer"
     if not agent.trust_step:
         return Diagnosis(agent.name, "good", answer)
-    # Most clients pass over a hook that they do not trust, without a word, and none tells us.
+    # Most clients silently skip a hook that they do not trust, and we can't detect that.
     return Diagnosis(agent.name, "note", f"{answer}; to have them run, {agent.trust_step}")
 
 
 def _try(agent: Agent, event: str, command: str, root: Path) -> str:
-    """Return what is wrong with a hook; empty if it answers as it should."""
+    """Return the problem with a hook; empty if it answers correctly."""
     example = agent.example(event)
     try:
         done = subprocess.run(
@@ -220,7 +220,7 @@ def _try(agent: Agent, event: str, command: str, root: Path) -> str:
     if done.returncode == 2 and done.stderr.startswith("phase-gate: ") and agent.name == "vscode":
         return ""
     if done.returncode != 0:
-        said = (done.stderr.strip() or "it says nothing").splitlines()[-1]
+        said = (done.stderr.strip() or "it printed nothing").splitlines()[-1]
         return (
             f"{command!r} ends with {done.returncode} ({said}), so {agent.when_hook_fails}; "
             f"name the program by its path: phase-gate init --agent {agent.name} --program PATH"

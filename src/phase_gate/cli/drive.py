@@ -1,6 +1,6 @@
 """`phase-gate drive`: take a task through its workflow with agents, until it is done or a person is needed.
 
-What is driven is told by the task: the phases of a cycle or of a pipeline, or verify tasks.
+The task determines what is driven: the phases of a cycle or of a pipeline, or verify tasks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from phase_gate.values import replace
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.settings import DriveSettings
 
-#: Bytes: a goal is a page, not a book.
+#: Bytes: a goal is about a page.
 _MAX_GOAL = 64 * 1024
 
 
@@ -41,7 +41,7 @@ def _run(call: Call) -> Done:
 
 
 def _choose_source(call: Call) -> PhaseSource | TaskSource:
-    """Return what is driven: verify tasks where one is named, or where there are some and no cycle goes on."""
+    """Return the source to drive: verify tasks if one is named, or if there are some and no cycle is open."""
     board = open_board(call)
     if _drives_list(call, board):
         _refuse_options(call)
@@ -53,7 +53,7 @@ def _choose_source(call: Call) -> PhaseSource | TaskSource:
 
 
 def _refuse_options(call: Call) -> None:
-    """Refuse what speaks of the phases of a cycle where verify tasks are driven."""
+    """Refuse options for the phases of a cycle when verify tasks are driven."""
     for name in ("goal", "goal_file", "until", "iterations", "time_limit", "signal"):
         if getattr(call.arguments, name) is not None:
             raise UsageError(
@@ -74,7 +74,7 @@ def _drives_list(call: Call, board: TaskBoard) -> bool:
     if not rows and not board.overview.untrusted:
         return False
     if rows and all(row.status in FINISHED for row in rows) and call.arguments.arguments:
-        return False  # an agent is named, and the list has nothing for it to do
+        return False  # an agent is named, and all tasks of the list are finished
     state = call.task().state
     return state.phase is None or state.is_done
 
@@ -140,10 +140,10 @@ def _read_goal(call: Call, task: Task) -> str:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it is no text in UTF-8"
         raise UsageError(
-            f"{path.name} can't be read: {why}", remedy="name a text file that says what to build"
+            f"{path.name} can't be read: {why}", remedy="name a text file that describes what to build"
         ) from None
     if len(text) > _MAX_GOAL:
-        raise UsageError(f"{path.name} is longer than {_MAX_GOAL} characters", remedy="say it in fewer words")
+        raise UsageError(f"{path.name} is longer than {_MAX_GOAL} characters", remedy="shorten the goal")
     return text
 
 
@@ -154,7 +154,7 @@ def _choose_watchers(call: Call) -> Watchers:
         return Watchers(tell=tell_json)
     if sys.stdout is None or not sys.stdout.isatty():
         return Watchers(tell=tell_lines)
-    if call.environment.get("TERM") == "dumb":  # it can't go up a line
+    if call.environment.get("TERM") == "dumb":  # it can't move the cursor up a line
         return Watchers(tell=tell_lines, ask=ask if call.interactive else None)
     view = LiveView()
     return Watchers(tell=view.tell, progress=view.progress, ask=view.ask if call.interactive else None)

@@ -1,4 +1,4 @@
-"""`phase-gate explain`: the last verdict in full, or one name of ours in a few words. Only looks."""
+"""`phase-gate explain`: the last verdict in full, or the meaning of one name. Read-only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import ALIASES, METRICS, show_value
 from phase_gate.workflow.model import Phase
 
-#: What a verdict finds and no guard is called by: what stands in brackets behind it, and what that means.
+#: Findings that belong to no guard: the name that a verdict shows in brackets, and its meaning.
 FINDINGS: Mapping[str, str] = {
     "already-passing": "In RED: the test is new or changed, and passes.",
     "asserts-off": "python -O leaves assertions out: the tests check nothing.",
@@ -29,11 +29,11 @@ FINDINGS: Mapping[str, str] = {
     "check-never-fails": "Some rows of a target pass whatever they expect, or one of its asserts is never run.",
     "checks-nothing": "A target passes whatever the new code does.",
     "command-failed": "A command that is evidence ended with another code than 0.",
-    "could-improve": "Code of this cycle that could be better, as ruff says.",
+    "could-improve": "Code of this cycle that could be better, according to ruff.",
     "criterion-unknown": "A test is marked with an id that is not in the list of criteria.",
     "decision-incomplete": "A decision record lacks something.",
     "diagram-broken": "The parser of a diagram refuses it, or it draws nothing.",
-    "document-not-counted": "A document changed in this cycle, and does not count; the message says why.",
+    "document-not-counted": "A document changed in this cycle, and does not count; the message gives the reason.",
     "flaky": "The test passed only after a rerun.",
     "function-unnoticed": "A new or changed function can do nothing, and no target notices.",
     "guarding-fails": "In RED: the test is marked passes_already, and fails.",
@@ -50,9 +50,9 @@ FINDINGS: Mapping[str, str] = {
     "two-outcomes": "The test ended otherwise in the run before, on the same files.",
     "worker-silent": "A worker ended without telling what it saw.",
 }
-#: What is said of a verify task's command and its description of done.
+#: Remarks about a verify task's command and its description of done.
 OPINIONS: Mapping[str, str] = {
-    "needs-script": "The command has several parts: put them into a script, so that one exit code stands for all.",
+    "needs-script": "The command has several parts: put them into a script, so that one exit code covers all.",
     "needs-shell": "The command has signs that only a shell understands, and none runs it.",
     "not-readable": "The command can't be read as you would type it.",
     "proves-nothing": "The command succeeds whatever was done.",
@@ -76,7 +76,7 @@ def explain(call: Call) -> Done:
         return _gate_result(call, document, standing.exit_code)
     width = screen_width()
     text = panel_text(render_panel(evaluation, verbosity=1, width=width), width=width)
-    if (standing.verdict, standing.next_step) != (evaluation.verdict, evaluation.next_step):  # something came after it
+    if (standing.verdict, standing.next_step) != (evaluation.verdict, evaluation.next_step):  # no longer current
         text = f"{text}\n{show_rows(('', f'now     {standing.verdict}', f'next    {standing.next_step}'))}"
     verdict = {"evaluation": document, "open": standing.is_open, **standing.document}
     return Done(text=text, document=verdict, code=standing.exit_code)
@@ -86,14 +86,14 @@ def explain(call: Call) -> Done:
 
 
 class _Meaning(Value):
-    """What a name means: a document, and rows for people."""
+    """The meaning of a name, as a document and as rows for people."""
 
     document: dict[str, Any]
     rows: list[str]
 
     @classmethod
     def find(cls, task: Task, name: str) -> _Meaning:
-        """Return what a name means. Raises UsageError for one that nothing has."""
+        """Return the meaning of a name. Raises UsageError if it is unknown."""
         workflow, evaluation = task.rules, task.state.evaluation
         metric = next((metric for metric in METRICS if metric.name == name), None)
         fact = ALIASES.get(name, name)
@@ -126,7 +126,7 @@ def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
     yield f"{phase.name}: {phase.purpose}"
     yield f"  Gate 1: {phase.gate_1.condition.text}"
     yield f"  guards: {', '.join(phase.gate_1.guards)}"
-    yield f"  next:   {phase.next or 'what the root-cause record says'}"
+    yield f"  next:   {phase.next or 'the phase named in the root-cause record'}"
     if workflow.pipeline is None:
         return
     from phase_gate.tasks.asking import needs_of
@@ -187,7 +187,7 @@ def _found_by(evaluation: Evaluation, name: str) -> Iterator[str]:
 
 
 def _diff(task: Task, path: str, frozen: str) -> Iterator[str]:
-    """Return how a file differs from what it was when the tests were frozen."""
+    """Return the changes to a file since the tests were frozen."""
     try:
         now = (task.project.root / path).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -219,11 +219,11 @@ def _gate_result(call: Call, evaluation: Mapping[str, Any], code: int) -> Done:
 
 
 def _refuse_other_phase(file: str, said: object, phase: str) -> None:
-    """Refuse scores that were given for something else than what the verdict is about."""
+    """Refuse scores for a phase other than the verdict's."""
     if not isinstance(said, str) or not said.strip():
-        raise UsageError(f"{file} names no phase", remedy=f'say which phase the scores are of: "phase": "{phase}"')
+        raise UsageError(f"{file} names no phase", remedy=f'name the phase of the scores: "phase": "{phase}"')
     if said.strip().upper() != phase:
         raise NotAllowedError(
-            f"{file} speaks of {shorten(said.strip())}, and the last verdict of {phase}",
+            f"{file} is about {shorten(said.strip())}, and the last verdict about {phase}",
             remedy="merge the result of that phase",
         )

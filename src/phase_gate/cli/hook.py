@@ -1,6 +1,6 @@
 """`phase-gate hook`: a coding agent asks whether it may stop, or use a tool.
 
-It records nothing, for it is asked twice at times; it only counts how often it blocks a stop, to come to an end.
+Records nothing, because agents may ask twice. It only counts how often it blocks a stop, to end a loop.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from phase_gate.agents.hook import WriteContext
     from phase_gate.task import Task
 
-#: Where agents say which folder they were started in: the one that they are in now may be any.
+#: Where agents put the folder they were started in. Their current folder may be any.
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
-#: Events bring the text of a file along, not a disk.
+#: An event contains the text of a file at most.
 _MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -55,7 +55,7 @@ def run(call: Call) -> Done:
     event = _read_event(call)
     agent = load_agent(call.arguments.agent or recognise(event or {}))
     if call.arguments.event == "stop":
-        # Whatever it says of itself, the state is what counts: an event that can't be read is an agent that stops.
+        # Only the state counts: an event that can't be read is treated as an agent that stops.
         answer = _answer_stop(call, agent, event or {})
     else:
         answer = _answer_tool(call, agent, event)
@@ -71,9 +71,9 @@ def run(call: Call) -> Done:
 
 
 def _read_event(call: Call) -> dict[str, Any] | None:
-    """Return what stands on standard input; None if it is no event."""
+    """Return the event on standard input; None if it is not an event."""
     if call.interactive or sys.stdin is None:
-        return {}  # a user tries it out by hand
+        return {}  # a user tries the command by hand
     try:
         found = loads(read_input(_MAX_BYTES) or "{}")
     except (UsageError, ValueError, RecursionError):
@@ -82,7 +82,7 @@ def _read_event(call: Call) -> dict[str, Any] | None:
 
 
 def _find_project(call: Call, event: Document) -> Project:
-    """Return the project that the agent works in: of the places that it names, the first with a task of ours."""
+    """Return the agent's project: among the folders that the event names, the first with a task."""
     found: Project | None = None
     for start in _starts(call, event):
         project = Project.find(start, environment=call.environment, task=call.arguments.task, folder=call.arguments.dir)
@@ -113,15 +113,15 @@ def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
         project = _find_project(call, event)
         task = call.task(project)
         if _own_answer(call, project).rpartition("/")[2].startswith("signal-") and task.store.is_driven():
-            return ALLOW  # the drive that started the agent judges, and starts it again where something is missing
+            return ALLOW  # the drive that started the agent judges, and restarts it if something is missing
         answer = _judge_stop(task, stop)
         if answer.verdict == "block":
             progress = progress_of(task.state, task.tree.digest)
-    except Exception as error:  # a fault of ours would let the agent go, with a traceback that is not read
+    except Exception as error:  # an internal error would let the agent stop, with a traceback that is not read
         fault = _fault(error)
         answer = decide_stop_in_doubt(fault.problem, fault.remedy, stop)
     if answer.verdict != "block" or call.interactive:
-        return answer  # only agents go round: a person who tries it out is not counted
+        return answer  # only agents can loop: do not count a person who tries the command
     most = (AgentSettings() if project is None else project.configuration.agents).stop_blocks
     return limit_blocks(answer, _count_block(call, event, project, agent, stop, progress), most=most)
 
@@ -129,7 +129,7 @@ def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
 def _count_block(
     call: Call, event: Document, project: Project | None, agent: Agent, stop: Stop, progress: Progress
 ) -> Blocks | None:
-    """Return how often the agent's stop was blocked; None if that is unknown. Two hooks of one stop count apart."""
+    """Return how often the agent's stop was blocked; None if unknown. Two hooks of one stop are counted separately."""
     try:
         if project is not None:
             refuse_links(project.own_folders)
@@ -143,7 +143,7 @@ def _count_block(
 
 
 def _usual_folder(call: Call, start: Path) -> Path:
-    """Return where the state should be, where the configuration can't be read."""
+    """Return the default state folder, used if the configuration can't be read."""
     climb = Climb.begin(start, call.environment)
     root = find_root(climb)
     named = call.arguments.dir or call.environment.get("PHASE_GATE_DIR")
@@ -151,7 +151,7 @@ def _usual_folder(call: Call, start: Path) -> Path:
     try:
         climb.refuse_foreign(root)
     except PhaseGateError:
-        # Nothing is written below the root of another user; the user's own folder will do for a count.
+        # Never write below another user's root. The user's own folder is good enough for a count.
         own = guard_file(folder, call.environment)
         if own is None:
             raise
@@ -163,7 +163,7 @@ def _usual_folder(call: Call, start: Path) -> Path:
 def _judge_stop(task: Task, stop: Stop) -> HookAnswer:
     state = task.state
     if state.phase is None or state.is_done:
-        return ALLOW  # nothing to look at, so nothing is
+        return ALLOW  # no task, so no rules apply
     standing = task.standing()
     may_end = standing.is_open and _may_end_cycle(task)
     return decide_stop(state, standing, stop, until=task.project.configuration.agents.until, may_end_cycle=may_end)
@@ -221,7 +221,7 @@ def _scene(call: Call, project: Project) -> WriteContext:
     phase = workflow.phase(state.phase)
     assert phase is not None, "a task that is not done is in a phase of its rules"
     is_red = phase.tests == "failing" and not state.exited
-    # Where the cycle may end, the tests of the next one may be written.
+    # If the cycle may end here, the tests of the next cycle may be written.
     is_frozen = not is_red and not (state.exited and phase.may_end_cycle)
     return WriteContext(
         state_folder=state_folder,
@@ -236,7 +236,7 @@ def _scene(call: Call, project: Project) -> WriteContext:
 
 
 def _own_answer(call: Call, project: Project) -> str:
-    """Return the file that a drive has named to this agent, from the root; empty: none."""
+    """Return the path from the root of the answer file that a drive gave this agent; empty if none."""
     path = Path(call.environment.get(ANSWER_VARIABLE, ""))
     in_drive = "drive" in (path.parent.name, path.parent.parent.name)
     if not in_drive or not is_answer_name(path.name):
@@ -250,5 +250,5 @@ def _fault(error: Exception) -> PhaseGateError:
     if isinstance(error, PhaseGateError):
         return error
     return InternalFaultError(
-        f"a fault of ours: {type(error).__name__}: {error}", remedy="phase-gate doctor, and report it"
+        f"an internal error: {type(error).__name__}: {error}", remedy="phase-gate doctor, and report it"
     )

@@ -1,4 +1,4 @@
-"""`phase-gate check`, `status`: may the phase end, where the task stands, what to type next. They only look."""
+"""`phase-gate check`, `status`: whether the phase may end, the task's status, the next command. Read-only."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from phase_gate.tasks.overview import Overview
 
 
-#: With more phases than this, the name of the present one no longer says how far it is.
+#: With more phases than this, the name of the present phase does not show how far the task is.
 _FEW = 4
 
-# --- may the phase end?
+# --- whether the phase may end
 
 
 def check(call: Call) -> Done:
@@ -61,7 +61,7 @@ def check(call: Call) -> Done:
 
 
 def _note_proof(task: Task) -> list[str]:
-    """Say what is not shown where the phase wants a proof and has none: it is off, can't be made, or had no RED."""
+    """Return why the phase requires a proof but has none: it is off, failed, or no RED was seen."""
     state = task.state
     if task.project.configuration.proof.mode == "off":
         from phase_gate.gate.measuring import GUARD, OFF
@@ -77,7 +77,7 @@ def _note_proof(task: Task) -> list[str]:
     return [say_no_proof(state.proof.problem)]
 
 
-# --- where the task stands
+# --- the status of the task
 
 
 def status(call: Call) -> Done:
@@ -126,13 +126,13 @@ def _look(call: Call) -> Done:
         report = stuck_report(task)
         document["stuck"] = spell_out(report)
         text = f"{text}\n\n{render_stuck(report)}"
-    # Where nothing has begun there is nothing to refuse: `check` is what asks whether a phase may end.
+    # Before the task begins there is nothing to refuse. `check` is the command that asks whether a phase may end.
     has_begun = state.phase is not None or standing.status != "unstarted"
     return Done(text=text, document=document, code=standing.exit_code if has_begun else exit_codes.OPEN)
 
 
 class _Found(Value):
-    """What a status tells beside state and standing."""
+    """What a status shows in addition to state and standing."""
 
     breaker: Breaker
     overrides: list[Mapping[str, Any]]
@@ -199,7 +199,7 @@ def _rows(task: Task, standing: Standing, found: _Found, *, is_long: bool) -> It
         from phase_gate.workflow.metrics import show_value
 
         said = f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}"
-        # The verdict below does not know of it.
+        # The verdict below does not include it.
         yield "fact", said if fact.at < judged else f"{said} (not judged yet: run again, or signal)"
     for override in found.overrides:
         yield "waived" if override["kind"] == "waive" else "override", describe_override(override)
@@ -211,15 +211,15 @@ def _rows(task: Task, standing: Standing, found: _Found, *, is_long: bool) -> It
 
         told = tell_list(project, found.tasks)
         yield "tasks", f"{found.tasks.summary}; {told}" if told else found.tasks.summary
-        if state.phase is None:  # the list is all that there is
+        if state.phase is None:  # there is only the list
             verdict, following = told or "no cycle has begun, and verify tasks are left", found.tasks.next_command
     yield "verdict", verdict
-    if following and not breaker.is_open:  # an open circuit leads here, and what people can decide stands below
+    if following and not breaker.is_open:  # with an open circuit, the options for people are shown below instead
         yield "next", following
 
 
 def _find_signal(task: Task) -> SignalFile | None:
-    """Return the signal that waits; its reader is loaded only where there is something to read."""
+    """Return the waiting signal. Imports its reader only if there is a signal file."""
     if not os.path.lexists(task.store.signal_file):
         return None
     from phase_gate.storage.signal_file import read_signal_file
@@ -228,7 +228,7 @@ def _find_signal(task: Task) -> SignalFile | None:
 
 
 def _overview(call: Call, project: Project) -> Overview | None:
-    """Return the verify tasks; None where there are none, which is told at a glance."""
+    """Return the verify tasks; None if there are none, which a look at the folder shows."""
     look = project.look_at_tasks(f"phase-gate {call.arguments.command}")
     if not os.path.isdir(project.state_folder / "tasks"):
         return None
@@ -247,7 +247,7 @@ def _verification(overview: Overview | None) -> dict[str, Any] | None:
 
 
 def _draw(task: Task, standing: Standing) -> tuple[list[str], dict[str, Any]] | None:
-    """Return the way through the workflow, in rows and as a document; None where the present phase says it all."""
+    """Return the route through the workflow as rows and as a document; None if the present phase is enough."""
     state = task.state
     if state.phase is None or (state.workflow == DEFAULT_WORKFLOW and not _has_turned(state)):
         return None
@@ -265,7 +265,7 @@ def _draw(task: Task, standing: Standing) -> tuple[list[str], dict[str, Any]] | 
 
 
 def _has_turned(state: State) -> bool:
-    """Tell whether the task has been farther than it is, without a look at the rules."""
+    """Return whether the task has been in a later phase, without loading the rules."""
     return bool(state.visited) and not state.is_done and state.visited[-1] != state.phase
 
 
@@ -282,18 +282,18 @@ def _criteria(store: TaskStore, state: State, standing: Standing) -> Done:
 
 
 def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str, Any]:
-    """Return the last verdict as it stands now: one that something came after opens nothing."""
+    """Return the last verdict as of now: it opens no gate if something was recorded after it."""
     if standing.is_open or not evaluation["can_exit"]:
         return dict(evaluation)
     return {**evaluation, "can_exit": False, **standing.document}
 
 
-# --- `--watch`: the same answer again and again, drawn anew when it changes
+# --- `--watch`: repeat the answer, and redraw it when it changes
 
 
-#: Seconds between two looks: a look costs next to nothing, and users do not notice a shorter wait.
+#: Seconds between two checks: a check costs little, and users do not notice a shorter wait.
 PAUSE = 0.5
-#: On a terminal each answer stands at the top of an empty screen.
+#: Clear the terminal, so that each answer begins at the top.
 _CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -301,13 +301,13 @@ def watch(look: Callable[[], Done]) -> Done:
     """Show the answer until the user stops it (Ctrl-C); return the last one."""
     out, shown, answer = sys.stdout, "", Done(text="")
     if out is None:
-        return look()  # no terminal to watch on
+        return look()  # nowhere to print
     clear, end = (_CLEAR, "\nwatching; Ctrl-C ends it\n") if out.isatty() else ("", "\n")
     try:
         while True:
             answer = _ask(look)
             if answer.text != shown and not draw(f"{clear}{show_text(answer.text)}\n{end}", out):
-                break  # the terminal or the reader is gone
+                break  # the terminal or the reader of the pipe is gone
             shown = answer.text
             time.sleep(PAUSE)
     except KeyboardInterrupt:
@@ -319,5 +319,5 @@ def _ask(look: Callable[[], Done]) -> Done:
     try:
         return look()
     except PhaseGateError as error:
-        # A user may be in the middle of writing, or of mending it: say so, and look again.
+        # A user may be editing the file: show the error, and check again.
         return Done(text=f"phase-gate: {error}", code=error.exit_code)

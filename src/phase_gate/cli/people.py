@@ -1,4 +1,4 @@
-"""`phase-gate waive`, `force`, `breaker reset`, `breaker skip`: what a person decides against what was measured."""
+"""`phase-gate waive`, `force`, `breaker reset`, `breaker skip`: decisions of a person against the measurements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.task import Task
 
-# --- a person lets one guard's present findings pass
+# --- waive one guard's present findings
 
 
 @again_if_moved
@@ -50,7 +50,7 @@ def waive(call: Call) -> Done:
 
 
 def _present_findings(state: State, guard: str) -> list[str]:
-    """Return the keys of what the guard found in the last verdict. Raises NotAllowedError if it found nothing."""
+    """Return the keys of the guard's findings in the last verdict. Raises NotAllowedError if there are none."""
     evaluation = state.evaluation
     unmet = [] if evaluation is None else [each for each in evaluation.gate_1.guards if not each.met]
     names = [each.name for each in unmet]
@@ -74,17 +74,17 @@ def _expiry(days: float | None, at: str) -> str:
     return ends.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-# --- a person ends a phase: a forced exit, or a skip while its circuit is open
+# --- end a phase: a forced exit, or a skip while its circuit is open
 
 
 def ask_for_word(call: Call, warning: str, what: str = "a forced exit", *, expected: str = WORD) -> None:
-    """Refuse what a person has to mean, unless the word is given. Raises NotAllowedError."""
+    """Require the confirmation word. Raises NotAllowedError without it."""
     word = call.arguments.word
     if word is None and call.interactive:
         say(warning, flush=True)
         try:
             word = input(f"Type {expected} to continue: ")
-        except (EOFError, OSError, RuntimeError, ValueError):  # the terminal that we ask on was closed
+        except (EOFError, OSError, RuntimeError, ValueError):  # the terminal was closed
             word = ""
     if word != expected:
         raise NotAllowedError(
@@ -95,7 +95,7 @@ def ask_for_word(call: Call, warning: str, what: str = "a forced exit", *, expec
 
 def force(call: Call) -> Done:
     def confirm(state: State, at: str) -> None:
-        warning = f"This ends {state.phase} whatever the gates say, and every later report of the cycle shows it."
+        warning = f"This ends {state.phase} regardless of the gates, and every later report of the cycle shows it."
         ask_for_word(call, warning)
 
     return _end_phase(call, "force", "a forced exit", check=confirm)
@@ -110,15 +110,15 @@ def _refuse_skip(state: State, at: str) -> None:
     if not breaker.is_open:
         raise NotAllowedError(
             f"{state.phase} may be skipped only while its circuit is open, and it is {breaker.status}",
-            remedy="phase-gate status -v says how far it is, and what to do",
+            remedy="phase-gate status -v shows its progress, and what to do",
         )
 
 
 @again_if_moved
 def _end_phase(call: Call, kind: Kind, what: str, *, check: Callable[[State, str], None]) -> Done:
-    """Record the override and the exit. A refusal changes nothing, so it may be tried again.
+    """Record the override and the exit. A refusal changes nothing, so the command can be repeated.
 
-    :param check: called once nothing else is in the way; raises to refuse.
+    :param check: called after all other checks; raises to refuse.
     """
     task, person = call.task(), call.person()
     task.require_begun()
@@ -143,7 +143,7 @@ def _end_phase(call: Call, kind: Kind, what: str, *, check: Callable[[State, str
     )
 
 
-# --- the circuit breaker: let it try once more; what was tried in the present phase
+# --- the circuit breaker: allow another attempt; report the attempts in the present phase
 
 
 @again_if_moved
@@ -174,7 +174,7 @@ def reset(call: Call) -> Done:
 
 
 def stuck_report(task: Task) -> StuckReport:
-    """Return what is known about the work in the present phase."""
+    """Return a report about the work in the present phase."""
     store, state = task.store, task.state
     assert state.phase is not None, "a circuit belongs to a phase"
     tried: dict[str, Tried] = {}

@@ -1,4 +1,4 @@
-"""`phase-gate pipeline vote`, `request`, `recover`: what only a pipeline asks of people."""
+"""`phase-gate pipeline vote`, `request`, `recover`: commands that only pipelines need."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command
 
-# --- votes in a consensus phase, or how they stand
+# --- votes in a consensus phase, and their status
 
 
 def vote(call: Call) -> Done:
@@ -53,7 +53,7 @@ def vote(call: Call) -> Done:
 
 
 def _read_ballot(call: Call, name: str) -> Ballot:
-    """Return the vote in a file."""
+    """Read the vote in a file."""
     if name == "-":
         name, text = "vote", read_input(MAX_SIZE + 1)
     else:
@@ -107,7 +107,7 @@ def _list(pipeline: Pipeline) -> Done:
     return Done(text=show_rows(rows) or none, document={"requests": [as_dict(each) for each in pipeline.requests]})
 
 
-# --- what the recovery asks for; begin one, or go on where it is stuck
+# --- what the recovery requires; begin one, or continue a stuck one
 
 
 def recover(call: Call) -> Done:

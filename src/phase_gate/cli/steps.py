@@ -1,4 +1,4 @@
-"""`phase-gate signal`, `advance`, `declare`, `withdraw`, `rewind`, `baseline`: how a task gets on, and back."""
+"""`phase-gate signal`, `advance`, `declare`, `withdraw`, `rewind`, `baseline`: move a task forward or back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, Metri
 from phase_gate.workflow.model import Phase, Workflow, requires_of
 from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, STUCK, is_answer_name, of_task
 
-# --- the explicit answer of Gate 2, for the last complete run
+# --- the explicit signal for Gate 2, about the last complete run
 
 
 def signal(call: Call) -> Done:
@@ -64,7 +64,7 @@ def signal(call: Call) -> Done:
         return done
     entered = advance_task(after, template=False, show=say_aside)
     assert isinstance(entered, EnteredPhase), "one that follows begins"
-    # What to type next is what the phase asks for that has begun.
+    # The next command comes from the phase that has just begun.
     shown = answer_with(call, replace(evaluation, next_command="", next_hint=""))
     return replace(done, text=f"{shown.text}\n{answer_entry(entered).text}")
 
@@ -81,7 +81,7 @@ def _read_signal(call: Call) -> Signal:
     return Signal(answer=answer, reason=given.reason, by=call.by())
 
 
-# --- enter the next phase, or evaluate one that needs no tests
+# --- enter the next phase, or evaluate a phase that needs no tests
 
 
 def advance(call: Call) -> Done:
@@ -92,7 +92,7 @@ def advance(call: Call) -> Done:
 
 
 def answer_with(call: Call, evaluation: Evaluation, *, is_stuck: bool = False) -> Done:
-    """Return a verdict as a command's answer."""
+    """Return a verdict as the command's result."""
     closed = exit_codes.CIRCUIT_OPEN if is_stuck or evaluation.breaker.is_open else exit_codes.GATE_CLOSED
     lines = render_panel(evaluation, verbosity=int(call.arguments.v), width=screen_width())
     return Done(
@@ -103,7 +103,7 @@ def answer_with(call: Call, evaluation: Evaluation, *, is_stuck: bool = False) -
 
 
 def answer_entry(entered: EnteredPhase) -> Done:
-    """Return what is said where a phase begins: what it is for, what it asks for, what to type."""
+    """Return the text for a phase that begins: its purpose, its requirements, the command to type."""
     phase, title, needs = entered.phase, entered.phase.name, entered.needs
     step = way_to(phase, entered.task.project.task)
     document: dict[str, Any] = {"phase": phase.name, "entered": entered.is_new}
@@ -137,7 +137,7 @@ def answer_entry(entered: EnteredPhase) -> Done:
     )
 
 
-# --- a fact that the workflow asks a person for
+# --- declare a fact that the workflow requires from a person
 
 
 @again_if_moved
@@ -169,12 +169,12 @@ def declare(call: Call) -> Done:
 
 
 def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
-    """Refuse a name that decides nothing here: the user believes that it does."""
+    """Refuse a fact that has no effect here, because the user expects one."""
     asking = {phase.name: wanted_names(workflow, phase) & workflow.facts.keys() for phase in workflow.phases}
     here = asking.get(state.phase or "", frozenset())
     if name in here:
         return
-    known = f"declare one of: {', '.join(sorted(here))}" if here else f"go on: {state.phase} asks for no fact"
+    known = f"declare one of: {', '.join(sorted(here))}" if here else f"continue: {state.phase} asks for no fact"
     if name in METRIC_TYPES or name in workflow.metrics:
         raise NotAllowedError(f"{name} is measured, not declared", remedy=known)
     if name not in workflow.facts:
@@ -218,7 +218,7 @@ def _convert(text: str, kind: MetricType) -> MetricValue:
     return text
 
 
-# --- take back a waiting signal, or a declared fact
+# --- withdraw a waiting signal or a declared fact
 
 
 @again_if_moved
@@ -242,7 +242,7 @@ def _withdraw_signal(call: Call) -> Done:
     if waiting is None:
         raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows the task")
     if store.signal_file.is_dir() and not store.signal_file.is_symlink():
-        # Not ours to delete, with whatever is in it; and to say that it is taken back would be wrong.
+        # Not our file, so do not delete it. Reporting it as withdrawn would be wrong.
         raise StorageError(waiting.problem, remedy=f"move {store.signal_file} out of the way")
     answer = waiting.signal.answer if waiting.signal is not None else "malformed"
     with task.transaction() as change:
@@ -256,7 +256,7 @@ def _withdraw_signal(call: Call) -> Done:
     )
 
 
-# --- go back to an earlier phase, on purpose and with a reason
+# --- return to an earlier phase, with a reason
 
 
 @again_if_moved
@@ -303,7 +303,7 @@ def rewind(call: Call) -> Done:
 
 
 def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
-    """Return the phases on a pipeline's way. Raises PhaseOrderError where a rewind would lead round a recovery."""
+    """Return the phases of a pipeline's route. Raises PhaseOrderError if a rewind would bypass a recovery."""
     current = workflow.phase(state.phase or "")
     if wanted.recovers or current is None or current.recovers:
         raise PhaseOrderError(
@@ -315,7 +315,7 @@ def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
     return list(main_line(workflow))
 
 
-# --- run the suite once, and keep its tests and outcomes as what the next cycle starts from
+# --- run the suite once, and keep its tests and outcomes as the baseline of the next cycle
 
 
 def baseline(call: Call) -> Done:
@@ -337,7 +337,7 @@ def baseline(call: Call) -> Done:
         status = subprocess.run(command, cwd=folder, check=False, stdout=output).returncode
     if status != 0:
         error = StorageError if status == exit_codes.NOT_TRUSTED else NotAllowedError
-        raise error("no baseline was taken", remedy="the output above says why")
+        raise error("no baseline was taken", remedy="see the output above")
     state = store.look().state
     assert state.snapshots.latest is not None, "the run has just recorded it"
     total = sum(len(file["ids"]) for file in store.objects.load(state.snapshots.latest.inventory)["files"].values())
@@ -350,7 +350,7 @@ def baseline(call: Call) -> Done:
 
 @contextlib.contextmanager
 def _checkout(project: Project, start: Path, revision: str | None) -> Iterator[Path]:
-    """Yield the folder to run in: where we are, or the same place in a worktree of the revision."""
+    """Yield the folder to run in: the current one, or the same folder in a worktree of the revision."""
     if revision is None:
         yield start
         return

@@ -17,9 +17,9 @@ from phase_gate.stores.shared import Head
 from phase_gate.values import Value
 from phase_gate.visible import count, show_rows
 
-# --- what the commands of a shared store have in common: which one is meant, and what others read there
+# --- shared by all store commands: which store is meant, and what others can read in it
 
-#: What is in ledgers and their objects.
+#: The content of ledgers and their objects.
 READABLE = (
     "ids, outcomes and failure messages of tests; sources of the tests that a phase is about",
     "reasons, signals, votes and reviews, with the names that they are signed with",
@@ -30,10 +30,10 @@ _OWNER = "a writer can't rewrite what is in the tables; the owner of the databas
 
 
 class Chosen(Value):
-    """The store that a project's tasks are in."""
+    """The store of a project's tasks."""
 
     address: StoreAddress
-    #: The user's environment names it, not the project's file.
+    #: Whether the user's environment names it, not the project's configuration.
     is_users: bool
     is_trusted: bool
 
@@ -45,7 +45,7 @@ class Chosen(Value):
 
 
 def choose(project: Project) -> Chosen | None:
-    """Return the store that is named for the project; None where the state folder is all there is."""
+    """Return the project's store; None if there is only the state folder."""
     address, is_users = find_address(project.configuration.store, project.environment)
     if address is None:
         return None
@@ -64,7 +64,7 @@ def require_chosen(project: Project) -> Chosen:
 
 
 def say_readable(project: Project, address: StoreAddress) -> list[str]:
-    """Return what is shown before a store is agreed to, or made."""
+    """Return the lines shown before a store is trusted or made."""
     place = hide_secret(find_place(project.root, address))
     where = "" if place == hide_secret(address.place) else f" ({place})"
     rows = [f"all who can read {address}{where} will be able to read:", *(f"  - {row}" for row in READABLE)]
@@ -75,7 +75,7 @@ def say_readable(project: Project, address: StoreAddress) -> list[str]:
     return rows
 
 
-# --- `phase-gate store status`: which store, why that one, and whether it answers. Only looks
+# --- `phase-gate store status`: which store, why, and whether it can be reached. Read-only
 
 
 def run_store_status(call: Call) -> Done:
@@ -113,7 +113,7 @@ def run_store_status(call: Call) -> Done:
     return Done(text=show_rows(rows), document=document)
 
 
-# --- `phase-gate store init`: make what a store needs, and say what others will be able to read there
+# --- `phase-gate store init`: create the store, and show what others will be able to read there
 
 
 def run_store_init(call: Call) -> Done:
@@ -142,9 +142,9 @@ def run_store_init(call: Call) -> Done:
 def _make(
     address: StoreAddress, cache: Path, environment: Mapping[str, str], *, writers: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """Make what the store needs, and return what was done, a line each. Raises PhaseGateError where it can't be.
+    """Create the store's parts; return a line for each step. Raises PhaseGateError if that fails.
 
-    :param writers: users of a database that may add to it.
+    :param writers: database users that may add to it.
     """
     if writers and address.kind != POSTGRESQL:
         raise UsageError("only a database has users that are writers", remedy="leave --writer out")
@@ -162,9 +162,9 @@ def _make(
     )
 
 
-# --- `phase-gate store trust`: a person agrees to the store that the project's file names, on this machine
+# --- `phase-gate store trust`: a person trusts the store named by the project's configuration, on this machine
 
-#: What has to be typed: it can't be hit by accident.
+#: The word to type, so that it can't happen by accident.
 WORD = "TRUST"
 
 

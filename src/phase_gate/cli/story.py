@@ -1,4 +1,4 @@
-"""`phase-gate history`, `report`: the runs of the task, and its whole story. They only look."""
+"""`phase-gate history`, `report`: the task's runs, and its whole story. Read-only."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _calibration(lines: Iterable[Line]) -> Done:
 
 
 def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """Return the runs that the ledger's lines tell of, in the order in which they began."""
+    """Return the runs in the ledger's lines, in the order in which they began."""
     runs: dict[str, dict[str, Any]] = {}
     going_on: set[str] = set()
     for line in lines:
@@ -65,7 +65,7 @@ def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()
                 runs[run] |= change
                 going_on.remove(run)
         elif kind in ("repaired", "rollback-accepted"):
-            going_on.clear()  # the state forgets them there: their ends do not count any more
+            going_on.clear()  # the state drops open runs here: their ends no longer count
     return list(runs.values())
 
 
@@ -109,7 +109,7 @@ def _text(value: object) -> str:
 
 
 def _list_waivers(lines: Iterable[Line]) -> list[dict[str, Any]]:
-    """Return what people have let pass, oldest first, with the cycle that it was for."""
+    """Return the waivers, oldest first, each with its cycle."""
     cycle, found = 0, []
     for line in lines:
         if line.event.kind == "cycle-began":
@@ -122,7 +122,7 @@ def _list_waivers(lines: Iterable[Line]) -> list[dict[str, Any]]:
 
 
 def _show_count(name: str, number: int) -> str:
-    """Return a count as pytest says it: only errors have a plural there."""
+    """Return a count in pytest's style: only "errors" has a plural."""
     return f"1 {name.removesuffix('s')}" if number == 1 and name == "errors" else f"{number} {name}"
 
 
@@ -150,7 +150,7 @@ def _event_rows(events: list[dict[str, Any]]) -> Iterator[str]:
         yield f"{row['seq']:>5}  {row['at']}  {row['kind']:16}  {words}"
 
 
-#: What is told of an event, or of the document in it.
+#: The keys to show of an event, or of the document in it.
 _TOLD = (
     *("attempt", "number", "command", "commit", "mark", "skip_kind", "wave", "outcome", "code", "seconds", "run"),
     *("phase", "task", "name", "value", "status", "how", "exit_code", "answer", "decision", "indicators", "confidence"),
@@ -182,7 +182,7 @@ def report(call: Call) -> Done:
     project = call.project()
     story = read_story(project, call.store(project))
     runs = len(story.runs) + story.runs_left_out
-    # It is written all the same: it is needed most to find out what happened.
+    # Write the report even then: this is when it is needed most.
     code = exit_codes.OPEN if story.ledger.is_intact else exit_codes.NOT_TRUSTED
     document = {
         "task": story.task,

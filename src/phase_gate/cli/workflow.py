@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from phase_gate.project import Project
 
 
-# --- `phase-gate workflow check`: everything that is wrong with workflow files, each with its line. Only looks
+# --- `phase-gate workflow check`: all errors in workflow files, each with its line. Read-only
 
 
 def check(call: Call) -> Done:
     project = call.project()
-    # The project's file names its workflow from the root, a person from where he is.
+    # In the configuration, the path is relative to the root; on the command line, to the current folder.
     given = [(name, call.start) for name in call.arguments.files] or [(project.configuration.workflow, project.root)]
     checked = {name: _check(name, folder, project) for name, folder in given}
     total = sum(len(each.problems) for each in checked.values())
@@ -55,7 +55,7 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
     try:
         text = read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError, if_missing="check the path")
     except WorkflowError as error:
-        # One file that can't be read does not keep the others from being looked at.
+        # An unreadable file must not prevent the check of the others.
         problem = error.problem.removeprefix(f"{name}: ")
         return Checked(problems=(Fault(line=1, column=1, slug=error.slug, problem=problem, remedy=error.remedy),))
     configuration = project.configuration
@@ -71,12 +71,12 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
 
 
 def _is_own(path: Path, project: Project) -> bool:
-    """Tell whether the project works with this file."""
+    """Return whether the project uses this file."""
     from phase_gate.config.files import find_workflow
 
     try:
         return path.resolve() == find_workflow(project.configuration.workflow, root=project.root).resolve()
-    except WorkflowError:  # a plugin may offer it
+    except WorkflowError:  # a plugin may provide it
         return False
 
 
@@ -93,7 +93,7 @@ def _count(phases: int) -> str:
     return "1 phase" if phases == 1 else f"{phases} phases"
 
 
-# --- `phase-gate workflow schema`: the JSON Schemas (draft-07) of our files
+# --- `phase-gate workflow schema`: the JSON Schemas (draft-07) of our file formats
 
 _FOLDER = Path(__file__).parent.parent / "schemas"
 
