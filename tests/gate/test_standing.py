@@ -50,6 +50,11 @@ def judged(**said: Any) -> State:
             "no-verdict": (replace(EXITED, evaluation=None), "no complete run in GREEN yet", AUTO),
             "something-happened-since": (STALE, CAME_AFTER, AUTO),
             "a-partial-run-since": (replace(STALE, last_run=PARTIAL), CAME_AFTER.replace(":", " (partial):"), AUTO),
+            "an-empty-run-since": (
+                replace(STALE, last_run=replace(PARTIAL, kind="empty")),
+                CAME_AFTER.replace(":", " (empty):"),
+                f"{AUTO}  # write a test first, or restore the test files: the last run collected none",
+            ),
             "the-tree-is-another": (replace(EXITED, trees=Trees(last="tree-2")), CHANGED, AUTO),
             "a-run-is-going-on": (replace(EXITED, open_runs=(GOING_ON,)), "a run is in progress", "wait for it to end"),
             "gate-2-is-missing": (

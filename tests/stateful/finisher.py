@@ -139,7 +139,7 @@ class Finisher:
         evaluation, status = look.get("evaluation"), look.get("status")
         if status == "unstarted" and self.craft.workflow == "verification":
             return self.craft.start_task()  # there is no trace of it: begin as at the beginning
-        if status == "unstarted" and (look.get("last_run") or {}).get("kind") == "empty":
+        if status in ("unstarted", "stale") and (look.get("last_run") or {}).get("kind") == "empty":
             return self.craft.fix_tests() or self.craft.add_test()
         if evaluation is None or status not in ("closed", "early", "failed", "needs-person", "halted"):
             return False
@@ -149,6 +149,9 @@ class Finisher:
                 self._corrected = True
                 return self.craft.fix_tests()
             return self.craft.fix_settings() or self.craft.fix_code()
+        is_broken = any(finding["slug"] == "broken-module" for finding in evaluation["findings"])
+        if is_broken and (self.craft.fix_code() or self.craft.fix_tests()):
+            return True
         for guard in evaluation["gate_1"]["guards"]:
             if not guard["met"] and not guard["waived"]:
                 return self._by_guard(guard["name"], look)

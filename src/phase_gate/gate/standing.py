@@ -128,7 +128,9 @@ def outdated(
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
-        return again("stale", f"a run came after the last verdict{last}: only a complete run makes a new one")
+        standing = again("stale", f"a run came after the last verdict{last}: only a complete run makes a new one")
+        is_empty = state.last_run is not None and state.last_run.kind == "empty"
+        return replace(standing, next_hint=_FILL) if is_empty else standing
     left = state.trees.last
     if evaluation.subject.run is None:
         # It speaks of the code that the last green run tested, or of no code at all.
@@ -136,6 +138,10 @@ def outdated(
     if tree != left:
         return replace(again("stale", say_changed(changed)), next_hint=hint_at_outputs(changed))
     return None
+
+
+#: What to do after a run that collected no test: the same run alone would collect none again.
+_FILL = "write a test first, or restore the test files: the last run collected none"
 
 
 def _again(state: State, way_on: Callable[[], WayOn] | None, status: Status, reason: str) -> Standing:
