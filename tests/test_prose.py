@@ -109,7 +109,7 @@ CODE_WORDS = {
 }
 #: Packages and modules whose docstrings, comments and messages are plain already. The others follow, one by one.
 CLEAN = (
-    *("storage", "decisions", "report", "shards", "source", "stores", "workflow"),
+    *("storage", "decisions", "report", "shards", "source", "stores", "workflow", "config"),
     *("bound.py", "codec.py", "errors.py", "exit_codes.py", "hookspecs.py", "names.py"),
     *("recording", "runs"),
     *("plugin.py", "project.py", "task.py", "values.py", "visible.py"),

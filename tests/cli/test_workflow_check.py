@@ -39,7 +39,7 @@ def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
     assert ran.out.splitlines() == [
         "rules/wrong.yaml:4:12: phases.WORK.tests can't be 'passed' [bad-workflow]",
         "  try: use one of: passing, failing, none",
-        "rules/wrong.yaml:6:11: after WORK can't come 'HOME' [bad-workflow]",
+        "rules/wrong.yaml:6:11: 'HOME' can't follow WORK [bad-workflow]",
         "  try: use one of: DONE",
         "tdd: nothing wrong in workflow tdd, 4 phases",
     ]
@@ -74,7 +74,7 @@ def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
     desk.project.write({"phase-gate.yaml": "workflow: wrong.yaml\n", "wrong.yaml": WRONG})
     ran = desk.gate("workflow", "check")
     assert ran.code == 2
-    assert ran.has("wrong.yaml:6:11: after WORK can't come 'HOME'")
+    assert ran.has("wrong.yaml:6:11: 'HOME' can't follow WORK")
     (desk.root / "below").mkdir()
     desk.project.environment.chdir(desk.root / "below")
     assert desk.gate("workflow", "check").out == ran.out

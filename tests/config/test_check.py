@@ -80,12 +80,12 @@ def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
         (13, "unknown guard 'nor-this'"),
         (14, "unknown key 'nxt' in phases.BUILD"),
         (16, "the key 'name' is missing in phases.TEST.gate_1"),
-        (17, "after TEST can't come 'REVEIW'"),
+        (17, "'REVEIW' can't follow TEST"),
         (
             19,
             "phases.REVIEW.gate_1.condition: column 14: the condition ends where a name or a value should be",
         ),
-        (20, "after REVIEW can't come 'REVIEW'"),
+        (20, "'REVIEW' can't follow REVIEW"),
     ]
 
 
@@ -95,13 +95,13 @@ def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
         pytest.param(
             "condition: agreed}\n",
             "condition: agreed}\n    next: BUILD\n",
-            (8, "no way leads from BUILD, REVIEW to DONE: the phases go round for ever"),
+            (8, "no path leads from BUILD, REVIEW to DONE: the phases repeat forever"),
             id="no-way-to-an-end",
         ),
         pytest.param(
             "condition: agreed}",
             "condition: agreed AND consensus_score > 0.5}",
-            (15, "nothing measures consensus_score in REVIEW: this workflow is no pipeline"),
+            (15, "nothing measures consensus_score in REVIEW: this workflow is not a pipeline"),
             id="a-metric-that-only-pipelines-have",
         ),
         pytest.param("facts: {agreed", "facts: {agreed: {", (3, "not YAML"), id="no-yaml"),
@@ -259,7 +259,7 @@ def test_a_way_back_is_no_way_to_the_end() -> None:
     text = GOOD.replace("  REVIEW:", "    may_end_cycle: true\n  REVIEW:") + (
         "  MORE:\n    gate_1: {name: m, condition: agreed}\n    next: REVIEW\n"
     )
-    assert found(text) == [(14, "no way leads from REVIEW, MORE to DONE: the phases go round for ever")]
+    assert found(text) == [(14, "no path leads from REVIEW, MORE to DONE: the phases repeat forever")]
 
 
 def test_more_faults_than_anybody_mends_end_the_search() -> None:

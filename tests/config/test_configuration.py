@@ -195,15 +195,15 @@ def test_run_defaults(text: str, expected: RunDefaults) -> None:
 WRONG_STRUCTURE = [
     pytest.param("drive: {time_limit: soon}", "1:21", "has to be a span of time", "20m", id="no-span-of-time"),
     pytest.param("drive: {budget: {iterations: 0}}", "1:30", "can't be 0", "1 or more", id="a-budget-of-nothing"),
-    pytest.param("drive: {roles: {boss: claude}}", "1:17", "'boss' is no role", "planner", id="no-role"),
+    pytest.param("drive: {roles: {boss: claude}}", "1:17", "'boss' is not a role", "planner", id="no-role"),
     pytest.param("drive: {env: [PHASE_GATE_KEY]}", "1:15", "never reaches an agent", "take it out", id="the-key"),
     pytest.param("- a", "1:1", "the file has to be a mapping", "key: value", id="a-list"),
     pytest.param("workflw: tdd", "1:1", "unknown key 'workflw'", "use one of: workflow,", id="unknown-key"),
     pytest.param("workflow:", "1:1", "workflow has no value", "take the key out", id="workflow-of-nothing"),
     pytest.param("run: fast", "1:6", "run has to be a mapping, not 'fast'", "key: value", id="run-that-is-a-text"),
-    pytest.param("run:\n  phase: red", "2:3", "would record every run", "--phase with", id="phase-in-a-file"),
-    pytest.param("run: {exit_signal: x}", "1:7", "not given on purpose", "--exit-signal with", id="signal-in-a-file"),
-    pytest.param("run: {shard: 1/2}", "1:7", "its own number", "--phase-shard with", id="shard-in-a-file"),
+    pytest.param("run:\n  phase: red", "2:3", "would record every run", "--phase on", id="phase-in-a-file"),
+    pytest.param("run: {exit_signal: x}", "1:7", "not given on purpose", "--exit-signal on", id="signal-in-a-file"),
+    pytest.param("run: {shard: 1/2}", "1:7", "its own number", "--phase-shard on", id="shard-in-a-file"),
     pytest.param("run: {criteria: 0}", "1:17", "run.criteria can't be 0", "1 or more", id="no-criteria"),
     pytest.param("run: {criteria: ' '}", "1:17", "run.criteria is blank", "text", id="blank-criteria"),
     pytest.param("run: {criteria: }", "1:7", "not nothing", "digits", id="criteria-of-nothing"),
@@ -243,13 +243,15 @@ WRONG_MEANING = [
     pytest.param(
         "metrics: {tests_total: int}", "1:11", "is a measured metric already", "", id="metric-that-is-measured"
     ),
-    pytest.param("phases:\n  RED: {}\n  red: {}", "3:3", "phase RED comes twice", "keep one", id="phase-in-two-cases"),
-    pytest.param("phases: {RED: {condition: a >}}", "1:27", "phases.RED.condition: ", "", id="condition-cut-short"),
-    pytest.param("run: {dir: ../x}", "1:12", "is no path below the root", "PHASE_GATE_DIR", id="a-folder-above"),
-    pytest.param("run: {dir: 'C:/x'}", "1:12", "is no path below the root", "`/`", id="a-folder-on-a-drive"),
-    pytest.param("run: {dir: '..\\x'}", "1:12", "is no path below the root", "`/`", id="a-folder-above-on-windows"),
     pytest.param(
-        "run: {report: [a.md, /b.md]}", "1:22", "'/b.md' is no path", "--phase-report", id="an-absolute-report"
+        "phases:\n  RED: {}\n  red: {}", "3:3", "phase RED is defined twice", "keep one", id="phase-in-two-cases"
+    ),
+    pytest.param("phases: {RED: {condition: a >}}", "1:27", "phases.RED.condition: ", "", id="condition-cut-short"),
+    pytest.param("run: {dir: ../x}", "1:12", "is not a path below the root", "PHASE_GATE_DIR", id="a-folder-above"),
+    pytest.param("run: {dir: 'C:/x'}", "1:12", "is not a path below the root", "`/`", id="a-folder-on-a-drive"),
+    pytest.param("run: {dir: '..\\x'}", "1:12", "is not a path below the root", "`/`", id="a-folder-above-on-windows"),
+    pytest.param(
+        "run: {report: [a.md, /b.md]}", "1:22", "'/b.md' is not a path", "--phase-report", id="an-absolute-report"
     ),
 ]
 

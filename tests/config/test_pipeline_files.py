@@ -125,7 +125,7 @@ WRONG_STRUCTURE = [
     ("routes: requests", "routes: all", "can't be 'all'"),
     ("checks: [build]", "checks: [Build]", "a check can't be named 'Build'"),
     ("recovers: true", "recovers: yes", "has to be a boolean"),
-    ("{on: [plan], ", "{on: [], ", "a consensus has to be on something"),
+    ("{on: [plan], ", "{on: [], ", "a consensus needs artifacts"),
     ("voters: 1", "voters: 0", "voters can't be 0"),
     ("threshold: enough", "threshold: 1.5", "threshold can't be 1.5"),
     ("threshold: enough, ", "", "'threshold' is missing"),
@@ -136,18 +136,18 @@ WRONG_STRUCTURE = [
 
 #: What only the loader knows.
 WRONG_MEANING = [
-    ("path: plan.md", "path: ../plan.md", "is no path below the root"),
-    ("path: plan.md", "path: /plan.md", "is no path below the root"),
+    ("path: plan.md", "path: ../plan.md", "is not a path below the root"),
+    ("path: plan.md", "path: /plan.md", "is not a path below the root"),
     ("min_words: 5", "pattern: '('", "artifacts.plan.pattern"),
     ("schema: audit", "schema: audits", "there is no schema 'audits'"),
-    ("[RULES.md]", "[../RULES.md]", "is no path below the root"),
+    ("[RULES.md]", "[../RULES.md]", "is not a path below the root"),
     ("{scope: PLAN}", "{scope: MEND}", "a change request can't lead to 'MEND'"),
     ("{scope: PLAN}", "{scope: NOWHERE}", "a change request can't lead to 'NOWHERE'"),
     ("artifacts: [plan]", "artifacts: [plans]", "there is no artifact 'plans'"),
     ("on: [plan]", "on: [plans]", "there is no artifact 'plans'"),
     ("approved: [plan]", "approved: [plans]", "there is no artifact 'plans'"),
-    ("threshold: enough", "threshold: plenty", "'plenty' is no number among the parameters"),
-    ("threshold: enough", "threshold: mode", "'mode' is no number among the parameters"),
+    ("threshold: enough", "threshold: plenty", "'plenty' is neither a number nor a parameter with one"),
+    ("threshold: enough", "threshold: mode", "'mode' is neither a number nor a parameter with one"),
     ("enough: 0.8", "enough: 0", "threshold can't be 0"),
     ("on_failure: MEND", "on_failure: BUILD", "a failing gate can't lead to 'BUILD'"),
     ("    on_failure: MEND\n", "", "phase MEND can't be reached from PLAN"),
@@ -155,14 +155,14 @@ WRONG_MEANING = [
     (
         "    recovers: true\n",
         "    recovers: true\n    next: BUILD\n",
-        "what follows a recovery is what its record says",
+        "the record of a recovery names the phase that follows",
     ),
-    ("routes: {scope: PLAN}\n", "", "no rule says where change requests lead"),
-    ("drift: {files: [tox.ini], lines: 100}\n", "", "no rule says what drift is"),
+    ("routes: {scope: PLAN}\n", "", "the workflow has no routes for change requests"),
+    ("drift: {files: [tox.ini], lines: 100}\n", "", "the workflow does not define drift"),
     ("raises: [drift, audit]", "raises: [plan]", "'plan' raises no requests"),
     ("workflow: small\n", "workflow: small\nstart: any\n", "begins with its first phase"),
-    ("workflow: small\n", "workflow: small\nrewind_by_option: true\n", "does not go back by an option"),
-    ("    on_failure: MEND\n", "    on_failure: MEND\n    next: MEND\n", "after PLAN can't come 'MEND'"),
+    ("workflow: small\n", "workflow: small\nrewind_by_option: true\n", "can't return to an earlier phase by an option"),
+    ("    on_failure: MEND\n", "    on_failure: MEND\n    next: MEND\n", "'MEND' can't follow PLAN"),
 ]
 
 
@@ -219,10 +219,10 @@ def test_a_project_moves_artifacts_and_names_its_constitution() -> None:
             "phase-gate.yaml:1:13: workflow pipeline has no artifact 'plan'",
         ),
         ("artifacts: {plan: {path: a.md}}", "tdd", "workflow tdd has no artifact 'plan'"),
-        ("artifacts: {master-plan: {path: ../a.md}}", "pipeline", "is no path below the root"),
+        ("artifacts: {master-plan: {path: ../a.md}}", "pipeline", "is not a path below the root"),
         ("artifacts: {master-plan: {schema: audit}}", "pipeline", "unknown key 'schema'"),
-        ("constitution: [a.md]", "tdd", "phase-gate.yaml:1:16: workflow tdd is no pipeline"),
-        ("constitution: [/etc/passwd]", "pipeline", "is no path below the root"),
+        ("constitution: [a.md]", "tdd", "phase-gate.yaml:1:16: workflow tdd is not a pipeline"),
+        ("constitution: [/etc/passwd]", "pipeline", "is not a path below the root"),
     ],
 )
 def test_what_a_project_may_not_say(text: str, name: str, words: str) -> None:

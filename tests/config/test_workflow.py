@@ -211,7 +211,7 @@ WRONG_STRUCTURE = read_table("""\
     tests-that-is-no-choice | +     tests: red | 8:12 phases.WORK.tests can't be 'red' | failing
     phase-named-auto | WORK -> auto | 3:3 the name AUTO is reserved | another name
     phase-with-a-dash | WORK -> RED-2 | 3:3 can't be named 'RED-2' | letters
-    phase-twice-in-other-case | +   work: {} | 8:3 phase WORK comes twice | upper and lower case
+    phase-twice-in-other-case | +   work: {} | 8:3 phase WORK is defined twice | upper and lower case
     no-gate-1 | = workflow: a/phases:/  A: {purpose: x} | 3:6 the key 'gate_1' is missing in phases.A | add it
     gate-without-name | name: Works -> rationale: x | 5:7 the key 'name' is missing | add it
     gate-without-condition | condition -> rationale | 5:7 the key 'condition' is missing | add it
@@ -227,8 +227,8 @@ WRONG_STRUCTURE = read_table("""\
 
 #: Names and conditions: what only the loader knows.
 WRONG_MEANING = read_table("""\
-    next-that-is-no-phase | +     next: WROK | 8:11 after WORK can't come 'WROK' | use one of: DONE
-    next-that-is-the-phase-itself | +     next: work | 8:11 after WORK can't come 'WORK' | DONE
+    next-that-is-no-phase | +     next: WROK | 8:11 'WROK' can't follow WORK | use one of: DONE
+    next-that-is-the-phase-itself | +     next: work | 8:11 'WORK' can't follow WORK | DONE
     condition-cut-short | tests_failing == 0 -> tests_failing == | 6:18 column | write
     condition-that-calls | tests_failing == 0 -> os.system('x') | 6:18 condition | plain name
     unknown-metric | tests_failing -> test_failing | 6:18 unknown name 'test_failing' | use one of: tests_failing,
@@ -377,7 +377,7 @@ def test_a_phase_that_tdd_does_not_know_gets_the_plainest_rules() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "problem"),
     [
-        pytest.param(GATE + "---\n" + GATE, "6:8", "phase REVIEW comes twice", id="phase-twice"),
+        pytest.param(GATE + "---\n" + GATE, "6:8", "phase REVIEW is defined twice", id="phase-twice"),
         pytest.param(GATE + "---\npurpose: x", "6:1", "the key 'phase' is missing", id="document-without-phase"),
         pytest.param("phase: RED", "1:1", "the key 'gate_1' is missing", id="no-gate-1"),
         pytest.param(GATE + "  guards: []", "5:3", "unknown key 'guards' in gate_1", id="guards-are-not-its-business"),

@@ -368,7 +368,7 @@ def test_text_and_files_that_look_like_a_signal_are_none(project: Project) -> No
         pytest.param(
             {"phase-gate.yaml": "run: {exit_signal: always}\n"},
             "",
-            "a signal that stands in a file is not given on purpose",
+            "a signal in a file is not given on purpose",
             id="configuration",
         ),
         pytest.param(

@@ -1,4 +1,4 @@
-"""Files that people write, as values: configuration, workflows, criteria. A fault is told with its line and column.
+"""Read the files that users write: configuration, workflows, criteria. Every error has a line and a column.
 
-May read files; imports YAML only where there is something to read. Begin with `configuration` and `workflow`.
+May read files, and imports YAML only when there is a file to read. Begin with `configuration` and `workflow`.
 """

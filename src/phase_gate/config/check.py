@@ -1,7 +1,7 @@
-"""Find everything that is wrong with a workflow file, not only the first of it.
+"""Find all errors of a workflow file, not only the first one.
 
-The reader that loads workflows is the one that finds faults here: it collects them, and goes on with stand-ins. What
-it can't see is looked for in the workflow that it made: names that nothing measures where they are asked for.
+The reader that loads workflows collects the errors, and continues with placeholders. The workflow that it returns is
+then searched for errors that the reader can't see: required names that nothing measures.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from phase_gate.project import Project
 
 
-#: Hooks of ours, as they stand in the sources of plugins.
+#: The names of our hooks, as plugins define them.
 _METRICS, _GUARDS = b"pytest_phase_gate_metrics", b"pytest_phase_gate_guards"
 
 
 class Checked(Value):
-    """What is wrong with a file, by line; and the workflow, as far as it could be read."""
+    """The errors of a file, sorted by line, and the workflow, as far as it could be read."""
 
     problems: tuple[Fault, ...]
     workflow: Workflow | None = None
@@ -45,14 +45,14 @@ def check_workflow(
     measured: Collection[str] = (),
     commands: Collection[str] | None = None,
 ) -> Checked:
-    """Return every problem of the text.
+    """Return all errors of a workflow file.
 
-    :param name: what stands in front of the line in messages.
+    :param name: the file name, for messages.
     :param guards: the guards that its phases may name.
-    :param extra_metrics: what plugins and commands measure besides the metrics that we know.
-    :param plugins: the sources of plugins, which may offer more; None if they are not known.
-    :param measured: what commands of the project measure.
-    :param commands: what the project runs by itself; None if it is not known which project this is for.
+    :param extra_metrics: metrics of plugins and commands, in addition to the built-in ones.
+    :param plugins: the source code of plugins, which may offer more; None if it is unknown.
+    :param measured: metrics that the project's commands provide.
+    :param commands: commands that the project configures; None if the project is unknown.
     """
     try:
         syntax = Reader(DocumentError, collects=True)
@@ -71,7 +71,7 @@ def check_workflow(
             offers=None if plugins is None or _GUARDS not in plugins else lambda name: name.encode() in plugins,
         )
     except FaultyError as error:
-        # What can't be read at all follows from what was found before.
+        # An unreadable file after other errors is only a consequence of them.
         if not faults.found:
             faults.keep(error.fault)
     if workflow is not None:
@@ -87,13 +87,13 @@ def check_workflow(
 
 
 def _with_offered(workflow: Workflow) -> Workflow:
-    """Return the workflow with a stand-in for each guard that only its plugin knows."""
+    """Return the workflow with a placeholder for each guard that only a plugin defines."""
     named = {name for phase in workflow.phases for name in phase.gate_1.guards} - workflow.guards.keys()
     offered = {name: Guard(name=name, condition=STAND_IN, remedy="") for name in sorted(named)}
     return replace(workflow, guards={**workflow.guards, **offered})
 
 
-# --- whether there is anything to judge by
+# --- required metrics and checks that nothing provides
 
 
 def _review_names(phase: Phase, workflow: Workflow, unprovided: Collection[str], faults: Reader) -> None:
@@ -103,8 +103,8 @@ def _review_names(phase: Phase, workflow: Workflow, unprovided: Collection[str],
             problem = f"nothing measures {name}, which the gate of {phase.name} asks for"
             faults.report(place, problem, _provide(name))
         elif name in PIPELINE_METRICS and workflow.pipeline is None:
-            problem = f"nothing measures {name} in {phase.name}: this workflow is no pipeline"
-            faults.report(place, problem, "leave the name out, or say what the phases require")
+            problem = f"nothing measures {name} in {phase.name}: this workflow is not a pipeline"
+            faults.report(place, problem, "remove the name, or add `requires:` to the phases")
 
 
 def _review_checks(phase: Phase, commands: Collection[str], faults: Reader) -> None:
@@ -123,14 +123,14 @@ def _provide(name: str) -> str:
     return f"describe the command {command} under `evidence: commands:` in the settings, or {hook}"
 
 
-# --- what plugins can give to a workflow: metrics and guards
+# --- metrics and guards of plugins
 
 
 def read_plugins(project: Project) -> bytes:
-    """Return the sources that offer something: of the project, and of pytest plugins that are installed beside us.
+    """Return the source code that uses our hooks: of the project, and of installed pytest plugins.
 
-    Only texts are read: nothing is imported, so nothing of the project runs. What a plugin gives is known when it is
-    asked, in a run; whether there is one at all, and whether it has ever heard of a name, is known before.
+    Files are only read, never imported, so no code of the project runs. The metrics and guards of a plugin are known
+    only during a run. Its source shows beforehand whether a plugin exists, and whether it contains a name.
     """
     texts = map(_read, _sources(project))
     return b"\n".join(text for text in texts if b"pytest_phase_gate_" in text)

@@ -1,4 +1,4 @@
-"""Shipped workflows, read ahead: each as JSON beside their YAML. Every run comes here, so no parser is imported."""
+"""Shipped workflows, precompiled to JSON files next to their YAML files. Every run loads one, without any parser."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ COMPILED_FOLDER = Path(__file__).parents[1] / "workflows" / "compiled"
 
 
 def load_compiled(name: str) -> Workflow | None:
-    """Return a shipped workflow as it is without any settings; None if there is none of that name."""
+    """Return a shipped workflow without any settings applied; None if there is none of that name."""
     if "/" in name or "\\" in name:
-        return None  # the path of a file of the project
+        return None  # a path in the project
     try:
         document = (COMPILED_FOLDER / f"{name}.json").read_bytes()
     except (OSError, ValueError):
@@ -23,7 +23,7 @@ def load_compiled(name: str) -> Workflow | None:
 
 
 def compile_shipped(name: str) -> str:
-    """Return what has to stand in the file of a workflow."""
+    """Return the content of a shipped workflow's JSON file."""
     from phase_gate.config.files import apply_overlay, load_shipped_workflow
     from phase_gate.workflow.model import Overlay
 

@@ -1,7 +1,7 @@
-"""Read `phase-gate.yaml`, or our table in `pyproject.toml`: options' defaults, and what is laid over the workflow.
+"""Read `phase-gate.yaml`, or our table in `pyproject.toml`: defaults for options, and changes to the workflow.
 
-A section is read as the annotations of its settings say; here stands what they can't say. Whether it fits the workflow
-is decided by `apply_overlay`, which knows that workflow.
+The annotations of the settings define how a section is read. This module has the checks that annotations can't
+express. `apply_overlay`, which has the workflow, checks that the changes fit it.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from phase_gate.workflow.settings import (
     VerificationSettings,
 )
 
-#: Options that only a call may give, and why.
+#: Options that are allowed only on the command line, and why.
 _CALL_ONLY: Mapping[str, str] = {
     "phase": "a file that names the phase would record every run of pytest",
-    "exit_signal": "a signal that stands in a file is not given on purpose",
+    "exit_signal": "a signal in a file is not given on purpose",
     "shard": "each shard has its own number",
 }
 _ROLES = ("planner", "implementer", "auditor", "debugger")
@@ -57,13 +57,13 @@ def load_configuration(root: Path) -> Configuration:
         return parse_configuration(_read(path))
     other = path.with_suffix(".yml")
     if os.path.lexists(other):
-        # Silence would mean the defaults, against the will of the user who wrote it.
+        # Ignoring the file would silently use the defaults instead of the user's settings.
         raise ConfigurationError(f"{other.name}: a file of this name is not read", f"rename it to {FILE_NAME}")
     return Configuration() if table is None else _read_configuration(table)
 
 
 def read_own_table(root: Path) -> Node | None:
-    """Return our table in pyproject.toml; None if there is none."""
+    """Return the table `[tool.phase-gate]` of pyproject.toml; None if there is none."""
     if not has_own_table(root):
         return None
     from phase_gate.config.toml import read_table
@@ -76,9 +76,9 @@ def _read(path: Path) -> bytes:
 
 
 def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configuration:
-    """Return what a text says.
+    """Return the configuration in a YAML text.
 
-    :param name: what stands in front of the line in messages.
+    :param name: the file name, for messages.
     """
     return _read_configuration(read_document(text, name=name, limit=MAX_BYTES))
 
@@ -112,7 +112,7 @@ def _read_configuration(node: Node) -> Configuration:
 
 
 def _find_workflow(reader: Reader, table: Table) -> str:
-    """Return the workflow, which may be named in two places."""
+    """Return the name of the workflow, which is allowed in two places."""
     run = table.get("run")
     inner = run.get("workflow") if isinstance(run, Table) else None
     if inner is not None and "workflow" in table:
@@ -121,7 +121,7 @@ def _find_workflow(reader: Reader, table: Table) -> str:
     return DEFAULT_WORKFLOW if found is None else reader.text(found)
 
 
-# --- sections that their annotations don't describe, or not all of
+# --- sections that need more checks than their annotations describe
 
 
 class _Evidence(Value):
@@ -140,7 +140,7 @@ def _read_run(reader: Reader, node: Node) -> RunDefaults:
         reason = _CALL_ONLY.get(key.replace("-", "_"))
         if reason is not None:
             option = "--phase-shard" if key == "shard" else f"--{key.replace('_', '-')}"
-            reader.stop(key, f"{key} can't be in a file: {reason}", f"give {option} with the call")
+            reader.stop(key, f"{key} can't be set in a file: {reason}", f"use {option} on the command line")
     return reader.read(RunDefaults, node, beside=("workflow",))
 
 
@@ -151,7 +151,7 @@ def _read_evidence(reader: Reader, node: Node) -> _Evidence:
         try:
             words = [command.run] if command.shell else shlex.split(command.run)
         except ValueError as error:
-            reader.stop(row, f"can't be split into words: {error}", "close the quote, or say shell: true")
+            reader.stop(row, f"can't be split into words: {error}", "close the quote, or set shell: true")
         if not words:
             reader.stop(row, "there is no command", "write the command as you would type it")
     if evidence.documents.include == ():
@@ -161,7 +161,7 @@ def _read_evidence(reader: Reader, node: Node) -> _Evidence:
 
 
 def _read_proof(reader: Reader, node: Node) -> ProofSettings:
-    """Return `proof:`, a mode or a section."""
+    """Return the settings of `proof:`, which is a mode or a section."""
     if isinstance(node, Text):
         key = Text.of("mode", node.at, "proof")
         node = Table.of({key: node}, node.at, "proof")
@@ -196,9 +196,9 @@ def _read_verification(reader: Reader, node: Node) -> VerificationSettings:
 
 
 def check_timeouts(reader: Reader, timeouts: Mapping[str, float], node: Node) -> None:
-    """Refuse steps that there are not, and more time than a step may take.
+    """Refuse unknown steps, and timeouts above a step's maximum.
 
-    :param node: what they stand in, under `timeouts`.
+    :param node: the table that has the key `timeouts`.
     """
     for step, seconds in timeouts.items():
         if step not in MAX_TIMEOUTS:
@@ -216,7 +216,7 @@ def _read_drive(reader: Reader, node: Node) -> DriveSettings:
     for name in settings.roles:
         if name not in _ROLES and name != "voters" and not name.isupper():
             known = ", ".join((*_ROLES, "voters"))
-            reader.stop(name, f"{name!r} is no role", f"use one of: {known}; or a phase, in capitals")
+            reader.stop(name, f"{name!r} is not a role", f"use one of: {known}; or a phase, in capitals")
     roles = {name: words for name, words in settings.roles.items() if name != "voters"}
     voters = settings.roles.get("voters", ())
     return replace(settings, roles=roles, voters=voters, until=settings.until.upper())
@@ -234,7 +234,7 @@ _SECTIONS: Mapping[str, Any] = {
 }
 
 
-# --- what is laid over the workflow
+# --- changes to the workflow
 
 
 def _read_overlay(reader: Reader, table: Table) -> Overlay:
@@ -243,7 +243,7 @@ def _read_overlay(reader: Reader, table: Table) -> Overlay:
     phases: dict[str, Any] = {}
     for key, phase in overlay.phases.items():
         if key.upper() in phases:
-            problem = f"phase {key.upper()} comes twice"
+            problem = f"phase {key.upper()} is defined twice"
             reader.stop(key, problem, "keep one; upper and lower case are the same")
         assert isinstance(key, Text)
         phases[Text.of(key.upper(), key.at, key.path)] = phase

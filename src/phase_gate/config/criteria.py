@@ -18,39 +18,39 @@ from phase_gate.values import Value
 _MARKDOWN = (".md", ".markdown", ".mdown")
 _YAML = (".yaml", ".yml", ".json")
 
-#: How to write them in each.
-_IN_MARKDOWN = "write one a line, as in `- [ ] AC-1 What it does`"
-_IN_YAML = "write one a line, as in `AC-1: What it does`"
+#: How to write criteria in each format.
+_IN_MARKDOWN = "write one per line, as in `- [ ] AC-1 What it does`"
+_IN_YAML = "write one per line, as in `AC-1: What it does`"
 
-#: What a criterion may be called where nothing else can stand, as in YAML.
+#: An id in YAML, where the syntax marks it as one. Markdown needs the stricter `ID`.
 _ANY_ID = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
-#: Keys of an item, which are no ids.
+#: Keys of an item that are not ids.
 _TEXT_KEYS = ("text", "title", "description")
 
 
 def read_criteria(given: int | str, *, base: Path, root: Path, if_missing: str = "check the path") -> Criteria:
-    """Return what was given on the command line or in the project's file.
+    """Return the criteria from the command line or the configuration: a number, or a path.
 
     :param base: the folder that a path is relative to.
-    :param if_missing: what to do if there is no such file.
+    :param if_missing: the remedy if there is no such file.
     """
     if isinstance(given, str) and not re.fullmatch("[-+]?[0-9]{1,9}", given):
         return _load_criteria(given, base=base, root=root, if_missing=if_missing)
     number = int(given)
     if number < 1:
-        raise CriteriaError(f"{given} is not a number of criteria", "give a whole number from 1 on, or a file")
+        raise CriteriaError(f"{given} is not a number of criteria", "give a whole number of 1 or more, or a file")
     return Criteria(count=number)
 
 
 def _load_criteria(given: str, *, base: Path, root: Path, if_missing: str) -> Criteria:
-    """Return the criteria of a file; an error names it relative to the root."""
+    """Return the criteria of a file. Errors name it relative to the root."""
     path = base / given
     name = relative_id(path, root)
     suffix = path.suffix.lower()
     if suffix not in (*_MARKDOWN, *_YAML):
         raise CriteriaError(
             f"{shorten(given)} is neither a number nor a file of criteria",
-            f"give a whole number from 1 on, or a file that ends in {', '.join((_MARKDOWN[0], *_YAML))}",
+            f"give a whole number of 1 or more, or a file that ends in {', '.join((_MARKDOWN[0], *_YAML))}",
         )
     data = read_bytes(path, name=name, limit=MAX_BYTES, error=CriteriaError, if_missing=if_missing)
     try:
@@ -78,14 +78,14 @@ def _refuse_repetition(listed: tuple[Criterion, ...], name: str) -> None:
 
 
 def _from_yaml(node: Node, name: str) -> tuple[Criterion, ...]:
-    """Return the criteria of a mapping `id: text`, or of a list of `id: text`; both may stand under `criteria:`."""
+    """Return the criteria of a mapping `id: text`, or of a list of `id: text`, with or without the key `criteria:`."""
     if isinstance(node, Table):
         node = node.get("criteria", node)
     if isinstance(node, Table):
         return tuple(_criterion(key, key, _text(value), name) for key, value in node.items())
     if isinstance(node, Items):
         return tuple(_from_item(item, name) for item in node)
-    raise CriteriaError(f"{name}:{node.at.line}: a list of criteria is expected here", _IN_YAML)
+    raise CriteriaError(f"{name}:{node.at.line}: expected a list of criteria", _IN_YAML)
 
 
 def _from_item(item: Node, name: str) -> Criterion:
@@ -105,7 +105,7 @@ def _from_item(item: Node, name: str) -> Criterion:
 
 
 def _criterion(where: object, given: str, text: str, name: str) -> Criterion:
-    """Return a criterion that is called so; `where` is the node that calls it so."""
+    """Return a criterion with the given id. `where` is the node that contains the id."""
     if not _ANY_ID.fullmatch(given):
         raise _refusal(where, name, f"a criterion can't be called {shorten(given)}")
     return Criterion(id=str(given), text=" ".join(text.split()), file=name, line=_line(where))
@@ -134,14 +134,14 @@ def _refusal(where: object, name: str, problem: str) -> CriteriaError:
 #: `AC-1`, `REQ_12`, `US-3-AC-2`, `AC-1.4`, `AC-1a`: capitals, then numbers.
 ID = r"[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*[-_][0-9]+[a-z]?(?:\.[0-9]+)*"
 
-#: What the names of standards begin with; criteria are not numbered like that.
+#: Prefixes of standards' names, which look like ids.
 _STANDARD = re.compile("(?:AES|ASCII|COVID|CVE|CWE|ECMA|HTTP|IEC|IEEE|ISO|PEP|RFC|RSA|SHA|UCS|UTF)[-_]")
 
-#: Bold, code, brackets and a link's target may be around an id, and a colon behind it.
+#: An id may be bold, code, in brackets or a link, and a colon may follow it.
 _BEGINS_WITH_ID = re.compile(
     rf"[*_`\[(]{{0,4}}({ID})(?:[\]*_`).]|\([^()\s]*\))*(?::[*_`]*|(?=\s)|$)\s*(?:[-\u2013\u2014:]\s+)?(.*)"
 )
-#: An item, perhaps with a checkbox; or a heading, perhaps with hashes behind it.
+#: A list item with an optional checkbox, or a heading with optional closing hashes.
 _LINE = re.compile(
     r"(?P<indent>\s*)(?:[-*+]|[0-9]{1,9}[.)])\s+(?P<box>\[[ xX]?\]\s+)?(?P<item>.*)"
     r"| {0,3}#{1,6}\s+(?P<heading>.*)"
@@ -150,7 +150,7 @@ _FENCE = re.compile(r"\s*(?:(?:[-*+>]|[0-9]{1,9}[.)])\s+)*(`{3,}|~{3,})(.*)")
 
 
 class _Found(Value):
-    """A line that gives an id, or a checkbox without one."""
+    """A line with an id, or a checkbox without one."""
 
     form: int
     line: int
@@ -164,16 +164,16 @@ _BOX, _ITEM, _HEADING = 0, 1, 2
 
 
 def find_criteria(text: str, *, file: str) -> tuple[tuple[Criterion, ...], tuple[LeftOut, ...]]:
-    """Return the criteria in the order of their lines, twice those that stand there twice; and what is passed over.
+    """Return the criteria in the order of their lines, including duplicates, and the lines that were left out.
 
-    Boxes with ids are the criteria. Without any, items with ids are; and without those, headings.
+    Checkboxes with ids are the criteria. If there are none, list items with ids are; if there are none, headings.
     """
     found = [each for number, line in _prose(text) if (each := _read_line(line, number)) is not None]
     named = [each for each in found if each.id and not _STANDARD.match(each.id)]
     form = min((each.form for each in named), default=_BOX)
     counted = [each for each in named if each.form == form]
     ids = {each.id for each in counted}
-    # A box that is deeper than those with ids is a detail of one of them.
+    # A checkbox that is indented deeper than those with ids is a detail of one of them.
     outermost = min((each.indent for each in counted), default=-1) if form == _BOX else -1
     left_out = []
     for each in found:
@@ -200,14 +200,14 @@ def _read_line(line: str, number: int) -> _Found | None:
 
 
 def _without_closing_hashes(heading: str) -> str:
-    """Return a heading's text. By hand: a pattern would try every blank of a long line as the last one."""
+    """Return a heading's text. A regular expression would take quadratic time on a long line of blanks."""
     text = heading.rstrip()
     opened = text.rstrip("#")
     return opened.rstrip() if opened[-1:].isspace() else text
 
 
 def _prose(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are neither in a fence nor in a comment, with their numbers."""
+    """Yield the number and the text of each line outside of fences and comments."""
     fence = ""
     for number, line in enumerate(_drop_comments(text).splitlines(), 1):
         if fence:
@@ -221,7 +221,10 @@ def _prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _drop_comments(text: str) -> str:
-    """Return the text without comments, in as many lines. By hand: a pattern would look for each end anew."""
+    """Return the text without comments, with the same number of lines.
+
+    A regular expression would search the rest of the text for the end of each comment: quadratic time.
+    """
     kept, end = [], 0
     while (start := text.find("<!--", end)) >= 0 and (close := text.find("-->", start)) >= 0:
         kept += [text[end:start], "\n" * text.count("\n", start, close)]

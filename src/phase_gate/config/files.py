@@ -1,6 +1,6 @@
-"""Find and load workflows and guards, and lay a project's own rules over them.
+"""Find and load workflows and guards, and apply a project's own rules to them.
 
-Guards and Gate 2 stay whatever the project says, and a condition that it replaces is marked as replaced.
+A project can't remove guards or Gate 2, and a condition that it replaces is marked as replaced.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from phase_gate.workflow.model import Gate1, Guard, MetricType, Overlay, PhaseOv
 from phase_gate.workflow.model_json import digest_rules
 
 _SHIPPED = Path(__file__).parents[1] / "workflows"
-#: What every workflow may name, and what only a pipeline can measure.
+#: Guards for all workflows, and guards that only a pipeline can measure.
 _GUARD_FILES = ("guards.yaml", "pipeline-guards.yaml")
 
 
@@ -47,7 +47,7 @@ def load_shipped_workflow(name: str) -> Workflow:
 
 
 def find_workflow(name_or_path: str, *, root: Path) -> Path:
-    """Return the file of a shipped workflow by its name, or of another by its path from the root."""
+    """Return the path of a shipped workflow by its name, or of another one by its path from the root."""
     names = shipped_workflow_names()
     if name_or_path in names:
         return _SHIPPED / f"{name_or_path}.yaml"
@@ -67,8 +67,8 @@ def load_workflow(
 ) -> Workflow:
     """Return a shipped workflow by its name, or one from a file by its path from the root.
 
-    :param extra_guards: guards of plugins, which its phases may name too.
-    :param extra_metrics: what plugins measure besides the metrics that we know.
+    :param extra_guards: guards of plugins, which its phases may also name.
+    :param extra_metrics: metrics of plugins, in addition to the built-in ones.
     """
     path = find_workflow(name_or_path, root=root)
     name = path.name if path.parent == _SHIPPED else name_or_path
@@ -84,11 +84,11 @@ def load_workflow(
     return workflow
 
 
-# --- a project's rules over its workflow's
+# --- a project's changes to its workflow
 
 
 def apply_overlay(workflow: Workflow, overlay: Overlay) -> Workflow:
-    """Return the workflow with a project's rules laid over it. Guards are only ever added, and Gate 2 stays."""
+    """Return the workflow with a project's rules applied. They can add guards but not remove them or Gate 2."""
     faults = Reader(ConfigurationError)
     _check_names(workflow, overlay, faults)
     laid = replace(
@@ -118,10 +118,10 @@ def _change_pipeline(workflow: Workflow, overlay: Overlay, faults: Reader) -> Pi
     for name in overlay.artifacts:
         if name not in known:
             problem = f"workflow {workflow.name} has no artifact {shorten(name)}"
-            faults.stop(name, problem, f"use one of: {closest_first(name, known)}" if known else "take it out")
+            faults.stop(name, problem, f"use one of: {closest_first(name, known)}" if known else "remove it")
     if overlay.constitution is not None and rules is None:
         where = next(iter(overlay.constitution), "constitution")
-        faults.stop(where, f"workflow {workflow.name} is no pipeline, and has no constitution", "take it out")
+        faults.stop(where, f"workflow {workflow.name} is not a pipeline, and has no constitution", "remove it")
     if rules is None:
         return None
     moved = {name: change.apply(known[name]) for name, change in overlay.artifacts.items()}
@@ -148,7 +148,7 @@ def _check_names(workflow: Workflow, overlay: Overlay, faults: Reader) -> None:
         if name not in workflow.parameters:
             names = closest_first(name, workflow.parameters)
             problem = f"workflow {workflow.name} has no parameter {shorten(name)}"
-            faults.stop(name, problem, f"use one of: {names}" if names else "take it out")
+            faults.stop(name, problem, f"use one of: {names}" if names else "remove it")
         old, new = type_of(workflow.parameters[name]), type_of(value)
         if old != new and (old, new) != ("number", "int"):
             problem = f"parameter {name} has to be of type {old}, not {new}"

@@ -1,6 +1,6 @@
-"""The nodes of a file that people write: Python's own data that knows where it stands.
+"""The nodes of a configuration file: strings, lists and dictionaries with their line and column.
 
-Pure. Numbers and booleans are what YAML 1.2 calls so, and only without quotes; `on`, `no` and dates are texts.
+Pure. Numbers and booleans follow YAML 1.2, and only without quotes; `on`, `no` and dates are texts.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from phase_gate.visible import cut
 T = TypeVar("T", bound=Value)
 Scalar = int | float | str | bool | None
 
-#: Far more than any set of rules that a person can still read.
+#: Far more than any readable set of rules needs.
 MAX_BYTES = 1024 * 1024
-#: As many digits as a 64-bit integer may need; Python itself refuses to convert thousands of them.
+#: Fits into a 64-bit integer. Python itself refuses to convert thousands of digits.
 _MAX_DIGITS = 18
-#: In a remedy: more than there are metrics and guards, few enough for a screen.
+#: The number of names in a remedy: more than there are metrics and guards, but few enough for a screen.
 _MAX_NAMES = 100
 
 _WORDS: Mapping[str, bool | None] = {
@@ -44,7 +44,7 @@ class Place(str):
 
 class _Placed:
     at: Place
-    #: Where it stands in its file, as in `phases.RED.next`.
+    #: The keys that lead to it, as in `phases.RED.next`.
     path: str
 
     @classmethod
@@ -55,7 +55,7 @@ class _Placed:
 
 
 class Text(_Placed, str):
-    """One text; `is_plain` if it stood there without quotes, so that it may be read as a number or a boolean."""
+    """One text; `is_plain` if it has no quotes, so that it can be read as a number or a boolean."""
 
     is_plain: bool = False
 
@@ -65,7 +65,7 @@ class Text(_Placed, str):
 
     @property
     def value(self) -> Scalar:
-        """What it is by its look; ValueError if it is a number that other readers take for another one."""
+        """The scalar that the text looks like. Raises ValueError for a number that other readers read differently."""
         if not self.is_plain or not self.isascii():
             return str(self)
         if self in _WORDS:
@@ -91,7 +91,7 @@ class Items(_Placed, list["Node"]):
 
 
 class Table(_Placed, dict[str, "Node"]):
-    """Keys in the order of the file, each a `Text`; no key comes twice."""
+    """A mapping with its keys in the order of the file, each a `Text`."""
 
     def only(self, keys: Collection[str]) -> Table:
         return Table.of({key: row for key, row in self.items() if key in keys}, self.at, self.path)
@@ -101,14 +101,14 @@ Node = Text | Table | Items
 
 
 def find(node: Node, *keys: str) -> Node:
-    """Return what stands below these keys, as far as it is there."""
+    """Return the node at these keys, or the deepest one on the way to it that exists."""
     for key in keys:
         node = node[key] if isinstance(node, Table) and key in node else node
     return node
 
 
 def plain(value: T) -> T:
-    """Return a value without the places of its texts: for all that only uses it."""
+    """Return a value with plain strings instead of `Text` nodes, which only checks need."""
     return replace(value, **{name: _plain(getattr(value, name)) for name in fields(type(value))})
 
 
@@ -122,11 +122,11 @@ def _plain(value: Any) -> Any:
     return plain(value) if isinstance(value, Value) else value
 
 
-# --- words for messages
+# --- text for messages
 
 
 def closest_first(word: str, known: Iterable[str]) -> str:
-    """Return the known words for a remedy, the one that was probably meant first."""
+    """Return the known words, comma-separated for a remedy, starting with the one that was probably meant."""
     names = list(dict.fromkeys(known))
     near = find_meant(word, names)
     ordered = [*filter(None, [near]), *(name for name in names if name != near)]
@@ -134,15 +134,15 @@ def closest_first(word: str, known: Iterable[str]) -> str:
 
 
 def find_meant(word: str, known: Iterable[str]) -> str:
-    """Return the known word that was probably meant; empty if none looks like it."""
-    import difflib  # here, not above: only a message needs it
+    """Return the known word that was probably meant; empty if none is similar."""
+    import difflib  # imported here, because only messages need it
 
-    # Cut: the comparison is quadratic, and a word of a megabyte is no slip of a finger.
+    # The comparison takes quadratic time, so compare the first characters only.
     return next(iter(difflib.get_close_matches(word[:60], list(known), n=1)), "")
 
 
 def shorten(text: str) -> str:
-    """Return the text in quotes, cut where it would flood a message."""
+    """Return the text in quotes, cut to a length that fits in a message."""
     return repr(cut(text))
 
 

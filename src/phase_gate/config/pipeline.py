@@ -1,6 +1,6 @@
-"""Read what only pipelines say: artifacts, the constitution, where change requests lead, what a phase requires.
+"""Read the keys that only pipelines have: artifacts, constitution, routes of change requests, requirements of phases.
 
-Whatever a phase requires becomes a guard of it here, when the file is read: a condition can't forget it.
+Each requirement of a phase becomes one of its guards when the file is read, so that a condition can't omit it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from phase_gate.workflow.model import (
 RULES = ("artifacts", "constitution", "routes", "drift")
 _PHASE_RULES = frozenset({"requires", "on_failure", "routes", "recovers", "raises"})
 
-#: What schemas of artifacts may be called without being files.
+#: The built-in schemas of artifacts.
 _SCHEMAS = (AUDIT, ROOT_CAUSE, SNAPSHOT)
 
 
 def is_pipeline(node: Node) -> bool:
-    """Tell whether a workflow file says anything that only pipelines say."""
+    """Return whether a workflow file has any key that only pipelines have."""
     if not isinstance(node, Table):
         return False
     phases = find(node, "phases")
@@ -49,13 +49,13 @@ def is_pipeline(node: Node) -> bool:
 
 
 class PipelineReader:
-    """What a file says about all phases; then what each phase says."""
+    """Reads the pipeline's rules for all phases, then those of each phase."""
 
     def __init__(self, node: Node, parameters: Mapping[str, MetricValue], faults: Reader) -> None:
         self._node, self._faults = node, faults
         budget = parameters.get(MAX_RECOVERIES, USUAL_RECOVERIES)
         self.parameters: Mapping[str, MetricValue] = {**parameters, MAX_RECOVERIES: budget}
-        assert isinstance(node, Table), "else it is no pipeline"
+        assert isinstance(node, Table), "otherwise it is not a pipeline"
         rules = faults.read(PipelineRules, node.only(RULES))
         if rules.drift is not None:
             self._check_number(rules.drift.lines, find(node, "drift", "lines"))
@@ -80,26 +80,26 @@ class PipelineReader:
         return replace(artifact, path=artifact.path.removeprefix("./"))
 
     def _check_number(self, given: float | str, where: Node) -> float:
-        """Return a number, or what the parameter of that name is."""
+        """Return a number, or the value of the parameter of that name."""
         value = self.parameters.get(given) if isinstance(given, str) else given
         if isinstance(value, bool) or not isinstance(value, int | float):
             known = [each for each, held in self.parameters.items() if isinstance(held, int | float)]
-            problem = f"{shorten(str(given))} is no number among the parameters"
+            problem = f"{shorten(str(given))} is neither a number nor a parameter with one"
             self._faults.report(where, problem, f"use one of: {closest_first(str(given), known)}")
             return 1
         return value
 
     def check_start(self, workflow: Workflow) -> None:
-        """Refuse ways into a pipeline that would leave phases out, or go round a recovery."""
+        """Refuse settings that would let a pipeline skip phases, or bypass a recovery."""
         if workflow.start != "first":
             problem = "a pipeline begins with its first phase"
             self._faults.report(find(self._node, "start"), problem, "write `start: first`, or leave it out")
         if workflow.rewind_by_option:
-            problem = "a pipeline does not go back by an option"
+            problem = "a pipeline can't return to an earlier phase by an option"
             self._faults.report(find(self._node, "rewind_by_option"), problem, "write false, or leave it out")
 
     def check_routes(self, main: Sequence[str]) -> PipelineRules:
-        """Return the rules; a route to what is no phase on the way is a fault, and gets a stand-in."""
+        """Return the rules. A route to anything but a main phase is reported, and replaced by a placeholder."""
         routes = dict(self.rules.routes)
         for kind, target in self.rules.routes.items():
             if target in main:
@@ -111,12 +111,12 @@ class PipelineReader:
             routes[kind] = find_meant(target, main) or main[0]
         return replace(self.rules, routes=routes)
 
-    # --- what a phase requires, and where it leads
+    # --- requirements and successors of a phase
 
     def read_phase(self, row: Node, recovering: Collection[str]) -> dict[str, Any]:
-        """Return what a phase says in another way than its annotations do.
+        """Return the fields of a phase that its annotations can't read.
 
-        :param recovering: the phases that failures may lead to.
+        :param recovering: the phases that a failing gate may lead to.
         """
         faults = self._faults
         given: dict[str, Any] = {}
@@ -132,14 +132,14 @@ class PipelineReader:
         return given
 
     def check_phase(self, row: Node, phase: Phase) -> Phase:
-        """Return a phase that names only what there is; the rest is a fault."""
+        """Return the phase without unknown names, which are reported."""
         faults, requires = self._faults, phase.requires
         if requires is not None:
             requires = self._check_requires(row, requires)
         raised = tuple(name for name in phase.raises if self._is_raised(name))
         routes = phase.routes
         if (routes or raised) and not self.rules.routes:
-            problem = "no rule says where change requests lead"
+            problem = "the workflow has no routes for change requests"
             where = find(row, "routes" if routes else "raises")
             faults.report(where, problem, "add `routes:` with their types at the top")
             routes, raised = False, ()
@@ -154,13 +154,13 @@ class PipelineReader:
         consensus = requires.consensus
         if consensus is not None:
             if not consensus.on:
-                problem = "a consensus has to be on something"
+                problem = "a consensus needs artifacts"
                 where = find(row, "requires", "consensus", "on")
                 self._faults.report(where, problem, "name the artifacts that are voted on")
             for key, most in (("threshold", 1), ("voters", 1000)):
                 where = find(row, "requires", "consensus", key)
                 value = self._check_number(getattr(consensus, key), where)
-                # Without a single voter, or with a threshold of nothing, everything would be agreed on.
+                # With no voters, or a threshold of 0, there would always be a consensus.
                 if not 0 < value <= most:
                     problem = f"{where.path} can't be {value}"
                     self._faults.report(where, problem, f"write more than 0, up to {most}")
@@ -173,7 +173,7 @@ class PipelineReader:
         )
 
     def _known(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the artifacts that there are, each once; any other is a fault."""
+        """Return the known artifacts without duplicates. Unknown ones are reported."""
         known = self.rules.artifacts
         names = tuple(dict.fromkeys(names))
         for name in names:
@@ -183,10 +183,12 @@ class PipelineReader:
         return tuple(name for name in names if name in known)
 
     def _is_raised(self, name: str) -> bool:
-        """Tell whether requests can come of that name; it is a fault if not."""
+        """Return whether this name can raise change requests. If not, it is reported."""
         if name == DRIFT:
             if self.rules.drift is None:
-                self._faults.report(name, "no rule says what drift is", "add `drift: {files: [...], lines: ...}`")
+                self._faults.report(
+                    name, "the workflow does not define drift", "add `drift: {files: [...], lines: ...}`"
+                )
             return self.rules.drift is not None
         reports = [each.name for each in self.rules.artifacts.values() if each.schema == AUDIT]
         if name not in reports:
@@ -201,15 +203,15 @@ class PipelineReader:
             problem = "a phase that recovers requires one artifact with the root cause"
             self._faults.report(find(row, "recovers"), problem, f"give it an artifact with `schema: {ROOT_CAUSE}`")
         if isinstance(row, Table) and "next" in row:
-            problem = "what follows a recovery is what its record says"
-            self._faults.report(row["next"], problem, "take `next` out")
+            problem = "the record of a recovery names the phase that follows"
+            self._faults.report(row["next"], problem, "remove `next`")
 
 
-# --- what follows from it
+# --- guards of pipelines
 
 
 def with_implied_guards(phase: Phase, rules: PipelineRules, known: Mapping[str, Guard]) -> Phase:
-    """Return the phase with a guard for whatever it requires."""
+    """Return the phase with a guard for each of its requirements."""
     requires = requires_of(phase)
     implied = {
         "constitution-kept": rules.constitution,
@@ -227,7 +229,7 @@ def with_implied_guards(phase: Phase, rules: PipelineRules, known: Mapping[str, 
 
 
 def without_pipeline_guards(workflow: Workflow) -> Workflow:
-    """Return a workflow that is no pipeline without the guards that only one can measure, unless a phase names them."""
+    """Return a workflow without the guards that only a pipeline can measure, unless it is one or a phase names them."""
     if workflow.pipeline is not None:
         return workflow
     named = {name for phase in workflow.phases for name in phase.gate_1.guards}

@@ -1,7 +1,7 @@
-"""From the nodes of a file to annotated values; every fault with its place.
+"""Convert the nodes of a file to annotated values, and report each fault with its line and column.
 
-Loading stops at the first fault. Checking wants all of them: then they are collected, and the reader goes on with a
-stand-in.
+Loading stops at the first fault. Checking collects all of them: after each one, the reader continues with a
+placeholder.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from phase_gate.workflow.phrases import PatternError, check_pattern
 
 T = TypeVar("T", bound=Value)
 
-#: More faults than a user mends in one go; the rest comes with the next look.
+#: More faults than a user fixes at once. The next check reports the rest.
 MAX_FAULTS = 100
 
-#: How values of a type are called, and written.
+#: The name of a type, and how to write its values.
 _TYPES: Mapping[type, tuple[str, str]] = {
     bool: ("a boolean", "write true or false, without quotes"),
     int: ("a whole number", "write digits, without quotes"),
     float: ("a number", "write a number, without quotes"),
 }
-#: Stands for a condition that can't be read, where faults are collected.
+#: The placeholder for a condition that can't be read, while faults are collected.
 STAND_IN = parse_condition("run_complete == true")
-#: Stand for what is missing or can't be read.
+#: Placeholders for values that are missing or can't be read, by type.
 _STAND_INS: Mapping[str, Any] = {
     "str": "unknown",
     "bool": False,
@@ -52,7 +52,7 @@ class Fault(Value):
 
 
 class FaultyError(Exception):
-    """Raised while faults are collected, where the reader can't go on; up to where there is a stand-in."""
+    """Raised while faults are collected, where the reader has no placeholder. A caller that has one catches it."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault)
@@ -60,16 +60,16 @@ class FaultyError(Exception):
 
 
 class Reader:
-    """Reads values from one file, and has its faults.
+    """Reads values from one file, and raises or collects its faults.
 
-    :param error: what to raise for the first one.
-    :param collects: whether the reader goes on.
+    :param error: the error to raise for the first fault.
+    :param collects: whether to collect faults instead of raising the first one.
     """
 
     def __init__(self, error: type[PhaseGateError], *, collects: bool = False) -> None:
         self.error, self.collects = error, collects
-        #: Names of phases, facts, metrics and parameters whose description is faulty: what only follows from such a
-        #: fault is not reported as another one.
+        #: Names of phases, facts, metrics and parameters with a faulty description. Faults that only follow from such
+        #: a fault are not reported.
         self.broken: set[str] = set()
         self._found: dict[Fault, None] = {}
 
@@ -82,7 +82,7 @@ class Reader:
         return tuple(self._found)
 
     def report(self, where: object, problem: str, remedy: str) -> None:
-        """Raise the fault, or keep it: the caller goes on with a stand-in.
+        """Raise the fault, or collect it; then the caller continues with a placeholder.
 
         :param where: a node, or a place.
         """
@@ -92,7 +92,7 @@ class Reader:
             self.keep(error.fault)
 
     def stop(self, where: object, problem: str, remedy: str) -> NoReturn:
-        """Raise the fault: there is nothing to go on with here."""
+        """Raise the fault, for a caller without a placeholder."""
         place = getattr(where, "at", where)
         if not self.collects:
             raise self.error(f"{place}: {problem}", remedy)
@@ -100,12 +100,12 @@ class Reader:
         raise FaultyError(Fault(line=line, column=column, slug=self.error.slug, problem=problem, remedy=remedy))
 
     def keep(self, fault: Fault) -> None:
-        # Some nodes are read twice: a fault that two readings show is one.
+        # Some nodes are read twice. Their faults count once.
         if len(self._found) < MAX_FAULTS:
             self._found[fault] = None
 
     def aside(self) -> Reader:
-        """Return a reader of its own: for what stands in for something missing, and is wrong only by that."""
+        """Return a separate reader for placeholders, whose faults are only consequences of another fault."""
         made = Reader(self.error, collects=True)
         made.broken = self.broken
         return made
@@ -115,16 +115,17 @@ class Reader:
     def read(
         self, kind: type[T], node: Node, *, usual: T | None = None, beside: Collection[str] = (), **given: Any
     ) -> T:
-        """Return a value as a table gives it, each field as its annotation says; the others hold their defaults.
+        """Return a value from a table. Each field is read by its annotation; missing fields have their defaults.
 
-        What a field is told says more: `key`, its name in the file, empty for none; `minimum`; `span`, a span of time;
-        `or_one`, a text may stand for a list of one; `below_root`, a path in the project, and how to name another one;
-        `phrases`, patterns; `name`, of a person or an agent; `prose`, shown in one line; `blank`, null or nothing may
-        stand there for its default; `strip`, without blanks around it; `named`, what the keys of a mapping are called.
+        The options of a field refine this: `key`, its name in the file, empty for none; `minimum`; `span`, a span of
+        time; `or_one`, a single text is accepted as a list; `below_root`, a path in the project, and the remedy for
+        other paths; `phrases`, patterns; `name`, of a person or an agent; `prose`, joined into one line; `blank`, null
+        or blank text means the default; `strip`, surrounding blanks are removed; `named`, the kind of name that the
+        keys of a mapping are.
 
-        :param usual: has the defaults.
+        :param usual: a value that has the defaults.
         :param beside: keys that are read elsewhere.
-        :param given: what the caller has read of it, by its name in the value.
+        :param given: fields that the caller has already read.
         """
         if not isinstance(node, Table):
             problem = f"{node.path or 'the file'} has to be a mapping, not {show(node)}"
@@ -132,7 +133,7 @@ class Reader:
             return self.aside().read(kind, Table.of({}, node.at, node.path), usual=usual, beside=beside, **given)
         keys = {told_about(kind, name).get("key", name): name for name in fields(kind)}
         if (name := keys.pop("", "")) and default_of(kind, name) is MISSING:
-            given.setdefault(name, node.path.rpartition(".")[2])  # it is the key that all of this stands under
+            given.setdefault(name, node.path.rpartition(".")[2])  # the key of this table
         where = f" in {node.path}" if node.path else ""
         for key, row in node.items():
             if key not in keys and key not in beside:
@@ -165,7 +166,7 @@ class Reader:
         return reader(kind, name)(Table.of({}, node.at, node.path), self.aside())
 
     def _heed(self, told: Mapping[str, Any], row: Node, read: Callable[[Any, Any], Any]) -> Any:
-        """Return what stands there, if it is as the field is told."""
+        """Return the value of a node, checked against the options of its field."""
         if "named" in told and isinstance(row, Table):
             for key in row:
                 self.check_name(key, *told["named"])
@@ -187,7 +188,7 @@ class Reader:
         if "name" in told:
             value = " ".join(value.split())
             if fault := find_name_fault(value):
-                self.stop(row, f"{row.path} is no name: {fault}", "type the name again, in visible letters")
+                self.stop(row, f"{row.path} is not a name: {fault}", "retype the name with visible letters")
         if "blank" in told or "strip" in told:
             return value.strip()
         return " ".join(value.split()) if "prose" in told else value
@@ -209,19 +210,19 @@ class Reader:
             self.report(key, f"{what} can't be named {shorten(key)}", f"use lower case, digits and `{joint}`")
 
     def check_path(self, path: str, where: Node, *, otherwise: str = "") -> None:
-        """Refuse what lies outside of the project.
+        """Refuse a path outside of the project.
 
-        :param otherwise: the way to name such a place all the same.
+        :param otherwise: how to name such a path, for the remedy.
         """
         is_absolute = path.startswith(("/", "~")) or path[1:2] == ":"
         if is_absolute or ".." in path.split("/") or "\\" in path or "\0" in path:
             remedy = f"write it from the root, with `/`{otherwise and f'; or {otherwise}'}"
-            self.report(where, f"{shorten(path)} is no path below the root", remedy)
+            self.report(where, f"{shorten(path)} is not a path below the root", remedy)
 
-    # --- what the codec asks while it reads
+    # --- called by the codec
 
     def text(self, row: Node) -> str:
-        """Return the text, whatever it looks like; blank and null are no texts."""
+        """Return the text, even if it looks like a number. Refuse blank and null."""
         if not isinstance(row, Text):
             remedy = "write one text; quotes keep it together"
             self.stop(row, f"{row.path} has to be a text, not {show(row)}", remedy)
@@ -243,14 +244,14 @@ class Reader:
             self.stop(row, f"{row.path}: {error}", "write it shorter, or in quotes if it is a text")
         if value is None and type(None) in types:
             self.stop(row, f"{row.path} has no value", "give it a number, a boolean or a text")
-        # Its own type: Python takes a boolean for a number.
+        # Not isinstance: a bool is an int in Python.
         if type(value) not in types:
             what, remedy = _TYPES[types[0]]
             self.stop(row, f"{row.path} has to be {what}, not {show(row)}", remedy)
         return str(self.text(row)) if isinstance(value, str) else value
 
     def choose(self, row: Node, choices: tuple[str, ...]) -> str:
-        """Return one of these texts, spelled exactly so."""
+        """Return the text if it is exactly one of the choices; otherwise report it."""
         text = self.text(row)
         if text in choices:
             return str(text)
@@ -261,7 +262,7 @@ class Reader:
         self.stop(row, f"{row.path} has to be a list, not {show(row)}", "write it as [one, two]")
 
     def read_each(self, row: Node, read: Callable[[Any, Any], Any]) -> dict[str, Any]:
-        """Return what stands in a table under any keys."""
+        """Return the values of a table with arbitrary keys."""
         if not isinstance(row, Table):
             self.stop(row, f"{row.path} has to be a mapping, not {show(row)}", "write `key: value` lines")
         found = {}
@@ -276,8 +277,8 @@ class Reader:
         return found
 
     def parse(self, kind: type[Value], row: Node) -> Condition:
-        """Return a condition; whether its names exist is not looked at."""
-        assert kind is Condition, "nothing else is a text in a file"
+        """Return a condition. Its names are not checked."""
+        assert kind is Condition, "no other value is parsed from a text"
         try:
             return parse_condition(self.text(row))
         except ConditionError as error:
@@ -285,7 +286,7 @@ class Reader:
 
 
 def _as_list(row: Node) -> Node:
-    """Return a list of one for a text; of a table, for each text in it."""
+    """Return a text as a list with one item; in a table, each of its texts."""
     if isinstance(row, Table):
         return Table.of({key: _as_list(each) for key, each in row.items()}, row.at, row.path)
     return Items.of([row], row.at, row.path) if isinstance(row, Text) else row

@@ -1,7 +1,7 @@
 """Read `[tool.phase-gate]` of pyproject.toml as nodes with places, like those of YAML.
 
-`tomllib` reads the values and knows no places. So the lines are gone through for tables and keys: what stands in an
-inline table, or in a list, has the place of its key.
+`tomllib` returns values without places, so the lines are searched for tables and keys. Values in an inline table or a
+list have the place of its key.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _ENTRY = re.compile(rf"[ \t]*({_KEYS})[ \t]*=[ \t]*")
 _QUOTES = re.compile("'''|\"\"\"")
 
 _Path = tuple[str, ...]
-#: Where a key stands, and its value.
+#: The places of a key and of its value.
 _Spot = tuple[Place, Place]
 
 
 def read_table(text: str | bytes, *, name: str, limit: int) -> Node | None:
-    """Return our table; None if the file has none. Raises ConfigurationError for what is no TOML."""
+    """Return our table; None if the file has none. Raises ConfigurationError for invalid TOML."""
     faults = Reader(ConfigurationError)
     source = decode_text(text, name=name, limit=limit, faults=faults)
     try:
@@ -41,7 +41,7 @@ def read_table(text: str | bytes, *, name: str, limit: int) -> Node | None:
         line, column = numbers if len(numbers) == 2 else (len(lines), len(lines[-1]) + 1)
         faults.stop(Place.of(name, line, column), f"not TOML: {problem}", "fix the syntax here")
     except (ValueError, RecursionError):
-        faults.stop(Place.of(name, 1, 1), "a number is too big, or something too deep", "write less of it")
+        faults.stop(Place.of(name, 1, 1), "a number is too big, or the nesting too deep", "simplify the file")
     for key in TABLE:
         found = found.get(key) if isinstance(found, dict) else None
     if found is None:
@@ -55,7 +55,7 @@ def read_table(text: str | bytes, *, name: str, limit: int) -> Node | None:
 def _make_node(value: object, path: _Path, spots: Mapping[_Path, _Spot], around: Place) -> Node:
     """Return the node of a value.
 
-    :param around: where it stands if its own place is not known.
+    :param around: the place to use if its own is unknown.
     """
     at, dotted = spots.get(path, (around, around))[1], ".".join(path[len(TABLE) :])
     if isinstance(value, dict):
@@ -70,7 +70,7 @@ def _make_node(value: object, path: _Path, spots: Mapping[_Path, _Spot], around:
         for item in items:
             item.path = f"an item of {dotted}"
         return Items.of(items, at, dotted)
-    # A number or a boolean reads as one; a text, or a date, as nothing else.
+    # Only numbers and booleans are plain: texts and dates stay texts.
     text = str(value).lower() if isinstance(value, bool) else _spell(value)
     return Text.of(text, at, dotted, is_plain=isinstance(value, int | float))
 
@@ -78,12 +78,12 @@ def _make_node(value: object, path: _Path, spots: Mapping[_Path, _Spot], around:
 def _spell(value: object) -> str:
     try:
         return str(value)
-    except ValueError:  # an integer that was written with thousands of hexadecimal digits
+    except ValueError:  # an integer with thousands of hexadecimal digits
         return "9" * 1000
 
 
 def _find_spots(source: str, name: str) -> Iterator[tuple[_Path, _Spot]]:
-    """Yield the tables and keys of the file with their places; of a text of several lines, the key alone."""
+    """Yield the tables and keys of the file with their places, skipping the lines of multi-line strings."""
     table: _Path = ()
     closing = ""
     for number, line in enumerate(source.splitlines(), start=1):

@@ -1,6 +1,6 @@
-"""What conditions may speak of: names and their types, guards. Shared by workflows and the configuration.
+"""The names that conditions may use, with their types, and the guards. Shared by workflows and the configuration.
 
-The reader says which error to raise: the same slip is the workflow's fault in one file and the project's in another.
+The reader determines which error to raise: one for workflow files, another one for the configuration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from phase_gate.workflow.model import Guard, MetricType, Workflow
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _GATE_NAMES = frozenset({"exit_signal", "gate_1", "gate_2"})
 
-#: Names that must not get a second meaning, and what they are.
+#: Names that already have a meaning, and what they are.
 RESERVED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(METRIC_TYPES, "a measured metric"),
     **dict.fromkeys(SPELLINGS, "another spelling of a metric"),
@@ -29,7 +29,7 @@ RESERVED_NAMES: Mapping[str, str] = {
 
 
 def take_names(names: Iterable[str], taken: dict[str, str], what: str, faults: Reader) -> None:
-    """Refuse names that mean something else already, and add them to what is taken."""
+    """Report names that are already taken, and add the others to `taken`."""
     for name in names:
         if name in taken:
             faults.report(name, f"{name} is {taken[name]} already", f"give {what} a name of its own")
@@ -38,18 +38,18 @@ def take_names(names: Iterable[str], taken: dict[str, str], what: str, faults: R
 
 
 class Vocabulary(Value):
-    """What the gates of a workflow may speak of, and how a slip is reported."""
+    """The names and guards that the gates of a workflow may use, and the reader that reports faults."""
 
     types: Mapping[str, MetricType]
-    #: Names whose values are fixed: a gate that looks at nothing else is always open or always closed.
+    #: Names whose values are fixed: a gate that uses only these is always open or always closed.
     constants: Iterable[str]
     guards: Mapping[str, Guard]
     faults: Reader
-    #: Tells whether a plugin may offer a guard of that name.
+    #: Returns whether a plugin may offer a guard of that name.
     offers: Callable[[str], bool] | None = None
 
     def check_gate(self, condition: Condition) -> Condition:
-        """Return the condition of a gate, or a stand-in."""
+        """Return the condition of a gate, or a placeholder if it is faulty."""
         if not self.check_condition(condition, condition.source):
             return STAND_IN
         if not condition.names - set(self.constants):
@@ -60,7 +60,7 @@ class Vocabulary(Value):
         return condition
 
     def known_guards(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those that there are, each once; any other is a fault."""
+        """Return the known guards without duplicates. Unknown ones are reported."""
         known = []
         for name in names:
             if name in self.guards or (self.offers is not None and self.offers(name)):
@@ -71,7 +71,7 @@ class Vocabulary(Value):
         return tuple(dict.fromkeys(known))
 
     def check_new_guards(self, guards: Mapping[str, Guard]) -> dict[str, Guard]:
-        """Return guards of a file, with stand-ins for conditions that can't be evaluated."""
+        """Return the guards of a file, with placeholders for conditions that can't be evaluated."""
         checked = {}
         for key, guard in guards.items():
             if guard.name in self.guards:
@@ -81,9 +81,9 @@ class Vocabulary(Value):
         return checked
 
     def check_guard(self, guard: Guard, where: str) -> bool:
-        """Tell whether a guard's condition can be evaluated; it is a fault if not, or if its detail has unknown names.
+        """Return whether a guard's condition can be evaluated. If not, or if its detail has unknown names, report it.
 
-        :param where: its key in a file, or what stands for a place in messages.
+        :param where: its key in a file, or a description of the place for messages.
         """
         for name in _PLACEHOLDER.findall(guard.detail):
             if name not in self.types and name not in self.faults.broken:
@@ -95,12 +95,12 @@ class Vocabulary(Value):
         return self.check_condition(guard.condition, where)
 
     def check_condition(self, condition: Condition, where: str) -> bool:
-        """Tell whether a condition knows its names, and compares what can be compared; it is a fault if not."""
+        """Return whether a condition uses known names with compatible types. If not, report it."""
         faults = self.faults
         unknown = sorted(condition.names - self.types.keys() - faults.broken)
         for name in unknown:
             if name in _GATE_NAMES:
-                faults.report(where, f"{name} is known in gate_2 and exit_allowed only", "speak of metrics here")
+                faults.report(where, f"{name} is known in gate_2 and exit_allowed only", "use metrics here")
             else:
                 problem = f"unknown name {shorten(name)} in a condition"
                 faults.report(where, problem, f"use one of: {closest_first(name, self.types)}")
@@ -114,10 +114,10 @@ class Vocabulary(Value):
         return True
 
     def conjoin(self, one: Condition, other: Condition) -> Condition:
-        """Return the condition that both hold; it stands where the other one does."""
+        """Return the condition that both hold, with the place of the second one."""
         try:
             both = one.conjoin(other)
-        except ConditionError as wrong:  # together they may be too long
+        except ConditionError as wrong:  # joined, they may be too long
             self.faults.report(other.source, wrong.problem, wrong.remedy)
             return other
         where = other.source
@@ -127,7 +127,7 @@ class Vocabulary(Value):
 def name_types(workflow: Workflow) -> dict[str, MetricType]:
     """Return every name that a condition of the workflow may use, with its type."""
     values = {name: type_of(value) for name, value in workflow.parameters.items()}
-    # Last: whatever a plugin says, a measured metric keeps its type.
+    # Last, so that plugins can't change the type of a built-in metric.
     return {**workflow.metrics, **workflow.facts, **values, **METRIC_TYPES}
 
 

@@ -1,7 +1,7 @@
-"""Make workflows and guards from YAML text.
+"""Parse workflows and guards from YAML text.
 
-Two forms are read: our own (`workflow:` and `phases:`), and gate documents (`phase:`, `gate_1:`, `gate_2:`), one a
-phase. Gate 2 is the explicit signal in both; a file may say so, and can't say anything else.
+There are two formats: workflow files (`workflow:` and `phases:`), and gate documents (`phase:`, `gate_1:`, `gate_2:`),
+one per phase. Gate 2 is the explicit signal in both: a file can state that, but not change it.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from phase_gate.workflow.model import Gate1, Guard, Limits, MetricType, Phase, S
 from phase_gate.workflow.model_json import digest_rules
 from phase_gate.workflow.names import DONE, STUCK
 
-#: What fills in whatever gate documents leave open.
+#: The workflow that fills in the parts that gate documents leave open.
 _MODEL = "tdd"
 
 _PHASE_NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
 _WORKFLOW_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
 
-#: `--phase=auto` is a question, DONE and STUCK are where a cycle ends.
+#: `--phase=auto` lets the gate choose the phase; DONE and STUCK end a cycle.
 _RESERVED_PHASES = frozenset({DONE, STUCK, "AUTO"})
 _SOME_TESTS = parse_condition("tests_total > 0")
 
 
 class _Guards(Value):
-    """A file with guards alone."""
+    """A file with guards only."""
 
     guards: Mapping[str, Guard] = field(named=("a guard", "-"))
 
 
 class _File(Value):
-    """A file in our own form."""
+    """A workflow file."""
 
     workflow: str
     phases: Mapping[str, Any]
@@ -62,7 +62,7 @@ class _File(Value):
 
 
 class _Gate(Value):
-    """A gate of a gate document: which guards belong to it is not its business."""
+    """A gate of a gate document, which can't list guards."""
 
     condition: Condition
     name: str = field(prose=True)
@@ -85,7 +85,7 @@ class _Exit(Value):
     when: Condition
 
 
-#: What a file may say of the second gate and of the exit, and why nothing else.
+#: The only conditions that a file may give for the second gate and the exit, and why.
 _FIXED: Mapping[str, tuple[type[Value], str, str]] = {
     "gate_2": (_Gate2, "exit_signal == true", "Gate 2 is always the explicit signal"),
     "exit_allowed": (_Exit, "gate_1 == true AND gate_2 == true", "a phase ends only when both gates are open"),
@@ -106,11 +106,11 @@ def parse_workflow(
     guards: Mapping[str, Guard],
     extra_metrics: Mapping[str, MetricType] = {},
 ) -> Workflow:
-    """Return the workflow that the text describes, in either form.
+    """Return the workflow that the text describes, in either format.
 
-    :param name: what stands in front of the line in messages.
+    :param name: the file name, for messages.
     :param guards: the guards that its phases may name.
-    :param extra_metrics: what plugins measure besides the metrics that we know.
+    :param extra_metrics: metrics of plugins, in addition to the built-in ones.
     """
     nodes = read_documents(text, name=name, limit=MAX_BYTES)
     return plain(build_workflow(nodes, name=name, guards=guards, extra_metrics=extra_metrics))
@@ -125,10 +125,10 @@ def build_workflow(
     faults: Reader | None = None,
     offers: Callable[[str], bool] | None = None,
 ) -> Workflow:
-    """Return the workflow that these documents describe; its texts know where they stand.
+    """Return the workflow that these documents describe. Its texts have their places.
 
-    :param faults: collects faults; the first is raised without it.
-    :param offers: tells whether a plugin may offer a guard of that name.
+    :param faults: collects faults; by default, the first one is raised.
+    :param offers: returns whether a plugin may offer a guard of that name.
     """
     faults = faults or Reader(WorkflowError)
     known = Vocabulary(types=extra_metrics, constants=(), guards=guards, faults=faults, offers=offers)
@@ -142,7 +142,7 @@ def build_workflow(
 
 
 def _read_workflow(node: Node, known: Vocabulary) -> Workflow:
-    """Return the workflow of a file in our own form.
+    """Return the workflow of a workflow file.
 
     :param known: the guards that its phases may name, and the metrics of plugins.
     """
@@ -224,7 +224,7 @@ def _has(row: Node, key: str) -> bool:
 
 
 def _read_next(row: Node, name: str, main: Sequence[str], following: Mapping[str, str], faults: Reader) -> str:
-    """Return what comes after a phase: what it says, or the one that stands below it."""
+    """Return the phase after this one: the one that it names, or the next one in the file."""
     if name not in main:
         return ""
     usual = following[name]
@@ -235,13 +235,13 @@ def _read_next(row: Node, name: str, main: Sequence[str], following: Mapping[str
         return target
     if target not in faults.broken:
         remedy = f"use one of: {closest_first(target, others)}"
-        faults.report(find(row, "next"), f"after {name} can't come {shorten(target)}", remedy)
+        faults.report(find(row, "next"), f"{shorten(target)} can't follow {name}", remedy)
     return find_meant(target, others) or usual
 
 
 def _read_gate_documents(nodes: Sequence[Node], known: Vocabulary, *, name: str) -> Workflow:
-    """Return a workflow from one document a phase; what they leave open comes from the shipped `tdd`."""
-    from phase_gate.config.files import load_shipped_workflow  # here, not above: it needs us in turn
+    """Return a workflow from one document per phase, completed from the shipped workflow `tdd`."""
+    from phase_gate.config.files import load_shipped_workflow  # imported here to avoid an import cycle
 
     shipped, faults = load_shipped_workflow(_MODEL), known.faults
     workflow = replace(
@@ -264,14 +264,14 @@ def _read_gate_documents(nodes: Sequence[Node], known: Vocabulary, *, name: str)
             _check_fixed(node, each, faults)
     phases = []
     for (phase, document), following in zip(documents.items(), [*documents, DONE][1:], strict=True):
-        # A phase that `tdd` does not know gets what holds for any: green tests, seen in a whole run.
+        # A phase that `tdd` does not have gets the guard that every phase needs: a complete run.
         model = shipped.phase(phase) or Phase(
             name=phase, gate_1=replace(shipped.first.gate_1, guards=("complete-run",)), next=following
         )
         gate = Gate1(**as_dict(document.gate_1), guards=model.gate_1.guards)
         gate = _check_gate(gate, vocabulary)
         if model.tests != "none":
-            # These documents hold on zero tests (0 == 0). Nothing measured is never enough.
+            # With zero tests, the condition of such a document may hold (0 == 0), so require at least one test.
             gate = replace(gate, condition=vocabulary.conjoin(_SOME_TESTS, gate.condition))
         phases.append(replace(model, name=phase, purpose=document.purpose, gate_1=gate, next=following))
     if not phases:
@@ -280,11 +280,11 @@ def _read_gate_documents(nodes: Sequence[Node], known: Vocabulary, *, name: str)
 
 
 def _read_phase_name(key: str, taken: Container[str], faults: Reader) -> Text | None:
-    """Return what a phase is called, in capitals; None for a name that it can't have, which is a fault."""
+    """Return the name of a phase in capitals; None for an invalid name, which is reported."""
     assert isinstance(key, Text)
     name = key.upper()
     if name in taken:
-        faults.report(key, f"phase {name} comes twice", "keep one; upper and lower case are the same")
+        faults.report(key, f"phase {name} is defined twice", "keep one; upper and lower case are the same")
         return None
     if _PHASE_NAME.fullmatch(key) and name not in _RESERVED_PHASES:
         return Text.of(name, key.at, key.path)
@@ -302,7 +302,7 @@ def _check_gate(gate: Gate1, vocabulary: Vocabulary) -> Gate1:
 
 
 def _check_fixed(node: Node, key: str, faults: Reader) -> None:
-    """Refuse anything but the explicit signal, and both gates together."""
+    """Refuse any condition except the explicit signal for Gate 2, and both gates for the exit."""
     if not _has(node, key):
         return
     kind, expected, why = _FIXED[key]
@@ -317,11 +317,11 @@ def _check_fixed(node: Node, key: str, faults: Reader) -> None:
         faults.report(where, problem, f"write `{expected}`, or leave {key} out")
 
 
-# --- whether the phases lead from the first to the end
+# --- whether every phase is reachable, and can reach the end
 
 
 def _check_order(workflow: Workflow, faults: Reader) -> None:
-    """Refuse a phase that nothing leads to, and a way without an end."""
+    """Refuse a phase that can't be reached, and phases that never end."""
     following = {phase.name: frozenset(_following(phase, workflow)) for phase in workflow.phases}
     reached = _reach(workflow.first.name, following)
     for phase in workflow.phases:
@@ -331,14 +331,14 @@ def _check_order(workflow: Workflow, faults: Reader) -> None:
             faults.report(phase.name, problem, f"let the `{key}` of another phase name {phase.name}")
     lost = [phase.name for phase in workflow.phases if DONE not in _reach(phase.name, following)]
     if lost:
-        problem = f"no way leads from {', '.join(lost)} to {DONE}: the phases go round for ever"
+        problem = f"no path leads from {', '.join(lost)} to {DONE}: the phases repeat forever"
         faults.report(lost[0], problem, f"end with `next: {DONE}`, or give a phase `may_end_cycle: true`")
 
 
 def _following(phase: Phase, workflow: Workflow) -> Iterator[str]:
-    """Yield the phases that may come after one, going back by option left out."""
+    """Yield the phases that may follow a phase, except by the option to return to an earlier one."""
     if phase.recovers:
-        # The failed phase, or an earlier one that the record names.
+        # The record names the failed phase, or an earlier one.
         yield from (each.name for each in workflow.phases if not each.recovers)
     else:
         yield phase.next
@@ -351,7 +351,7 @@ def _following(phase: Phase, workflow: Workflow) -> Iterator[str]:
 
 
 def _reach(start: str, following: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Return the phases that one may come to from there, itself included."""
+    """Return the phases that can be reached from a phase, including itself."""
     reached, left = {start}, [start]
     while left:
         new = following.get(left.pop(), frozenset()) - reached

@@ -1,7 +1,7 @@
-"""Read YAML as text with places, and nothing more.
+"""Read YAML as text nodes with places.
 
-Works on the parser's events: no scalar gets a type by its look, nothing is constructed, and whatever lets a file
-mean something else than it seems to (anchors, tags, merge keys, keys given twice) is refused with its place.
+Works on the parser's events: scalars stay texts, no objects are constructed, and features that can hide the meaning of
+a file (anchors, tags, merge keys, duplicate keys) are refused with their place.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
     import yaml
 
-#: Our deepest file has 5 levels; what needs more than this is not meant for a reader.
+#: The deepest shipped file has 5 levels.
 MAX_DEPTH = 32
 
-#: What YAML calls printable, without what makes a line look like another one: the line ends that editors do not
-#: show as such, and the marks that turn the direction of the text. Escapes in quoted text are held to it too:
-#: a NUL or an escape sequence would reach a path or the terminal.
+#: Matches characters that YAML calls unprintable, and those that make a line look different from what it is: line
+#: separators that editors do not show, and marks that change the direction of the text. Escapes in quoted text are
+#: checked too: otherwise a NUL or an escape sequence could reach a path or the terminal.
 _ODD_CHARACTER = re.compile(
     "[^\t\n\r\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 
 
 def read_document(text: str | bytes, *, name: str, limit: int) -> Node:
-    """Return the one document in the text."""
+    """Return the only document in the text."""
     documents = read_documents(text, name=name, limit=limit)
     if len(documents) > 1:
         Reader(DocumentError).stop(documents[1], "a second document begins here", "keep one document in this file")
@@ -45,39 +45,39 @@ def read_document(text: str | bytes, *, name: str, limit: int) -> Node:
 def read_documents(text: str | bytes, *, name: str, limit: int, faults: Reader | None = None) -> list[Node]:
     """Return the documents in the text, at least one.
 
-    :param name: what stands in front of the line in messages.
-    :param limit: how many bytes the text may have.
-    :param faults: how the fault is raised at which reading stops.
+    :param name: the file name, for messages.
+    :param limit: the maximum size in bytes.
+    :param faults: raises the fault that stops reading.
     """
     faults = faults or Reader(DocumentError)
     source = decode_text(text, name=name, limit=limit, faults=faults)
-    import yaml  # here, not above: it costs 12 ms, and most starts read no YAML at all
+    import yaml  # imported here, because it takes 12 ms and most runs read no YAML
 
     builder = _Builder(name, faults)
     try:
-        # A generator, though its types say less: it holds the parser until it is closed.
+        # A generator, although its annotation is less specific: it keeps the parser until it is closed.
         parsed = cast("Generator[yaml.Event]", yaml.parse(source, Loader=choose_loader()))
         with closing(parsed) as events:
             documents = builder.read(events)
     except yaml.YAMLError as error:
         builder.refuse(*_translate(error, source=source))
     except (ValueError, OverflowError):
-        # The pure loader converts escapes and version numbers without looking at their size.
-        builder.refuse((1, 1), "a number is out of range", "take out the odd escape or directive")
+        # The pure Python loader converts escapes and version numbers without checking their size.
+        builder.refuse((1, 1), "a number is out of range", "remove the invalid escape or directive")
     if not documents:
         builder.refuse((1, 1), "the file is empty", "fill it, or delete it")
     return documents
 
 
 def choose_loader() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
-    """Return libyaml's loader, or the pure one where PyYAML was built without libyaml; they read the same."""
+    """Return libyaml's loader, or the equivalent pure Python one if PyYAML was built without libyaml."""
     import yaml
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Builder:
-    """Folds the parser's events into nodes."""
+    """Builds nodes from the parser's events."""
 
     def __init__(self, file: str, faults: Reader) -> None:
         self._file, self._faults = file, faults
@@ -103,11 +103,11 @@ class _Builder:
     def _node(self, event: yaml.Event, path: str, depth: int = 0, key: Text | None = None) -> Node:
         """Return the node that begins with an event.
 
-        :param key: of the mapping whose value it is.
+        :param key: its key, if it is a value of a mapping.
         """
         at = self._check(event)
         if isinstance(event, self._yaml.ScalarEvent):
-            # Where a value is left out the two loaders disagree on its place; the key's is the one to look at.
+            # The two loaders disagree on the place of an omitted value, so use the place of its key.
             is_left_out = not event.style and not event.value and key is not None
             return self._text(event, key.at if key is not None and is_left_out else at, path)
         if depth == MAX_DEPTH:
@@ -139,7 +139,7 @@ class _Builder:
         return Text.of(event.value, at, path, is_plain=not event.style)
 
     def _check(self, event: yaml.Event) -> Place:
-        """Return where an event stands; refuse what lets a value mean something else than it seems to."""
+        """Return the place of an event. Refuse aliases, anchors and tags, which can hide the meaning of a value."""
         place = Place.of(self._file, *_place_of(event))
         anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
         if isinstance(event, self._yaml.AliasEvent):
@@ -147,13 +147,13 @@ class _Builder:
         if anchor is not None:
             self._faults.stop(place, f"anchor &{anchor}", "write the value out wherever it is needed")
         if tag is not None:
-            self._faults.stop(place, f"tag {tag}", "take the tag out; quotes make a text of anything")
+            self._faults.stop(place, f"tag {tag}", "remove the tag; quotes turn any value into a text")
         return place
 
 
 def _place_of(event: yaml.Event) -> tuple[int, int]:
     mark = event.start_mark
-    assert mark is not None  # only events that were made by hand have none
+    assert mark is not None  # parsed events always have one
     return mark.line + 1, mark.column + 1
 
 
@@ -163,19 +163,19 @@ def _translate(error: yaml.YAMLError, *, source: str) -> tuple[tuple[int, int], 
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
     if mark is None:
         return (1, 1), f"not YAML: {problem}", "fix the syntax"
-    # libyaml's "end of file" lies one line behind the text.
+    # libyaml reports "end of file" one line after the text.
     lines = source.splitlines() or [""]
     row = min(mark.line, len(lines) - 1)
     column = mark.column if row == mark.line else len(lines[row])
-    remedy = "fix the syntax here, or shortly before"
+    remedy = "fix the syntax here, or just before it"
     if "\t" in lines[row][: column + 1]:
         remedy = "indent with spaces: YAML allows no tab there"
     elif "mapping values" in problem:
-        remedy = "put the text in quotes if it has a colon in it, else check the indentation"
+        remedy = "put the text in quotes if it contains a colon; otherwise check the indentation"
     return (row + 1, column + 1), f"not YAML: {problem}", remedy
 
 
-# --- from a file to its text
+# --- reading and decoding files
 
 
 def read_bytes(
@@ -186,12 +186,12 @@ def read_bytes(
     error: type[PhaseGateError],
     if_missing: str = "check the path; it starts at the project's root",
 ) -> bytes:
-    """Return the file's content, or its first bytes if it has more than `limit`: enough for the reader to refuse it.
+    """Return the file's content, at most `limit` + 1 bytes: enough for the reader to refuse a bigger file.
 
-    :param if_missing: what to do if there is no such file.
+    :param if_missing: the remedy if there is no such file.
     """
     try:
-        # Look before opening: a named pipe would let us wait for ever.
+        # Check before opening: opening a named pipe would block forever.
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
             raise error(f"{name}: this is a folder, not a file", "put a file there, or take the folder away")
@@ -211,7 +211,7 @@ def decode_text(text: str | bytes, *, name: str, limit: int, faults: Reader | No
     faults = faults or Reader(DocumentError)
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
     if size > limit:
-        faults.stop(Place.of(name, 1, 1), f"bigger than {limit} bytes", "keep only what we read in this file")
+        faults.stop(Place.of(name, 1, 1), f"bigger than {limit} bytes", "remove content that phase-gate does not use")
     if isinstance(text, bytes):
         try:
             text = text.decode()
@@ -222,19 +222,19 @@ def decode_text(text: str | bytes, *, name: str, limit: int, faults: Reader | No
     if odd := _ODD_CHARACTER.search(text):
         faults.stop(
             Place.of(name, *_place(text[: odd.start()])),
-            f"the character U+{ord(odd.group()):04X} can't be in a text file",
+            f"the character U+{ord(odd.group()):04X} is not allowed in a text file",
             "save the file as plain UTF-8 text without control characters",
         )
     return text
 
 
 def find_odd_character(text: str) -> str | None:
-    """Return the first character that no file of ours may hold, as `U+202E`; None if there is none."""
+    """Return the first character that is not allowed in our files, as in `U+202E`; None if there is none."""
     odd = _ODD_CHARACTER.search(text)
     return None if odd is None else f"U+{ord(odd.group()):04X}"
 
 
 def _place(before: str) -> tuple[int, int]:
-    """Return line and column of what follows the text."""
+    """Return the line and column right after the text."""
     lines = (before.removeprefix("\ufeff") + "|").splitlines()
     return len(lines), len(lines[-1])
