@@ -114,6 +114,8 @@ CLEAN = (
     *("recording", "runs"),
     *("plugin.py", "project.py", "task.py", "values.py", "visible.py"),
     "cli",
+    # Without the prompts for agents, which keep their words.
+    *(f"tasks/{each.name}" for each in sorted((SOURCE / "tasks").glob("*.py")) if each.name != "prompts.py"),
 )
 _FOREIGN = re.compile(r"<!-- generated.*?<!-- end -->|^```.*?^```|`[^`\n]+`|\]\([^)]*\)|:param \w+:", re.M | re.S)
 

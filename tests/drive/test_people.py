@@ -34,7 +34,7 @@ def test_a_person_answers_at_the_terminal(team: Team, at_terminal: Opens) -> Non
     assert "transcript: .phase-gate/tasks/task-1-write-part1/drive/0001.executor.log" in said
     terminal.answers("skip because I say so", to=QUESTION)
     said = terminal.answers("skip unavailable the sandbox is down", to=QUESTION)
-    assert "'because' is no kind of skip" in said
+    assert "'because' is not a kind of skip" in said
     assert terminal.end() == 0, terminal.shown
     assert team.statuses() == {"1": "APPROVED", "2": "SKIPPED"}
     assert "the service is up again" in team.prompt(1, "executor", 4), "what a person says is in the next prompt"

@@ -134,9 +134,9 @@ def test_documents_are_read_as_their_schemas_say(name: str, document: Any, is_ri
         ({"requires_phase_rewind_to": "intake"}, ""),
         ({"requires_phase_rewind_to": "AUDIT"}, ""),
         ({"requires_phase_rewind_to": "PRODUCTION_GATE"}, "comes after AUDIT"),
-        ({"requires_phase_rewind_to": "DONE"}, "is no phase that one can go back to"),
-        ({"requires_phase_rewind_to": "RECOVERY_LOOP"}, "is no phase that one can go back to"),
-        ({"requires_phase_rewind_to": "REVIEW"}, "was tried for this very failure"),
+        ({"requires_phase_rewind_to": "DONE"}, "is not a phase to go back to"),
+        ({"requires_phase_rewind_to": "RECOVERY_LOOP"}, "is not a phase to go back to"),
+        ({"requires_phase_rewind_to": "REVIEW"}, "was already tried for this failure"),
         ({"failed_phase": "REVIEW"}, "is for REVIEW, but AUDIT failed"),
     ],
 )

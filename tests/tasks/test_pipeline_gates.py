@@ -474,7 +474,7 @@ def test_the_same_rewind_for_the_same_failure_is_refused(pipe: Pipe) -> None:
     pipe.agree()
     verdict = pipe.look()
     assert unmet(verdict) == ["root-cause-known"]
-    assert "was tried for this very failure" in details(verdict, "root-cause-known")
+    assert "was already tried for this failure" in details(verdict, "root-cause-known")
     assert "not again     CONSENSUS_ROLE_PLANS" in pipe.gate("pipeline", "recover").out
     # Another one may be tried.
     pipe.make("root-cause", pipe.record(requires_phase_rewind_to="ROLE_PLANNING"))

@@ -130,7 +130,7 @@ def test_nothing_is_run_again_on_the_same_files(kind: FailureType, tree: str, is
 
 @pytest.mark.parametrize(("seconds", "left"), [(0, 30), (29, 1)], ids=["at-once", "nearly"])
 def test_a_time_out_is_tried_again_later(seconds: float, left: int) -> None:
-    with pytest.raises(NotAllowedError, match=f"30 s, and {left} s of them are left"):
+    with pytest.raises(NotAllowedError, match=f"30 s, {left} s are left"):
         require_attempt(after(T), at=at(seconds))
 
 
@@ -160,13 +160,13 @@ def test_a_step_that_was_too_slow_gets_more_time_up_to_the_maximum() -> None:
     ("events", "seconds", "said"),
     [
         pytest.param((began(),), 300, "", id="executor-in-time"),
-        pytest.param((began(),), 301, "the executor step took 301 s, and has 300 s", id="executor-late"),
+        pytest.param((began(),), 301, "the executor step took 301 s, the limit is 300 s", id="executor-late"),
         pytest.param((began(), reported(), *check(when=at(60))), 240, "", id="reviewer-in-time"),
         pytest.param(
-            (began(), reported(), *check(when=at(60))), 241, "the review step took 181 s, and has 180 s", id="late"
+            (began(), reported(), *check(when=at(60))), 241, "the review step took 181 s, the limit is 180 s", id="late"
         ),
         pytest.param(
-            (began(), reported(), *check(when=at(1700))), 1801, "the gate took 1801 s, and has 1800 s", id="in-all"
+            (began(), reported(), *check(when=at(1700))), 1801, "the gate took 1801 s, the limit is 1800 s", id="in-all"
         ),
         pytest.param((began(), reported()), 9999, "", id="the-verify-run-is-ended-by-us"),
     ],

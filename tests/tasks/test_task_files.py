@@ -148,9 +148,9 @@ def test_files(given: str, expected: tuple[str, ...]) -> None:
         pytest.param(xml().replace("<verify>", "<verify shell='yes'>"), "shell has to be a boolean", id="yes"),
         pytest.param(xml().replace("<task>", "<task type='checkpoint'>"), "type can't be 'checkpoint'", id="a-person"),
         pytest.param(xml().replace("<task>", "<task name='b'>"), "name occurs twice", id="two-names"),
-        pytest.param("<task>hello</task>", "text beside the elements of <task>", id="loose-text"),
-        pytest.param(xml() + "\n" + xml(name="A"), "'A' is kept in a/, and so is 'a' of line 1", id="one-folder"),
-        pytest.param("<task><name>a</task>", "t:1:1: text beside the elements of <task>", id="not-closed"),
+        pytest.param("<task>hello</task>", "text between the elements of <task>", id="loose-text"),
+        pytest.param(xml() + "\n" + xml(name="A"), "'A' is stored in a/, like 'a' of line 1", id="one-folder"),
+        pytest.param("<task><name>a</task>", "t:1:1: text between the elements of <task>", id="not-closed"),
         pytest.param("\n<task><name>a</name>", "t:2:1: <task> is never closed", id="never-closed"),
         pytest.param("<task>" + "x" * 1024 * 1024, "bigger than 1048576 bytes", id="too-big"),
         pytest.param(b"<task>\xff", "not UTF-8 text", id="not-utf-8"),
@@ -164,12 +164,12 @@ def test_files(given: str, expected: tuple[str, ...]) -> None:
         pytest.param("name: a", "the key 'files' is missing", id="missing-keys"),
         pytest.param(yaml(flaky="true", flaky_reason="x"), "flaky can't be 'true'", id="flaky-as-a-flag"),
         pytest.param(yaml(flaky="accepted"), "flaky: accepted needs a reason", id="flaky-without-a-reason"),
-        pytest.param(yaml(flaky_reason="x"), "a reason for what is not declared", id="a-reason-alone"),
+        pytest.param(yaml(flaky_reason="x"), "flaky_reason without flaky", id="a-reason-alone"),
         pytest.param(yaml(timeouts="{verify: 301}"), "timeouts.verify can't be 301 s", id="above-the-maximum"),
         pytest.param(yaml(timeouts="{verify: 0}"), "timeouts.verify can't be 0", id="no-time"),
         pytest.param(yaml(timeouts="{build: 3}"), "unknown key 'build' in timeouts", id="another-step"),
         *(
-            pytest.param(yaml(files=f"[{path!r}]"), "is no path from the project's root", id=f"path-{path}")
+            pytest.param(yaml(files=f"[{path!r}]"), "is not a path relative to the project's root", id=f"path-{path}")
             for path in ("/etc/passwd", "../a", "a/../../b", "~/a", "a\\b", ".", "./")
         ),
     ],

@@ -156,7 +156,7 @@ def test_each_missing_row_has_a_name(gate: Gate) -> None:
     gate.paper("result.yaml", gate.result(done_criteria_met=False))
     document = gate.json("verify", "executor", "result.yaml")
     assert "done_criteria_met == true" in unmet(document)
-    assert document["previous_failures"][-1]["error"].endswith("says that the done-criteria are not met")
+    assert document["previous_failures"][-1]["error"].endswith("also that the done-criteria are not met")
     gate.project.write(planner=WRONG + "\n")
     gate.executor()
     document = gate.json("verify", "run")
@@ -322,7 +322,7 @@ def test_a_verify_command_that_takes_too_long_is_ended_with_its_children(gate: G
         "2. Manual intervention",
         "3. Skip with a warning",
     )
-    assert gate.executor().has("a time-out is tried again after 30 s")
+    assert gate.executor().has("a time-out is retried after 30 s")
     gate.wait(31)
     assert gate.executor().code == 0, "on the same files"
     began = [line["data"] for line in gate.ledger() if line["kind"] == "attempt-began"]
@@ -341,12 +341,12 @@ def test_executor_and_reviewer_have_their_time(gate: Gate, untimed: bool) -> Non
         gate.wait(3000)
         assert gate.review().code == 0
         return
-    assert ran.has("TIMEOUT: the executor step took 301 s, and has 300 s")
+    assert ran.has("TIMEOUT: the executor step took 301 s, the limit is 300 s")
     gate.wait(31)
     gate.executor()
     gate.verify()
     gate.wait(181)
-    assert gate.review().has("the review step took 181 s, and has 180 s")
+    assert gate.review().has("the review step took 181 s, the limit is 180 s")
     assert (gate.state, gate.failures) == ("REJECTED", ["TIMEOUT", "TIMEOUT"])
 
 
@@ -356,7 +356,7 @@ def test_the_whole_gate_has_thirty_minutes(gate: Gate) -> None:
     gate.wait(890)
     gate.executor()
     gate.wait(920)
-    assert gate.verify().has("TIMEOUT: the gate has 1800 s in all, and they are over")
+    assert gate.verify().has("TIMEOUT: the gate's 1800 s are over")
 
 
 @pytest.mark.criterion("VG-14")
@@ -675,9 +675,9 @@ def test_a_flaky_verify_runs_twice_only_where_declared_and_the_pass_is_weak(gate
     gate.executor()
     ran = gate.verify()
     assert ran.code == 0
-    assert ran.has("it ended with 1 first, and passed when it was run once more")
+    assert ran.has("it ended with 1 first, and passed in a second run")
     gate.review()
-    assert gate.status()["weak_because"] == ["flaky: it ended with 1 first, and passed when it was run once more"]
+    assert gate.status()["weak_because"] == ["flaky: it ended with 1 first, and passed in a second run"]
 
 
 @pytest.mark.criterion("VG-37")
@@ -912,7 +912,7 @@ def test_a_pytest_that_hides_from_us_proves_nothing(gate: Gate) -> None:
     gate.project.write({"conftest.py": "import os\n\nos._exit(print('2 passed in 0.01s', flush=True) or 0)\n"})
     ran = gate.verify()
     assert ran.code == 10, ran
-    assert ran.has("its run was not recorded now")
+    assert ran.has("this run was not recorded")
 
 
 # --- what else may happen to a verify run
@@ -1181,7 +1181,7 @@ def test_a_task_that_has_begun_gets_no_other_text(gate: Gate) -> None:
     gate.executor(gate.result("failure"))
     ran = gate.start(verify=python("other.py"))
     assert (ran.code, gate.status()["attempt"]) == (13, 1)
-    assert ran.has("has begun: what it says does not change any more")
+    assert ran.has("has begun: its text can't be changed any more")
 
 
 def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:

@@ -48,7 +48,7 @@ def test_a_waived_file_is_committed_and_makes_the_pass_weak(versioned: Gate) -> 
     assert gate.call("waive", "files-listed", "--task", TASK, *PERSON).code == 0
     assert gate.verify().code == 0
     assert gate.review().code == 0
-    assert gate.status()["weak_because"] == ["waived: other.py changed, and the task does not list it"]
+    assert gate.status()["weak_because"] == ["waived: other.py changed, but the task does not list it"]
     ran = gate.call("verify", "commit")
     assert ran.code == 0, ran
     assert gate.project.git("show", "--name-only", "--format=", "HEAD").split() == ["other.py", "planner.py"]
@@ -92,7 +92,7 @@ def test_what_a_person_says_is_in_the_next_prompt_and_in_the_bundle(versioned: G
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        pytest.param(["Task 9: Nowhere"], [], "'Task 9: Nowhere', which is no task", id="unknown"),
+        pytest.param(["Task 9: Nowhere"], [], "'Task 9: Nowhere', which is not a task", id="unknown"),
         pytest.param(["Task 2: Second"], ["Task 1: First"], "a circle", id="circular"),
         pytest.param(["Task 1: First"], [], "a circle", id="on-itself"),
     ],

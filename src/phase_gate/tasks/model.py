@@ -1,8 +1,8 @@
-"""Work beyond a run of the tests: a verify task of a list, or a pipeline. Both are one shape.
+"""Work beyond a run of the tests: a verify task of a list, or a pipeline. Both have the same structure.
 
-A phase requires hand-ins, artifacts, checks and words of reviewers about one version; what does not pass is a failure,
-and may be tried again. What only a list has is in `Verification`, what only a pipeline has in `Pipeline`.
-Pure: values, and the table of what may follow what. How an event changes them is `events`.
+A phase requires hand-ins, artifacts, checks and review results of one version. An attempt that does not pass is a
+failure, and may be repeated. `Verification` has the fields of verify tasks only, `Pipeline` those of pipelines only.
+Pure: values, and the table of transitions. `events` applies events to them.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from phase_gate.visible import cut
 if TYPE_CHECKING:
     from phase_gate.gate.state import State
 
-# --- what both have: words of reviewers, and failures
+# --- common to both: review results, and failures
 
 
-#: What a reviewer may say.
+#: The possible answers of a reviewer.
 Choice = Literal["approve", "conditional", "reject"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 
 
 class Word(Value):
-    """What one reviewer said of one version: a vote in a pipeline, a verdict on a verify task."""
+    """One reviewer's result for one version: a vote in a pipeline, a verdict on a verify task."""
 
     by: str
     answer: Choice
     #: How sure the reviewer is, from 0 to 1.
     confidence: float
-    #: What was looked at: digests of artifacts, or of the files that were verified.
+    #: The reviewed version: digests of artifacts, or of the files that were verified.
     about: Mapping[str, str]
     reason: str = ""
     at: str = ""
-    #: All of it, where more was asked for.
+    #: The complete hand-in of a verdict, with its other fields.
     said: Mapping[str, Any] = field(default_factory=dict)
-    #: What made the pass a weak one when it was given, beside the verdict itself.
+    #: Other reasons than the verdict itself why the pass was weak when it was given.
     flags: tuple[str, ...] = ()
 
 
-#: What a vote weighs, times how sure the reviewer is.
+#: The weight of a vote, multiplied by the reviewer's confidence.
 WEIGHTS: Mapping[Choice, float] = {"approve": 1.0, "conditional": 0.5, "reject": 0.0}
 
 
 class Tally(Value):
-    """What the votes on the present version come to."""
+    """The result of the votes on the current version."""
 
-    #: None without a vote: no score is not a score of nothing.
+    #: None without a vote, which is different from 0.
     score: float | None
     counted: tuple[Word, ...] = ()
     #: Votes on another version: they do not count.
@@ -62,9 +62,9 @@ class Tally(Value):
 
 
 def count_votes(votes: Iterable[Word], on: Mapping[str, str]) -> Tally:
-    """Return what the votes come to.
+    """Return the result of the votes.
 
-    :param on: digests of what has to be agreed on, as it is now; none of them empty, or nothing is there to vote on.
+    :param on: current digests of the artifacts to agree on. No vote counts if one of them is empty.
     """
     last = {name_key(vote.by): vote for vote in votes}.values()
     counted = tuple(vote for vote in last if dict(vote.about) == dict(on) and all(on.values()))
@@ -77,7 +77,7 @@ class FailureType(StrEnum):
     EXECUTION_FAILURE = "EXECUTION_FAILURE"
     VERIFY_FAILURE = "VERIFY_FAILURE"
     ARCHITECT_REJECTION = "ARCHITECT_REJECTION"
-    #: The reviewer changed what was to be reviewed: it has to be verified again.
+    #: The reviewer changed the files under review: they have to be verified again.
     REVIEWER_EDIT = "REVIEWER_EDIT"
     BLOCKED = "BLOCKED"
     TIMEOUT = "TIMEOUT"
@@ -92,25 +92,25 @@ class Failure(Value):
     error: str
     type: FailureType = FailureType.GATE_FAILURE
     at: str = ""
-    #: Of a verify task; and the phase of a pipeline.
+    #: Attempt and step of a verify task; or the phase of a pipeline.
     attempt: int = 0
     step: int = 0
     phase: str = ""
     tree: str = ""
-    #: The first lines that tell what failed; or guards and clauses that were not met.
+    #: The first lines that show what failed; or guards and clauses that were not met.
     lines: tuple[str, ...] = ()
-    #: What the verify command ended with; None where it did not end, or was not run.
+    #: The exit code of the verify command; None if it did not end, or did not run.
     exit_code: int | None = None
     #: False for a verify command that could not even be started.
     started: bool = True
-    #: False for what is no failure of the work: it waits for another task, or the files moved on.
+    #: False if the work itself did not fail: it waits for another task, or files were changed meanwhile.
     counts: bool = True
-    #: True once a later attempt came past this step; and what mended it.
+    #: True once a later attempt has passed this step; and how the failure was fixed.
     recovered: bool = False
     resolution: str = ""
-    #: Failing tests and checks; None if it failed for want of something else, and says nothing about them.
+    #: Number of failing tests and checks; None if something else was missing, and the number is unknown.
     failing: int | None = None
-    #: What the root-cause record said of it, and what it asks of a person.
+    #: The cause in the root-cause record, and the input that it requires from a person.
     root_cause: str = ""
     human_input: str = ""
 
@@ -122,10 +122,10 @@ class Failure(Value):
 class Work(Value):
     #: How often each phase was tried.
     attempts: Mapping[str, int] = field(default_factory=dict)
-    #: What the reviewers said of the present attempt.
+    #: The review results of the current attempt.
     words: tuple[Word, ...] = ()
     failures: tuple[Failure, ...] = ()
-    #: What people said when they let it go on, each with a name in front.
+    #: The reasons of people who let it continue, each after a name.
     guidance: tuple[str, ...] = ()
     #: The commit that the work began on, or that the plan was approved on.
     base: str = ""
@@ -142,34 +142,34 @@ class Work(Value):
 # --- a verify task
 
 
-#: As many as a folder's name of ours may have.
+#: Characters in the name of a task's folder.
 _MAX_SLUG = 64
-#: A task without a name of its own lives in the state folder itself.
+#: The task without a name, which is in the state folder itself.
 _RESERVED = ("default",)
 
 
 class TaskSpec(Value):
-    """One task, as it stands in its file."""
+    """One task, as described in its file."""
 
     name: str = field(prose=True)
-    #: Paths from the project's root, with `/`; a glob is allowed. The task may change these and no others.
+    #: Paths relative to the project's root, with `/`. Globs are allowed. The task may change only these files.
     files: tuple[str, ...] = field(or_one=True)
     action: str = field(strip=True)
-    #: The command that proves it, as one would type it.
+    #: The command that proves it, as you would type it.
     verify: str = field(strip=True)
-    #: What is the case when it is done.
+    #: The criteria for being done.
     done: str = field(strip=True)
     #: Whether a shell runs the command.
     shell: bool = False
-    #: Names of tasks that have to be approved before.
+    #: Names of tasks that have to be approved first.
     depends_on: tuple[str, ...] = field(default=(), or_one=True)
-    #: Why a verify command that fails may be run once more; empty where the task does not declare it.
+    #: Why a failing verify command may run once more; empty if the task does not declare it as flaky.
     flaky: str = ""
-    #: Seconds by step, where the task asks for others than the default ones.
+    #: Seconds by step, if they differ from the defaults.
     timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1)
     #: The group of tasks that it runs with.
     wave: str = ""
-    #: Where it stands in the plan that it comes from.
+    #: Its place in the plan that it comes from.
     phase: str = ""
     plan: str = ""
 
@@ -179,26 +179,26 @@ class TaskSpec(Value):
 
 
 def task_slug(name: str) -> str:
-    """Return the name of the task's folder: `Task 3: Create PlannerId` is kept in `task-3-create-plannerid`."""
+    """Return the name of the task's folder: `Task 3: Create PlannerId` is stored in `task-3-create-plannerid`."""
     slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
     is_whole = name.isascii() and slug not in _RESERVED and 0 < len(slug) <= _MAX_SLUG
     if is_whole:
         return slug
-    # Letters that a folder can't have, or too many of them, would make one task of two.
+    # Two names could have the same slug if letters were replaced or cut, so add a hash.
     mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return "-".join(filter(None, (slug[: _MAX_SLUG - 9].strip("-") or "task", mark)))
 
 
-#: Names of the workflow that is shipped for it, and of its one phase.
+#: Names of the shipped workflow for verify tasks, and of its only phase.
 WORKFLOW = "verification"
 PHASE = "VERIFICATION"
 
-#: The document's number of attempts: the first one and two more.
+#: The number of attempts in the source document: the first one and two more.
 MAX_ATTEMPTS = 3
 
 
 class Status(StrEnum):
-    """Where a task stands."""
+    """The status of a task."""
 
     PENDING = "PENDING"
     EXECUTING = "EXECUTING"
@@ -211,7 +211,7 @@ class Status(StrEnum):
     SKIPPED = "SKIPPED"
 
 
-#: What may follow what, and nothing else: a failure of step 1 or 2 is FAILED, one of step 3 is REJECTED.
+#: All allowed transitions. A failure of step 1 or 2 is FAILED, one of step 3 is REJECTED.
 TRANSITIONS: Mapping[Status, frozenset[Status]] = {
     Status.PENDING: frozenset({Status.EXECUTING, Status.SKIPPED}),
     Status.EXECUTING: frozenset({Status.VERIFYING, Status.FAILED, Status.BLOCKED, Status.SKIPPED}),
@@ -220,7 +220,7 @@ TRANSITIONS: Mapping[Status, frozenset[Status]] = {
     Status.FAILED: frozenset({Status.EXECUTING, Status.SKIPPED}),
     Status.REJECTED: frozenset({Status.EXECUTING, Status.SKIPPED}),
     Status.BLOCKED: frozenset({Status.EXECUTING, Status.SKIPPED}),
-    # Only where a user abandons it before its commit.
+    # Only if a user abandons it before its commit.
     Status.APPROVED: frozenset({Status.REJECTED}),
     Status.SKIPPED: frozenset(),
 }
@@ -229,12 +229,12 @@ IN_PROGRESS = frozenset({Status.EXECUTING, Status.VERIFYING, Status.REVIEWING})
 FINISHED = frozenset({Status.APPROVED, Status.SKIPPED})
 NOT_PASSED = frozenset({Status.FAILED, Status.REJECTED})
 
-#: The names of the three steps, by which limits are set.
+#: The names of the three steps, as used for time limits.
 STEPS: Mapping[int, str] = {1: "executor", 2: "verify", 3: "review"}
 
 
 class Report(Value):
-    """Step 1: what the executor said, long texts cut; the whole is a stored object."""
+    """Step 1: the executor's report, with long texts cut. The whole report is a stored object."""
 
     result: Mapping[str, Any]
     by: str
@@ -249,7 +249,7 @@ class Check(Value):
     id: str
     command: str
     at: str
-    #: What the files were before, and what the run left; that is what its result speaks of.
+    #: The files before the run, and after it. The result is about the files after it.
     tree: str
     after: str = ""
     limit: float = 0.0
@@ -258,17 +258,17 @@ class Check(Value):
     how: str = "running"
     exit_code: int | None = None
     seconds: float = 0.0
-    #: Object with what it printed; and its last line.
+    #: Object with its output; and the last line of the output.
     output: str = ""
     summary: str = ""
-    #: Tests that it ran, where that is known.
+    #: Number of tests that it ran, if known.
     tests: int | None = None
     #: Runs of pytest in it that our plugin recorded.
     runs: tuple[str, ...] = ()
-    #: Why an exit code of 0 proves nothing, as pairs of slug and words; and what only makes the pass a weak one.
+    #: Why an exit code of 0 is no proof, as pairs of slug and text; and reasons that only make the pass weak.
     problems: tuple[tuple[str, str], ...] = ()
     flags: tuple[str, ...] = ()
-    #: Tests that were there when the task was taken and are not what they were, as pairs of id and words.
+    #: Tests that were changed or removed since the task was taken, as pairs of id and text.
     altered: tuple[tuple[str, str], ...] = ()
     #: Why it did not end by itself.
     why: str = ""
@@ -287,7 +287,7 @@ class Skip(Value):
 
     #: unverified, or forced.
     mark: str
-    #: unavailable, false-negative or time-pressure; empty where everything was overridden.
+    #: unavailable, false-negative or time-pressure; empty if everything was overridden.
     kind: str
     reason: str
     by: str
@@ -304,27 +304,26 @@ class Verification(Work):
     last_step_at: str = ""
     report: Report | None = None
     check: Check | None = None
-    #: What the agents of this attempt ended with, by role, where a drive started them.
+    #: Exit codes of the agents that a drive started in this attempt, by role.
     codes: Mapping[str, int] = field(default_factory=dict)
-    #: Seconds by step; what an attempt after a time-out gets is more.
+    #: Seconds by step. An attempt after a time-out gets more.
     limits: Mapping[str, float] = field(default_factory=dict)
     #: No time limit for executor and reviewer.
     untimed: bool = False
-    #: Object with what git showed when the task was taken.
+    #: Object with the commit and the files from when the task was taken.
     memory: str = ""
-    #: Object with the files as they were when the last attempt failed, and those of the tree then.
+    #: Object with the files from when the last attempt failed.
     files: str = ""
-    #: What was said against the task when it was taken.
+    #: Problems of the task's description when it was taken.
     flags: tuple[str, ...] = ()
-    #: Files that were handed to us: task, results, verdicts. They are no work of the executor's.
+    #: Files that were handed in: task, results, verdicts. They are not the executor's work.
     attachments: tuple[str, ...] = ()
-    #: Who has the attempt, where a worker took it by name; and the work tree that `memory` speaks of, where tasks are
-    #: shared.
+    #: The worker that has the attempt, if it gave a name; and the work tree of `memory`, if tasks are shared.
     by: str = ""
     place: str = ""
-    #: Why a person has to confirm what is on the record: an agent recorded it in its own turn.
+    #: Why a person has to confirm the recorded steps: an agent recorded them in its own turn.
     voided: str = ""
-    #: How many of the failures were there when a person last let the task go on, or its wave.
+    #: Number of failures when a person last resumed the task, or its wave.
     resumed_after: int = 0
     wave_resumed_after: int = 0
     skip: Skip | None = None
@@ -354,7 +353,7 @@ class Verification(Work):
 
     @property
     def step(self) -> int:
-        """The step that the task is in, or that it came to."""
+        """The current step of the task, or the last one."""
         if self.status in (Status.REVIEWING, Status.APPROVED, Status.REJECTED):
             return 3
         if self.status is Status.VERIFYING:
@@ -365,12 +364,12 @@ class Verification(Work):
 
     @property
     def verified_tree(self) -> str:
-        """What the files were that the evidence speaks of; empty while there is none."""
+        """The tree that the evidence is about; empty while there is none."""
         return "" if self.check is None else self.check.after
 
     @property
     def weak_because(self) -> tuple[str, ...]:
-        """Why a pass is a weak one; nothing for a strong one."""
+        """Why a pass is weak; empty for a strong one."""
         said = [] if self.report is None else list(doubts(self.report.result, self.spec.verify))
         if self.review is not None:
             confidence = self.review.said["confidence"]
@@ -386,7 +385,7 @@ class Verification(Work):
 
     @property
     def word(self) -> str:
-        """The status as it stands in a list of tasks."""
+        """The status as shown in a list of tasks."""
         if self.skip is not None:
             return f"complete ({self.skip.mark})"
         return str(self.status)
@@ -411,7 +410,7 @@ class Request(Value):
     at: str = ""
     #: Closes every gate until a person decides.
     blocking: bool = False
-    #: What it is about, as a hash: the same one is never made twice. Empty: a person made it.
+    #: A hash of its subject, so that no request is made twice. Empty if a person made it.
     fingerprint: str = ""
     decided_by: str = ""
     reason: str = ""
@@ -425,27 +424,27 @@ class Step(Value, kw_only=False):
 
 
 class Pipeline(Work):
-    #: Digests of the constitution's files, as they were recorded; empty for one that was missing.
+    #: Recorded digests of the constitution's files; empty for a missing file.
     constitution: Mapping[str, str] = field(default_factory=dict)
     #: Object with the rules that the cycle began with.
     rules: str = ""
-    #: Commands of checks that were added since, by the names of their rules: from then on they are rules, too.
+    #: Commands of checks that were added later, by the names of their rules. They are rules from then on.
     commands: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     #: Contents of artifacts that belong to earlier attempts, by artifact.
     old: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: What artifacts were when the recovery began: what is made in it belongs to the attempt that follows.
+    #: Artifacts when the recovery began. Artifacts that are made during the recovery belong to the next attempt.
     at_failure: Mapping[str, str] = field(default_factory=dict)
-    #: What artifacts were when the phase was left that asked for them.
+    #: Artifacts when the phase that requires them was left.
     made: Mapping[str, str] = field(default_factory=dict)
-    #: What the reviewers agreed on, by artifact.
+    #: The approved versions, by artifact.
     approved: Mapping[str, str] = field(default_factory=dict)
     requests: tuple[Request, ...] = ()
     failed_phase: str = ""
     recoveries: int = 0
     #: Rewinds that were taken, each with the failure that it was for.
     rewinds: tuple[str, ...] = ()
-    #: Where the phase leads that has exited.
+    #: The phase that follows the exited one.
     leads_to: str = ""
 
     @property
@@ -456,21 +455,21 @@ class Pipeline(Work):
         return next((each for each in self.requests if each.id.upper() == name.upper()), None)
 
     def knows(self, fingerprint: str) -> bool:
-        """Tell whether a request about the very same thing was made before, whatever became of it."""
+        """Return whether a request with the same subject was made before, whatever its status."""
         return any(each.fingerprint == fingerprint for each in self.requests)
 
 
-# --- which of the two a task has
+# --- find the work of a task
 
 
 def find_verification(state: State) -> Verification | None:
-    """Return what a verify task has; None for every other task."""
+    """Return the work of a verify task; None for every other task."""
     work = state.parts.get(WORK)
     return work if isinstance(work, Verification) else None
 
 
 def find_pipeline(state: State) -> Pipeline | None:
-    """Return the pipeline that the present cycle runs through; None in any other workflow."""
+    """Return the pipeline of the current cycle; None in any other workflow."""
     work = state.parts.get(WORK)
     return work if isinstance(work, Pipeline) else None
 
@@ -483,21 +482,21 @@ def require_verification(state: State, task: str) -> Verification:
 
 
 def pipeline_of(state: State) -> Pipeline:
-    """Return the pipeline of the present cycle. Raises NotAllowedError where there is none."""
+    """Return the pipeline of the current cycle. Raises NotAllowedError if there is none."""
     pipeline = find_pipeline(state)
     if pipeline is None:
         raise NotAllowedError(
-            f"this cycle runs through {state.workflow or 'no workflow yet'}, which is no pipeline",
+            f"this cycle uses {state.workflow or 'no workflow yet'}, which is not a pipeline",
             remedy="begin one: workflow: pipeline in the settings, then phase-gate advance",
         )
     return pipeline
 
 
-# --- what an executor claims of the verify command: a claim that does not fit the task makes a pass a weak one
+# --- the executor's claim about the verify command: a claim that does not fit the task makes a pass weak
 
 
 def doubts(result: Mapping[str, Any], command: str) -> tuple[str, ...]:
-    """Return what speaks against a report of success: another command, or an exit code other than 0.
+    """Return the doubts about a report of success: another command, or an exit code other than 0.
 
     :param command: the task's verify command.
     """
@@ -509,17 +508,17 @@ def doubts(result: Mapping[str, Any], command: str) -> tuple[str, ...]:
         shown = " ".join(claimed["command"].split())
         found.append(f"the executor ran another command than the task's: `{cut(shown)}`")
     if claimed["exit_code"] != 0:
-        found.append(f"the executor reports success, and claims exit code {claimed['exit_code']}")
+        found.append(f"the executor reports success, but claims exit code {claimed['exit_code']}")
     return tuple(found)
 
 
 def is_same_command(claimed: str, command: str) -> bool:
-    """Tell whether two texts are one command: spaces, needless quotes, a prompt and marks around code make no other."""
+    """Return whether two texts are the same command. Spaces, needless quotes, a prompt and code marks do not count."""
     return _words(claimed) == _words(command)
 
 
 def _words(text: str) -> list[str]:
-    import shlex  # here: a replay of the ledger need not load it
+    import shlex  # imported here, because a replay of the ledger does not need it
 
     text = text.replace("\\\n", " ").strip().strip("`").strip().removeprefix("$ ")
     try:

@@ -1,6 +1,6 @@
-"""All verify tasks together: one value, from which everything that shows numbers draws.
+"""All verify tasks together: one value with the numbers for status, statistics and reports.
 
-Pure, but for the one function that reads them.
+Pure, except for `load_overview`.
 """
 
 from __future__ import annotations
@@ -20,24 +20,23 @@ from phase_gate.visible import count
 #: Failures that the log of all tasks shows.
 RECENT = 10
 
-#: What has to be tried again before anything else is begun.
+#: Tasks that have to be tried again before another one begins.
 _WAITING = (Status.FAILED, Status.REJECTED)
 
 
 class Untrusted(Value):
-    """A task whose state can't be read or was tampered with: what it says of itself is not believed."""
+    """A task whose state can't be read or was tampered with. Its own status does not count."""
 
     task: str
-    #: What is wrong with it.
     problem: str
-    #: The wave that it was in when it could be read.
+    #: Its wave when it could still be read.
     wave: str = ""
 
 
 class Wave(Value):
     name: str
     tasks: int
-    #: Tasks that failed since the wave was last resumed, and have not recovered; and those that can't be trusted.
+    #: Tasks that failed since the wave was last resumed and have not recovered, and tasks that can't be trusted.
     failing: tuple[str, ...] = ()
 
     @property
@@ -53,14 +52,14 @@ class Wave(Value):
 
 
 class Overview(Value):
-    """What `verify status`, `stats` and `failures`, STATE.md, `status` and reports show."""
+    """The tasks as shown by `verify status`, `stats` and `failures`, STATE.md, `status` and reports."""
 
     rows: tuple[Verification, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many tasks are where, by the document's names."""
+        """The number of tasks by status, with the source document's names."""
         groups = {"passed": {Status.APPROVED}, "failed": NOT_PASSED, "in_progress": IN_PROGRESS}
         groups |= {name: {Status(name.upper())} for name in ("pending", "blocked", "skipped")}
         return {name: sum(row.status in statuses for row in self.rows) for name, statuses in groups.items()}
@@ -79,7 +78,7 @@ class Overview(Value):
 
     @property
     def pass_rate(self) -> str | None:
-        """Passed of those that passed, failed or can't be trusted, in per cent; None while there are none."""
+        """Percentage of passed tasks among those that passed, failed or can't be trusted; None if there are none."""
         decided = self.passed + self.counts["failed"] + len(self.untrusted)
         return f"{100 * self.passed / decided:.0f}%" if decided else None
 
@@ -90,7 +89,7 @@ class Overview(Value):
 
     @property
     def current(self) -> Verification | None:
-        """The task that is in the gate now: of several, the one with the last step."""
+        """The task in progress; of several, the one with the latest step."""
         return max((row for row in self.rows if row.status in IN_PROGRESS), key=_by_time, default=None)
 
     @property
@@ -101,7 +100,7 @@ class Overview(Value):
 
     @property
     def summary(self) -> str:
-        """All in one line."""
+        """All tasks in one line."""
         numbers = {**self.counts, "not_trusted": len(self.untrusted)}
         told = [f"{number} {name.replace('_', ' ')}" for name, number in numbers.items() if number]
         halted = "".join(f"; {wave.why}" for wave in self.waves if wave.is_halted)
@@ -111,7 +110,7 @@ class Overview(Value):
     def waves(self) -> tuple[Wave, ...]:
         names = dict.fromkeys((*(row.wave for row in self.rows), *(each.wave for each in self.untrusted)))
         waves = (self._wave(name) for name in names)
-        # Tasks without a wave are one, too; as long as it goes on, that is nothing to tell.
+        # Tasks without a wave are a wave, too, but it is only listed if it is halted.
         return tuple(wave for wave in waves if wave.name or wave.is_halted)
 
     def _wave(self, name: str) -> Wave:
@@ -122,7 +121,7 @@ class Overview(Value):
             if row.status is not Status.SKIPPED
             and any(each.counts and not each.recovered for each in row.failures[row.wave_resumed_after :])
         ]
-        # One that can't be read any more must not let the others go on.
+        # A task that can't be read any more counts as failing.
         lost = [each.task for each in self.untrusted if each.wave == name]
         return Wave(name=name, tasks=len(rows) + len(lost), failing=(*failing, *lost))
 
@@ -133,15 +132,15 @@ class Overview(Value):
         return next((row for row in self.rows if row.task == task), None)
 
     def halted(self, wave: str) -> str:
-        """Say why a wave is halted; empty if it is not."""
+        """Return why a wave is halted; empty if it is not."""
         found = self.wave(wave)
         return "" if found is None else found.why
 
     def ready(self, is_free: Callable[[Verification], bool], *, wave: str | None = None) -> list[Verification]:
-        """Return the tasks that wait for nothing but a worker, in the list's order. A wave begins after the one before.
+        """Return the tasks that only wait for a worker, in the list's order. A wave begins after the previous one.
 
-        :param is_free: tells whether a task that failed is no worker's any more.
-        :param wave: only the tasks of this one, whatever the others are.
+        :param is_free: return whether a failed task has no worker any more.
+        :param wave: only the tasks of this wave, whatever the status of the others.
         """
         left = [row for row in self.rows if row.status not in FINISHED]
         if wave is None and left:
@@ -160,12 +159,12 @@ class Overview(Value):
 
     @property
     def next_task(self) -> Verification | None:
-        """The first task of the list that waits for nothing but its first worker."""
+        """The first task of the list that only waits for its first worker."""
         return next(iter(self.ready(lambda row: False)), None)
 
     @property
     def next_command(self) -> str:
-        """What to type where one task is finished, or none is meant; empty where all are finished."""
+        """The command to type if a task is finished, or none is given; empty if all are finished."""
         for wave in self.waves:
             if wave.is_halted:
                 return resume_command(wave.name)
@@ -182,15 +181,15 @@ def _by_time(row: Verification) -> tuple[str, str]:
     return row.last_step_at, row.task
 
 
-#: Which tasks there were, each with its wave; None for one that is no verify task.
+#: The known tasks, each with its wave; None for one that is not a verify task.
 _KNOWN = "verify-tasks.json"
 
 
 def load_overview(state_folder: Path, look: Callable[[str], State | None], refused: tuple[str, ...] = ()) -> Overview:
     """Return all tasks in the order in which they were taken, and those that can't be trusted.
 
-    :param look: returns the state of a task; None for one that never began.
-    :param refused: tasks of a shared store that can't be taken over.
+    :param look: return the state of a task; None for one that never began.
+    :param refused: tasks of a shared store that can't be copied to this folder.
     """
     file = state_folder / "cache" / _KNOWN
     found = cache.load(file)
@@ -205,7 +204,7 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], refus
             state = look(name)
         except StateError as error:
             wave = known.get(name, "")
-            if wave is not None:  # what was no verify task when it could be read is none now
+            if wave is not None:  # it was a verify task when it could be read
                 untrusted.append(Untrusted(task=name, problem=error.problem, wave=wave))
             continue
         except TaskNameError:
@@ -217,6 +216,6 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], refus
         seen[name] = None if verification is None else verification.wave
         rows += [] if verification is None else [verification]
     if seen != known and state_folder.is_dir():
-        # Where it can't be kept, a task whose whole folder is removed is not missed.
+        # If it can't be saved, the removal of a task's whole folder goes unnoticed.
         cache.save(file, seen)
     return Overview(rows=tuple(sorted(rows, key=lambda row: (row.taken_at, row.task))), untrusted=tuple(untrusted))

@@ -1,4 +1,4 @@
-"""What `gate` asks about the work of a task, for the table of `gate.parts`: verify tasks and pipelines."""
+"""The part of `gate.parts` for verify tasks and pipelines: `gate` calls it for the work of a task."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class WorkPart(Part):
         return value.spec.files if isinstance(value, Verification) else None
 
     def evidence(self) -> Any:
-        from phase_gate.tasks.evidence import PipelineEvidence  # it looks at files: only a run and a verdict do
+        from phase_gate.tasks.evidence import PipelineEvidence  # it reads files: needed only for runs and verdicts
 
         return PipelineEvidence()
 
     def standing(self, value: Work, state: State, *, tree: str, gate_1_only: bool) -> Standing | None:
-        """Return whether the gate of a verify task is open: it is for what is committed, whatever comes after it."""
+        """Return whether the gate of a verify task is open. It stays open for a committed task."""
         if not isinstance(value, Verification):
             return None
         evaluation, look = state.evaluation, f"phase-gate verify status --task {value.task}"
@@ -59,7 +59,7 @@ class WorkPart(Part):
     def sections(self, value: Work) -> tuple[Section, ...]:
         if not isinstance(value, Verification):
             return ()
-        from phase_gate.tasks.show import describe_task  # here, not above: only reports draw a task
+        from phase_gate.tasks.show import describe_task  # imported here: only reports need it
 
         return (describe_task(value),)
 
@@ -74,7 +74,7 @@ class WorkPart(Part):
         return {WORK: {"constitution": dict(files.constitution), "rules": files.rules}}
 
     def entry_events(self, value: Work | None, state: State, workflow: Workflow, entry: Entry) -> list[Event]:
-        """Return what becomes of the requests that lead here: to follow one is to approve it."""
+        """Return the decisions on the requests that lead here: following a request approves it."""
         current = workflow.phase(state.phase or "")
         if entry.how is not How.REQUEST or current is None or not isinstance(value, Pipeline):
             return []

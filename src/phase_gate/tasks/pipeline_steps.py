@@ -27,14 +27,14 @@ from phase_gate.workflow.model import CHANGE_TYPES, Consensus, Phase, Workflow, 
 
 @contextmanager
 def _changing(task: Task) -> Iterator[tuple[Transaction, Task]]:
-    """Lock the task while none of its runs goes on; yield the transaction, and the task as it is there."""
+    """Lock the task while it has no active run; yield the transaction, and the task within it."""
     with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)
         yield change, task.after(change)
 
 
 def _entry(task: Task, change: Transaction, workflow: Workflow, entry: Entry) -> list[Event]:
-    """Return what happens when a phase is entered, with how the project is now."""
+    """Return the events of entering a phase, with the current state of the project."""
     now = remember(task.after(change), workflow, entry.phase, begins_cycle=entry.begins_cycle)
     allowed = task.project.configuration.allow_non_interactive
     return entry_events(change.state, entry, workflow, run=None, allow_non_interactive=allowed, remembered=now)
@@ -45,7 +45,7 @@ def _entry(task: Task, change: Transaction, workflow: Workflow, entry: Entry) ->
 
 @again_if_moved
 def begin_cycle(task: Task, workflow: Workflow) -> Task:
-    """Enter the first phase of a new cycle, with the constitution on record. Returns the task after it."""
+    """Enter the first phase of a new cycle, and record the constitution. Returns the task after it."""
     with _changing(task) as (change, _):
         if change.state.phase is not None and not change.state.is_done:
             raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
@@ -54,12 +54,12 @@ def begin_cycle(task: Task, workflow: Workflow) -> Task:
 
 
 def _enter_first(task: Task, workflow: Workflow, change: Transaction) -> None:
-    """Record a new cycle. Refuses one whose constitution is not there: no gate of it could ever open."""
+    """Record a new cycle. Refuses it if the constitution is missing, because no gate could ever open."""
     missing = [path for path in rules_of(workflow).constitution if not (task.project.root / path).is_file()]
     if missing:
         raise NotAllowedError(
             f"the pipeline's constitution is missing: {', '.join(missing)}",
-            remedy=f"write {missing[0]}: the rules that must not change on the way; "
+            remedy=f"write {missing[0]}: the rules that must not change during the cycle; "
             "or name others as constitution: [...] in the settings",
         )
     how = How.BEGIN if change.state.phase is None else How.NEW_CYCLE
@@ -68,23 +68,23 @@ def _enter_first(task: Task, workflow: Workflow, change: Transaction) -> None:
 
 @again_if_moved
 def restart_cycle(task: Task, person: Person) -> State:
-    """Begin a new cycle where the pipeline is stuck: a person answers for it. Returns the state after it."""
+    """Begin a new cycle of a stuck pipeline, on a person's responsibility. Returns the state after it."""
     with _changing(task) as (change, _):
         said = _decide_stuck(change, person, "restart", "starting over", "there is nothing to start over")
         workflow = task.project.workflow()
         if workflow.pipeline is None:
-            raise NotAllowedError(f"workflow {workflow.name} is no pipeline", remedy="name one in the settings")
+            raise NotAllowedError(f"workflow {workflow.name} is not a pipeline", remedy="name one in the settings")
         _enter_first(task, workflow, change)
-        # After the cycle began, which forgets what was decided in the one before.
+        # After the cycle began, because that clears earlier decisions.
         change.record(said)
     return change.state
 
 
 @again_if_moved
 def resume_with_guidance(task: Task, person: Person) -> Task:
-    """Enter the failed phase anew where the pipeline is stuck, as a person says. Returns the task after it."""
+    """Enter the failed phase of a stuck pipeline again, with a person's guidance. Returns the task after it."""
     with _changing(task) as (change, stuck):
-        said = _decide_stuck(change, person, "guidance", "guidance", "it goes on without guidance")
+        said = _decide_stuck(change, person, "guidance", "guidance", "it can continue without guidance")
         failed = stuck.rules.phase(pipeline_of(change.state).failed_phase)
         assert failed is not None, "a gate of the pipeline failed"
         (entered,) = _entry(task, change, stuck.rules, Entry(failed, How.GUIDED))
@@ -95,7 +95,7 @@ def resume_with_guidance(task: Task, person: Person) -> Task:
 
 
 def _decide_stuck(change: Transaction, person: Person, kind: Kind, what: str, otherwise: str) -> Event:
-    """Return what is recorded where a person decides what becomes of a pipeline that is stuck."""
+    """Return the event of a person's decision about a stuck pipeline."""
     if not change.state.is_stuck:
         raise NotAllowedError(f"the pipeline is not stuck: {otherwise}", "phase-gate status")
     person.require(change.opened.state, what)
@@ -129,7 +129,7 @@ def start_recovery(task: Task, *, reason: str, by: str) -> State:
 
 
 def require_pipeline(task: Task) -> Pipeline:
-    """Return the pipeline of the present cycle. Refuses before anything is locked or made."""
+    """Return the pipeline of the current cycle. Refuses before anything is locked or created."""
     if task.state.phase is None:
         raise NotAllowedError(f"task {task.project.task} has not begun", remedy=task.project.begin_command)
     return pipeline_of(task.state)
@@ -152,12 +152,12 @@ def make_request(task: Task, *, kind: str | None, title: str, by: str, blocking:
         if kind not in routes:
             known = ", ".join(routes) or "none"
             raise NotAllowedError(
-                f"workflow {locked.rules.name} does not say where {kind} requests lead", remedy=f"types: {known}"
+                f"workflow {locked.rules.name} has no route for {kind} requests", remedy=f"types: {known}"
             )
         same = [each for each in pipeline.pending if (each.type, each.title) == (kind, title)]
         if same:
             remedy = "phase-gate pipeline request list"
-            raise NotAllowedError(f"{same[0].id} asks for the same, and waits", remedy=remedy)
+            raise NotAllowedError(f"{same[0].id} requests the same, and is pending", remedy=remedy)
         name = f"CR-{len(pipeline.requests) + 1}"
         request = Request(id=name, type=kind, title=title, target=routes[kind], by=by, blocking=blocking)
         change.record(made(request, at=change.at))
@@ -172,7 +172,7 @@ def reject_request(task: Task, name: str | None, person: Person, *, by: str) -> 
         if not person.reason.strip():
             raise UsageError("a rejection needs a reason", remedy='add --reason "..."')
         if request.fingerprint or request.blocking:
-            # Only a person rejects what a phase has found, or what blocks: an agent would do it to go on.
+            # Only a person may reject a phase's finding or a blocking request: an agent would do it to continue.
             what = "the rejection of what blocks" if request.blocking else f"the rejection of what {request.by} found"
             person.require(change.opened.state, what)
         change.record(decided(request, "rejected", by=by, reason=person.reason))
@@ -199,7 +199,7 @@ def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> tu
         line = main_line(workflow)
         is_entered = line.index(target.name) <= line.index(current.name)
         if is_entered:
-            # The last one alone: other requests that lead back from here are not decided with this one.
+            # Only the last event: other requests that lead back from here are not decided with this one.
             change.record(_entry(task, change, workflow, Entry(target, How.REQUEST))[-1])
     return _after(change, request), is_entered
 
@@ -207,7 +207,7 @@ def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> tu
 def _refuse_ended(state: State) -> None:
     if state.is_done or state.is_stuck:
         raise NotAllowedError(
-            f"the pipeline is {state.phase}: nothing can be changed on the way any more", remedy="phase-gate status"
+            f"the pipeline is {state.phase}: requests are not possible any more", remedy="phase-gate status"
         )
 
 
@@ -215,7 +215,7 @@ def _find(change: Transaction, name: str | None) -> Request:
     _refuse_ended(change.state)
     pipeline = pipeline_of(change.state)
     if name is None:
-        raise UsageError("which request is decided on is missing", remedy="phase-gate pipeline request list names them")
+        raise UsageError("the request is missing", remedy="name one of: phase-gate pipeline request list")
     request = pipeline.request(name)
     if request is None:
         known = ", ".join(each.id for each in pipeline.requests) or "there is none"
@@ -229,7 +229,7 @@ def _after(change: Transaction, request: Request) -> Request:
     return pipeline_of(change.state).request(request.id) or request
 
 
-# --- votes of reviewers in a consensus phase: what is voted on, and how the votes stand
+# --- votes of reviewers in a consensus phase: the version that is voted on, and the result
 
 
 #: Characters of a version that people type.
@@ -237,13 +237,13 @@ _VERSION = 12
 
 
 class VoteStanding(Value):
-    """How the votes of a phase stand."""
+    """The state of the votes in a phase."""
 
     task: str
     phase: str
-    #: Digests of what is voted on, by artifact.
+    #: Digests of the artifacts that are voted on.
     on: Mapping[str, str]
-    #: Where a vote may lie.
+    #: A path for a vote's file.
     file: str
     tally: Tally
     threshold: float
@@ -251,7 +251,7 @@ class VoteStanding(Value):
 
     @property
     def version(self) -> str:
-        """What tells this version from others, short enough to be typed."""
+        """An id of this version, short enough to type."""
         return fingerprint(*(part for pair in sorted(self.on.items()) for part in pair))[:_VERSION]
 
     @property
@@ -265,7 +265,7 @@ class VoteStanding(Value):
 
 
 def show_votes(task: Task) -> VoteStanding:
-    """Return how the votes stand. Raises NotAllowedError where there is nothing to vote on, whatever is voted."""
+    """Return the state of the votes. Raises NotAllowedError if there is nothing to vote on."""
     state, workflow, pipeline = task.state, task.rules, pipeline_of(task.state)
     phase, consensus = _asked(state, workflow)
     look = Look(task, workflow, pipeline)
@@ -288,9 +288,9 @@ def show_votes(task: Task) -> VoteStanding:
 
 @again_if_moved
 def cast_votes(task: Task, *ballots: Ballot, reports: tuple[str, ...] = ()) -> VoteStanding:
-    """Record votes, all of them or none; return how the votes stand with them.
+    """Record votes, all of them or none; return the state of the votes after that.
 
-    :param reports: the files with the votes, from the root: they are no part of what is voted on.
+    :param reports: the files with the votes, relative to the root: they are not part of the artifacts.
     """
     with _changing(task) as (change, locked):
         standing = show_votes(locked)
@@ -303,14 +303,14 @@ def cast_votes(task: Task, *ballots: Ballot, reports: tuple[str, ...] = ()) -> V
 
 
 def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
-    """Return the phase and what it asks to agree on. Raises NotAllowedError where the phase asks for no votes."""
+    """Return the phase and its consensus rule. Raises NotAllowedError if the phase requires no votes."""
     phase = workflow.phase(state.phase or "")
     consensus = None if phase is None else requires_of(phase).consensus
     if phase is None or consensus is None or state.exited:
         asking = [each.name for each in workflow.phases if requires_of(each).consensus is not None]
         raise NotAllowedError(
             f"{state.phase} asks for no vote{' any more' if consensus is not None else ''}",
-            remedy=f"vote in one of: {', '.join(asking)}; phase-gate status says what is next",
+            remedy=f"vote in one of: {', '.join(asking)}; phase-gate status shows the next step",
         )
     return phase, consensus
 
@@ -318,11 +318,11 @@ def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
 def _refuse_other(ballot: Ballot, standing: VoteStanding) -> None:
     if ballot.phase and ballot.phase != standing.phase:
         raise NotAllowedError(
-            f"the vote is for {ballot.phase}, and the task is in {standing.phase}",
-            remedy="vote on what is there now",
+            f"the vote is for {ballot.phase}, but the task is in {standing.phase}",
+            remedy="vote in the current phase",
         )
     if ballot.version and ballot.version != standing.version:
         raise NotAllowedError(
-            f"the vote is for version {ballot.version}, and this is {standing.version}",
-            remedy="read what is there now, then vote again",
+            f"the vote is for version {ballot.version}, but this is {standing.version}",
+            remedy="read the current version, then vote again",
         )

@@ -1,6 +1,6 @@
-"""The text for the next attempt of a task: what failed, the first lines that say so, what changed since, what is left.
+"""Texts for agents: the feedback for the next attempt, the executor's prompt, and the reviewer's bundle.
 
-Pure. In the words of the source document, so that it can be put in front of an agent as it is.
+Read-only. The feedback is worded as in the source document, so that it can be given to an agent directly.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from phase_gate.workflow.settings import GATE_TIMEOUT, MAX_TIMEOUTS
 
 
 class Dependency(Value):
-    """What a blocked task waits for, and whether that is done."""
+    """The task that a blocked task waits for, and whether it is done."""
 
     name: str
     #: Its status, and its folder; empty if no such task is known.
@@ -46,7 +46,7 @@ class Dependency(Value):
 
     @property
     def way(self) -> str:
-        """Which of the two ways to go."""
+        """The advice for this dependency."""
         if not self.name:
             return "name what blocks it: `blocked_by:` in the executor's report, or `depends_on:` in the task"
         if not self.status:
@@ -61,12 +61,12 @@ class Dependency(Value):
 
     @property
     def command(self) -> str:
-        """What to type about it."""
+        """The command for it."""
         return f"phase-gate verify {'start' if self.status == Status.PENDING else 'status'} --task {self.task}"
 
 
 def find_dependency(verification: Verification, overview: Overview) -> Dependency:
-    """Return what blocks the task: what its executor names, by field or in the error, else what the task names."""
+    """Return the dependency that blocks the task: from the executor's report or its error, else from the task."""
     report = verification.report
     result = {} if report is None else report.result
     error = str(result.get("error", ""))
@@ -83,7 +83,7 @@ def find_dependency(verification: Verification, overview: Overview) -> Dependenc
 
 
 def _speaks_of(text: str, name: str) -> bool:
-    """Tell whether the text names the task, whole or by what stands before its colon."""
+    """Return whether the text contains the task's name, or the part before its colon."""
     short = name.partition(":")[0].strip()
     return any(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text) for each in {name, short} if each)
 
@@ -181,13 +181,13 @@ _TEXTS = {
 }
 
 
-# --- What the executor of a verify task is told: the task, what failed before, and the form of its report. Read-only
+# --- the prompt for the executor of a verify task: the task, the last failure, and the form of the report
 
 
 def write_executor_prompt(session: TaskSession, *, answer: str = "") -> str:
     """Return the prompt.
 
-    :param answer: the file that the report belongs into; empty: it is printed.
+    :param answer: the file to write the report to; empty to print it.
     """
     verification, said = session.verification(), tell_failure(session)
     rows = [*_tell_task(verification), *_tell_guidance(verification)]
@@ -199,7 +199,7 @@ def write_executor_prompt(session: TaskSession, *, answer: str = "") -> str:
 
 
 def tell_failure(session: TaskSession) -> str:
-    """Return what failed last and is not mended yet, for the next attempt; empty if nothing did."""
+    """Return the last failure that is not fixed yet, for the next attempt; empty if there is none."""
     verification = session.verification()
     changed = session.changed_since_failure(verification)
     return feedback(verification, changed=changed, overview=session.board.overview)
@@ -263,10 +263,10 @@ def _form(verification: Verification) -> Iterator[str]:
     yield from text.rstrip().splitlines()
 
 
-# --- What the reviewer of a verify task looks at, in one piece. Read-only
+# --- the bundle for the reviewer of a verify task
 
 
-#: What the source document has the architect check.
+#: The architect's checks in the source document.
 CHECKS = (
     "the files modified match `files` of the task",
     "the implementation matches the intent of `action`",
@@ -277,7 +277,7 @@ CHECKS = (
 
 
 def make_bundle(session: TaskSession) -> dict[str, Any]:
-    """Return the bundle as a document. Raises NotAllowedError where there is nothing to review yet."""
+    """Return the bundle as a document. Raises NotAllowedError if there is nothing to review yet."""
     state = session.state()
     verification = require_verification(state, session.task)
     check = verification.check
@@ -288,7 +288,7 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
         )
     tree = session.tree(verification.spec)
     changes = session.changes(state, verification, tree)
-    # Files with tests come first: no flood of other lines may hide what became of them.
+    # Files with altered tests come first, so that other lines can't hide them.
     first = {test.partition("::")[0] for test, _ in check.altered}
     diff = read_diff(session.project.root, session.memory(verification), changes.own, first)
     return {
@@ -358,7 +358,7 @@ def render_bundle(document: Mapping[str, Any]) -> str:
 
 
 def _quote(lines: Iterable[str]) -> str:
-    """Return lines that can't be taken for a heading of ours."""
+    """Return lines that can't be mistaken for one of our headings."""
     return "\n".join(f"| {line}" for line in lines)
 
 

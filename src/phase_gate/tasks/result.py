@@ -1,6 +1,6 @@
 """Tasks and pipelines as documents: status, evidence, statistics, failures, votes, and the result of a gate.
 
-Pure. The names are the source documents'; ours come behind them.
+Pure. The names are from the source documents, followed by our own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def executor_status(verification: Verification) -> str:
 
 
 def verify_status(verification: Verification) -> str:
-    """Return pending, running, passed, failed or skipped; interrupted for one that has to be run again."""
+    """Return pending, running, passed, failed or skipped; interrupted if the command has to run again."""
     check = verification.check
     if verification.skip is not None and (check is None or not check.passes):
         return "skipped"
@@ -82,7 +82,7 @@ def status_to_json(task: str, verification: Verification, escalation: Escalation
 
 
 def failure_to_json(failure: Failure) -> dict[str, Any]:
-    """Return a failure, with what its kind has."""
+    """Return a failure, with the fields of its kind."""
     of_gate = ("phase", "error", "lines", "failing", "root_cause", "at")
     of_step = (
         *("attempt", "type", "step", "error", "at", "tree", "lines", "exit_code", "started", "counts"),
@@ -110,7 +110,7 @@ def skip_to_json(verification: Verification) -> dict[str, Any]:
     }
 
 
-#: What each step says that the evidence chain shows, with what stands there where nothing was said.
+#: The fields of each step in the evidence chain, with their defaults.
 _EXECUTOR: Mapping[str, Any] = {"status": "", "files_modified": [], "evidence": "", "done_criteria_met": False}
 _ARCHITECT: Mapping[str, Any] = {
     "verdict": "",
@@ -124,9 +124,9 @@ _VERIFY = ("command", "exit_code", "summary", "how", "tests")
 
 
 def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
-    """Return what each step left as evidence; None for one that has not come yet.
+    """Return the evidence of each step; None for a step that has not been taken yet.
 
-    :param output: what the verify command printed, as far as it is kept.
+    :param output: the output of the verify command, as far as it is stored.
     """
     chain: dict[str, Any] = {"executor": None, "verify": None, "architect": None}
     report, check, review = verification.report, verification.check, verification.review
@@ -153,7 +153,7 @@ def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
 
 
 def gate_result(verification: Verification, output: str, *, state_updated: bool) -> dict[str, Any]:
-    """Return the gate's result with the document's fields. The outcome is None as long as there is none."""
+    """Return the gate's result with the document's fields. The outcome is None while it is open."""
     status = verification.status
     ended = verification.last_step_at if status in FINISHED | NOT_PASSED else ""
     if verification.review is not None:
@@ -193,7 +193,7 @@ def row_to_json(row: Verification) -> dict[str, Any]:
 
 
 def stats_to_json(overview: Overview) -> dict[str, Any]:
-    """Return the statistics with the document's names, and ours behind them."""
+    """Return the statistics with the document's names, followed by our own."""
     current = overview.current
     return {
         "total_tasks": overview.total,
@@ -229,7 +229,7 @@ def failures_to_json(pairs: Iterable[tuple[Verification, Failure]]) -> list[dict
 
 
 def pipeline_to_json(pipeline: Pipeline) -> dict[str, Any]:
-    """Return where the pipeline stands."""
+    """Return the status of the pipeline."""
     return {
         "pendingChangeRequests": [
             {"cr_id": each.id, "change_type": each.type, "target_phase": each.target, "status": each.status}
@@ -260,7 +260,7 @@ def _vote(word: Word) -> dict[str, Any]:
 
 
 def phase_result(evaluation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an evaluation's document as a gate result. A score that was not measured is left out."""
+    """Return an evaluation's document as a gate result, without scores that were not measured."""
     gate = evaluation["gate_1"]
     closed = [guard for guard in gate["guards"] if guard["met"] is not True and not guard["waived"]]
     unmet = [clause for clause in gate["clauses"] if clause["met"] is not True and clause["group"] is None]
@@ -284,6 +284,6 @@ def phase_result(evaluation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merge_gate_results(handler: Mapping[str, Any], engine: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one result of two: scores are the handler's where it gave them, all that decides is the engine's."""
+    """Merge two results: scores are the handler's, if it has them; everything else is the engine's."""
     kept = ("score", "consensusScore")
     return {**engine, **{name: handler[name] for name in kept if handler.get(name) is not None}}

@@ -1,6 +1,6 @@
-"""Which phase of a pipeline follows which, and what an entry means for artifacts: every transition there is.
+"""All transitions between phases of a pipeline, and how entering a phase affects artifacts.
 
-Pure. Declared transitions only: `next`, a request's route, a failure, and the way back from a recovery.
+Pure. Only declared transitions: `next`, a request's route, a failure, and the return from a recovery.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from phase_gate.workflow.names import DONE, STUCK, look_command
 
 
 class PipelineFiles(Value):
-    """How the files of a pipeline are when a phase is entered."""
+    """The files of a pipeline when a phase is entered."""
 
-    #: Digests of artifacts, and of the constitution's files; empty for what is not there.
+    #: Digests of artifacts, and of the constitution's files; empty for a missing file.
     artifacts: Mapping[str, str] = field(default_factory=dict)
     constitution: Mapping[str, str] = field(default_factory=dict)
-    #: What git has checked out; empty if that is not known.
+    #: The commit that is checked out; empty if unknown.
     commit: str = ""
-    #: Object with the rules, where a cycle begins.
+    #: Object with the rules, at the beginning of a cycle.
     rules: str = ""
     #: The commands of checks, by the names of their rules.
     commands: Mapping[str, str] = field(default_factory=dict)
-    #: What the root-cause record says.
+    #: The content of the root-cause record.
     root_cause: Mapping[str, str] = field(default_factory=dict)
 
 
 def files_in(remembered: Remembered) -> PipelineFiles:
-    """Return what was remembered of the pipeline's files."""
+    """Return the remembered files of the pipeline."""
     files: PipelineFiles = remembered.parts.get(WORK) or PipelineFiles()
     return files
 
 
 class Way(Value):
-    """Where a phase leads, how, and by which requests."""
+    """The phase that follows, how, and by which requests."""
 
     phase: str
     how: str = "next"
@@ -51,7 +51,7 @@ class Way(Value):
 
 
 def main_line(workflow: Workflow) -> tuple[str, ...]:
-    """Return the phases from the first one to DONE, in their order; those that only recover are none of them."""
+    """Return the phases from the first one to DONE, in order, without recovery phases."""
     names: dict[str, None] = {}
     phase: Phase | None = workflow.first
     while phase is not None and phase.name not in names:
@@ -61,7 +61,7 @@ def main_line(workflow: Workflow) -> tuple[str, ...]:
 
 
 def following(pipeline: Pipeline, workflow: Workflow, current: Phase) -> Way:
-    """Return where the phase leads once it has exited."""
+    """Return the way on from a phase after its exit."""
     if current.recovers:
         return Way(phase=pipeline.leads_to or pipeline.failed_phase, how="recovered")
     due = due_requests(pipeline, workflow, current)
@@ -73,7 +73,7 @@ def following(pipeline: Pipeline, workflow: Workflow, current: Phase) -> Way:
 def due_requests(pipeline: Pipeline, workflow: Workflow, current: Phase) -> tuple[Request, ...]:
     """Return the pending requests that lead back from here, the one that leads back farthest first.
 
-    One whose target is still to come waits for it: nothing is skipped.
+    A request with a later target waits for that phase: no phase is skipped.
     """
     if not current.routes:
         return ()
@@ -84,7 +84,7 @@ def due_requests(pipeline: Pipeline, workflow: Workflow, current: Phase) -> tupl
 
 
 def budget(workflow: Workflow) -> int:
-    """Return how many recoveries a cycle has."""
+    """Return the number of recoveries that a cycle may use."""
     value = workflow.parameters.get(MAX_RECOVERIES, 0)
     return int(value) if isinstance(value, int | float) else 0
 
@@ -94,7 +94,7 @@ def rules_of(workflow: Workflow) -> PipelineRules:
 
 
 def artifacts_from(workflow: Workflow, target: str) -> tuple[str, ...]:
-    """Return the artifacts that phases ask for from this one on."""
+    """Return the artifacts that this phase and later ones require."""
     line = main_line(workflow)
     wanted = (workflow.phase(name) for name in line[line.index(target) :])
     return _names(phase for phase in wanted if phase is not None)
@@ -107,14 +107,14 @@ def _names(phases: Iterable[Phase]) -> tuple[str, ...]:
 def entry_data(
     pipeline: Pipeline, workflow: Workflow, current: Phase | None, phase: Phase, how: str, now: PipelineFiles
 ) -> dict[str, Any]:
-    """Return what the event says with which a phase is entered, to the pipeline and about the freeze.
+    """Return the data of the event that enters a phase, for the pipeline and the freeze.
 
-    :param pipeline: where a cycle begins, that of the cycle before.
+    :param pipeline: at the beginning of a cycle, the pipeline of the previous cycle.
     :param current: the phase that the task comes from.
-    :param now: how the artifacts are, and what git has checked out.
+    :param now: the current artifacts and commit.
     """
     artifacts, described = now.artifacts, rules_of(workflow).artifacts
-    # Whatever has to be new in every phase is old as soon as one is entered.
+    # An artifact that has to be new in every phase is old as soon as one is entered.
     each_time = [name for name in requires_of(phase).artifacts if described[name].made == "phase"]
     old = {name: [artifacts.get(name, "")] for name in each_time}
     data: dict[str, Any] = {}
@@ -151,7 +151,10 @@ def new_commands(pipeline: Pipeline, now: PipelineFiles) -> dict[str, str]:
 
 
 def _used_before(past: Pipeline, how: str, described: Mapping[str, Artifact]) -> dict[str, tuple[str, ...]]:
-    """Return what earlier cycles used of artifacts that may be older than a cycle; a restart makes all of them old."""
+    """Return the versions that earlier cycles used, of artifacts that may be older than the cycle.
+
+    Empty for a restart, which makes all of them old.
+    """
     if how == "restart":
         return {}
     return {
@@ -162,51 +165,51 @@ def _used_before(past: Pipeline, how: str, described: Mapping[str, Artifact]) ->
 
 
 def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:
-    """Tell whether tests were frozen by a phase of their own, before this one."""
+    """Return whether an earlier phase has frozen the tests."""
     line = main_line(workflow)
     before = (workflow.phase(name) for name in line[: line.index(phase.name)])
     return any(each is not None and each.scope == "targets" for each in before)
 
 
 def rewind_key(pipeline: Pipeline, target: str) -> str:
-    """Return what tells one rewind for one failure from another."""
+    """Return a key for a rewind to a target because of a failure."""
     failure = next((each for each in reversed(pipeline.failures) if each.phase == pipeline.failed_phase), None)
     unmet = () if failure is None else failure.lines
     return "|".join((pipeline.failed_phase, target, *sorted(unmet)))
 
 
 def problem_of_rewind(pipeline: Pipeline, workflow: Workflow, target: str) -> str:
-    """Say what is wrong with a rewind that a root-cause record asks for; nothing if nothing is."""
+    """Return the problem of a rewind that a root-cause record requests; empty if there is none."""
     line = main_line(workflow)
     failed = pipeline.failed_phase
     if target not in line:
-        return f"{target} is no phase that one can go back to: {', '.join(line)}"
+        return f"{target} is not a phase to go back to: {', '.join(line)}"
     if failed in line and line.index(target) > line.index(failed):
-        return f"{target} comes after {failed}, which failed: nothing is skipped"
+        return f"{target} comes after {failed}, which failed: no phase can be skipped"
     if target != failed and rewind_key(pipeline, target) in pipeline.rewinds:
-        return f"going back to {target} was tried for this very failure of {failed}, and did not help"
+        return f"going back to {target} was already tried for this failure of {failed}, and did not help"
     return ""
 
 
-# --- What a verdict means in a pipeline: requests that it raises, the recovery or the end that a failing gate leads to
+# --- consequences of a verdict in a pipeline: its requests, and the recovery or the end after a failing gate
 
 
-#: The finding that asks for a change: `id` is its type, `proof` what makes it the same one.
+#: The finding that requests a change: `id` is its type, `proof` identifies the request.
 CHANGE_REQUESTED = "change-requested"
 
 
 class Plan(Value):
-    """What follows from a verdict."""
+    """The consequences of a verdict."""
 
     requests: tuple[Request, ...] = ()
     failure: Failure | None = None
-    #: Why there is no recovery left for the failure; empty: there is.
+    #: Why no recovery is left for the failure; empty if there is one.
     stuck: str = ""
     way: Way | None = None
 
 
 def decide(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Plan:
-    """Return what follows from a verdict that counts."""
+    """Return the consequences of a verdict; none if it does not count."""
     if evaluation.subject.iteration is None:
         return Plan()
     requests = _raised(evaluation, pipeline, workflow)
@@ -253,13 +256,13 @@ def describe_failure(evaluation: Evaluation, workflow: Workflow, phase: Phase) -
 
 
 def why_stuck(pipeline: Pipeline, workflow: Workflow, failure: Failure) -> str:
-    """Say why a failure ends the pipeline; nothing where a recovery may follow."""
+    """Return why a failure ends the pipeline; empty if a recovery may follow."""
     allowed = budget(workflow)
     best = best_attempt(pipeline, failure.phase)
     if best is not None and failure.failing is not None and failure.failing > best:
         return (
             f"{failure.phase} is worse than in an earlier attempt: {failure.failing} tests and checks fail, "
-            f"and at best it was {best}"
+            f"at best it was {best}"
         )
     if pipeline.recoveries >= allowed:
         return f"all {allowed} recoveries are used up"
@@ -267,25 +270,25 @@ def why_stuck(pipeline: Pipeline, workflow: Workflow, failure: Failure) -> str:
 
 
 def best_attempt(pipeline: Pipeline, phase: str) -> int | None:
-    """Return how few tests and checks failed at best where this phase failed before; None if unknown."""
+    """Return the lowest number of failing tests and checks in earlier failures of this phase; None if unknown."""
     counts = [each.failing for each in pipeline.failures if each.phase == phase and each.failing is not None]
     return min(counts) if counts else None
 
 
 def furthest_failure(pipeline: Pipeline, workflow: Workflow) -> Failure | None:
-    """Return the failure of the attempt that came furthest, with the fewest that failed."""
+    """Return the failure of the attempt that got furthest, with the fewest failing tests and checks."""
     line = main_line(workflow)
     known = [each for each in pipeline.failures if each.phase in line]
     return max(known, key=lambda each: (line.index(each.phase), -(each.failing or 0)), default=None)
 
 
-# --- words
+# --- texts
 
 
 def with_pipeline(
     evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase: Phase, *, task: str
 ) -> Evaluation:
-    """Return the verdict with what follows from it in its words."""
+    """Return the verdict with its consequences in reason and next step."""
     plan = decide(evaluation, pipeline, workflow, phase)
     notes = [f"{each.id} ({each.type}) asks for a change: {each.title}" for each in plan.requests]
     if notes:
@@ -309,7 +312,7 @@ def with_pipeline(
 
 
 def describe_way(way: Way) -> str:
-    """Return where it goes on, as far as that is not the usual way."""
+    """Describe the way on if it is not the usual one."""
     if way.how == "recovered":
         return f"; back to {way.phase}"
     if way.requests:
@@ -319,7 +322,7 @@ def describe_way(way: Way) -> str:
 
 
 def enter_command(workflow: Workflow, name: str, task: str) -> str:
-    """Return what to type to enter a phase."""
+    """Return the command that enters a phase."""
     phase = workflow.phase(name)
     return look_command(task) if phase is None else way_to(phase, task)
 
@@ -336,15 +339,15 @@ def pipeline_events(
     at: str,
     look: Callable[[Phase], Remembered],
 ) -> tuple[list[Event], dict[str, Any]]:
-    """Return the events that follow from a verdict, and what its exit says where it exits.
+    """Return the events that follow from a verdict, and the data of its exit event, if it exits.
 
-    :param look: looks at the project as it is when the given phase is entered.
+    :param look: return the state of the project for entering the given phase.
     """
     plan = decide(evaluation, pipeline, workflow, phase)
     events = [made(request, at=at) for request in plan.requests]
     wanted = requires_of(phase)
     now = files_in(look(phase)) if wanted.checks or (plan.way and wanted.consensus) else PipelineFiles()
-    # A command that was judged stays, so that a weaker one does not take its place.
+    # Keep a command that was judged, so that a weaker one can't replace it.
     added = new_commands(pipeline, now) if wanted.checks else {}
     if added:
         events.append(Event(kind="commands-added", data={"commands": added}, at=at))
@@ -374,7 +377,7 @@ def decided(request: Request, status: str, *, by: str, reason: str, at: str = ""
 
 
 def _root_cause(pipeline: Pipeline, now: PipelineFiles) -> dict[str, str]:
-    """Return what is known of the cause; a record that was left from something else says nothing about this."""
+    """Return the known cause; empty if the record is from an earlier failure."""
     record = now.root_cause
     if not record or now.artifacts.get(record["artifact"]) in pipeline.old.get(record["artifact"], ()):
         return {}
@@ -397,7 +400,7 @@ def failure_events(
     events = [Event(kind="attempt-failed", data=data, at=at)]
     if plan.stuck:
         if not phase.recovers:
-            # What a person guides may be written before they say so.
+            # Artifacts may be written before a person gives guidance.
             data["at_failure"] = dict(files.artifacts)
         return [*events, Event(kind="stuck", data={"phase": phase.name, "reason": plan.stuck}, at=at)]
     entered = workflow.phase(phase.on_failure)

@@ -1,6 +1,6 @@
-"""When a task may be tried again, when a person is asked, and how long a step may take.
+"""Rules for retries, for asking a person, and for time limits.
 
-Pure, with the time as an argument: the tables of the document, and what follows from them.
+Pure, with the time as an argument: the tables of the source document, and functions that apply them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIM
 
 
 class Retry(Value, kw_only=False):
-    """How often a failure of one type is tried again by itself, and after how many seconds."""
+    """How often a failure of one type is retried automatically, and after how many seconds."""
 
     times: int
     delay: float = 0.0
 
 
-#: A blocked task is not tried again: it waits.
+#: A blocked task is not retried: it waits.
 RETRIES: Mapping[FailureType, Retry] = {
     FailureType.EXECUTION_FAILURE: Retry(2),
     FailureType.VERIFY_FAILURE: Retry(2),
@@ -33,9 +33,9 @@ RETRIES: Mapping[FailureType, Retry] = {
     FailureType.MALFORMED: Retry(2),
 }
 
-#: What may be tried again although no file has changed.
+#: Failures that may be retried although no file has changed.
 ON_SAME_FILES = frozenset(
-    # What an executor could not do may be mended outside of the files: a package is installed, a service started.
+    # An executor's failure may be fixed outside of the files: a package is installed, a service started.
     {
         FailureType.EXECUTION_FAILURE,
         FailureType.REVIEWER_EDIT,
@@ -45,10 +45,10 @@ ON_SAME_FILES = frozenset(
     }
 )
 
-#: Failures of one task, verdicts against it, time-outs, and failing tasks of a wave, after which a person is asked.
+#: The number of failures of a task, of rejections, of time-outs and of a wave's failing tasks that needs a person.
 FAILURES, REJECTIONS, TIMEOUTS, WAVE = 3, 2, 2, 3
 
-#: What each level does.
+#: The actions of each level.
 ACTIONS: Mapping[int, tuple[str, ...]] = {
     1: ("retry with feedback", "continue if it succeeds"),
     2: ("display the failure summary", "offer: retry, skip or investigate", "wait for a person"),
@@ -57,7 +57,7 @@ ACTIONS: Mapping[int, tuple[str, ...]] = {
 
 
 class Escalation(Value):
-    """How far a failure went: 1 is tried again, 2 waits for a person, 3 halts the wave."""
+    """The level of a failure: 1 is retried, 2 waits for a person, 3 halts the wave."""
 
     level: int
     reason: str = ""
@@ -68,7 +68,7 @@ class Escalation(Value):
 
 
 def escalate(verification: Verification, halted: str = "") -> Escalation:
-    """Return the level of a task: 0 as long as nothing failed.
+    """Return the level of a task: 0 without failures.
 
     :param halted: why its wave is halted; empty if it is not.
     """
@@ -94,8 +94,8 @@ def escalate(verification: Verification, halted: str = "") -> Escalation:
 
 
 def since_resumed(verification: Verification) -> list[Failure]:
-    """Return the failures that count since a person last let the task go on."""
-    # By their order, not by their times: machines have clocks of their own.
+    """Return the failures that count since a person last resumed the task."""
+    # By their order, not by their times: the clocks of machines differ.
     return [each for each in verification.failures[verification.resumed_after :] if each.counts]
 
 
@@ -104,17 +104,17 @@ def _of(failures: Iterable[Failure], kind: FailureType) -> int:
 
 
 def asks_person(verification: Verification) -> bool:
-    """Tell whether the task goes on only after a person has looked at it."""
+    """Return whether the task needs a person before it can continue."""
     return escalate(verification).level >= 2
 
 
 def needs_manual_review(verification: Verification) -> bool:
-    """Tell whether results came more than once in a form that can't be read."""
+    """Return whether more than one result could not be read."""
     return _of(since_resumed(verification), FailureType.MALFORMED) > 1
 
 
 def retries_left(verification: Verification) -> int:
-    """Return how often the task may still be tried again by itself, after its last failure."""
+    """Return how often the task may still be retried automatically, after its last failure."""
     last = verification.last_failure
     failed = since_resumed(verification)
     if last is None or not last.counts or last.type not in RETRIES:
@@ -124,7 +124,7 @@ def retries_left(verification: Verification) -> int:
 
 
 def require_attempt(verification: Verification, *, at: str) -> None:
-    """Refuse an attempt where a person is asked, or that comes too soon. Raises NotAllowedError."""
+    """Refuse an attempt that needs a person first, or that comes too soon. Raises NotAllowedError."""
     refuse_escalated(verification)
     last = verification.last_failure
     if last is None or last.type not in RETRIES or verification.status not in NOT_PASSED:
@@ -132,20 +132,20 @@ def require_attempt(verification: Verification, *, at: str) -> None:
     wait = RETRIES[last.type].delay - seconds_between(last.at, at)
     if wait > 0:
         raise NotAllowedError(
-            f"a time-out is tried again after {RETRIES[last.type].delay:.0f} s, and {wait:.0f} s of them are left",
-            remedy=f"wait {wait:.0f} s, then the same command again",
+            f"a time-out is retried after {RETRIES[last.type].delay:.0f} s, {wait:.0f} s are left",
+            remedy=f"wait {wait:.0f} s, then run the same command again",
         )
 
 
 def refuse_unchanged(verification: Verification, tree: str) -> None:
-    """Refuse a report of success on the very files that the last attempt failed with. Raises NotAllowedError."""
+    """Refuse a report of success with the same files as in the failed last attempt. Raises NotAllowedError."""
     last = verification.last_failure
     if last is None or last.recovered or not last.counts or last.type in ON_SAME_FILES or tree != last.tree:
         return
     if last.type is FailureType.VERIFY_FAILURE and (verification.spec.flaky or not last.started):
         return
     if verification.resumed_after == len(verification.failures):
-        return  # a person says that it was mended elsewhere
+        return  # a person confirmed that it was fixed outside of the files
     task = verification.spec.slug
     raise NotAllowedError(
         f"no file has changed since attempt {last.attempt} of {task} failed ({last.type}): it would fail again",
@@ -155,13 +155,13 @@ def refuse_unchanged(verification: Verification, tree: str) -> None:
 
 
 def resume_command(wave: str) -> str:
-    """Return what a person types to let a halted wave go on; the tasks without one are a wave, too."""
+    """Return the command that resumes a halted wave. The tasks without a wave are a wave, too."""
     named = f" --wave {shlex.quote(wave)}" if wave else ""
     return f'phase-gate verify resume{named} --reason "..." --by NAME'
 
 
 def refuse_escalated(verification: Verification) -> None:
-    """Refuse to go on by itself where a person is asked. Raises NotAllowedError."""
+    """Refuse to continue if a person has to decide first. Raises NotAllowedError."""
     escalation = escalate(verification)
     if escalation.level >= 2:
         task = verification.spec.slug
@@ -180,7 +180,7 @@ def seconds_between(earlier: str, later: str) -> float:
 
 
 def set_limits(spec: TaskSpec, configured: Mapping[str, float], given: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the seconds of each step: from the call, else from the task, else from the project, else the usual."""
+    """Return the seconds of each step: from the command, else the task, else the project, else the default."""
     return {
         step: check_limit(
             step,
@@ -195,12 +195,12 @@ def set_limits(spec: TaskSpec, configured: Mapping[str, float], given: Mapping[s
 
 
 def check_limit(step: str, seconds: float) -> float:
-    """Return the seconds; raises UsageError beyond the document's maximum."""
+    """Return the seconds. Raises UsageError above the document's maximum."""
     most = MAX_TIMEOUTS[step]
     if not 0 < seconds <= most:
         raise UsageError(
-            f"{seconds:g} s is not a time that the {step} step may take",
-            remedy=f"give more than 0 and at most {most:g}",
+            f"{seconds:g} s is not a valid time for the {step} step",
+            remedy=f"use more than 0 and at most {most:g}",
         )
     return seconds
 
@@ -215,7 +215,7 @@ def extend_limits(verification: Verification) -> dict[str, float]:
 
 
 def late(verification: Verification, at: str) -> str:
-    """Say by how much the present step is late, or the whole gate; empty if it is not, or has no time limit."""
+    """Return how late the current step or the whole gate is; empty if it is not late, or has no time limit."""
     if verification.untimed or verification.status not in (Status.EXECUTING, Status.REVIEWING):
         return ""
     step = STEPS[verification.step]
@@ -225,18 +225,17 @@ def late(verification: Verification, at: str) -> str:
         began = verification.check.ended_at
     took, limit = seconds_between(began, at), verification.limits[step]
     if took > limit:
-        return f"the {step} step took {took:.0f} s, and has {limit:g} s"
+        return f"the {step} step took {took:.0f} s, the limit is {limit:g} s"
     total = seconds_between(verification.began_at, at)
-    return f"the gate took {total:.0f} s, and has {GATE_TIMEOUT:g} s" if total > GATE_TIMEOUT else ""
+    return f"the gate took {total:.0f} s, the limit is {GATE_TIMEOUT:g} s" if total > GATE_TIMEOUT else ""
 
 
-#: Seconds that an attempt keeps beyond its time where others see it through a shared store: what a worker has written
-#: takes a while to arrive.
+#: Extra seconds of an attempt in a shared store: a worker's events take a while to arrive.
 MARGIN = 30.0
 
 
 def lease_ends(verification: Verification) -> float | None:
-    """Return when the task belongs to no worker any more, in seconds of the epoch; None: no worker has it, or for ever.
+    """Return when the worker's time ends, in seconds of the epoch; None without a worker, or without a limit.
 
     The attempt belongs to its worker for the time of its step, and after a failure for the time of another attempt.
     """
@@ -248,7 +247,7 @@ def lease_ends(verification: Verification) -> float | None:
     elif last is None or status not in NOT_PASSED:
         return None
     elif last.type is FailureType.TIMEOUT:
-        since, seconds = last.at, RETRIES[last.type].delay  # its worker has lost it
+        since, seconds = last.at, RETRIES[last.type].delay  # its worker has lost the task
     else:
         since, seconds = last.at, limits["executor"]
     if verification.untimed and (last is None or last.type is not FailureType.TIMEOUT or status not in NOT_PASSED):
@@ -257,5 +256,5 @@ def lease_ends(verification: Verification) -> float | None:
 
 
 def time_left(verification: Verification, at: str) -> float:
-    """Return the seconds that are left of the whole gate."""
+    """Return the seconds left for the whole gate."""
     return float("inf") if verification.untimed else GATE_TIMEOUT - seconds_between(verification.began_at, at)

@@ -1,4 +1,4 @@
-"""Step 2 of a verify task: we run the verify command, whatever the executor says that it gave."""
+"""Step 2 of a verify task: run the verify command, whatever result the executor reported."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ from phase_gate.tasks.weighing import find_altered_tests, first_failures, weigh
 from phase_gate.values import Value, replace
 from phase_gate.visible import cut
 
-#: Bytes of output that each file keeps.
+#: Bytes of output that are stored per file.
 KEPT = 256 * 1024
-#: Altered tests that the record keeps, and that are said each in a line.
+#: Altered tests that are recorded, and those that are shown with a line each.
 KEPT_TESTS, SHOWN = 200, 5
 
 
 class Display(Value):
-    """What shows a run while it goes on."""
+    """How a run is shown while it is active."""
 
-    #: Prints a line.
+    #: Print a line.
     show: Callable[[str], None]
-    #: Gets the seconds that have passed, and those that the run has.
+    #: Called with the elapsed seconds, and the limit.
     tick: Callable[[float, float], None]
-    #: Where the command's own output goes.
+    #: The target of the command's own output.
     stream: BinaryIO | None = None
-    #: Hears signals already; None: the run hears them itself.
+    #: An existing handler of signals; None if the run has to handle them itself.
     interrupts: Interrupts | None = None
 
 
 class VerifyRunResult(Value):
     status: TaskStatus
-    #: The file with the output; empty where it could not begin.
+    #: The file with the output; empty if the run could not begin.
     log: str = ""
-    #: Whether the command came to its end.
+    #: False if the run was interrupted or did not begin.
     has_ended: bool = True
 
 
 def run_verify(session: TaskSession, display: Display, *, timeout: float | None = None) -> VerifyRunResult:
-    """Run the task's verify command and record what it gave.
+    """Run the task's verify command and record its result.
 
-    :param timeout: seconds for this run; None: the task's.
+    :param timeout: seconds for this run; None for the task's limit.
     """
     verify = _VerifyRun(session, display)
     refused = verify.begin(timeout)
@@ -79,7 +79,7 @@ class _VerifyRun:
         self.check = Check(id=os.urandom(8).hex(), command=self.spec.verify, at="", tree=self.before.digest)
         self.output = ""
         self.flags: list[str] = []
-        #: What is run, and the last of it that was.
+        #: The commands to run, and the index of the last one that ran.
         self.steps, self.step = steps_of(self.spec), 0
         self._hold: RunLock | None = None
         self._serial = 0
@@ -96,7 +96,7 @@ class _VerifyRun:
 
     @again_if_moved
     def begin(self, timeout: float | None) -> TaskStatus | None:
-        """Write the start record; returns where the task stands if it can't begin."""
+        """Write the start record; return the task's status if the run can't begin."""
         with self.session.step() as step:
             step.tree = self.before
             current, at = step.current, step.change.at
@@ -104,9 +104,9 @@ class _VerifyRun:
             step.refuse_halted()
             changes, left = step.changes(), time_left(current, at)
             if is_unlisted(step.change.state, changes, at=at):
-                step.judge(changes=changes)  # so that a person can waive what was found
+                step.judge(changes=changes)  # so that a person can waive the finding
             elif left <= 0:
-                step.fail(FailureType.TIMEOUT, "the gate has 1800 s in all, and they are over")
+                step.fail(FailureType.TIMEOUT, "the gate's 1800 s are over")
                 step.judge()
             else:
                 limit = current.limits["verify"] if timeout is None else check_limit("verify", timeout)
@@ -119,32 +119,32 @@ class _VerifyRun:
         self.check = check = replace(self.check, limit=limit, at=step.change.at)
         step.record("verify-started", id=check.id, command=check.command, tree=check.tree, limit=limit)
         make_folder(store.files, store.folder / "verify")
-        self.release()  # where it began once already, and another machine was first
+        self.release()  # from an earlier try, if another machine was first
         self._hold = store.hold(check.id)
 
     def _refuse(self, current: Verification) -> None:
-        require_status(current, (Status.VERIFYING,), "there is no report whose truth the verify command could show")
+        require_status(current, (Status.VERIFYING,), "there is no report to verify")
         place, report = self.session.board.place, current.report
         assert report is not None, "what is verified was reported"
         if place and current.place not in ("", place) and report.tree != self.before.digest:
             raise NotAllowedError(
-                f"{current.task} is worked on in another work tree: these are not the files that {report.by} reported",
-                remedy="run it there, or bring those files here first",
+                f"{current.task} is open in another work tree: these are not the files that {report.by} reported",
+                remedy="run the command there, or copy those files here first",
             )
 
-    # --- meanwhile -----------------------------------------------------------------------------------------------
+    # --- during --------------------------------------------------------------------------------------------------
 
     def execute(self) -> None:
-        """Run the command; a second time where it failed and is declared flaky."""
+        """Run the command, and a second time if it failed and is declared flaky."""
         ended, flaky = self._run_once(), self.spec.flaky
         if ended.how == "ended" and ended.code != 0 and flaky:
             first = ended.code
             self.display.show(f"it ended with {first}; declared flaky ({flaky}), so it runs once more")
-            # What the first one recorded is not what this one is worth.
+            # Do not count the records of the first run.
             self._serial = self.session.look().serial
             ended = self._run_once()
             if ended.how == "ended" and ended.code == 0:
-                self.flags.append(f"flaky: it ended with {first} first, and passed when it was run once more")
+                self.flags.append(f"flaky: it ended with {first} first, and passed in a second run")
         self.output, self.step = _read(ended.output), ended.step
         self.check = replace(
             self.check,
@@ -189,7 +189,7 @@ class _VerifyRun:
 
     @again_if_moved
     def end(self) -> TaskStatus:
-        """Write the end record: what it gave, and what that is worth."""
+        """Write the end record, with the result and its evaluation."""
         session = self.session
         after = session.tree(self.spec)
         with session.transaction() as change:
@@ -198,7 +198,7 @@ class _VerifyRun:
             current = step.current
             if current.check is None or current.check.id != self.check.id or current.status is not Status.VERIFYING:
                 raise NotAllowedError(
-                    f"{session.task} moved on while its verify command ran", remedy="phase-gate verify status"
+                    f"{session.task} was changed while its verify command ran", remedy="phase-gate verify status"
                 )
             changes = step.changes()
             self._weigh(after, current, changes.own)
@@ -209,7 +209,7 @@ class _VerifyRun:
         return step.status
 
     def _weigh(self, after: Tree, current: Verification, own: tuple[str, ...]) -> None:
-        """Keep what the run is worth: the files that it changed, the tests that it ran, and what became of others."""
+        """Evaluate the run: the files that it changed, the tests that it ran, and tests that were altered."""
         session = self.session
         weighed = weigh(session.store, self.output, since=self._serial)
         flags = [*self.flags, *weighed.flags]
@@ -217,7 +217,7 @@ class _VerifyRun:
         names = (*changed.added, *changed.removed, *changed.changed)
         if names:
             flags.append(f"files changed while it ran: {', '.join(names[:5])}")
-        # One that checks nothing any more makes the pass weak.
+        # A test that checks nothing any more makes the pass weak.
         altered = find_altered_tests(read_texts(session.project.root, session.memory(current), own))
         doubtful = [f"{name}: {what}" for name, what in altered.items()]
         more = [f"{len(doubtful) - SHOWN} more tests were emptied or are gone"] if len(doubtful) > SHOWN else []
@@ -264,7 +264,7 @@ def _why(ended: Ended, limit: float) -> str:
 
 
 def _summary(output: str) -> str:
-    # Our own lines below a run of pytest tell less than its last one.
+    # Our own lines after a run of pytest are less useful than its last line.
     output = output.rpartition("phase gate: recorded for task ")[0] or output
     lines = [line.strip(" =") for line in output.splitlines() if line.strip(" =")]
     return lines[-1][:200] if lines else ""

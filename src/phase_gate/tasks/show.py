@@ -1,6 +1,6 @@
-"""Tasks and pipelines for people: progress, steps, lists of tasks, votes, the way of a pipeline, where it is stuck.
+"""Show tasks and pipelines: progress, steps, lists of tasks, votes, the route of a pipeline, and why it is stuck.
 
-Draws values; decides nothing.
+Only renders values.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from phase_gate.workflow.names import DONE, STUCK, look_command
 # --- one verify task
 
 _CELLS = 8
-#: The words of a step that is over, well or not, and of one that goes on.
+#: The words of a step that has passed, and of one that is in progress.
 _PASSED = frozenset({"success", "passed", "approved"})
 _GOES_ON = frozenset({"running", "reviewing", "interrupted"})
 
 
 def progress_bar(verification: Verification) -> str:
-    """Return `Gate Progress: [####----] Step 2/3`: a step that goes on is half of one."""
+    """Return `Gate Progress: [####----] Step 2/3`. A step in progress counts as half of one."""
     done = sum(word in _PASSED for word in _words(verification))
     goes_on = verification.status not in (Status.APPROVED, Status.PENDING, Status.SKIPPED)
     filled = round(_CELLS * (2 * done + goes_on) / 6)
@@ -68,7 +68,7 @@ def step_list(verification: Verification) -> list[str]:
 
 
 def draw_task(verification: Verification) -> list[str]:
-    """Return a task as the document draws it, below its name."""
+    """Return a task as the source document draws it, without its name."""
     return ["", progress_bar(verification), "", *step_list(verification), "", f"Status: {verification.status}"]
 
 
@@ -79,7 +79,7 @@ def _words(verification: Verification) -> tuple[str, str, str]:
 def step_rows(
     task: str, verification: Verification, evaluation: Evaluation | None, escalation: Escalation
 ) -> list[str]:
-    """Return what a step prints: where the task stands, why, and what to type next."""
+    """Return the output of a step: the task's status, the reason, and the next command."""
     attempt = f", attempt {verification.attempt}" if verification.attempt else ""
     rows = [f"{verification.spec.name} ({task}){attempt}", *draw_task(verification)]
     if verification.skip is not None:
@@ -95,15 +95,15 @@ def step_rows(
     return [*rows, f"Verdict  {advice.verdict}", f"Next     {following}"]
 
 
-# --- all of them
+# --- all verify tasks
 
 
-#: Where the worker that has a task is shown.
+#: Statuses in which the worker is shown.
 _HELD = frozenset({Status.EXECUTING, Status.VERIFYING, *NOT_PASSED})
 
 
 def task_rows(rows: Iterable[Verification]) -> list[str]:
-    """Return one line a task."""
+    """Return one line per task."""
     rows = list(rows)
     width = max((len(row.task) for row in rows), default=0)
     states = max((len(row.word) for row in rows), default=0)
@@ -118,7 +118,7 @@ def task_rows(rows: Iterable[Verification]) -> list[str]:
 
 
 def stats_rows(overview: Overview) -> list[str]:
-    """Return the statistics in words."""
+    """Return the statistics as text."""
     current, average = overview.current, overview.average_attempts
     rows = [("tasks", str(overview.total))]
     rows += [(name.replace("_", " "), str(number)) for name, number in overview.counts.items()]
@@ -179,10 +179,10 @@ def render_state(overview: Overview) -> str:
 
 
 def _yaml(document: Mapping[str, Any]) -> str:
-    import yaml  # here: only the file for people is written in it
+    import yaml  # imported here: only STATE.md needs it
 
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
-    # What a user wrote must not end the block.
+    # A user's text must not end the block.
     return "```yaml\n" + text.replace("```", "'''") + "```"
 
 
@@ -190,7 +190,7 @@ def _yaml(document: Mapping[str, Any]) -> str:
 
 
 def vote_rows(votes: VoteStanding) -> list[str]:
-    """Return how the votes of a phase stand."""
+    """Return the votes of a phase as text."""
     names, tally = ", ".join(votes.on), votes.tally
     rows = [f"{votes.phase}: {names}, version {votes.version}"]
     for each in tally.counted:
@@ -211,16 +211,16 @@ def vote_rows(votes: VoteStanding) -> list[str]:
 
 
 def route_to_json(state: State, workflow: Workflow, *, blocked: bool) -> dict[str, Any]:
-    """Return the way of the present cycle: each phase with a mark, and the turns that did not lead on.
+    """Return the route of the current cycle: each phase with a mark, and all transitions except to the next phase.
 
-    Marks: done; here or blocked; again, for what was done once and is to be done anew; ahead; left-out, for the cycle
-    began later; aside, for where a gate that fails leads to.
+    Marks: done; here or blocked; again, for a phase that has to be repeated; ahead; left-out, if the cycle began with a
+    later phase; aside, for a recovery phase.
 
-    :param blocked: whether the present phase needs a person before it can go on.
+    :param blocked: whether the current phase needs a person before it can continue.
     """
     pipeline = find_pipeline(state) or Pipeline()
     line, here, present = main_line(workflow), state.phase or "", "blocked" if blocked else "here"
-    # In a recovery, and stuck, the task stands before the gate that failed.
+    # In a recovery, or if stuck, the task is at the phase that failed.
     place = here if here in line else pipeline.failed_phase
     index = line.index(place) if place in line else -1
     marks: dict[str, str] = {}
@@ -248,7 +248,7 @@ def route_to_json(state: State, workflow: Workflow, *, blocked: bool) -> dict[st
     }
 
 
-#: Turns that are drawn, the last ones: a long history is for `history`.
+#: The number of latest transitions to show. `history` shows all of them.
 _TURNS = 5
 _SIGNS = {"done": "x", "here": ">", "blocked": "!", "again": "~", "left-out": "-"}
 _WORDS = {
@@ -261,9 +261,9 @@ _WORDS = {
 
 
 def route_rows(route: Mapping[str, Any], recoveries: int | None) -> list[str]:
-    """Return the way as rows.
+    """Return the route as rows.
 
-    :param recoveries: how many recoveries a cycle has; None if failures lead nowhere.
+    :param recoveries: the number of recoveries that a cycle may use; None if the workflow has no recovery.
     """
     width = max(len(row["phase"]) for row in route["phases"])
     rows = []
@@ -276,7 +276,7 @@ def route_rows(route: Mapping[str, Any], recoveries: int | None) -> list[str]:
     return rows if recoveries is None else [*rows, f"recoveries  {route['recoveries']} of {recoveries} used"]
 
 
-# --- where a pipeline is stuck: what failed, why, how often, and what a person has to give
+# --- a stuck pipeline: its failures, their cause and number, and the input that it needs from a person
 
 
 def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow) -> dict[str, Any]:
@@ -301,10 +301,10 @@ def _needed(pipeline: Pipeline, workflow: Workflow) -> Iterator[str]:
     failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
     yield from [each.human_input for each in failed if each.human_input][-1:]
     name, last = pipeline.failed_phase, failed[-1]
-    # Guards have names that one can ask about; a clause without one stands as it is.
+    # Prefer guards, which `explain` knows by name, to clauses.
     guards = [each for each in last.lines if each in workflow.guards] or list(last.lines)
     yield f"Decide how the gate of {name} can open: {', '.join(guards) or last.error}"
-    yield f'Say how to go on in {name}: phase-gate pipeline recover resume --reason "..." --by NAME'
+    yield f'Give guidance for {name}: phase-gate pipeline recover resume --reason "..." --by NAME'
     yield 'Or start over, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
 
 

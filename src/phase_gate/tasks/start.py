@@ -41,32 +41,32 @@ from phase_gate.workflow.model_json import workflow_to_json
 
 
 class StartOptions(Value):
-    """How tasks are taken."""
+    """Options for taking tasks."""
 
-    #: Says what is going on.
+    #: Print progress.
     show: Callable[[str], None]
-    #: Seconds by step, as the call gives them.
+    #: Seconds by step, from the command.
     timeouts: Mapping[str, float | None]
     untimed: bool = False
-    #: The task file's path from the root; None where it lies elsewhere.
+    #: The task file's path relative to the root; None if it is outside.
     file: str | None = None
 
 
 def choose_specs(specs: Sequence[TaskSpec], *, file: str, task: str | None, wave: str | None) -> list[TaskSpec]:
-    """Return the tasks of a file that are meant, in the wave that is given.
+    """Return the chosen tasks of a file, with the given wave.
 
-    :param file: what the file is called in messages.
+    :param file: the file's name in messages.
     """
     chosen = [spec if wave is None else replace(spec, wave=wave) for spec in specs]
     if task:
         chosen = [spec for spec in chosen if task in (spec.name, spec.slug)]
         if not chosen:
-            raise UsageError(f"{file} has no task {task!r}", remedy="leave --task out, or name one of it")
+            raise UsageError(f"{file} has no task {task!r}", remedy="leave --task out, or name one of its tasks")
     return chosen
 
 
 def take_tasks(board: TaskBoard, specs: Sequence[TaskSpec], options: StartOptions) -> list[tuple[TaskStatus, bool]]:
-    """Take tasks; one that comes alone and waits for no other begins at once. Tells which of them are new."""
+    """Take tasks; return their statuses, and which are new. A single task without open dependencies begins at once."""
     flags = {spec.slug: _lint(spec) for spec in specs}
     _refuse_dependencies(board, specs)
     for wave in dict.fromkeys(spec.wave for spec in specs):
@@ -76,22 +76,22 @@ def take_tasks(board: TaskBoard, specs: Sequence[TaskSpec], options: StartOption
     board.refresh()
     if len(specs) == 1 and sessions[0].verification().status is Status.PENDING:
         finished = {row.name for row in board.overview.rows if row.status in FINISHED}
-        # Also where an earlier call died after it took the task.
+        # Also if an earlier command died after it took the task.
         if finished.issuperset(specs[0].depends_on):
             begin(sessions[0])
     return [(session.status(session.verification()), is_new) for session, is_new in zip(sessions, taken, strict=True)]
 
 
 def _refuse_dependencies(board: TaskBoard, specs: Sequence[TaskSpec]) -> None:
-    """Refuse tasks that wait for what there is not, or for each other. Raises NotAllowedError."""
+    """Refuse tasks that depend on unknown tasks, or on each other. Raises NotAllowedError."""
     waits = {row.name: row.spec.depends_on for row in board.overview.rows}
     waits |= {each.name: each.depends_on for each in specs}
     for spec in specs:
         unknown = next((name for name in spec.depends_on if name not in waits), None)
         if unknown is not None:
             raise NotAllowedError(
-                f"{spec.name} depends on {unknown!r}, which is no task",
-                remedy="write that task into the file as well, or correct the name",
+                f"{spec.name} depends on {unknown!r}, which is not a task",
+                remedy="add that task to the file as well, or correct the name",
             )
     try:
         graphlib.TopologicalSorter(waits).prepare()
@@ -99,12 +99,12 @@ def _refuse_dependencies(board: TaskBoard, specs: Sequence[TaskSpec]) -> None:
         circle = list(dict.fromkeys(error.args[1]))
         raise NotAllowedError(
             f"{circle[0]} depends on itself, in a circle: {', '.join(circle)}",
-            remedy="take one of these out of depends_on",
+            remedy="remove one of these from depends_on",
         ) from None
 
 
 def _lint(spec: TaskSpec) -> tuple[str, ...]:
-    """Return what is flagged about a task. Raises NotAllowedError for a verify command that proves nothing."""
+    """Return the flags of a task. Raises NotAllowedError for a verify command that proves nothing."""
     opinions = (*lint_command(spec), *lint_done(spec))
     refused = next((each for each in opinions if each.is_refused), None)
     if refused is not None:
@@ -113,19 +113,19 @@ def _lint(spec: TaskSpec) -> tuple[str, ...]:
             remedy=refused.remedy
             or "write a verify command that fails as long as the task is not done, like pytest tests/test_it.py",
         )
-    # The words were read already: no quote is open.
+    # The command was parsed already, so that this can't fail.
     if any(word.partition("=")[0] in ("--phase", "--phase-task", "--phase-dir") for word in shlex.split(spec.verify)):
         raise NotAllowedError(
-            f"{spec.name}: the verify command chooses a phase, and its run would be recorded elsewhere",
-            remedy="leave --phase out: a run of pytest in it is recorded for this task by itself",
+            f"{spec.name}: the verify command chooses a phase, so its run would be recorded for another task",
+            remedy="leave --phase out: a run of pytest is recorded for this task automatically",
         )
     return tuple(each.text for each in opinions)
 
 
 def verification_workflow(project: Project) -> Workflow:
-    """Return the workflow of verify tasks, with what the project's file says of its one phase."""
+    """Return the workflow of verify tasks, with the project's settings for its only phase."""
     overlay = project.configuration.overlay
-    # The rest of the file speaks of the project's own workflow, which this is not.
+    # The other settings are for the project's own workflow.
     own = Overlay()
     if PHASE in overlay.phases:
         own = replace(overlay, phases={PHASE: overlay.phases[PHASE]}, parameters={})
@@ -134,7 +134,7 @@ def verification_workflow(project: Project) -> Workflow:
 
 @again_if_moved
 def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options: StartOptions) -> bool:
-    """Take one task; tell whether it is new. One that is there already, with the same text, stays as it is."""
+    """Take one task; return whether it is new. An existing task with the same text is not changed."""
     project, store = session.project, session.store
     settings = project.configuration.verification
     limits = set_limits(spec, settings.timeouts, options.timeouts)
@@ -175,7 +175,7 @@ def _refuse_change(session: TaskSession, looked: Verification | None) -> None:
     elif looked is not None and looked.status in FINISHED:
         problem = f"{session.task} is {looked.word} already"
     elif looked is not None and looked.status is not Status.PENDING:
-        problem = f"{session.task} has begun: what it says does not change any more"
+        problem = f"{session.task} has begun: its text can't be changed any more"
     else:
         return
     raise NotAllowedError(problem, remedy="give the task another name")
@@ -188,9 +188,9 @@ def _remember(session: TaskSession, state: State, spec: TaskSpec) -> str:
 
 @again_if_moved
 def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
-    """Begin an attempt before its executor reports: from now on the clock runs.
+    """Begin an attempt before its executor reports. Its time limit starts now.
 
-    :param by: the worker that has it from now on; empty where none is named.
+    :param by: the worker that gets the attempt; empty if none is named.
     """
     memory, head = remember_here(session, session.state()), head_of(session.project.root)
     with session.step() as step:
@@ -199,20 +199,20 @@ def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
 
 
 def remember_here(session: TaskSession, state: State) -> str:
-    """Return the stored files as they are here, for a task whose files were remembered elsewhere; empty: they were not.
+    """Store the current files of this work tree, if the task's files were stored in another one; else return empty.
 
-    In the same work tree they are not remembered twice: what an attempt left behind is a change of the task.
+    In the same work tree the first ones remain valid: changes from an earlier attempt belong to the task.
     """
     verification = require_verification(state, session.task)
     return "" if session.board.place in ("", verification.place) else _remember(session, state, verification.spec)
 
 
-# --- what a verify command selects before the work begins, where it is pytest itself: the task's known tests
+# --- the tests that a verify command with pytest selects before the work begins: the task's known tests
 
 
 @again_if_moved
 def collect_known_here(session: TaskSession, verification: Verification, show: Callable[[str], None]) -> None:
-    """Remember which tests the task's verify command selects here, for one that was taken elsewhere."""
+    """Record the tests that the verify command selects here, for a task that was taken in another work tree."""
     limit = verification.limits["verify"]
     known = collect_known(session.project, session.store, verification.spec, limit=limit, show=show)
     if known is not None:
@@ -223,7 +223,7 @@ def collect_known_here(session: TaskSession, verification: Verification, show: C
 def collect_known(
     project: Project, store: TaskStore, spec: TaskSpec, *, limit: float, show: Callable[[str], None]
 ) -> str | None:
-    """Return the stored inventory of what the command selects; None where nothing can be told, or nothing is there."""
+    """Return the stored inventory of the selected tests; None if that is unknown, or if there are no tests."""
     words = pytest_arguments(spec)
     if words is None:
         return None
@@ -255,5 +255,5 @@ def collect_known(
             )
             digest = answer.read_text(encoding="ascii")
         except (OSError, subprocess.SubprocessError, UnicodeError):
-            return None  # no such command, no plugin in it, no test yet: the first run will tell
+            return None  # no such command, no plugin in it, or no test yet: the first run will show
     return digest if store.objects.has(digest) and os.path.basename(digest) == digest else None

@@ -1,4 +1,4 @@
-"""The steps of a verify task, each one transaction: a report, a verdict, a failure, and what a person decides."""
+"""The steps of a verify task, each one transaction: a report, a verdict, a failure, or a person's decision."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ from phase_gate.tasks.model import (
 )
 from phase_gate.tasks.rules import escalate, extend_limits, late, refuse_unchanged, require_attempt, since_resumed
 
-#: How sure a reviewer is, as a number.
+#: The reviewer's confidence as a number.
 SURE = {"HIGH": 1.0, "MEDIUM": 0.5, "LOW": 0.0}
 
-#: Where a report may come.
+#: Statuses that accept a report.
 _WAITS = (Status.PENDING, Status.EXECUTING, Status.BLOCKED, *NOT_PASSED)
 
 
 def begin_attempt(step: Step, *, head: str = "", by: str = "", memory: str = "") -> None:
-    """Record that an attempt begins. Raises NotAllowedError where it must not.
+    """Record that an attempt begins. Raises NotAllowedError if it must not.
 
-    :param head: the commit that the work begins on; empty where the work is done already.
-    :param by: the worker that has it from now on; empty where none is named.
-    :param memory: the object with the files as they are here, where they were remembered elsewhere.
+    :param head: the commit that the work begins on; empty if the work is done already.
+    :param by: the worker that gets the attempt; empty if none is named.
+    :param memory: the object with the files of this work tree, if they were stored in another one.
     """
     current, session = step.current, step.session
     step.refuse_halted()
@@ -59,7 +59,7 @@ def begin_attempt(step: Step, *, head: str = "", by: str = "", memory: str = "")
     require_attempt(current, at=step.change.at)
     _refuse_dependencies(session, current)
     if is_stale:
-        # What was verified is not there any more: that attempt is over, and counts as no failure.
+        # The verified files have changed: that attempt is over, and does not count as a failure.
         step.fail(FailureType.VERIFY_FAILURE, "stale: files were changed after the verify run", counts=False)
     given = {"head": head, "by": by, "memory": memory, "place": session.board.place if memory else ""}
     step.record(
@@ -127,11 +127,11 @@ def _report(step: Step, result: ExecutorResult, *, by: str, attachment: str | No
     elif result.status == "blocked":
         step.fail(FailureType.BLOCKED, result.error, counts=False)
     elif not result.done_criteria_met:
-        error = "the executor reports success, but says that the done-criteria are not met"
+        error = "the executor reports success, but also that the done-criteria are not met"
         step.fail(FailureType.EXECUTION_FAILURE, error)
 
 
-# --- step 3: the reviewer's verdict; refused where it can't be one about the evidence that is there
+# --- step 3: the reviewer's verdict, which is refused if it is not about the current evidence
 
 
 @again_if_moved
@@ -163,14 +163,14 @@ def _refuse_reviewer(current: Verification, by: str) -> None:
 
 
 def _refuse_other_evidence(step: Step, verdict: Verdict, written: float | None) -> None:
-    """Refuse a verdict that speaks of another attempt, run or tree than the one that is there."""
+    """Refuse a verdict about another attempt, run or tree than the current one."""
     current, check = step.current, step.current.check
     assert check is not None, "what is reviewed was verified"
     again = "look at the evidence of this attempt (phase-gate verify show), then write the verdict again"
     if check.after != step.tree.digest:
         raise StaleSignalError(
             "files were changed after the verify run: its evidence is stale (verify-fresh)",
-            remedy=f"phase-gate verify executor FILE --task {current.task}, and verify what is there now",
+            remedy=f"phase-gate verify executor FILE --task {current.task}, and verify the current files",
         )
     for what, said, there in (
         ("attempt", "" if verdict.attempt is None else str(verdict.attempt), str(current.attempt)),
@@ -180,17 +180,17 @@ def _refuse_other_evidence(step: Step, verdict: Verdict, written: float | None) 
         if said and not there.startswith(said):
             raise StaleSignalError(f"the verdict is for {what} {said}, this is {there[:16]}", remedy=again)
     if written is not None and written == int(written):
-        written += 2  # some file systems know no more than every other second
+        written += 2  # the times of some file systems have a precision of two seconds
     if written is not None and datetime.fromtimestamp(written, UTC) < datetime.fromisoformat(check.ended_at):
         raise StaleSignalError("the verdict is older than the evidence that it is about", remedy=again)
 
 
 def _refuse_open_ends(step: Step, verdict: Verdict, changes: TaskChanges) -> None:
-    """Refuse an approval with something open: blockers of the reviewer's own, or a Gate 1 that is closed."""
+    """Refuse an approval with open blockers of the reviewer, or with a closed Gate 1."""
     if verdict.blockers:
         raise NotAllowedError(
             f"APPROVED with open blockers: {'; '.join(verdict.blockers[:3])}",
-            remedy="say REJECTED, or take out what is not open any more",
+            remedy="write REJECTED, or remove the blockers that are resolved",
         )
     gate = judge(step.case(), changes).gate_1
     if gate.is_open:
@@ -210,7 +210,7 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
     flags: tuple[str, ...] = ()
     if verdict.is_approved:
         waived = waived_files(step.change.state, changes, at=step.change.at)
-        flags = tuple(f"waived: {path} changed, and the task does not list it" for path in waived)
+        flags = tuple(f"waived: {path} changed, but the task does not list it" for path in waived)
         flags += changes.weak_because
     check = step.current.check
     assert check is not None, "what is reviewed was verified"
@@ -238,12 +238,12 @@ def _unnumbered(line: str) -> str:
     return rest if head.isdecimal() and rest else line.removeprefix("- ")
 
 
-# --- what a drive records of an agent's turn
+# --- records of an agent's turn in a drive
 
 
 @again_if_moved
 def fail_attempt(session: TaskSession, kind: FailureType, *, error: str, lines: tuple[str, ...] = ()) -> TaskStatus:
-    """Record that the step which goes on has failed: its agent ran out of time, or left nothing that can be read."""
+    """Record that the current step has failed: its agent ran out of time, or left no readable result."""
     with session.step() as step:
         step.fail(kind, error, lines=lines)
         step.judge()
@@ -252,29 +252,29 @@ def fail_attempt(session: TaskSession, kind: FailureType, *, error: str, lines: 
 
 @again_if_moved
 def record_turn(session: TaskSession, *, role: str, seconds: float, how: str, code: int | None = 0) -> None:
-    """Record the end of an agent's turn in the attempt that goes on."""
+    """Record the end of an agent's turn in the current attempt."""
     with session.transaction() as change:
         Step(session, change).record("agent-worked", role=role, seconds=seconds, how=how, code=code)
 
 
-# --- what a person decides about a task, on the record: skip it, force it, let it go on, or end an attempt
+# --- recorded decisions of a person about a task: skip it, force it, resume it, or end an attempt
 
 
-#: What a verify step may be skipped for; everything else is no reason.
+#: The only accepted reasons for skipping a verify step.
 KINDS = {
     "unavailable": "the verify command can't run: a service is down",
-    "false-negative": "the verify command is wrong, and the work is not",
-    "time-pressure": "user risk: there is no time, and a person answers for it",
+    "false-negative": "the verify command is wrong, but the work is right",
+    "time-pressure": "user risk: there is no time, and a person takes responsibility",
 }
 
-#: Where an attempt can be ended.
+#: Statuses in which an attempt can be ended.
 _GOES_ON = (*IN_PROGRESS, Status.APPROVED)
 
 
 def skip_task(session: TaskSession, person: Person, *, kind: str | None) -> tuple[TaskStatus, Mapping[str, Any]]:
-    """Complete a task unverified. Returns where it stands, and the override's record."""
+    """Complete a task unverified. Returns its status, and the override's record."""
     if kind not in KINDS:
-        said = f"{kind!r} is no kind of skip" if kind else "a skip needs a kind"
+        said = f"{kind!r} is not a kind of skip" if kind else "a skip needs a kind"
         remedy = "; ".join(f"{name}: {words}" for name, words in KINDS.items())
         raise UsageError(said, remedy=f"add --kind, with one of: {remedy}")
     return _take_out(session, person, mark="unverified", kind=kind, confirm=lambda: None)
@@ -283,9 +283,9 @@ def skip_task(session: TaskSession, person: Person, *, kind: str | None) -> tupl
 def force_task(
     session: TaskSession, person: Person, *, confirm: Callable[[], None]
 ) -> tuple[TaskStatus, Mapping[str, Any]]:
-    """Complete a task whatever was measured. Returns as `skip_task`.
+    """Complete a task regardless of its evidence. Returns the same as `skip_task`.
 
-    :param confirm: asks for the word, and raises where it is not given.
+    :param confirm: ask the user to confirm; raise if they do not.
     """
     return _take_out(session, person, mark="forced", kind="", confirm=confirm)
 
@@ -306,7 +306,7 @@ def _take_out(
         case = step.case()
         evaluation, events = forced_events(change.state, case.workflow, case.phase, record, root=case.root)
         step.record("verification-skipped", mark=mark, skip_kind=kind, **said)
-        # The task's own words: what follows is no run of pytest.
+        # With the task's own advice, because the next step is not a run of pytest.
         step.evaluation = with_advice(evaluation, advise_task(step.current))
         judged = judged_event(step.evaluation, at=change.at, by_person=True)
         change.record(*(judged if event.kind == "evaluated" else event for event in events))
@@ -314,7 +314,7 @@ def _take_out(
 
 
 def resume_task(session: TaskSession, person: Person) -> TaskStatus:
-    """Let a task go on that waits for a person, or whose last failure was mended outside of its files."""
+    """Resume a task that waits for a person, or whose last failure was fixed outside of its files."""
     verification = session.verification()
     last = verification.last_failure
     is_open = last is not None and last in since_resumed(verification) and not last.recovered
@@ -324,7 +324,7 @@ def resume_task(session: TaskSession, person: Person) -> TaskStatus:
 
 
 def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
-    """Let a halted wave go on. Returns the tasks that failed in it."""
+    """Resume a halted wave. Returns the tasks that failed in it."""
     wave = board.overview.wave(name)
     if wave is None or not wave.is_halted:
         known = "is not known" if wave is None and name else "is not halted"
@@ -349,9 +349,9 @@ def _resume(session: TaskSession, kind: str, person: Person, **more: str) -> Tas
 
 @again_if_moved
 def abandon_attempt(session: TaskSession, *, reason: str, by: str) -> TaskStatus:
-    """End an attempt on purpose: it counts as no failure, and the next one begins anew."""
+    """End an attempt on purpose. It does not count as a failure, and another attempt can begin."""
     if not reason.strip():
-        raise UsageError("an attempt is abandoned for a reason", remedy='add --reason "..."')
+        raise UsageError("abandoning an attempt needs a reason", remedy='add --reason "..."')
     with session.step() as step:
         current = step.current
         if current.commit:
@@ -365,9 +365,9 @@ def abandon_attempt(session: TaskSession, *, reason: str, by: str) -> TaskStatus
 
 @again_if_moved
 def void_steps(session: TaskSession, reason: str) -> TaskStatus:
-    """Take back what an agent recorded in its own turn: nothing of it counts, and a person has to look.
+    """Void the steps that an agent recorded in its own turn. They do not count, and a person has to look at them.
 
-    What was committed stays in git, and waits for a person as well.
+    A commit stays in git, and waits for a person as well.
     """
     with session.step() as step:
         if step.current.status in _GOES_ON and not step.current.commit:
@@ -377,7 +377,7 @@ def void_steps(session: TaskSession, reason: str) -> TaskStatus:
 
 
 def _end_attempt(step: Step, error: str) -> None:
-    """Record the end of an attempt that counts as no failure of the work."""
+    """Record the end of an attempt that does not count as a failure of the work."""
     number = step.current.step
     if step.current.status is Status.APPROVED:
         step.record("phase-entered", phase=PHASE, how="rewind", remembered={}, run=None)

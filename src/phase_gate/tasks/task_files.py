@@ -1,4 +1,4 @@
-"""Read verify tasks: the XML form of its document, alone or in a plan, or YAML."""
+"""Read verify tasks from YAML, or from the source document's XML form, alone or in a plan."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from phase_gate.tasks.lint import MAX_LENGTH
 from phase_gate.tasks.model import TaskSpec
 from phase_gate.values import replace
 
-#: How the name of a plan ends.
+#: File name extensions of plans.
 _MARKDOWN = (".md", ".markdown")
-#: A name is a heading, not a text.
+#: Characters: a name is a heading, not a text.
 MAX_NAME = 200
-#: What tasks of one file may share, said once above them.
+#: Fields that can be given once for all tasks of a file.
 SHARED = ("wave", "phase", "plan")
 
-#: What a task looks like, for remedies.
+#: The form of a task, for remedies.
 _XML_FORM = "write <task> with <name>, <files>, <action>, <verify> and <done>"
 _YAML_FORM = "write name, files, action, verify and done, or a list of such tasks"
 
@@ -34,7 +34,7 @@ _YAML_FORM = "write name, files, action, verify and done, or a list of such task
 def read_task_file(path: Path, name: str | None = None) -> tuple[TaskSpec, ...]:
     """Return the tasks of a file, at least one. Raises TaskFileError.
 
-    :param name: what stands in front of the line in messages; else the path as given.
+    :param name: the file's name in messages; by default the path as given.
     """
     shown = str(path) if name is None else name
     data = read_bytes(path, name=shown, limit=MAX_BYTES, error=TaskFileError, if_missing="check the path")
@@ -59,7 +59,7 @@ def parse_tasks(text: str | bytes, name: str) -> tuple[TaskSpec, ...]:
         task = _read_task(node)
         if task.slug in tasks:
             other, line = tasks[task.slug]
-            problem = f"{shorten(task.name)} is kept in {task.slug}/, and so is {shorten(other.name)} of line {line}"
+            problem = f"{shorten(task.name)} is stored in {task.slug}/, like {shorten(other.name)} of line {line}"
             _refuse(node, problem, "give each task a name of its own")
         tasks[task.slug] = (task, node.at.line)
     return tuple(task for task, _ in tasks.values())
@@ -68,12 +68,12 @@ def parse_tasks(text: str | bytes, name: str) -> tuple[TaskSpec, ...]:
 def _read_task(node: Table) -> TaskSpec:
     reader = Reader(TaskFileError)
     if "type" in node:
-        # As plans mark what a machine may do alone; anything else asks for a person, and is no task of this gate.
+        # Plans mark tasks for machines with `auto`. Any other type needs a person, and is not a task of this gate.
         reader.choose(node["type"], ("auto",))
     task = reader.read(TaskSpec, node, beside=("type", "flaky_reason"), flaky=_read_flaky(reader, node))
     check_timeouts(reader, task.timeouts, node)
     if len(task.name) > MAX_NAME:
-        reader.stop(node["name"], f"the name has more than {MAX_NAME} characters", "say the rest in action")
+        reader.stop(node["name"], f"the name has more than {MAX_NAME} characters", "move the rest to action")
     _check_command(reader, task, node["verify"])
     files = tuple(dict.fromkeys(_path(reader, each, node["files"]) for each in task.files))
     return plain(replace(task, files=files))
@@ -84,7 +84,7 @@ def _check_command(reader: Reader, task: TaskSpec, where: Node) -> None:
         reader.stop(where, "a command can't have a NUL in it", "write the command as you would type it")
     if len(task.verify) > MAX_LENGTH:
         problem = f"the command has more than {MAX_LENGTH} characters"
-        reader.stop(where, problem, "put it into a script, and run that")
+        reader.stop(where, problem, "put it in a script, and run that")
     if task.shell:
         return
     try:
@@ -96,23 +96,23 @@ def _check_command(reader: Reader, task: TaskSpec, where: Node) -> None:
 
 
 def _path(reader: Reader, given: str, where: Node) -> str:
-    """Return a path from the root, with `/`; a folder stands for all that is in it."""
+    """Return a path relative to the root, with `/`. A folder means all files in it."""
     path = re.sub("/{2,}", "/", given.strip())
     path = path.removeprefix("./")
     parts = path.split("/")
     if path.startswith(("/", "~")) or ".." in parts or "\\" in path or path in ("", "."):
-        problem = f"{shorten(given)} is no path from the project's root"
+        problem = f"{shorten(given)} is not a path relative to the project's root"
         reader.stop(where, problem, "write it as git shows it, as in src/planner.py")
     return f"{path}**" if path.endswith("/") else path
 
 
 def _read_flaky(reader: Reader, node: Table) -> str:
-    """Return why a task is flaky; empty where it does not say that it is."""
+    """Return why a task is flaky; empty if it is not declared as flaky."""
     if "flaky" not in node and "flaky_reason" not in node:
         return ""
     if "flaky" not in node:
-        problem = "a reason for what is not declared"
-        reader.stop(node["flaky_reason"], problem, "add flaky: accepted, or take it out")
+        problem = "flaky_reason without flaky"
+        reader.stop(node["flaky_reason"], problem, "add flaky: accepted, or remove it")
     reader.choose(node["flaky"], ("accepted",))
     if "flaky_reason" not in node:
         problem = "flaky: accepted needs a reason"
@@ -124,7 +124,7 @@ def _read_flaky(reader: Reader, node: Table) -> str:
 
 
 def _from_yaml(node: Node) -> list[Table]:
-    """Return the tasks of a mapping, of a list, or of a list under `tasks:` with what they share above it."""
+    """Return the tasks of a mapping, of a list, or of a list under `tasks:` with shared fields above it."""
     shared: Mapping[str, Node] = {}
     if isinstance(node, Table) and "tasks" in node:
         shared = node.only(SHARED)
@@ -134,7 +134,7 @@ def _from_yaml(node: Node) -> list[Table]:
                 _refuse(key, f"unknown key {shorten(key)}", remedy)
         node = node["tasks"]
         if not isinstance(node, Items):
-            _refuse(node, "tasks has to be a list", "write each task behind a dash")
+            _refuse(node, "tasks has to be a list", "write each task after a dash")
     tasks = []
     for item in node if isinstance(node, Items) else [node]:
         if not isinstance(item, Table):
@@ -146,7 +146,7 @@ def _from_yaml(node: Node) -> list[Table]:
 
 
 def _share(task: Table, shared: Mapping[str, Node]) -> Table:
-    """Return a task with what it shares with others; its keys are its own, not those of the list around it."""
+    """Return a task with the shared fields that it does not have itself."""
     more = {key: row for key, row in shared.items() if key not in task}
     return Table.of({**task, **more}, task.at, "")
 
@@ -155,12 +155,12 @@ def _refuse(where: object, problem: str, remedy: str) -> NoReturn:
     Reader(TaskFileError).stop(where, problem, remedy)
 
 
-# `<task>` blocks, in a file of their own or between the paragraphs of a plan for people
+# `<task>` blocks, in a file of their own or between the paragraphs of a plan
 
 
 _COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 _QUOTED = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-#: In a plan a block begins a line: a tag in the middle of a sentence only speaks of tasks.
+#: In a plan a block begins a line: a tag within a sentence only mentions tasks.
 _BLOCK = r"<task(?P<attributes>\s[^<>]*)?>(?P<body>(?:<depends_on>.*?</depends_on>|.)*?)(?P<end></task>|\Z)"
 _ELEMENT = re.compile(r"<(?P<tag>\w+)(?P<attributes>\s[^<>]*?)?(?:/>|>(?P<text>.*?)</(?P=tag)>)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
@@ -168,8 +168,8 @@ _RULE = "---"
 
 
 def _from_blocks(text: str, name: str) -> list[Table]:
-    """Return the `<task>` blocks as tables, as they would stand in YAML."""
-    # Blank, not gone: places stay what they are.
+    """Return the `<task>` blocks as tables, as if read from YAML."""
+    # Replaced by blanks, so that positions stay the same.
     source = _COMMENT.sub(lambda found: re.sub(r"\S", " ", found.group()), text)
     begin = r"(?m:^)[ \t]*" if name.lower().endswith(_MARKDOWN) else ""
     found = [_read_block(block, name) for block in re.finditer(begin + _BLOCK, source, re.DOTALL)]
@@ -189,8 +189,8 @@ def _read_block(block: re.Match[str], name: str) -> Table:
         _refuse(place, "<task> is never closed", "write </task> where it ends")
     elements = list(_ELEMENT.finditer(block.string, block.start("body"), block.end("body")))
     if _ELEMENT.sub("", block["body"]).strip():
-        problem = "text beside the elements of <task>, or one that is never closed"
-        _refuse(place, problem, f"put it into <action>: {_XML_FORM}")
+        problem = "text between the elements of <task>, or one that is never closed"
+        _refuse(place, problem, f"put it in <action>: {_XML_FORM}")
     entries = [*_attributes(block["attributes"], place)]
     for element in elements:
         entries += _read_element(element, _place(element, element.start(), name))
@@ -212,7 +212,7 @@ def _read_element(element: re.Match[str], place: Place) -> Iterator[tuple[Text, 
         yield key, Table.of(dict[str, Node](attributes), place, tag)
         return
     for name, value in attributes:
-        # <verify shell="true"> and <flaky reason="…">: what belongs to the one text stands beside it in YAML.
+        # <verify shell="true"> and <flaky reason="…">: attributes are keys of the task in YAML.
         yield Text.of(f"flaky_{name}" if tag == "flaky" else name, place, name), value
     if tag in ("files", "depends_on"):
         rows = re.findall(r"<(?:file|task)>(.*?)</(?:file|task)>", text) or re.split(
@@ -230,7 +230,7 @@ def _attributes(text: str | None, place: Place) -> Iterator[tuple[Text, Node]]:
 
 
 def _meant(text: str, place: Place) -> str:
-    """Return the text that is meant: `&amp;` and `<![CDATA[&]]>` are both `&`, and so is a sign that is no markup."""
+    """Return the unescaped text: `&amp;`, `<![CDATA[&]]>` and a `&` that is not markup are all `&`."""
     quoted = _QUOTED.sub(lambda found: saxutils.escape(found[1]), text)
     said = saxutils.unescape(quoted, {"&quot;": '"', "&apos;": "'", "&#38;": "&", "&#60;": "<"}).strip()
     if odd := find_odd_character(said):
@@ -239,7 +239,7 @@ def _meant(text: str, place: Place) -> str:
 
 
 def _read_head(text: str, name: str) -> Mapping[str, Node]:
-    """Return what the lines between two rules at the very beginning say of wave, phase and plan."""
+    """Return wave, phase and plan from the front matter, the lines between two rules at the beginning."""
     head, *rest = text.splitlines() or [""]
     if head.rstrip() != _RULE or _RULE not in (line.rstrip() for line in rest):
         return {}
@@ -247,6 +247,6 @@ def _read_head(text: str, name: str) -> Mapping[str, Node]:
     try:
         node = read_document("\n".join(("", *rest[:end])), name=name, limit=MAX_BYTES)
     except DocumentError:
-        return {}  # no concern of ours: it is for those who wrote the plan
+        return {}  # the front matter is for other programs
     rows = node.only(SHARED) if isinstance(node, Table) else {}
     return {key: row for key, row in rows.items() if isinstance(row, Text) and not row.is_null and row.strip()}

@@ -1,8 +1,7 @@
-"""What a run of the verify command is worth: how many tests ran, which failed, and what became of those known before.
+"""Evaluate a run of the verify command: how many tests ran, which failed, and what happened to known tests.
 
-A count of 0 is what we look for: a runner that ends with 0 and ran nothing has shown nothing. pytest and unittest are
-known by their summaries; of any other runner a line is believed that says in plain words that no test ran. What says
-neither is judged by its exit code.
+A runner that exits with 0 but ran no test has proved nothing. The summaries of pytest and unittest are parsed. For any
+other runner, a line counts that reports in plain words that no test ran. Without either, the exit code decides.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value
 from phase_gate.visible import count
 
-#: Colours and other orders to a terminal.
+#: Colors and other terminal sequences.
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r(?=\n)")
-#: More than any summary, which stands at the end; and characters of a line.
+#: Characters at the end of the output, more than any summary has; and characters of a line.
 _LENGTH, _WIDTH = 1_000_000, 300
 
 _PYTEST = re.compile(
     r"^=* ?(\d+ [a-z]+(?:, \d+ [a-z]+)*|no tests \w+.*) in \d[\d.]*s(?: \([\d:]+\))? ?=*$", re.MULTILINE
 )
 _RAN = re.compile(r"(?<!\d)(\d{1,9})\d*+ (?:passed|failed|xfailed|xpassed)")
-#: Its skipped tests are in the number.
+#: The number includes skipped tests.
 _UNITTEST = re.compile(r"^Ran (\d{1,9}) tests? in \d[\d.]*s\n+(?:.*\(.*skipped=(\d{1,9}))?", re.MULTILINE)
 
 _NOUN = r"(?:tests?|specs?|examples?|scenarios?|items?)(?: (?:cases?|files?|suites?))?"
@@ -50,7 +49,7 @@ _SAYS_SOME = re.compile(
 
 
 def count_tests_said(output: str) -> int | None:
-    """Return how many tests an output says that ran; None where it says nothing."""
+    """Return how many tests ran according to the output; None if it does not show that."""
     text = _CONTROL.sub("", output[-_LENGTH:])
     counts = [sum(map(int, _RAN.findall(said))) for said in _PYTEST.findall(text)]
     counts += [max(0, int(ran) - int(skipped or 0)) for ran, skipped in _UNITTEST.findall(text)]
@@ -60,7 +59,7 @@ def count_tests_said(output: str) -> int | None:
 
 
 def quote_none(output: str) -> str:
-    """Return the line that says in plain words that no test ran; empty where another one speaks of tests that ran."""
+    """Return the line that reports that no test ran; empty if another line reports tests that ran."""
     said = ""
     for line in _CONTROL.sub("", output[-_LENGTH:]).splitlines():
         if _SAYS_NONE.match(line[:_WIDTH]):
@@ -70,13 +69,13 @@ def quote_none(output: str) -> str:
     return said
 
 
-# --- what an output names as failed
+# --- failures in the output
 
 
-#: Lines that are kept: the rest is in the log.
+#: Lines that are recorded: the rest is in the log.
 LINES = 10
 
-#: Lines in which test runners and compilers say what failed, best first.
+#: Lines in which test runners and compilers report failures, best first.
 _SAYS_FAILURE = (
     # Not the number of them alone, as in `FAILED (failures=1)`.
     re.compile(r"^(?:FAILED|ERROR) [^\s(]"),
@@ -87,13 +86,13 @@ _SAYS_FAILURE = (
 
 
 def first_failures(output: str, limit: int = LINES) -> tuple[str, ...]:
-    """Return the first lines that say what failed, else the last lines."""
+    """Return the first lines that report failures, else the last lines."""
     lines = [line.rstrip() for line in output.splitlines() if line.strip()]
     said = (found for pattern in _SAYS_FAILURE if (found := [line for line in lines if pattern.search(line)]))
     return tuple(dict.fromkeys(line.strip()[:_WIDTH] for line in next(said, lines[-3:])))[:limit]
 
 
-# --- What a verify run is worth: the runs of pytest in it that were recorded, else what its output says
+# --- the evidence of a verify run: the recorded runs of pytest in it, else its output
 
 
 class Weighed(Value):
@@ -103,10 +102,10 @@ class Weighed(Value):
     flags: tuple[str, ...] = ()
 
 
-#: What is asked of a run; only a complete one has the last two.
+#: The fields of a run that are read. Only a complete run has the last two.
 _TOLD = ("run", "kind", "why", "metrics", "inventory", "outcomes")
 
-#: What makes a run of pytest prove nothing, whatever its exit code.
+#: Metrics that invalidate a run of pytest, whatever its exit code.
 _FAULTS = (
     ("tests_failing", "tests-failing", "failed, and the exit code hides it"),
     ("tests_newly_skipped", "no-new-skips", "newly skipped"),
@@ -116,7 +115,7 @@ _FAULTS = (
 
 
 def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
-    """Return what the runs that were recorded since then tell; without any, what a runner's last lines tell.
+    """Return the evidence of the runs that were recorded since then; without any, of the runner's last lines.
 
     :param since: the ledger's last line when the verify command was started.
     """
@@ -127,7 +126,9 @@ def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
         quoted = f": it printed {said!r}" if said else ""
         problems = [("no-tests", f"it ended with 0 and ran no test{quoted}")] if tests == 0 else []
         if known is not None and not problems:
-            problems = [("not-recorded", "pytest knew us when the task was taken, and its run was not recorded now")]
+            problems = [
+                ("not-recorded", "pytest had our plugin when the task was taken, but this run was not recorded")
+            ]
         return Weighed(tests=tests, problems=tuple(problems))
     found = [("run-lost", f"run {run[:8]} of pytest began and never ended") for run in open_ones]
     flags: list[str] = []
@@ -152,7 +153,7 @@ def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
 
 
 def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[str, Any]], list[str]]:
-    """Return what the task knew when it was taken, the runs that ended since, and those that began and did not end."""
+    """Return the task's known tests, the runs that ended since then, and those that began but did not end."""
     known: str | None = None
     found: list[Mapping[str, Any]] = []
     began: dict[str, None] = {}
@@ -171,9 +172,9 @@ def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[st
 
 
 def _skips(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tuple[int, int]:
-    """Return how many tests are newly skipped: of tests that were known otherwise, and of tests that are new.
+    """Return the numbers of newly skipped tests: of known tests, and of new tests.
 
-    A test that is skipped as it was written when the task was taken has been so before.
+    A skipped test that was not changed since the task was taken is not newly skipped.
     """
     if known is None or not run["outcomes"]:
         return 0, 0
@@ -206,13 +207,13 @@ def _faults(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-# --- what became of the tests that were there; one is told by its body, so that a moved or renamed one is still there
+# --- removed or emptied tests; tests are identified by their bodies, so a moved or renamed one is still found
 
 
 def find_altered_tests(texts: Mapping[str, tuple[str, str | None]]) -> dict[str, str]:
-    """Return the tests that checked something and do not any more, each with what became of it.
+    """Return the tests that were removed or check nothing any more, each with a description.
 
-    :param texts: files that changed, each as it was and as it is.
+    :param texts: the changed files, each with its earlier and its current text.
     """
     then = {path: _Module(was) for path, (was, _) in texts.items() if path.endswith(".py")}
     there = {path: _Module(texts[path][1]) for path in then}
@@ -231,13 +232,13 @@ def find_altered_tests(texts: Mapping[str, tuple[str, str | None]]) -> dict[str,
 
 
 class _Module:
-    """The tests of one text, with hashes of their bodies; none of what is no Python."""
+    """The tests of one text, with hashes of their bodies; none if it is not Python."""
 
     def __init__(self, text: str | None) -> None:
         self.tree = ast.Module([], [])
         with contextlib.suppress(SyntaxError):
             self.tree = parse_source(text or "")
-        # Any class: which names are tests is the project's to say.
+        # Any class: the project decides which names are tests.
         self.tests = {test.name: test.body for test in find_tests(self.tree, classes=("*",))}
 
     def checks(self, name: str) -> bool:
